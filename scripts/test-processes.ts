@@ -18,7 +18,7 @@ const longestFiles = [
   'test/stats/summary/logical-replication.test.ts',
   'test/stats/summary/folding.test.ts',
   'test/http/problem-details.test.ts',
-  'test/stats/cache/data-version-exchange.test.ts',
+  'test/stats/cache/shared-data-version.test.ts',
   'test/stats/response-bodies.test.ts',
   'test/database/quote-versions.test.ts',
   'test/quotes/quote-link.test.ts',

@@ -16,3 +16,10 @@ const digitsByCode = new Map(
 export function getCurrencyDigits(code: string): number | undefined {
   return digitsByCode.get(code)
 }
+
+/** Returns the number of minor digits of a currency that was checked earlier. */
+export function requireCurrencyDigits(code: string): number {
+  const digits = getCurrencyDigits(code)
+  if (digits === undefined) throw new Error(`${code} is not an ISO 4217 currency.`)
+  return digits
+}

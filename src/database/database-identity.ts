@@ -1,11 +1,52 @@
-// Compares the identities of databases. The function database_identity() of migration 0029 returns
-// the identifier of the server, its timeline, and the ids of the database and of the
-// table products, separated by slashes.
-import { type RawBuilder, sql } from 'kysely'
+// Tells databases apart, and a database before a failover from the same database after it.
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Tables } from './table-types.ts'
 
 /**
- * An SQL condition: the column `database_identity` names the database with this identity before a
- * failover, which starts another timeline.
+ * The SQL text of an expression: the timeline of the server, which changes with each failover; null
+ * for a replica.
+ */
+export const timelineSql = `case when not pg_is_in_recovery() then
+  ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
+end`
+
+/**
+ * An SQL expression over pg_control_system() and pg_database: the identifier of the PostgreSQL
+ * cluster and the oid of the database. No other database has both. Replicas and failovers keep
+ * them.
+ */
+export const databaseIdSql = sql<string>`system_identifier || '-' || oid`
+
+/** PostgreSQL's code for a missing privilege. */
+const insufficientPrivilege = '42501'
+
+/** Returns the id of the database, or null if the role may not read it. */
+export async function readDatabaseId(db: Kysely<Tables>): Promise<string | null> {
+  try {
+    const { rows } = await sql<{ id: string }>`
+      select ${databaseIdSql} as id
+      from pg_control_system(), pg_database where datname = current_database()
+    `.execute(db)
+    return rows[0]?.id ?? null
+  } catch (error) {
+    if ((error as { code?: unknown }).code === insufficientPrivilege) return null
+    throw error
+  }
+}
+
+/** Returns the timeline of the server; null for a replica. */
+export async function readTimeline(db: Kysely<Tables>): Promise<number | null> {
+  const { rows } = await sql<{ timeline: number | null }>`
+    select ${sql.raw(timelineSql)} as timeline
+  `.execute(db)
+  return rows[0]?.timeline ?? null
+}
+
+/**
+ * An SQL condition: the column `database_identity` names this database as it was before a failover,
+ * which starts another timeline. The function database_identity() of migration 0029 returns the
+ * identifier of the server, its timeline, and the ids of the database and of the table products,
+ * separated by slashes.
  */
 export const differsOnlyInTimeline = (identity: RawBuilder<unknown>) => sql<boolean>`(
   database_identity <> ${identity}

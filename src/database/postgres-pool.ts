@@ -3,8 +3,8 @@ import { Kysely } from 'kysely'
 import { types } from 'pg'
 import { timeouts } from '../timeouts.ts'
 import { defaultConnections, replicaConnections, searchConnections } from './connection-counts.ts'
-import { createDialect } from './failover/broken-connections.ts'
 import { FailoverPool } from './failover/failover-pool.ts'
+import { createDialect } from './failover/retry-reads.ts'
 import { parsePostgresUrl } from './postgres-address.ts'
 import type { Tables } from './table-types.ts'
 import type { ConnectionSettings } from './transaction-pooling.ts'
@@ -16,14 +16,14 @@ type PoolOptions = {
   /** How long a statement may run, measured by PostgreSQL. 0: no limit. */
   statementTimeoutMs?: number
   /**
-   * How long the server may send nothing while a statement runs, measured by us: the server may
-   * have disappeared without closing the connection. The connection is then closed. 0: no limit.
+   * How long the server may send nothing while a statement runs, measured by this process. Then the
+   * connection is closed: the server may have disappeared. 0: no limit.
    */
   responseTimeoutMs?: number
   /** How long a query may wait for a connection, new or returned to the pool. */
   connectionTimeoutMs?: number
-  /** Whether Kysely repeats a read whose connection breaks, as after a failover. */
-  repeatsReads?: boolean
+  /** Whether Kysely retries a read whose connection breaks, as after a failover. */
+  retriesReads?: boolean
   /** Settings of PostgreSQL for each connection. */
   settings?: ConnectionSettings
 }
@@ -58,13 +58,13 @@ export function openPool(
     responseTimeoutMs = 0,
     connectionTimeoutMs = timeouts.database.connection.ms,
     settings = {},
-    repeatsReads = false,
+    retriesReads = false,
   }: PoolOptions = {},
 ): FailoverPool {
   return new FailoverPool(
     {
       address: parsePostgresUrl(url),
-      repeatsReads,
+      retriesReads,
       responseTimeoutMs,
       connectionTimeoutMs,
       settings: {
@@ -92,13 +92,13 @@ export function openApiPool(url: string, connections = defaultConnections): Fail
     connections,
     statementTimeoutMs: timeouts.database.apiStatement.ms,
     responseTimeoutMs: timeouts.database.apiResponse.ms,
-    repeatsReads: true,
+    retriesReads: true,
   })
 }
 
 /**
- * Opens the pool of the API for a replica. Every read has the primary as an alternative, so the
- * timeouts are short and no read is repeated.
+ * Opens the pool of the API for a replica. The primary can serve every read instead, so the
+ * timeouts are short and no read is retried.
  */
 export function openReplicaPool(url: string, connections = replicaConnections): FailoverPool {
   const { ms } = timeouts.database.replicaRead
@@ -111,8 +111,8 @@ export function openReplicaPool(url: string, connections = replicaConnections): 
 }
 
 /**
- * Opens the pool for searches while the search engine is unavailable: few connections, so that they
- * cannot take those of everything else, and statements that end within a second.
+ * Opens the pool for searches while the search engine is unavailable. It is separate, so that slow
+ * searches cannot use up the connections of everything else. Its statements end within a second.
  */
 export function openSearchPool(url: string): FailoverPool {
   return openPool(url, {

@@ -2,8 +2,8 @@
 // take longer than executing it.
 import { createHash } from 'node:crypto'
 import { Kysely } from 'kysely'
-import { createDialect } from './failover/broken-connections.ts'
 import type { FailoverPool } from './failover/failover-pool.ts'
+import { createDialect } from './failover/retry-reads.ts'
 import type { Tables } from './table-types.ts'
 import { isPooled } from './transaction-pooling.ts'
 

@@ -17,7 +17,7 @@ export type Metrics = {
     setEngineAvailable(engineName: string, isAvailable: boolean): void
   }
   stats: {
-    countAnswer(outcome: string): void
+    countResponse(outcome: string): void
     countFoldFailure(): void
     countDriftCheck(): void
     countDriftCheckFailure(): void
@@ -71,7 +71,7 @@ export function createMetrics(): Metrics {
     redisFailures: zeroCounts(['timeout']),
     replica: null as Metrics['values']['replica'],
     replicaReads: new Map(
-      ['figures', 'document'].map((read) => [read, zeroCounts(replicaOutcomes)]),
+      ['statistics', 'document'].map((read) => [read, zeroCounts(replicaOutcomes)]),
     ),
     rejections: zeroCounts(routes.map(routeLabel)),
     incompleteSearches: 0,
@@ -97,7 +97,7 @@ export function createMetrics(): Metrics {
       },
     },
     stats: {
-      countAnswer: (outcome) => increment(values.statsAnswers, outcome),
+      countResponse: (outcome) => increment(values.statsAnswers, outcome),
       countFoldFailure() {
         values.foldFailures += 1
       },

@@ -295,7 +295,7 @@ function replicaFamilies({ values }: Metrics): Family[] {
     {
       type: 'gauge',
       name: 'tqs_replica_up',
-      help: '1 while figures and documents are read from the replica of REPLICA_DATABASE_URL',
+      help: '1 while statistics and documents are read from the replica of REPLICA_DATABASE_URL',
       read: () => (values.replica ? singleSample(Number(values.replica.status === 'up')) : []),
     },
     {

@@ -2,7 +2,7 @@
 // whose index is up to date. Most installations have one engine.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import type { SharedReading } from '../redis/shared-reading.ts'
+import type { SharedPolling } from '../redis/shared-polling.ts'
 import { timeouts } from '../timeouts.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { followIndexStates, type IndexState } from './index-state.ts'
@@ -39,7 +39,7 @@ type EngineWatchOptions = {
   /** Called often with the version of the company's words in the database. */
   onWordsVersion(version: string): void
   /** Shares readings of the states of the indexes with other processes. */
-  shared?: SharedReading
+  shared?: SharedPolling
 }
 
 /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */

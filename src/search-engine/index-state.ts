@@ -5,7 +5,7 @@ import { type Kysely, sql } from 'kysely'
 import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
-import { type Exchange, type ReadingLock, SharedReading } from '../redis/shared-reading.ts'
+import { type PollLock, type PollResult, SharedPolling } from '../redis/shared-polling.ts'
 import { timeouts } from '../timeouts.ts'
 
 export type IndexState = {
@@ -38,13 +38,13 @@ type FollowOptions = {
   /** Called often with the version of the company's words in the database. */
   onWordsVersion(version: string): void
   /** Without it, as without Redis, each process reads PostgreSQL. */
-  shared?: SharedReading
+  shared?: SharedPolling
 }
 
-/** Returns what processes need to share their readings of the states. */
-export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): SharedReading {
+/** Returns what processes need to read the states together. */
+export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): SharedPolling {
   const { indexStateLock, indexStateMaxAge } = timeouts.searchEngine
-  return new SharedReading(redis, `${keyPrefix}index-states`, {
+  return new SharedPolling(redis, `${keyPrefix}index-states`, {
     lockMs: indexStateLock.ms,
     maxAgeMs: indexStateMaxAge.ms,
     responseMs: timeouts.stats.dataVersionRedis.ms,
@@ -116,37 +116,38 @@ class IndexStateFollower implements FollowedIndexStates {
    */
   async #refresh(): Promise<number> {
     this.#isIdle = false
-    const { indexStateExchange, indexStateInterval } = timeouts.searchEngine
-    const exchange = await this.#exchange()
-    if (!exchange) return this.#refreshWithoutRedis()
-    this.#applyOtherReading(exchange)
-    const { lock } = exchange
-    // This process reads for all. Not awaited: while the query hangs, the readings of other
-    // processes are used.
+    const { sharedIndexStatePoll, indexStateInterval } = timeouts.searchEngine
+    const result = await this.#pollRedis()
+    if (!result) return this.#refreshWithoutRedis()
+    this.#applyPublished(result)
+    const { lock } = result
+    // This process reads for all. Not awaited: while the query hangs, it uses what other processes
+    // publish.
     if (lock) {
       void this.#read(lock)
       const isAlone = this.#hasFailed || !lock.isAwaited
-      return isAlone ? indexStateInterval.ms : indexStateExchange.ms
+      return isAlone ? indexStateInterval.ms : sharedIndexStatePoll.ms
     }
     // Another process reads.
-    if (!this.#hasFailed) return indexStateExchange.ms
-    // After a failed reading this process leaves the lock to others, and reads for itself.
+    if (!this.#hasFailed) return sharedIndexStatePoll.ms
+    // After a failed read this process leaves the lock to others, and reads for itself.
     await this.#read(null)
     return indexStateInterval.ms
   }
 
-  /** Returns null without Redis, and before the first reading of PostgreSQL. */
-  async #exchange(): Promise<Exchange | null> {
+  /** Returns null without Redis, and before PostgreSQL was read for the first time. */
+  async #pollRedis(): Promise<PollResult | null> {
     const { shared } = this.#options
     if (!this.#scope || !shared) return null
     const mayLock = !this.#isReading && !this.#hasFailed
-    return shared.exchange(this.#scope, { mayLock })
+    return shared.poll(this.#scope, { mayLock })
   }
 
-  #applyOtherReading({ reading }: Exchange): void {
-    if (!reading || reading.readAt <= this.#readAt) return
-    const rows = parseRows(reading.text)
-    if (rows) this.#apply(rows, reading.readAt)
+  /** Applies what another process has published, if it is newer. */
+  #applyPublished({ published }: PollResult): void {
+    if (!published || published.readAt <= this.#readAt) return
+    const rows = parseRows(published.text)
+    if (rows) this.#apply(rows, published.readAt)
   }
 
   /** Reads PostgreSQL. Returns a longer pause if no search has asked for a state for a while. */
@@ -158,7 +159,7 @@ class IndexStateFollower implements FollowedIndexStates {
     return this.#isIdle ? process.idlePoll.ms : searchEngine.indexStateInterval.ms
   }
 
-  async #read(lock: ReadingLock | null): Promise<void> {
+  async #read(lock: PollLock | null): Promise<void> {
     if (this.#isReading) return lock?.release()
     this.#isReading = true
     const scope = this.#scope
@@ -170,7 +171,7 @@ class IndexStateFollower implements FollowedIndexStates {
     this.#isReading = false
     this.#hasFailed = rows === undefined
     if (!rows) return lock?.release()
-    // A query that hung may return after a newer reading of another process.
+    // A query that hung may return after another process has published a newer state.
     if (readAt > this.#readAt) this.#apply(rows, readAt)
     if (this.#scope === scope) lock?.publish(JSON.stringify(rows))
     else lock?.release()

@@ -10,7 +10,7 @@ import {
   maxQueuedSearches,
   maxRunningSearches,
 } from '../overload/concurrency-limit.ts'
-import type { SharedReading } from '../redis/shared-reading.ts'
+import type { SharedPolling } from '../redis/shared-polling.ts'
 import type { EngineObserver } from '../search-engine/engine-failover.ts'
 import {
   type EngineCandidate,
@@ -62,7 +62,7 @@ export type SearchServiceOptions = {
   observer: SearchObserver
   log: SearchLog
   /** Shares readings of the states of the indexes with other processes. */
-  sharedStates?: SharedReading
+  sharedStates?: SharedPolling
 }
 
 /** `hasHits` is present only if a search engine answered completely. */

@@ -1,31 +1,29 @@
 // The acceptance rates: the share of quotes, and of their value, that customers accepted.
 import { add, divide } from './exact-decimals.ts'
-import type { Stats } from './schema.ts'
+import { ratioDecimals, type Stats } from './schema.ts'
 import type { GroupTotals } from './summary/period-totals.ts'
-
-const decimals = 4
 
 /**
  * Returns the rates by number of quotes and by value. `ofSent` divides by every quote that was
  * sent, whatever became of it; `ofDecided` only by those that are no longer open. `ofSentValue` and
- * `ofDecidedValue` divide the net of the same quotes in the base currency. Each rate has four
- * decimals, and is null if its denominator is zero.
+ * `ofDecidedValue` divide the net of these quotes in the base currency. A rate is null if its
+ * denominator is zero.
  */
 export function acceptanceRates({
-  stillOpen,
+  openQuotes,
   accepted,
   rejected,
   expired,
-  open,
-  won,
-  lost,
+  openNet,
+  wonNet,
+  lostNet,
 }: GroupTotals): Stats['quotes']['acceptance'] {
   const decided = accepted + rejected + expired
-  const decidedValue = add(won, lost)
+  const decidedNet = add(wonNet, lostNet)
   return {
-    ofSent: divide(accepted, stillOpen + decided, decimals),
-    ofDecided: divide(accepted, decided, decimals),
-    ofSentValue: divide(won, add(open, decidedValue), decimals),
-    ofDecidedValue: divide(won, decidedValue, decimals),
+    ofSent: divide(accepted, openQuotes + decided, ratioDecimals),
+    ofDecided: divide(accepted, decided, ratioDecimals),
+    ofSentValue: divide(wonNet, add(openNet, decidedNet), ratioDecimals),
+    ofDecidedValue: divide(wonNet, decidedNet, ratioDecimals),
   }
 }

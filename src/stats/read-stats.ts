@@ -1,20 +1,21 @@
-// Reads the statistics in one snapshot and assembles the answer: period, rates, average, months,
-// days, comparison.
+// Computes the statistics from one snapshot of the database: period, rates, average, months, days
+// and comparison.
 import { type Kysely, sql } from 'kysely'
 import { addDays, countDays, getMonthBounds, listMonths } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
-import { getCurrencyDigits } from '../company/currencies.ts'
-import { repeatIfBroken } from '../database/failover/broken-connections.ts'
+import { requireCurrencyDigits } from '../company/currencies.ts'
+import { retryIfConnectionBreaks } from '../database/failover/retry-reads.ts'
 import type { Tables } from '../database/table-types.ts'
 import { acceptanceRates } from './acceptance-rates.ts'
 import { type DataVersion, readDataVersion, readVersionAndPosition } from './cache/data-version.ts'
 import { comparisonPeriod } from './comparison-period.ts'
-import { daysToDecision } from './decision-days.ts'
+import { daysToDecision } from './days-to-decision.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import { resolvePeriod } from './resolve-period.ts'
 import {
   listsNames,
   type Period,
+  ratioDecimals,
   type Stats,
   type StatsRequest,
   type StatsWithoutAsOf,
@@ -30,9 +31,10 @@ import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 
 /**
- * `position` is a WAL position at or after every change in these statistics. Null: not read.
+ * The statistics of a snapshot and its data version. `position` is a WAL position at or after every
+ * change in them, or null if it was not read.
  */
-export type StatsReading = {
+export type StatsSnapshot = {
   stats: StatsWithoutAsOf
   version: DataVersion
   position: number | null
@@ -48,7 +50,7 @@ export async function readStats(
   company: Company,
   request: StatsRequest,
   { withPosition = false } = {},
-): Promise<StatsReading> {
+): Promise<StatsSnapshot> {
   const read = () =>
     db
       .transaction()
@@ -61,7 +63,7 @@ export async function readStats(
           : { version: await readDataVersion(transaction), position: null }
         return { stats: await assembleStats(transaction, company, request), ...snapshot }
       })
-  return repeatIfBroken(read)
+  return retryIfConnectionBreaks(read)
 }
 
 /**
@@ -172,11 +174,11 @@ function countsAndRevenue(
   { total, convertedQuotes, byCurrency, unconvertedByCurrency }: PeriodTotals,
   currency: string,
 ): Pick<Stats, 'quotes' | 'revenue'> {
-  const average = divide(total.won, convertedQuotes, getCurrencyDigits(currency) ?? 0)
+  const average = divide(total.wonNet, convertedQuotes, requireCurrencyDigits(currency))
   return {
     quotes: { total: countQuotes(total), ...outcomesOf(total, currency) },
     revenue: {
-      total: { amount: total.won, currency },
+      total: { amount: total.wonNet, currency },
       average: average === null ? null : { amount: average, currency },
       byCurrency,
       unconverted: unconvertedByCurrency,
@@ -188,36 +190,37 @@ function groupStats(totals: GroupTotals, currency: string) {
   return {
     quotes: countQuotes(totals),
     accepted: totals.accepted,
-    revenue: { amount: totals.won, currency },
+    revenue: { amount: totals.wonNet, currency },
     ...outcomesOf(totals, currency),
   }
 }
 
-/** The part of the answer that is the same for a period, a country and a month. */
+/** The part of the response that is the same for a period, a country, a month and a day. */
 function outcomesOf(totals: GroupTotals, currency: string) {
-  const { draft, stillOpen, accepted, rejected, expired, open, won, lost } = totals
+  const { draft, openQuotes, accepted, rejected, expired, openNet, wonNet, lostNet } = totals
   return {
-    byStatus: { draft, sent: stillOpen, accepted, rejected, expired },
+    byStatus: { draft, sent: openQuotes, accepted, rejected, expired },
     money: {
-      open: { amount: open, currency },
-      won: { amount: won, currency },
-      lost: { amount: lost, currency },
+      open: { amount: openNet, currency },
+      won: { amount: wonNet, currency },
+      lost: { amount: lostNet, currency },
     },
     acceptance: acceptanceRates(totals),
     daysToDecision: daysToDecision(totals),
   }
 }
 
-const countQuotes = ({ draft, stillOpen, accepted, rejected, expired }: GroupTotals) =>
-  draft + stillOpen + accepted + rejected + expired
+const countQuotes = ({ draft, openQuotes, accepted, rejected, expired }: GroupTotals) =>
+  draft + openQuotes + accepted + rejected + expired
 
-/** (current − previous) ÷ previous, with four decimals; null if the previous value is zero. */
+/** (current − previous) ÷ previous; null if the previous value is zero. */
 function relativeChange(current: GroupTotals, previous: GroupTotals) {
-  const change = (to: string | number, from: string | number) => divide(subtract(to, from), from, 4)
+  const change = (to: string | number, from: string | number) =>
+    divide(subtract(to, from), from, ratioDecimals)
   return {
     quotes: change(countQuotes(current), countQuotes(previous)),
     accepted: change(current.accepted, previous.accepted),
-    revenue: change(current.won, previous.won),
+    revenue: change(current.wonNet, previous.wonNet),
   }
 }
 

@@ -1,5 +1,5 @@
-// The response bodies of one answer: JSON or CSV, plain or compressed. Each is made when it is
-// first requested, and made again when `asOf` has advanced.
+// The response bodies with the same statistics: JSON or CSV, plain or compressed. Each is made when
+// it is first requested, and made again when `asOf` has advanced.
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Stats, StatsWithoutAsOf } from './schema.ts'
@@ -22,7 +22,7 @@ export class ResponseBodies {
     'csv-es': {},
   }
 
-  /** `json` is the answer without `asOf`, as JSON text. */
+  /** `json` has the statistics without `asOf`, as JSON text. */
   constructor(json: string) {
     this.#json = json
   }

@@ -1,23 +1,5 @@
 // GET /api/stats: statistics over quotes, as JSON or CSV, with an ETag and the age of the data.
-//
-// Terms, each with one meaning in src/stats:
-// - figures: the counts and amounts that are added up. The SQL function quote_figures_of says what
-//   a quote contributes.
-// - summary: the tables that hold the figures of days, months and years, so that no request reads
-//   all quotes. docs/data-model.md describes them.
-// - grain: what one row of the summary covers. A row of `day`, `month` or `year` covers one
-//   country; a row of `day_total`, `month_total` or `year_total` covers all countries.
-// - validity: the sent quotes by their last valid day, which decides whether they are still open.
-// - fold: to move changes, which writers only append, into the summary. Readers add the unfolded
-//   changes themselves, so folding changes no answer.
-// - breakdown: the totals by customer or by product. `rest` is all of them after the first 50.
-// - data version: a `generation` and a number of `changes`. Every commit that changes a statistic
-//   adds changes. A rebuild, a truncate or a restored backup begins another generation.
-// - reading: a data version that was read from PostgreSQL, with the time.
-// - exchange: one step in which API processes share readings through Redis. A mark proves that a
-//   reading is new enough (cache/data-version-exchange.ts).
-// - position: a place in PostgreSQL's write-ahead log (WAL), to compare a replica with the primary.
-// - drift: rows of the summary that differ from the quotes.
+// docs/statistics.md explains the terms and follows a quote from its table to the JSON.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -33,16 +15,16 @@ import type { LogFields } from '../http/request-log.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
-import { DataVersionExchange } from './cache/data-version-exchange.ts'
 import { DataVersionPoller } from './cache/data-version-poller.ts'
+import { SharedDataVersion } from './cache/shared-data-version.ts'
 import { SharedStatsCache } from './cache/shared-stats-cache.ts'
-import { type CachedAnswer, type CacheOutcome, StatsCache } from './cache/stats-cache.ts'
-import { checkCodes } from './country-and-currency-codes.ts'
+import { type CachedStats, type CacheOutcome, StatsCache } from './cache/stats-cache.ts'
+import { checkCodes } from './check-codes.ts'
+import { checkPeriod } from './check-period.ts'
 import { chooseFormat, negotiate } from './negotiate-format.ts'
-import { checkPeriod } from './period-limits.ts'
-import { readStatsPreferringReplica } from './replica-or-primary.ts'
 import type { Encoding, Format } from './response-body.ts'
 import { listsNames, Stats, StatsQuery } from './schema.ts'
+import { readStatsPreferringReplica } from './stats-source.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
 import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
 
@@ -61,15 +43,15 @@ export type StatsOptions = {
   observer: StatsObserver
 }
 
-/** Counts the answers by cache outcome, and what the background tasks do. */
+/** Counts the responses by cache outcome, and what the background tasks do. */
 export type StatsObserver = FoldObserver &
-  DriftObserver & { countAnswer(outcome: CacheOutcome): void }
+  DriftObserver & { countResponse(outcome: CacheOutcome): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
   const { db, replica, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
   const versions = new DataVersionPoller(
     db,
-    new DataVersionExchange(redis, cachePrefix),
+    new SharedDataVersion(redis, cachePrefix),
     replica?.history ?? null,
   )
   versions.start()
@@ -87,8 +69,8 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     versions,
     readToday,
     compute: async (request) => {
-      const { stats, ...reading } = await readStatsPreferringReplica(source, request)
-      return { body: JSON.stringify(stats), ...reading }
+      const { stats, ...snapshot } = await readStatsPreferringReplica(source, request)
+      return { body: JSON.stringify(stats), ...snapshot }
     },
     recordSentPosition: (position) => replica?.history.recordSentPosition(position),
   })
@@ -110,17 +92,17 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     },
     (request, reply) => {
       const { query } = request
-      // Checked before the cache is read: it has the answers of every caller.
+      // Checked before the cache is read, because all callers share it.
       if (listsNames(query)) access.checkFurtherScope(request, 'stats:detail', `by=${query.by}`)
       const today = readToday()
       checkPeriod(query, today)
       checkCodes(query)
       const negotiated = negotiate(request.headers)
       const format = chooseFormat(negotiated, query)
-      const respond = (answer: CachedAnswer) => {
-        observer.countAnswer(answer.outcome)
-        request.logFields = loggedOutcomes[answer.outcome]
-        sendAnswer(request, reply, answer, { format, encoding: negotiated.encoding })
+      const respond = (stats: CachedStats) => {
+        observer.countResponse(stats.outcome)
+        request.logFields = loggedOutcomes[stats.outcome]
+        sendStats(request, reply, stats, { format, encoding: negotiated.encoding })
       }
       const cached = cache.read({ ...query, today })
       if (!(cached instanceof Promise)) return respond(cached)
@@ -131,7 +113,8 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
 
 /**
  * Returns a function that gives the current local day. It formats the date once a second, because
- * formatting costs as much as all other work for a cached answer. A day begins with a new second.
+ * formatting costs as much as all other work for cached statistics. A day begins with a new
+ * second.
  */
 function localDayOf(clock: () => Date, timeZone: string): () => string {
   let [second, day] = [Number.NaN, '']
@@ -175,10 +158,10 @@ const contentTypes: Record<Format, string> = {
   'csv-es': csvType,
 }
 
-function sendAnswer(
+function sendStats(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { bodies, outcome, ageMs, asOf }: CachedAnswer,
+  { bodies, outcome, ageMs, asOf }: CachedStats,
   { format, encoding }: { format: Format; encoding: Encoding },
 ): void {
   const etag = bodies.etagOf(format)

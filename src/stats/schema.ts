@@ -7,13 +7,10 @@ const LocalDate = Type.String({
   format: 'date',
   description: 'YYYY-MM-DD in the time zone of the company',
 })
-const ratioPattern = '^-?[0-9]+\\.[0-9]{4}$'
-const Ratio = Nullable(
-  Type.String({
-    pattern: ratioPattern,
-    description: 'Four decimals; null if the denominator is zero',
-  }),
-)
+/** The number of decimals of every rate and change. */
+export const ratioDecimals = 4
+const ratio = (description: string) =>
+  Nullable(Type.String({ pattern: `^-?[0-9]+\\.[0-9]{${ratioDecimals}}$`, description }))
 const Count = Type.Integer({ minimum: 0 })
 const DateKind = Type.Union([Type.Literal('issued'), Type.Literal('accepted')], {
   description: 'The date on which a quote counts',
@@ -92,7 +89,7 @@ export type StatsRequest = Pick<
   'from' | 'to' | 'date' | 'country' | 'currency' | 'compare' | 'by'
 > & { today: string }
 
-/** Whether the answer lists customers or products, which also needs the scope stats:detail. */
+/** Whether the response lists customers or products, which also needs the scope stats:detail. */
 export const listsNames = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
   by === 'customer' || by === 'product'
 
@@ -104,12 +101,11 @@ export const Period = Type.Object({
 })
 export type Period = Static<typeof Period>
 
-const ratio = (description: string) =>
-  Nullable(Type.String({ pattern: ratioPattern, description: `${description}; four decimals` }))
+const rate = (formula: string) => ratio(`${formula}; four decimals`)
 const days = (description: string) =>
   Nullable(Type.String({ pattern: '^[0-9]+\\.[0-9]$', description: `${description}; one decimal` }))
 
-/** The part of the response that is the same for a period, a country and a month. */
+/** The part of the response that is the same for a period, a country, a month and a day. */
 const outcomes = {
   byStatus: Type.Object(
     { draft: Count, sent: Count, accepted: Count, rejected: Count, expired: Count },
@@ -129,10 +125,10 @@ const outcomes = {
   ),
   acceptance: Type.Object(
     {
-      ofSent: ratio('accepted ÷ (sent + accepted + rejected + expired)'),
-      ofDecided: ratio('accepted ÷ (accepted + rejected + expired)'),
-      ofSentValue: ratio('won ÷ (open + won + lost)'),
-      ofDecidedValue: ratio('won ÷ (won + lost)'),
+      ofSent: rate('accepted ÷ (sent + accepted + rejected + expired)'),
+      ofDecided: rate('accepted ÷ (accepted + rejected + expired)'),
+      ofSentValue: rate('won ÷ (open + won + lost)'),
+      ofDecidedValue: rate('won ÷ (won + lost)'),
     },
     { description: 'By number of quotes and by value; null if the denominator is zero' },
   ),
@@ -148,6 +144,9 @@ const outcomes = {
     { description: 'Days from issue to decision; null without such quotes' },
   ),
 }
+
+/** What the response says about each country, month and day. */
+const groupStats = { quotes: Count, accepted: Count, revenue: Money, ...outcomes }
 
 const Quotes = Type.Object({
   total: Type.Integer({ minimum: 0, description: 'Quotes of every status except superseded' }),
@@ -174,12 +173,13 @@ const Revenue = Type.Object(
   { description: 'Net of accepted quotes in the base currency' },
 )
 
+const Ratio = ratio('Four decimals; null if the denominator is zero')
 const Change = Type.Object(
   { quotes: Ratio, accepted: Ratio, revenue: Ratio },
   { description: '(now − before) ÷ before' },
 )
 
-const customerFigures = {
+const customerStats = {
   quotes: Type.Integer({ minimum: 0, description: 'Quotes of every status except superseded' }),
   accepted: Count,
   revenue: Money,
@@ -188,7 +188,7 @@ const customerFigures = {
     description: 'Accepted quotes without an exchange rate; not part of revenue',
   }),
 }
-const productFigures = {
+const productStats = {
   lines: Type.Integer({ minimum: 0, description: 'Lines of accepted quotes' }),
   revenue: Money,
   unconverted: Type.Integer({
@@ -210,13 +210,13 @@ const ByCustomer = Type.Object(
             { description: 'null for quotes without a customer' },
           ),
         ),
-        ...customerFigures,
+        ...customerStats,
       }),
       { maxItems: 50 },
     ),
     rest: Nullable(
       Type.Object(
-        { customers: Type.Integer({ minimum: 1 }), ...customerFigures },
+        { customers: Type.Integer({ minimum: 1 }), ...customerStats },
         { description: 'All other customers together; null if there are none' },
       ),
     ),
@@ -239,13 +239,13 @@ const ByProduct = Type.Object(
             { description: 'null for lines without a SKU' },
           ),
         ),
-        ...productFigures,
+        ...productStats,
       }),
       { maxItems: 50 },
     ),
     rest: Nullable(
       Type.Object(
-        { products: Type.Integer({ minimum: 1 }), ...productFigures },
+        { products: Type.Integer({ minimum: 1 }), ...productStats },
         { description: 'All other products together; null if there are none' },
       ),
     ),
@@ -270,10 +270,7 @@ export const Stats = Type.Object({
   byCountry: Type.Array(
     Type.Object({
       country: Nullable(Type.String({ description: 'ISO 3166-1 alpha-2; null for unknown' })),
-      quotes: Count,
-      accepted: Count,
-      revenue: Money,
-      ...outcomes,
+      ...groupStats,
     }),
   ),
   byMonth: Type.Array(
@@ -282,10 +279,7 @@ export const Stats = Type.Object({
       partial: Type.Boolean({
         description: 'Whether the period covers only a part of the month, or the month is not over',
       }),
-      quotes: Count,
-      accepted: Count,
-      revenue: Money,
-      ...outcomes,
+      ...groupStats,
     }),
   ),
   byDay: Type.Optional(
@@ -293,10 +287,7 @@ export const Stats = Type.Object({
       Type.Object({
         day: LocalDate,
         partial: Type.Boolean({ description: 'Whether the day is not over' }),
-        quotes: Count,
-        accepted: Count,
-        revenue: Money,
-        ...outcomes,
+        ...groupStats,
       }),
       { description: 'Every day of the period, in order. Only with by=day' },
     ),

@@ -56,9 +56,9 @@ export const searchEngineTimeouts = {
     why: 'All processes together read it about four times a second.',
     afterwards: 'The next process that asks Redis reads the state.',
   },
-  indexStateExchange: {
+  sharedIndexStatePoll: {
     ms: 100,
-    what: 'The time between two exchanges of the state of the index through Redis',
+    what: 'The time between two polls of Redis for the state of the index',
     why: 'A shared state is used within half a second after it was read.',
     afterwards: 'The process uses a new state, or reads it for all.',
   },

@@ -11,32 +11,32 @@ export const statsTimeouts = {
   refreshAge: {
     ms: 500,
     what: 'The age from which cached statistics are refreshed in the background',
-    why: 'The refresh ends before the answer is two seconds old.',
-    afterwards: 'A refresh starts. The request gets the cached answer without waiting.',
+    why: 'The refresh ends before the statistics are two seconds old.',
+    afterwards: 'A refresh starts. The request gets the cached statistics without waiting.',
   },
   refresh: {
     ms: 1_000,
-    what: 'A refresh, if an older answer is cached',
+    what: 'A refresh, if older statistics are cached',
     why: 'Computing takes 17 ms at a million quotes (p95), so a longer wait means a failure.',
-    afterwards: 'The older answer is sent, marked stale.',
+    afterwards: 'The older statistics are sent, marked stale.',
   },
   refreshDuringOutage: {
     ms: 1,
-    what: 'A refresh while PostgreSQL does not respond, if an older answer is cached',
+    what: 'A refresh while PostgreSQL does not respond, if older statistics are cached',
     why: 'Waiting is pointless while PostgreSQL does not respond.',
-    afterwards: 'The older answer is sent, marked stale. The refresh continues.',
+    afterwards: 'The older statistics are sent, marked stale. The refresh continues.',
   },
-  firstAnswer: {
+  firstComputation: {
     ms: 10_000,
-    what: 'Computing statistics, if no answer is cached',
+    what: 'Computing statistics, if none are cached',
     why: 'PostgreSQL ends a statement of the API after the same time.',
     afterwards: 'The request fails with 503.',
   },
-  sharedAnswer: {
+  sharedStats: {
     ms: 100,
     what: 'Reading shared statistics from Redis',
-    why: 'Computing the answer takes less time than a slow Redis.',
-    afterwards: 'The answer is computed, and reads from Redis pause.',
+    why: 'Computing the statistics takes less time than a slow Redis.',
+    afterwards: 'The statistics are computed, and reads from Redis pause.',
   },
   redisPause: {
     ms: 1_000,
@@ -46,8 +46,8 @@ export const statsTimeouts = {
   },
   dataVersionPoll: {
     ms: 200,
-    what: 'The time between two readings of the data version when no other process shares them',
-    why: 'The age of every cached answer is at most this long while the data is unchanged.',
+    what: 'The time between two reads of the data version by a process that shares them with none',
+    why: 'Cached statistics are at most this old while the data is unchanged.',
     afterwards: 'The process reads the data version itself. Without Redis it is always alone.',
   },
   dataVersionLock: {
@@ -56,35 +56,35 @@ export const statsTimeouts = {
     why: 'All processes together read it about five times a second.',
     afterwards: 'The next process that asks Redis reads the data version.',
   },
-  dataVersionExchange: {
+  sharedVersionPoll: {
     ms: 100,
-    what: 'The time between two exchanges of the data version through Redis',
-    why: 'Processes use a shared reading for 0.4 s, and the next one arrives sooner.',
-    afterwards: 'The process uses a new reading, or reads the data version for all.',
+    what: 'The time between two polls of Redis for the data version',
+    why: 'Processes use a shared version for 0.4 s, and the next one arrives sooner.',
+    afterwards: 'The process uses a newer version, or reads the data version for all.',
   },
   dataVersionRedis: {
     ms: 100,
-    what: 'A response of Redis in an exchange of the data version',
+    what: 'A response of Redis to a poll for the data version',
     why: 'Reading PostgreSQL takes less time than a slow Redis.',
     afterwards: 'The process reads PostgreSQL itself, and does not use Redis for a pause.',
   },
   recentDataVersion: {
     ms: 500,
-    what: 'The age up to which a reading of the data version is used for a refresh',
-    why: 'Shared readings are at most 0.4 s old. A refresh rarely needs a query of its own.',
+    what: 'The age up to which a data version that was read earlier is used for a refresh',
+    why: 'Shared versions are at most 0.4 s old. A refresh rarely needs another query.',
     afterwards: 'The refresh reads the data version itself.',
   },
   dataVersionResponse: {
     ms: 1_000,
     what: 'A response to the query for the data version',
     why: 'The query reads one row, so a longer wait means that PostgreSQL hangs.',
-    afterwards: 'PostgreSQL counts as failing, and requests get cached answers at once.',
+    afterwards: 'PostgreSQL counts as failing, and requests get cached statistics at once.',
   },
   fold: {
     ms: 1_000,
     what: 'The time between two checks whether changes have to be folded',
     why: 'Readers add up unfolded changes, so few of them may accumulate.',
-    afterwards: 'Many or old changes are folded. A failed batch is logged, counted and repeated.',
+    afterwards: 'Many or old changes are folded. A failed batch is logged, counted and retried.',
   },
   foldAge: {
     ms: 10_000,

@@ -1,9 +1,10 @@
-// REPLICA_DATABASE_URL: figures and documents come from a replica that keeps up, and never a state
-// that a caller must not see.
+// REPLICA_DATABASE_URL: statistics and documents come from a replica that keeps up, and never from
+// a state that a caller must not see.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
+import { readDatabaseId, readTimeline } from '../../src/database/database-identity.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { Replica } from '../../src/database/replica/replica.ts'
 import type { ReplicaStatus } from '../../src/database/replica/replica-state.ts'
@@ -11,12 +12,8 @@ import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.t
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { readLink, readReplicatedDocument } from '../../src/quotes/read-shared-quote.ts'
-import {
-  readDatabaseId,
-  readTimeline,
-  readVersionAndPosition,
-} from '../../src/stats/cache/data-version.ts'
-import { readStatsPreferringReplica } from '../../src/stats/replica-or-primary.ts'
+import { readVersionAndPosition } from '../../src/stats/cache/data-version.ts'
+import { readStatsPreferringReplica } from '../../src/stats/stats-source.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { insertQuote } from '../stats/insert-quotes.ts'
 import { findWrongAnswers, requestStats, statsService } from '../stats/stats-service.ts'
@@ -25,7 +22,7 @@ import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { startReplicatedPostgres } from '../support/postgres-replication.ts'
 import { company, eventually, testDatabase, type testService } from '../support/test-service.ts'
 
-// Mostly waiting.
+// These tests mostly wait.
 t.jobs = 2
 
 /** Long, because the machine that runs the tests may be slow. */
@@ -52,8 +49,8 @@ async function startService(t: Test, options: ServiceOptions) {
     ...service,
     lines,
     lag: () => values.replica?.lagSeconds ?? 0,
-    used: (read: 'figures' | 'document') => values.replicaReads.get(read)?.get('used') ?? 0,
-    counted: (read: 'figures' | 'document', outcome: string) =>
+    used: (read: 'statistics' | 'document') => values.replicaReads.get(read)?.get('used') ?? 0,
+    counted: (read: 'statistics' | 'document', outcome: string) =>
       values.replicaReads.get(read)?.get(outcome) ?? 0,
     waitFor: (status: ReplicaStatus) =>
       eventually(
@@ -95,7 +92,7 @@ async function startWithReplica(t: Test) {
   return { postgres, db: database.db, service }
 }
 
-t.test('figures of a replica that keeps up or pauses are never wrong', async (t) => {
+t.test('statistics of a replica that keeps up or pauses are never wrong', async (t) => {
   const { postgres, db, service } = await startWithReplica(t)
   t.equal(await service.waitFor('up'), 'up')
   let isPausing = true
@@ -122,9 +119,9 @@ t.test('figures of a replica that keeps up or pauses are never wrong', async (t)
     read(),
   ])
   t.same(wrongAnswers, [])
-  await eventually(service.request, () => service.used('figures') > 0, limitMs)
-  t.ok(service.used('figures') > 0)
-  t.comment(`${service.used('figures')} answers came from the replica`)
+  await eventually(service.request, () => service.used('statistics') > 0, limitMs)
+  t.ok(service.used('statistics') > 0)
+  t.comment(`${service.used('statistics')} responses came from the replica`)
   const backwards = totals.filter((total, index) => (total ?? 0) < (totals[index - 1] ?? 0))
   t.same(backwards, [], `no figure went backwards in ${totals.length} different requests`)
 })
@@ -178,16 +175,16 @@ t.test('a paused replica: a change is visible and a revoked link closed', async 
 
   await postgres.resumeReplay()
   t.equal(await service.waitFor('up'), 'up')
-  const before = service.used('figures')
+  const before = service.used('statistics')
   await eventually(
     async () => {
       t.equal((await service.request()).total, 2)
-      return service.used('figures')
+      return service.used('statistics')
     },
     (count) => count > before,
     limitMs,
   )
-  t.ok(service.used('figures') > before, 'the replica is used again')
+  t.ok(service.used('statistics') > before, 'the replica is used again')
   const behind = 'the replica is not used: it is too far behind. The primary is read instead'
   t.equal(service.lines.filter((line) => line === behind).length, 1, 'one line')
 })
@@ -222,7 +219,7 @@ t.test('a replica shows no document that was altered, before and after it has it
   t.equal(await readFromReplica(), null, 'its document does not match the hash')
 })
 
-t.test('figures that are older than the bound come from the primary', async (t) => {
+t.test('statistics that are older than the bound come from the primary', async (t) => {
   const postgres = await startReplicatedPostgres(t)
   const { db } = postgres.database
   const metrics = createMetrics()
@@ -230,10 +227,10 @@ t.test('figures that are older than the bound come from the primary', async (t) 
   const log = { info: () => undefined, warn: () => undefined }
   const replica = new Replica(replicaDb, { log, observer: metrics.replica })
   t.teardown(() => replicaDb.destroy())
-  const addReading = async () => {
+  const addState = async () => {
     const readAt = performance.now()
     const { version, position } = await readVersionAndPosition(db)
-    const [databaseId, timeline] = [await readDatabaseId(db, version), await readTimeline(db)]
+    const [databaseId, timeline] = [(await readDatabaseId(db)) ?? '', await readTimeline(db)]
     if (position === null || timeline === null) throw new Error('The primary has no position.')
     replica.history.add({ databaseId, timeline, position, version, readAt })
   }
@@ -248,7 +245,7 @@ t.test('figures that are older than the bound come from the primary', async (t) 
   replica.start()
   await eventually(
     async () => {
-      await addReading()
+      await addState()
       return replica.isUsable()
     },
     Boolean,
@@ -259,7 +256,7 @@ t.test('figures that are older than the bound come from the primary', async (t) 
   await postgres.pauseReplay()
   const pausedAt = performance.now()
   await insertQuote(db, 'after')
-  await addReading()
+  await addState()
   await eventually(
     async () => performance.now() - pausedAt,
     (ageMs) => ageMs > timeouts.database.replicaLag.ms,
@@ -339,7 +336,8 @@ t.test('a killed and a promoted replica cost no answer', async (t) => {
   t.equal(await service.waitFor('up'), 'up')
   await requestFor(500)
 
-  // The primary disappears: the replica has figures that no cache has, and says how old they are.
+  // The primary disappears: the replica has statistics that no cache has, and says how old they
+  // are.
   primary.refuseConnections()
   await sleep(timeouts.stats.maxAge.ms + 500)
   const stale = await eventually(service.request, ({ status }) => status === 200, limitMs)
@@ -366,10 +364,10 @@ t.test('a replica that answers checks but is too slow does not delay each reques
   const service = await startService(t, { database, replicaUrl: proxy.url })
   t.equal(await service.waitFor('up'), 'up')
   const untilUsedAgain = async () => {
-    const before = service.used('figures')
+    const before = service.used('statistics')
     const request = async () => {
       t.match(await service.request(), { status: 200, total: 1 })
-      return service.used('figures')
+      return service.used('statistics')
     }
     return (await eventually(request, (count) => count > before, limitMs)) > before
   }
@@ -380,7 +378,7 @@ t.test('a replica that answers checks but is too slow does not delay each reques
   const slowRequests = 20
   for (let sent = 0; sent < slowRequests; sent++)
     t.match(await service.request(), { status: 200, total: 1 })
-  const failed = service.counted('figures', 'failed')
+  const failed = service.counted('statistics', 'failed')
   t.ok(failed > 0, 'the replica was too slow')
   t.ok(failed < slowRequests / 2, `${failed} of ${slowRequests} requests waited for the replica`)
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
-import { repeatIfBroken } from '../../src/database/failover/broken-connections.ts'
+import { retryIfConnectionBreaks } from '../../src/database/failover/retry-reads.ts'
 import { openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { eventually, startProgram, testDatabase } from '../support/test-service.ts'
@@ -67,7 +67,7 @@ t.test('a transaction that only reads is repeated if its connection breaks', asy
         throw error
       }
     })
-  const { rows } = await repeatIfBroken(read)
+  const { rows } = await retryIfConnectionBreaks(read)
   t.same(rows, [{ cut: 7 }])
   t.equal(proxy.cut.times, 0, 'the first connection was cut')
 })

@@ -148,7 +148,7 @@ type ServiceOptions = {
   log?: (line: string) => void
   database?: TestDatabase
   apiUrl?: string
-  /** A replica that figures and documents are read from. */
+  /** A replica that statistics and documents are read from. */
   replicaUrl?: string
   /** The logo and the accent colour of the company. */
   brand?: Brand

@@ -9,7 +9,7 @@ import {
 } from 'pg'
 import type { PostgresAddress } from '../postgres-address.ts'
 import { applySettings, type ConnectionSettings } from '../transaction-pooling.ts'
-import { isBrokenConnection, NotPrimaryError } from './broken-connections.ts'
+import { BrokenConnectionError, isBrokenConnection, NotPrimaryError } from './broken-connections.ts'
 import { PrimaryHost } from './primary-host.ts'
 import { closeWhenSilent, streamOf } from './silent-connections.ts'
 
@@ -18,22 +18,22 @@ export type FailoverPoolOptions = {
   settings: ConnectionSettings
   responseTimeoutMs: number
   connectionTimeoutMs: number
-  /** Whether Kysely repeats a read whose connection breaks. */
-  repeatsReads: boolean
+  /** Whether Kysely retries a read whose connection breaks. */
+  retriesReads: boolean
 }
 
 type Callback = Parameters<Pool['connect']>[0]
 
-const destroyedMessage = 'The process stops.'
+const destroyedMessage = 'The process is stopping.'
 
 export class FailoverPool extends Pool {
-  readonly repeatsReads: boolean
+  readonly retriesReads: boolean
   readonly #primary: PrimaryHost
   readonly #hasSeveralHosts: boolean
-  /** Rises when a connection breaks. Connections that were opened before may be dead too. */
+  /** Increases when a connection breaks. Connections that were opened earlier may be dead too. */
   #generation = 0
   readonly #generations = new WeakMap<ClientBase, number>()
-  /** Also the connections that are being opened. */
+  /** All connections, including those that are being opened. */
   readonly #clients: Set<ClientBase>
   #isDestroyed = false
 
@@ -60,7 +60,7 @@ export class FailoverPool extends Pool {
     this.#primary = primary
     this.#clients = clients
     this.#hasSeveralHosts = address.urls.length > 1
-    this.repeatsReads = options.repeatsReads
+    this.retriesReads = options.retriesReads
     // Without a listener an error of an idle connection ends the process. It needs no log: the pool
     // opens another connection, and a query that finds PostgreSQL unreachable throws.
     this.on('error', () => undefined)
@@ -85,7 +85,7 @@ export class FailoverPool extends Pool {
   }
 
   /**
-   * Destroys every connection at once and opens no other: a statement whose server does not answer
+   * Destroys every connection at once and opens no other: a statement whose server does not respond
    * must not delay a process that stops.
    */
   destroyConnections(): void {
@@ -100,7 +100,7 @@ export class FailoverPool extends Pool {
       return await this.#connectOnce()
     } catch (error) {
       if (!this.#hasSeveralHosts || !isBrokenConnection(error)) throw error
-      this.#primary.lose()
+      this.#primary.markUnknown()
       if (!(await this.#primary.find())) throw error
       return this.#connectOnce()
     }
@@ -120,10 +120,11 @@ export class FailoverPool extends Pool {
     { address, settings, responseTimeoutMs, connectionTimeoutMs }: FailoverPoolOptions,
   ): Promise<void> {
     this.#generations.set(client, this.#generation)
-    // A connection that breaks within a transaction: its next statement throws.
+    // No log is needed: the next statement of a transaction on a broken connection throws.
     client.on('error', () => this.replaceConnections())
     const deadline = setTimeout(
-      () => streamOf(client).destroy(new Error('The new connection does not answer.')),
+      () =>
+        streamOf(client).destroy(new BrokenConnectionError('The new connection got no response.')),
       connectionTimeoutMs,
     )
     try {
@@ -134,7 +135,7 @@ export class FailoverPool extends Pool {
     }
     const onLost = (loss: 'unreachable' | 'ended') => {
       this.replaceConnections()
-      if (loss === 'unreachable') this.#primary.lose()
+      if (loss === 'unreachable') this.#primary.markUnknown()
     }
     closeWhenSilent(client, { url, responseTimeoutMs, onLost })
   }

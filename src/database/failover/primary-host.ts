@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pTimeout from 'p-timeout'
 import { Client } from 'pg'
 import { timeouts } from '../../timeouts.ts'
+import { timelineSql } from '../database-identity.ts'
 
 const { failoverWait, hostProbe, hostProbePause, otherHosts } = timeouts.database
 
@@ -20,7 +21,7 @@ export class PrimaryHost {
     this.#isKnown = urls.length === 1
   }
 
-  /** The URL of the primary, as far as it is known. */
+  /** The URL of the host that was the primary when it was last looked for. */
   get url(): string {
     return this.#url
   }
@@ -29,14 +30,15 @@ export class PrimaryHost {
     return this.#isKnown
   }
 
-  /** Call it when the host does not respond or is not the primary. */
-  lose(): void {
+  /** Call this when the host does not respond or is not the primary. */
+  markUnknown(): void {
     this.#isKnown = false
   }
 
   /**
-   * Looks for the primary and returns whether there is one. Asks for up to 5 s, because a promotion
-   * takes a moment; later in an outage only once. Callers share one search.
+   * Looks for the primary and returns whether there is one. Tries for up to 5 s, because a
+   * promotion takes a moment. Later in the same outage it tries only once. Callers share one
+   * search.
    */
   find(): Promise<boolean> {
     this.#search ??= this.#searchRepeatedly().finally(() => {
@@ -65,8 +67,8 @@ export class PrimaryHost {
 }
 
 /**
- * Returns the URL of the primary, or null. If several say that they are primaries, one of them has
- * been replaced: the highest timeline is the latest.
+ * Returns the URL of the primary, or null if no host is one. If several hosts are primaries, all
+ * but one have been replaced: the one with the highest timeline is returned.
  */
 async function findPrimary(urls: readonly string[]): Promise<string | null> {
   const found: { url: string; timeline: number }[] = []
@@ -83,28 +85,26 @@ async function findPrimary(urls: readonly string[]): Promise<string | null> {
   return urls.find((url) => found.some((one) => one.url === url && one.timeline === latest)) ?? null
 }
 
-/** Returns the timeline of a primary; null for a replica and for a server that does not answer. */
+/** Returns the timeline of a primary; null for a replica and for a silent server. */
 async function readTimeline(url: string): Promise<number | null> {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: hostProbe.ms,
     application_name: 'trade-quoting-service',
   })
-  // A connection that breaks later needs no handling: the probe has failed, or is over.
+  // If the connection breaks later, nothing is left to do: the probe has failed, or is over.
   client.on('error', () => undefined)
   const read = async () => {
     await client.connect()
     const { rows } = await client.query<{ timeline: number | null }>(
-      `select case when not pg_is_in_recovery() then
-         ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
-       end as timeline`,
+      `select ${timelineSql} as timeline`,
     )
     return rows[0]?.timeline ?? null
   }
   try {
     return await pTimeout(read(), { milliseconds: hostProbe.ms })
   } catch {
-    // Whoever needs the primary gets the error of its own connection.
+    // Not logged: the statement that needs the primary gets the error of its own connection.
     return null
   } finally {
     void client.end().catch(() => undefined)

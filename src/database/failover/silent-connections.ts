@@ -1,10 +1,11 @@
 // Closes connections whose server has disappeared without a reset. A long statement is silent too,
-// so the server is asked over another connection whether it still works on it.
+// so another connection asks the server whether it is still working on the statement.
 import type { Socket } from 'node:net'
 import pTimeout from 'p-timeout'
 import { Client, type ClientBase, DatabaseError } from 'pg'
 import { timeouts } from '../../timeouts.ts'
 import { isPooled } from '../transaction-pooling.ts'
+import { BrokenConnectionError } from './broken-connections.ts'
 
 type DriverClient = ClientBase & {
   connection: { stream: Socket }
@@ -17,16 +18,16 @@ export const streamOf = (client: ClientBase): Socket => (client as DriverClient)
 type Options = {
   /** The URL that the connection was opened with. */
   url: string
-  /** Silence after which the connection is closed in any case. 0: no limit. */
+  /** The connection is closed after this time without data in any case. 0: no limit. */
   responseTimeoutMs: number
-  /** Called after the connection was closed. Other connections as old as it may be dead too. */
+  /** Called after the connection was closed. Others of the same age may be dead too. */
   onLost: (loss: 'unreachable' | 'ended') => void
 }
 
 /**
- * Closes the connection if the server sends nothing while a statement runs and does not say on
- * another connection that it works on it. The timeout of the driver (query_timeout) only fails the
- * query: the pool would reuse the dead connection.
+ * Closes the connection if the server sends nothing while a statement runs, and does not say on
+ * another connection that the statement is running. The timeout of the driver (query_timeout) would
+ * only fail the query, and the pool would reuse the dead connection.
  */
 export function closeWhenSilent(
   client: ClientBase,
@@ -47,14 +48,15 @@ export function closeWhenSilent(
       bytesRead = stream.bytesRead
       silentSince = performance.now() - checkMs
     }
-    const close = (reason: string) => stream.destroy(new Error(`PostgreSQL sent nothing${reason}`))
+    const close = (reason: string) =>
+      stream.destroy(new BrokenConnectionError(`PostgreSQL sent nothing${reason}`))
     if (responseTimeoutMs > 0 && performance.now() - silentSince >= responseTimeoutMs)
       return void close(` for ${responseTimeoutMs} ms`)
     isAsking = true
     const state = await askAboutStatement(url, isPooled(client) ? null : driver.processID)
     isAsking = false
     if (driver.readyForQuery || stream.bytesRead !== bytesRead || state === 'running') return
-    close(state === 'ended' ? ', and the response was lost' : ', and does not answer')
+    close(state === 'ended' ? ', and the response was lost' : ', and does not respond')
     onLost(state)
   }
   stream.setTimeout(checkMs)
@@ -63,7 +65,10 @@ export function closeWhenSilent(
 
 type StatementState = 'running' | 'ended' | 'unreachable'
 
-/** Behind a pooler `processId` is null, and a server that answers counts as working on it. */
+/**
+ * Behind a pooler `processId` is null. Then a server that responds counts as working on the
+ * statement.
+ */
 async function askAboutStatement(url: string, processId: number | null): Promise<StatementState> {
   const { ms } = timeouts.database.silenceProbe
   const client = new Client({
@@ -85,7 +90,7 @@ async function askAboutStatement(url: string, processId: number | null): Promise
   try {
     return await pTimeout(ask(), { milliseconds: ms })
   } catch (error) {
-    // A server that refuses another connection answers.
+    // A server that refuses the connection does respond.
     return error instanceof DatabaseError ? 'running' : 'unreachable'
   } finally {
     void client.end().catch(() => undefined)

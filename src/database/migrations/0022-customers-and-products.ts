@@ -1,5 +1,5 @@
 // Adds figures by customer and by product to the summary of the statistics, and the scope
-// stats:detail that reads them. See docs/decisions/0020-figures-by-customer-and-product.md.
+// stats:detail that reads them. See docs/decisions/0020-statistics-by-customer-and-product.md.
 import { type Kysely, sql } from 'kysely'
 import {
   call,

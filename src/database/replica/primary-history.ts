@@ -1,10 +1,10 @@
-// Keeps recent readings of the primary, to find the latest one that a replica has caught up with.
+// Keeps recent states of the primary, to find the latest one that a replica has caught up with.
 
 /**
- * What a process has read from the primary, at `readAt` (performance.now) or later. Every commit
- * before that moment is in `version`, and in the WAL before `position`.
+ * The state of the primary at `readAt` (performance.now) or later. Every commit before that moment
+ * is in `version`, and in the WAL before `position`.
  */
-export type PrimaryReading = {
+export type PrimaryState = {
   databaseId: string
   timeline: number
   position: number
@@ -13,44 +13,44 @@ export type PrimaryReading = {
 }
 
 /** A place in the history of a database. A position has a meaning only in its timeline. */
-export type PlaceInHistory = Pick<PrimaryReading, 'databaseId' | 'timeline' | 'position'>
+export type PlaceInHistory = Pick<PrimaryState, 'databaseId' | 'timeline' | 'position'>
 
-/** Readings are made a few times a second. A replica that is further behind is not used. */
-const maxReadings = 100
+/** States are read a few times a second. A replica that is further behind is not used. */
+const maxStates = 100
 
 export class PrimaryHistory {
-  /** The oldest one first, all of one database and timeline. */
-  #readings: PrimaryReading[] = []
+  /** The oldest state first. All are of one database and timeline. */
+  #states: PrimaryState[] = []
   #sentPosition = 0
 
-  add(reading: PrimaryReading): void {
+  add(state: PrimaryState): void {
     const latest = this.latest()
-    if (latest && !hasSameHistory(latest, reading)) {
-      this.#readings = []
+    if (latest && !hasSameHistory(latest, state)) {
+      this.#states = []
       this.#sentPosition = 0
     }
-    this.#readings.push(reading)
-    if (this.#readings.length > maxReadings) this.#readings.shift()
+    this.#states.push(state)
+    if (this.#states.length > maxStates) this.#states.shift()
   }
 
-  latest(): PrimaryReading | undefined {
-    return this.#readings.at(-1)
+  latest(): PrimaryState | undefined {
+    return this.#states.at(-1)
   }
 
-  /** Records that a caller got figures which may contain everything before `position`. */
+  /** Records that a caller got statistics which may contain everything before `position`. */
   recordSentPosition(position: number): void {
     this.#sentPosition = Math.max(this.#sentPosition, position)
   }
 
-  /** Whether a replica at this place contains all figures that this process has sent. */
+  /** Whether a replica at this place contains everything that this process has sent. */
   includesSentPositions({ position }: PlaceInHistory): boolean {
     return position >= this.#sentPosition
   }
 
-  /** Returns the latest reading whose commits a replica at this place contains. */
-  latestContainedIn(replica: PlaceInHistory): PrimaryReading | undefined {
-    return this.#readings.findLast(
-      (reading) => hasSameHistory(reading, replica) && reading.position <= replica.position,
+  /** Returns the latest state of the primary whose commits a replica at this place contains. */
+  latestContainedIn(replica: PlaceInHistory): PrimaryState | undefined {
+    return this.#states.findLast(
+      (state) => hasSameHistory(state, replica) && state.position <= replica.position,
     )
   }
 }

@@ -1,6 +1,7 @@
 // Reads which server a replica is and how far it is, and decides whether it may be used.
 import { type Kysely, sql } from 'kysely'
 import { timeouts } from '../../timeouts.ts'
+import { databaseIdSql } from '../database-identity.ts'
 import type { Tables } from '../table-types.ts'
 import { hasSameHistory, type PlaceInHistory, type PrimaryHistory } from './primary-history.ts'
 import { parseWalPosition, walPosition } from './wal-position.ts'
@@ -26,7 +27,7 @@ export type ReplicaStatus =
 /**
  * Returns the state of the server. Its timeline is that of its last restartpoint, which is at most
  * `checkpoint_timeout` late after a failover. What a later statement on the same connection sees
- * contains everything before `position`. Throws if the server cannot be asked.
+ * contains everything before `position`. Throws if the server does not respond.
  */
 export async function readReplicaState(db: Kysely<Tables>): Promise<ReplicaState> {
   const { rows } = await sql<{
@@ -36,7 +37,7 @@ export async function readReplicaState(db: Kysely<Tables>): Promise<ReplicaState
     timeline: number
   }>`
     select pg_is_in_recovery() as "isInRecovery", ${walPosition} as position,
-      system_identifier || '-' || oid as "databaseId", timeline_id as timeline
+      ${databaseIdSql} as "databaseId", timeline_id as timeline
     from pg_control_system(), pg_control_checkpoint(), pg_database
     where datname = current_database()
   `.execute(db)
@@ -46,10 +47,11 @@ export async function readReplicaState(db: Kysely<Tables>): Promise<ReplicaState
 }
 
 /**
- * Returns the status of a server with this state. A replica is behind if it lacks what the primary
- * had committed a while before the latest reading of the primary.
+ * Returns the status of a server with this state. A replica is behind if it lacks commits that are
+ * older than the allowed lag, measured at the latest state of the primary. `earlier` is the state
+ * of the server at the check before.
  */
-export function judgeReplica(
+export function replicaStatusOf(
   state: ReplicaState,
   earlier: ReplicaState | null,
   history: PrimaryHistory,

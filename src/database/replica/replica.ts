@@ -5,15 +5,15 @@ import { timeouts } from '../../timeouts.ts'
 import type { Tables } from '../table-types.ts'
 import { PrimaryHistory } from './primary-history.ts'
 import {
-  judgeReplica,
   type ReplicaState,
   type ReplicaStatus,
   readReplicaState,
+  replicaStatusOf,
 } from './replica-state.ts'
 
 /** What is read from the replica if possible. */
-export type ReplicaRead = 'figures' | 'document'
-/** `used`: the replica answered. Otherwise the primary was read instead. */
+export type ReplicaRead = 'statistics' | 'document'
+/** `used`: the replica was read. Otherwise the primary was read instead. */
 export type ReplicaReadOutcome = 'used' | 'behind' | 'failed'
 
 export type ReplicaObserver = {
@@ -33,7 +33,7 @@ const failedChecksOfOutage = 2
 /** What a status means for an operator. */
 const meanings: Record<Exclude<ReplicaStatus, 'unknown' | 'up'>, string> = {
   behind: 'it is too far behind',
-  unreachable: 'it does not answer',
+  unreachable: 'it does not respond',
   promoted: 'it is a primary',
   'other database': 'it is not a replica of the database in DATABASE_URL',
   'other timeline': 'it has not reached a checkpoint after the last failover, or follows another',
@@ -41,7 +41,7 @@ const meanings: Record<Exclude<ReplicaStatus, 'unknown' | 'up'>, string> = {
 }
 
 export class Replica {
-  /** Recent readings of the primary. The poller of the primary adds them. */
+  /** Recent states of the primary. The poller of the data version adds them. */
   readonly history = new PrimaryHistory()
   readonly db: Kysely<Tables>
   readonly #log: Log
@@ -52,7 +52,7 @@ export class Replica {
   #failedChecks = 0
   /** Since when every check has found the replica up. */
   #upSince: number | null = null
-  /** A replica may answer checks and be too slow for reads. */
+  /** A replica may respond to checks and be too slow for reads. */
   #pausedUntil = 0
   #timer: NodeJS.Timeout | undefined
   #check: Promise<void> = Promise.resolve()
@@ -97,7 +97,7 @@ export class Replica {
   ): Promise<Result | null> {
     if (!(isOnlySource ? this.#status === 'up' : this.isUsable())) return null
     try {
-      const result = await limit(read(), timeouts.database.replicaRead.ms)
+      const result = await withTimeout(read(), timeouts.database.replicaRead.ms)
       this.countRead(what, result === null ? 'behind' : 'used')
       return result
     } catch {
@@ -107,7 +107,7 @@ export class Replica {
     }
   }
 
-  /** Counts a read, also one in another process. After one that failed, reads pause. */
+  /** Counts a read, which may have run in another process. After a failed read, reads pause. */
   countRead(what: ReplicaRead, outcome: ReplicaReadOutcome): void {
     this.#observer.countReplicaRead(what, outcome)
     if (outcome === 'failed')
@@ -118,7 +118,7 @@ export class Replica {
     const earlier = this.#state
     let cause: unknown
     try {
-      this.#state = await limit(readReplicaState(this.db), timeouts.database.replicaAnswer.ms)
+      this.#state = await withTimeout(readReplicaState(this.db), timeouts.database.replicaAnswer.ms)
       this.#failedChecks = 0
     } catch (error) {
       this.#state = null
@@ -128,7 +128,7 @@ export class Replica {
     if (this.#isStopped) return
     this.#measureLag()
     if (this.#state)
-      this.#setStatus(this.#delayReturn(judgeReplica(this.#state, earlier, this.history)))
+      this.#setStatus(this.#delayReturn(replicaStatusOf(this.#state, earlier, this.history)))
     else if (this.#failedChecks >= failedChecksOfOutage)
       this.#setStatus(this.#delayReturn('unreachable'), cause)
   }
@@ -149,7 +149,7 @@ export class Replica {
     if (status === this.#status) return
     this.#status = status
     this.#observer.setReplicaStatus(status)
-    if (status === 'up') this.#log.info('figures and documents are read from the replica')
+    if (status === 'up') this.#log.info('statistics and quote documents are read from the replica')
     else if (status !== 'unknown')
       this.#log.warn(
         { status, ...(cause !== undefined && { err: cause }) },
@@ -164,6 +164,6 @@ export class Replica {
   }
 }
 
-function limit<Result>(promise: Promise<Result>, milliseconds: number): Promise<Result> {
+function withTimeout<Result>(promise: Promise<Result>, milliseconds: number): Promise<Result> {
   return pTimeout(promise, { milliseconds })
 }

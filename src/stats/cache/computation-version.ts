@@ -1,5 +1,5 @@
-// The version of the code that computes answers, as a hash of its sources. It is part of the keys
-// in Redis, so that no release sends what another release computed.
+// The version of the code that computes statistics, as a hash of its sources. It is part of the
+// keys in Redis, so that no release sends what another release computed.
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const sourceDirectory = join(import.meta.dirname, '../..')
 
 export const computationVersion = `${summaryVersion}-${hashSources()}`
 
-/** Returns a hash of the code that computes and formats an answer. */
+/** Returns a hash of the code that computes and formats statistics. */
 function hashSources(): string {
   const hash = createHash('sha256')
   for (const file of globSync(sourceFiles, { cwd: sourceDirectory }).toSorted())

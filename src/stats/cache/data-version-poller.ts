@@ -1,36 +1,36 @@
-// Keeps a recent reading of the data version. The API processes take turns in reading PostgreSQL
-// and share the readings through Redis. Without Redis each process reads PostgreSQL itself.
+// Polls the data version, so that a recent one is always known. The API processes take turns in
+// reading PostgreSQL, and share the result through Redis. Without Redis each process reads
+// PostgreSQL itself.
 import type { Kysely } from 'kysely'
+import { readDatabaseId, readTimeline } from '../../database/database-identity.ts'
 import type { PrimaryHistory } from '../../database/replica/primary-history.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
 import {
   type DataVersion,
-  type DataVersionReading,
-  readDatabaseId,
+  type ObservedVersion,
   readDataVersion,
-  readTimeline,
   readVersionAndPosition,
 } from './data-version.ts'
-import type { DataVersionExchange, PollLock } from './data-version-exchange.ts'
+import type { SharedDataVersion, VersionPollLock } from './shared-data-version.ts'
 
 export class DataVersionPoller {
   readonly #db: Kysely<Tables>
-  readonly #shared: Pick<DataVersionExchange, 'exchangeReadings'>
+  readonly #shared: Pick<SharedDataVersion, 'poll'>
   readonly #history: PrimaryHistory | null
-  #latest: DataVersionReading | null = null
+  #latest: ObservedVersion | null = null
   #hasFailed = false
-  /** When a request asked for a reading. */
+  /** When a request last asked for the version. */
   #askedAt = performance.now()
-  #pending: { startedAt: number; finished: Promise<DataVersionReading | null> } | null = null
+  #pending: { startedAt: number; finished: Promise<ObservedVersion | null> } | null = null
   #tick: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
-  /** With a `history`, adds each reading to it, whichever process has read it. */
+  /** With a `history`, adds each observed version to it, whichever process has read it. */
   constructor(
     db: Kysely<Tables>,
-    shared: Pick<DataVersionExchange, 'exchangeReadings'>,
+    shared: Pick<SharedDataVersion, 'poll'>,
     history: PrimaryHistory | null = null,
   ) {
     this.#db = db
@@ -50,14 +50,14 @@ export class DataVersionPoller {
     await this.#pending?.finished
   }
 
-  /** Returns the latest reading, of this or another process; null before the first one. */
-  latest(): DataVersionReading | null {
+  /** Returns what this or another process read last; null before the first read. */
+  latest(): ObservedVersion | null {
     this.#askedAt = performance.now()
     return this.#latest
   }
 
-  /** Returns a recent reading, or reads PostgreSQL. Returns null if PostgreSQL does not respond. */
-  async recent(): Promise<DataVersionReading | null> {
+  /** Returns a recent version, or reads PostgreSQL. Returns null if PostgreSQL does not respond. */
+  async recent(): Promise<ObservedVersion | null> {
     const latest = this.#latest
     if (latest && performance.now() - latest.readAt < timeouts.stats.recentDataVersion.ms)
       return latest
@@ -65,10 +65,10 @@ export class DataVersionPoller {
   }
 
   /**
-   * Reads PostgreSQL in the background. Only a query of its own tells this process whether it
-   * reaches PostgreSQL, and which database it reaches.
+   * Reads PostgreSQL in the background. Only its own query tells this process whether it reaches
+   * PostgreSQL, and which database it reaches.
    */
-  check(): void {
+  readInBackground(): void {
     if (!this.#isStopped) void this.#read()
   }
 
@@ -87,50 +87,50 @@ export class DataVersionPoller {
     }, delayMs).unref()
   }
 
-  /** Exchanges readings, and reads PostgreSQL if necessary. Returns the pause before the next. */
+  /** Polls Redis, and reads PostgreSQL if necessary. Returns the pause before the next poll. */
   async #poll(): Promise<number> {
     const known = this.#latest
     const mayLock = !this.#pending && !this.#hasFailed
-    const result = known && (await this.#shared.exchangeReadings(known, { mayLock }))
-    if (result?.reading) this.#adopt(result.reading)
-    // Not awaited: while a query hangs, the readings of other processes are still used.
+    const result = known && (await this.#shared.poll(known, { mayLock }))
+    if (result?.observed) this.#useIfNewer(result.observed)
+    // Not awaited: while a query hangs, what other processes have read is still used.
     if (result?.lock) void this.#readAndPublish(result.lock)
     // A process that cannot read PostgreSQL leaves the lock to the others and tries on its own.
-    else if (!result || this.#hasFailed) this.check()
-    const { dataVersionExchange, dataVersionPoll } = timeouts.stats
+    else if (!result || this.#hasFailed) this.readInBackground()
+    const { sharedVersionPoll, dataVersionPoll } = timeouts.stats
     const isAlone = !result || this.#hasFailed || result.lock?.isAwaited === false
     if (!result && this.#isIdle()) return timeouts.process.idlePoll.ms
-    return isAlone ? dataVersionPoll.ms : dataVersionExchange.ms
+    return isAlone ? dataVersionPoll.ms : sharedVersionPoll.ms
   }
 
-  /** Never with a replica: it is compared with frequent readings of the primary. */
+  /** Never with a replica, which is compared with recent states of the primary. */
   #isIdle(): boolean {
     const idleMs = performance.now() - this.#askedAt
     return !this.#history && !this.#hasFailed && idleMs > timeouts.process.idleAfter.ms
   }
 
-  /** Uses a reading of another process if it is of the same generation, and newer. */
-  #adopt(reading: DataVersionReading): void {
+  /** Uses what another process has read if it is of the same generation, and newer. */
+  #useIfNewer(observed: ObservedVersion): void {
     const latest = this.#latest
-    if (latest?.version.generation !== reading.version.generation) return
-    if (reading.readAt > latest.readAt) this.#setLatest(reading)
+    if (latest?.version.generation !== observed.version.generation) return
+    if (observed.readAt > latest.readAt) this.#setLatest(observed)
   }
 
-  #setLatest(reading: DataVersionReading): void {
-    this.#latest = reading
-    const { databaseId, version, readAt, wal } = reading
+  #setLatest(observed: ObservedVersion): void {
+    this.#latest = observed
+    const { databaseId, version, readAt, wal } = observed
     if (wal) this.#history?.add({ databaseId, version, readAt, ...wal })
   }
 
-  async #readAndPublish(lock: PollLock): Promise<void> {
-    const reading = await this.#read()
+  async #readAndPublish(lock: VersionPollLock): Promise<void> {
+    const observed = await this.#read()
     // A query that was already running may have begun before the lock was acquired.
-    if (reading && reading.readAt >= lock.acquiredAt) lock.publish(reading)
+    if (observed && observed.readAt >= lock.acquiredAt) lock.publish(observed)
     else lock.release()
   }
 
   /** Starts a query, or joins the running one. Returns null if it failed. */
-  #read(): Promise<DataVersionReading | null> {
+  #read(): Promise<ObservedVersion | null> {
     if (this.#pending) return this.#pending.finished
     const startedAt = performance.now()
     const finished = this.#readOnce(startedAt).finally(() => {
@@ -140,12 +140,12 @@ export class DataVersionPoller {
     return finished
   }
 
-  async #readOnce(readAt: number): Promise<DataVersionReading | null> {
+  async #readOnce(readAt: number): Promise<ObservedVersion | null> {
     try {
-      const reading = await this.#readDatabase(readAt)
+      const observed = await this.#readDatabase(readAt)
       this.#hasFailed = false
-      this.#setLatest(reading)
-      return reading
+      this.#setLatest(observed)
+      return observed
     } catch {
       // Not logged: a request that needs PostgreSQL reports the failure.
       this.#hasFailed = true
@@ -153,7 +153,7 @@ export class DataVersionPoller {
     }
   }
 
-  async #readDatabase(readAt: number): Promise<DataVersionReading> {
+  async #readDatabase(readAt: number): Promise<ObservedVersion> {
     if (!this.#history) {
       const version = await readDataVersion(this.#db)
       return { version, databaseId: await this.#databaseIdOf(version), readAt }
@@ -175,10 +175,14 @@ export class DataVersionPoller {
     return readTimeline(this.#db)
   }
 
-  /** Reads the id again only if the generation changed: another database has another generation. */
+  /**
+   * Reads the id again only if the generation changed: another database has another generation. A
+   * role that may not read the id gets the generation instead. It is unique too, but changes more
+   * often, so statistics in Redis do not survive a restart of PostgreSQL.
+   */
   async #databaseIdOf(version: DataVersion): Promise<string> {
     const latest = this.#latest
     if (latest?.version.generation === version.generation) return latest.databaseId
-    return readDatabaseId(this.#db, version)
+    return (await readDatabaseId(this.#db)) ?? version.generation
   }
 }

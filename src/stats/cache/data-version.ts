@@ -44,53 +44,18 @@ export async function readVersionAndPosition(
   }
 }
 
-/** PostgreSQL's code for a missing privilege. */
-const insufficientPrivilege = '42501'
-
-/**
- * Returns an id that no other database has: the identifier of the PostgreSQL cluster and the oid of
- * the database. Replicas and failovers keep it. If the role may not read the identifier, returns
- * the generation, which is also unique but changes more often.
- */
-export async function readDatabaseId(
-  db: Kysely<Tables>,
-  { generation }: DataVersion,
-): Promise<string> {
-  try {
-    const { rows } = await sql<{ id: string }>`
-      select system_identifier || '-' || oid as id
-      from pg_control_system(), pg_database where datname = current_database()
-    `.execute(db)
-    return rows[0]?.id ?? generation
-  } catch (error) {
-    // Not logged: the generation works as well, except that fewer answers survive a restart.
-    if ((error as { code?: unknown }).code === insufficientPrivilege) return generation
-    throw error
-  }
-}
-
-/** Returns the timeline of the server, which changes with each failover; null for a replica. */
-export async function readTimeline(db: Kysely<Tables>): Promise<number | null> {
-  const { rows } = await sql<{ timeline: number | null }>`
-    select case when not pg_is_in_recovery() then
-      ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
-    end as timeline
-  `.execute(db)
-  return rows[0]?.timeline ?? null
-}
-
 /** Whether data at `version` contains every change that data at `other` contains. */
 export function includesChangesOf(version: DataVersion, other: DataVersion): boolean {
   return version.generation === other.generation && version.changes >= other.changes
 }
 
 /**
- * A data version that was read from PostgreSQL. `readAt` (performance.now) is a moment before the
+ * A data version and where and when it was read. `readAt` (performance.now) is a moment before the
  * query was sent: the version contains every commit before it. `databaseId` identifies the
  * database. `wal` is the position of the primary at that time, and is read only if there is a
  * replica.
  */
-export type DataVersionReading = {
+export type ObservedVersion = {
   version: DataVersion
   databaseId: string
   readAt: number

@@ -1,5 +1,5 @@
-// The cache of answers in Redis, which all API processes share. A Redis failure costs only the
-// sharing: a request never fails because of it and never waits long for it.
+// The cache of statistics in Redis, which all API processes share. If Redis fails, each process
+// computes for itself: no request fails because of Redis or waits long for it.
 import { createHash } from 'node:crypto'
 import { OptionalRedis, type RedisAccess } from '../../redis/optional-redis.ts'
 import { timeouts } from '../../timeouts.ts'
@@ -7,13 +7,13 @@ import { computationVersion } from './computation-version.ts'
 import type { DataVersion } from './data-version.ts'
 
 /**
- * An answer without `asOf`, as JSON text, with the data version and the local day for which it was
- * computed.
+ * `body` has the statistics without `asOf`, as JSON text. They were computed from `version` of the
+ * data, for the local day `today`.
  *
- * The answer contains every commit before `computedAtEpochMs` (Date.now). `position` is a WAL
- * position at or after every change in the answer.
+ * They contain every commit before `computedAtEpochMs` (Date.now). `position` is a WAL position at
+ * or after every change in them.
  */
-export type SharedAnswer = {
+export type SharedStats = {
   body: string
   version: DataVersion
   today: string
@@ -23,7 +23,7 @@ export type SharedAnswer = {
 
 /** Changes with the format of the stored text. */
 const formatVersion = 2
-/** Answers are kept for one day, so that they are available while PostgreSQL is unreachable. */
+/** Statistics are kept for a day, so that they are available while PostgreSQL is unreachable. */
 const lifetimeSeconds = 86_400
 
 export class SharedStatsCache {
@@ -31,8 +31,8 @@ export class SharedStatsCache {
   readonly #prefix: string
 
   /**
-   * Without Redis, every read returns null and writes do nothing. Answers are shared only between
-   * processes with the same `computation`.
+   * Without Redis, every read returns null and writes do nothing. Only processes with the same
+   * `computation` share statistics.
    */
   constructor(redis: RedisAccess | null, prefix: string, computation = computationVersion) {
     this.#redis = new OptionalRedis(redis, timeouts.stats.redisPause.ms)
@@ -40,21 +40,21 @@ export class SharedStatsCache {
   }
 
   /**
-   * Returns an answer computed from the database with this id. Returns null if there is no valid
-   * one, or if Redis has just failed or been too slow.
+   * Returns statistics that were computed from the database with this id. Returns null if there are
+   * none that are valid, or if Redis has just failed or been too slow.
    */
-  async read(databaseId: string, key: string): Promise<SharedAnswer | null> {
+  async read(databaseId: string, key: string): Promise<SharedStats | null> {
     const redisKey = this.#redisKey(databaseId, key)
-    const text = await this.#redis.run(timeouts.stats.sharedAnswer.ms, (redis) =>
+    const text = await this.#redis.run(timeouts.stats.sharedStats.ms, (redis) =>
       redis.get(redisKey),
     )
-    return text === null ? null : parseAnswer(text)
+    return text === null ? null : parseShared(text)
   }
 
   /** Writes in the background. No request waits for it, and a pause of reads does not stop it. */
-  write(databaseId: string, key: string, answer: SharedAnswer): void {
+  write(databaseId: string, key: string, shared: SharedStats): void {
     const redisKey = this.#redisKey(databaseId, key)
-    const value = JSON.stringify({ ...answer, hash: hashOf(answer.body) })
+    const value = JSON.stringify({ ...shared, hash: hashOf(shared.body) })
     this.#redis.write((redis) => redis.set(redisKey, value, 'EX', lifetimeSeconds))
   }
 
@@ -63,11 +63,11 @@ export class SharedStatsCache {
   }
 }
 
-/** Returns null if the text is not a complete answer, or if its hash does not match. */
-function parseAnswer(text: string): SharedAnswer | null {
+/** Returns null if the text is incomplete, or if its hash does not match. */
+function parseShared(text: string): SharedStats | null {
   try {
-    const answer = JSON.parse(text) as Partial<SharedAnswer & { hash: string }>
-    const { body, version, today, computedAtEpochMs, position, hash } = answer
+    const shared = JSON.parse(text) as Partial<SharedStats & { hash: string }>
+    const { body, version, today, computedAtEpochMs, position, hash } = shared
     if (typeof body !== 'string' || hash !== hashOf(body)) return null
     if (typeof today !== 'string' || typeof computedAtEpochMs !== 'number') return null
     if (typeof version?.generation !== 'string' || typeof version.changes !== 'number') return null

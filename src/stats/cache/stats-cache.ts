@@ -1,4 +1,4 @@
-// The cache of answers in this process: stale-while-revalidate, validated by the data version.
+// The cache of statistics in this process: stale-while-revalidate, validated by the data version.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
@@ -6,15 +6,15 @@ import { maxRunningStats } from '../../overload/concurrency-limit.ts'
 import { timeouts } from '../../timeouts.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
-import { type DataVersion, type DataVersionReading, includesChangesOf } from './data-version.ts'
+import { type DataVersion, includesChangesOf, type ObservedVersion } from './data-version.ts'
 import type { DataVersionPoller } from './data-version-poller.ts'
-import type { SharedAnswer, SharedStatsCache } from './shared-stats-cache.ts'
+import type { SharedStats, SharedStatsCache } from './shared-stats-cache.ts'
 
 /**
  * - `hit`: found in this process and at most two seconds old.
  * - `shared`: found in Redis and at most two seconds old.
  * - `miss`: computed for this request.
- * - `collapsed`: computed for an earlier request that was still waiting for the same answer.
+ * - `collapsed`: computed for an earlier request that was still waiting for the same statistics.
  * - `stale`: more than two seconds old, because computing failed or took too long.
  */
 export type CacheOutcome = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
@@ -23,19 +23,19 @@ export type CacheOutcome = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
  * `ageMs` is the time since the data was last known to be unchanged. `asOf` is that moment, rounded
  * down to the second, as RFC 3339 text.
  */
-export type CachedAnswer = {
+export type CachedStats = {
   bodies: ResponseBodies
   outcome: CacheOutcome
   ageMs: number
   asOf: string
 }
 
-const maxAnswers = 500
+const maxEntries = 500
 const maxCharacters = 20_000_000
 
 /**
- * `currentAt` (performance.now) is the latest moment when the answer was known to be current, and
- * `asOf` is that moment as text.
+ * `currentAt` (performance.now) is the latest moment when the statistics were known to be current,
+ * and `asOf` is that moment as text.
  */
 type Entry = {
   bodies: ResponseBodies
@@ -49,18 +49,18 @@ type Refresh = { result: Promise<Refreshed>; isJoined: boolean }
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
-  versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'check' | 'isFailing'>
+  versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'readInBackground' | 'isFailing'>
   /** Returns the current local day, as requests have it. */
   readToday(): string
   /**
-   * Computes the answer without `asOf`, as JSON text, with the data version that it contains.
-   * `currentAt` (performance.now) is the latest moment when it is known to have been current.
+   * Computes the statistics without `asOf`, as JSON text, with the data version that they contain.
+   * `currentAt` (performance.now) is the latest moment when they are known to have been current.
    * Default: when the computation began.
    */
   compute(
     request: StatsRequest,
-  ): Promise<Pick<SharedAnswer, 'body' | 'version' | 'position'> & { currentAt?: number }>
-  /** Called with a WAL position at or after every change in an answer, if it is known. */
+  ): Promise<Pick<SharedStats, 'body' | 'version' | 'position'> & { currentAt?: number }>
+  /** Called with a WAL position at or after every change in cached statistics, if it is known. */
   recordSentPosition?(position: number): void
 }
 
@@ -70,7 +70,7 @@ export class StatsCache {
   readonly #readToday: StatsCacheOptions['readToday']
   readonly #compute: StatsCacheOptions['compute']
   readonly #recordSentPosition: StatsCacheOptions['recordSentPosition']
-  readonly #entries = new LRUCache<string, Entry>({ max: maxAnswers, maxSize: maxCharacters })
+  readonly #entries = new LRUCache<string, Entry>({ max: maxEntries, maxSize: maxCharacters })
   readonly #refreshes = new Map<string, Promise<Refreshed>>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
@@ -83,26 +83,27 @@ export class StatsCache {
   }
 
   /**
-   * Returns a current answer without a promise if there is one. Otherwise computes it, and falls
-   * back to an older one. Throws the error of `compute` if there is no answer at all.
+   * Returns current statistics without a promise if they are cached. Otherwise computes them, and
+   * falls back to older ones. Throws the error of `compute` if there are none at all.
    */
-  read(request: StatsRequest): CachedAnswer | Promise<CachedAnswer> {
+  read(request: StatsRequest): CachedStats | Promise<CachedStats> {
     const key = cacheKeyOf(request)
     const entry = this.#entries.get(key)
     if (entry?.today !== request.today) return this.#waitForRefresh(key, request, entry)
-    const ageMs = this.#confirmAndGetAge(entry)
+    const ageMs = this.#renewAndGetAge(entry)
     if (ageMs >= timeouts.stats.maxAge.ms) return this.#waitForRefresh(key, request, entry)
     // The error is ignored here. The next request that has to wait for a refresh reports it.
     if (ageMs >= timeouts.stats.refreshAge.ms)
       this.#refresh(key, request).result.catch(() => undefined)
-    return answerOf(entry, 'hit', ageMs)
+    return toCachedStats(entry, 'hit', ageMs)
   }
 
   /**
-   * Returns the age in milliseconds. An entry is current while neither the data nor the local day
-   * changes. The day is read again here, because a request may have waited across midnight.
+   * Returns the age of the entry in milliseconds. If neither the data nor the local day has changed
+   * since it was last known to be current, first renews that moment. The day is read again here,
+   * because a request may have waited across midnight.
    */
-  #confirmAndGetAge(entry: Entry): number {
+  #renewAndGetAge(entry: Entry): number {
     const latest = this.#versions.latest()
     if (
       latest &&
@@ -120,26 +121,26 @@ export class StatsCache {
     key: string,
     request: StatsRequest,
     older: Entry | undefined,
-  ): Promise<CachedAnswer> {
+  ): Promise<CachedStats> {
     const { result, isJoined } = this.#refresh(key, request)
     try {
       const { entry, outcome } = await pTimeout(result, {
         milliseconds: this.#maxWaitMs(older),
         message: 'Computing the statistics takes too long',
       })
-      const ageMs = this.#confirmAndGetAge(entry)
-      if (ageMs >= timeouts.stats.maxAge.ms) return answerOf(entry, 'stale', ageMs)
+      const ageMs = this.#renewAndGetAge(entry)
+      if (ageMs >= timeouts.stats.maxAge.ms) return toCachedStats(entry, 'stale', ageMs)
       const isCollapsed = outcome === 'miss' && isJoined
-      return answerOf(entry, isCollapsed ? 'collapsed' : outcome, ageMs)
+      return toCachedStats(entry, isCollapsed ? 'collapsed' : outcome, ageMs)
     } catch (error) {
-      this.#versions.check()
+      this.#versions.readInBackground()
       if (!older) throw error
-      return answerOf(older, 'stale', this.#confirmAndGetAge(older))
+      return toCachedStats(older, 'stale', this.#renewAndGetAge(older))
     }
   }
 
   #maxWaitMs(older: Entry | undefined): number {
-    if (!older) return timeouts.stats.firstAnswer.ms
+    if (!older) return timeouts.stats.firstComputation.ms
     if (this.#versions.isFailing()) return timeouts.stats.refreshDuringOutage.ms
     return timeouts.stats.refresh.ms
   }
@@ -162,14 +163,14 @@ export class StatsCache {
       latest !== null &&
       includesChangesOf(shared.version, latest.version)
     if (isCurrent) {
-      const currentAt = this.#limitToDay(request, latest.readAt, requestedAt)
+      const currentAt = this.#clampToRequest(request, latest.readAt, requestedAt)
       return { entry: this.#store(key, shared, currentAt), outcome: 'shared' }
     }
     try {
       return await this.#limitConcurrency(() => this.#computeAndShare(key, request, requestedAt))
     } catch (error) {
-      this.#versions.check()
-      // Another process may have computed a newer answer before PostgreSQL became unreachable.
+      this.#versions.readInBackground()
+      // Another process may have computed newer statistics before PostgreSQL became unreachable.
       const local = this.#entries.get(key)
       if (!shared || (local && !isNewer(shared, local))) throw error
       return {
@@ -185,7 +186,7 @@ export class StatsCache {
    */
   async #readShared(
     key: string,
-  ): Promise<{ shared: SharedAnswer | null; latest: DataVersionReading | null }> {
+  ): Promise<{ shared: SharedStats | null; latest: ObservedVersion | null }> {
     const known = this.#versions.latest()
     if (known) {
       const [shared, latest] = await Promise.all([
@@ -200,7 +201,7 @@ export class StatsCache {
   }
 
   /** Returns `moment`, or `requestedAt` if the day of the request has ended since the request. */
-  #limitToDay({ today }: StatsRequest, moment: number, requestedAt: number): number {
+  #clampToRequest({ today }: StatsRequest, moment: number, requestedAt: number): number {
     return this.#readToday() === today ? moment : Math.min(moment, requestedAt)
   }
 
@@ -209,22 +210,22 @@ export class StatsCache {
     request: StatsRequest,
     requestedAt: number,
   ): Promise<Refreshed> {
-    const startedAt = this.#limitToDay(request, performance.now(), requestedAt)
+    const startedAt = this.#clampToRequest(request, performance.now(), requestedAt)
     const { currentAt: knownAt = startedAt, ...computed } = await this.#compute(request)
     const currentAt = Math.min(startedAt, knownAt)
     const computedAtEpochMs = toEpochMs(currentAt)
-    const answer = { ...computed, today: request.today, computedAtEpochMs }
-    const entry = this.#store(key, answer, currentAt)
-    // Shared only under the id of the database that it was read from.
+    const shared = { ...computed, today: request.today, computedAtEpochMs }
+    const entry = this.#store(key, shared, currentAt)
+    // Shared only under the id of the database that the statistics were computed from.
     const latest = this.#versions.latest()
-    if (latest?.version.generation === answer.version.generation)
-      this.#shared.write(latest.databaseId, key, answer)
-    else this.#versions.check()
+    if (latest?.version.generation === shared.version.generation)
+      this.#shared.write(latest.databaseId, key, shared)
+    else this.#versions.readInBackground()
     return { entry, outcome: 'miss' }
   }
 
-  #store(key: string, answer: SharedAnswer, currentAt: number): Entry {
-    const { body, version, today, position } = answer
+  #store(key: string, shared: SharedStats, currentAt: number): Entry {
+    const { body, version, today, position } = shared
     if (position != null) this.#recordSentPosition?.(position)
     const asOf = formatInstant(currentAt)
     const entry = { bodies: new ResponseBodies(body), version, today, currentAt, asOf }
@@ -240,10 +241,10 @@ const toMonotonic = (epochMs: number) => performance.now() - Math.max(0, Date.no
 const toEpochMs = (moment: number) => Date.now() - (performance.now() - moment)
 
 /**
- * Whether the answer in Redis is newer than the one of this process. Numbers of changes of
- * different generations cannot be compared, so the times of the computations are.
+ * Whether the statistics in Redis are newer than those of this process. Numbers of changes are
+ * comparable only within a generation. Otherwise the times of the computations are compared.
  */
-function isNewer(shared: SharedAnswer, local: Entry): boolean {
+function isNewer(shared: SharedStats, local: Entry): boolean {
   if (shared.version.generation !== local.version.generation)
     return toMonotonic(shared.computedAtEpochMs) > local.currentAt
   if (shared.version.changes !== local.version.changes)
@@ -251,7 +252,7 @@ function isNewer(shared: SharedAnswer, local: Entry): boolean {
   return shared.today > local.today
 }
 
-function answerOf({ bodies, asOf }: Entry, outcome: CacheOutcome, ageMs: number): CachedAnswer {
+function toCachedStats({ bodies, asOf }: Entry, outcome: CacheOutcome, ageMs: number): CachedStats {
   return { bodies, outcome, ageMs, asOf }
 }
 
@@ -261,7 +262,7 @@ function formatInstant(moment: number): string {
 }
 
 /**
- * The key contains every parameter that the answer depends on. The company and the clock are the
+ * The key contains every parameter that the statistics depend on. The company and the clock are the
  * same for all requests of a process. No parameter can contain a space.
  */
 function cacheKeyOf({ from, to, date, country, currency, compare, by }: StatsRequest): string {

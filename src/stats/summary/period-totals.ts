@@ -1,7 +1,7 @@
 // The totals of a period: over all its quotes, by country, by month and by currency.
 import type { Kysely } from 'kysely'
 import type { Company } from '../../company/company.ts'
-import { getCurrencyDigits } from '../../company/currencies.ts'
+import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { Stats, StatsRequest } from '../schema.ts'
 import type { DateRange } from './summary-grains.ts'
@@ -13,28 +13,30 @@ import { queryDays, queryTotals, type SummaryLevel, type SummaryRow } from './su
  */
 export type GroupTotals = {
   draft: number
-  /** Sent quotes that are still valid. The answer has them as `byStatus.sent`. */
-  stillOpen: number
+  /** Sent quotes that are still valid: `byStatus.sent` in the response. */
+  openQuotes: number
   accepted: number
   rejected: number
   /** Includes sent quotes whose validity is over. */
   expired: number
-  /** The net of `stillOpen`, of `accepted`, and of `rejected` and `expired`. */
-  open: string
-  won: string
-  lost: string
+  /** The net of `openQuotes`. */
+  openNet: string
+  /** The net of `accepted`. */
+  wonNet: string
+  /** The net of `rejected` and `expired`. */
+  lostNet: string
   /** Accepted and rejected quotes whose day of decision is known. */
   decided: number
   /** The sum of the days from issue to decision of `decided`. */
   decisionDays: number
-  /** The number of `decided` by days, in the format that decision-days.ts explains. */
+  /** The number of `decided` by days, in the format that days-to-decision.ts explains. */
   decisionHistogram: string
 }
 
 /** Totals over a period. */
 export type PeriodTotals = {
   total: GroupTotals
-  /** The number of accepted quotes whose amounts are part of `total.won`. */
+  /** The number of accepted quotes whose amounts are part of `total.wonNet`. */
   convertedQuotes: number
   byCurrency: Stats['revenue']['byCurrency']
   unconvertedByCurrency: Stats['revenue']['unconverted']
@@ -49,13 +51,13 @@ export function emptyGroupTotals(baseCurrency: string): GroupTotals {
   const zero = zeroAmount(baseCurrency)
   return {
     draft: 0,
-    stillOpen: 0,
+    openQuotes: 0,
     accepted: 0,
     rejected: 0,
     expired: 0,
-    open: zero,
-    won: zero,
-    lost: zero,
+    openNet: zero,
+    wonNet: zero,
+    lostNet: zero,
     decided: 0,
     decisionDays: 0,
     decisionHistogram: '0',
@@ -64,7 +66,7 @@ export function emptyGroupTotals(baseCurrency: string): GroupTotals {
 
 /** Zero with the minor digits of the currency: `0.00` for EUR, `0` for JPY. */
 function zeroAmount(currency: string): string {
-  const digits = getCurrencyDigits(currency) ?? 0
+  const digits = requireCurrencyDigits(currency)
   return digits === 0 ? '0' : `0.${'0'.repeat(digits)}`
 }
 
@@ -78,13 +80,13 @@ export async function readPeriodTotals(
   request: StatsRequest,
   { range, byCountryAndMonth }: { range: DateRange; byCountryAndMonth: boolean },
 ): Promise<PeriodTotals> {
-  const baseDigits = getCurrencyDigits(company.baseCurrency) ?? 0
+  const baseDigits = requireCurrencyDigits(company.baseCurrency)
   const rows = await queryTotals(db, request, range, { baseDigits, byCountryAndMonth })
   const rowsOf = (level: SummaryLevel) => rows.filter((row) => row.level === level)
   const [total] = rowsOf('total')
   const currencies = rowsOf('currency')
   return {
-    total: total ? groupTotals(total) : emptyGroupTotals(company.baseCurrency),
+    total: total ? toGroupTotals(total) : emptyGroupTotals(company.baseCurrency),
     convertedQuotes: Number(total?.accepted ?? 0) - Number(total?.unconverted ?? 0),
     byCurrency: currencies.flatMap(({ currency, own_net, accepted }) =>
       moneyOfQuotes(own_net, currency, accepted),
@@ -94,8 +96,8 @@ export async function readPeriodTotals(
         moneyOfQuotes(own_unconverted_net, currency, unconverted),
       )
       .sort((a, b) => (a.currency < b.currency ? -1 : 1)),
-    byCountry: rowsOf('country').map((row) => ({ country: row.country, ...groupTotals(row) })),
-    byMonth: rowsOf('month').map((row) => ({ month: row.month ?? '', ...groupTotals(row) })),
+    byCountry: rowsOf('country').map((row) => ({ country: row.country, ...toGroupTotals(row) })),
+    byMonth: rowsOf('month').map((row) => ({ month: row.month ?? '', ...toGroupTotals(row) })),
   }
 }
 
@@ -106,33 +108,39 @@ export async function readDayTotals(
   request: StatsRequest,
   range: DateRange,
 ): Promise<(GroupTotals & { day: string })[]> {
-  const baseDigits = getCurrencyDigits(company.baseCurrency) ?? 0
+  const baseDigits = requireCurrencyDigits(company.baseCurrency)
   const rows = await queryDays(db, request, range, baseDigits)
-  return rows.map((row) => ({ day: row.day, ...groupTotals(row) }))
+  return rows.map((row) => ({ day: row.day, ...toGroupTotals(row) }))
 }
 
 /**
- * A sent quote counts as expired from the day after its last valid day. `row.sent` counts sent
- * quotes whether they are still valid or not, as the column of quote_figures does.
+ * A sent quote counts as expired from the day after its last valid day. `row.sent`, like the column
+ * of quote_figures, counts all sent quotes, even those whose validity is over.
  */
-function groupTotals(row: Omit<SummaryRow, KeyOfRow>): GroupTotals {
+function toGroupTotals(row: Omit<SummaryRow, TotalsOnlyColumn>): GroupTotals {
   return {
     draft: Number(row.drafts),
-    stillOpen: Number(row.valid),
+    openQuotes: Number(row.open_quotes),
     accepted: Number(row.accepted),
     rejected: Number(row.rejected),
-    expired: Number(row.expired) + Number(row.sent) - Number(row.valid),
-    open: row.open,
-    won: row.won,
-    lost: row.lost,
+    expired: Number(row.expired) + Number(row.sent) - Number(row.open_quotes),
+    openNet: row.open_net,
+    wonNet: row.won_net,
+    lostNet: row.lost_net,
     decided: Number(row.decided),
     decisionDays: Number(row.decision_days),
     decisionHistogram: row.decision_histogram,
   }
 }
 
-/** What only rows of `queryTotals` have. */
-type KeyOfRow = 'level' | 'currency' | 'month' | 'country' | 'own_net' | 'own_unconverted_net'
+/** The columns that only rows of `queryTotals` have. */
+type TotalsOnlyColumn =
+  | 'level'
+  | 'currency'
+  | 'month'
+  | 'country'
+  | 'own_net'
+  | 'own_unconverted_net'
 
 /** Returns a list of one amount, or an empty list if there is no quote. */
 function moneyOfQuotes(amount: string | null, currency: string | null, quotes: string) {

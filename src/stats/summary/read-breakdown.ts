@@ -1,7 +1,7 @@
 // Reads the customers or products with the highest revenue, if the request asks for them.
 import type { Kysely } from 'kysely'
 import type { Company } from '../../company/company.ts'
-import { getCurrencyDigits } from '../../company/currencies.ts'
+import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { Stats, StatsRequest } from '../schema.ts'
 import { type BreakdownRow, queryCustomers, queryProducts } from './breakdown-query.ts'
@@ -19,7 +19,7 @@ export async function readBreakdown(
   request: StatsRequest,
   range: DateRange,
 ): Promise<Breakdown> {
-  const base = { currency: baseCurrency, digits: getCurrencyDigits(baseCurrency) ?? 0 }
+  const base = { currency: baseCurrency, digits: requireCurrencyDigits(baseCurrency) }
   switch (request.by) {
     case 'customer':
       return { byCustomer: toCustomers(await queryCustomers(db, request, range, base), base) }

@@ -1,5 +1,5 @@
 // The queries that read the summary: totals of a period by country, by currency, by month and by
-// day. Their cost depends on the number of days, countries and currencies, not on that of quotes.
+// day. Their cost depends on the number of days, countries and currencies, not of quotes.
 import { type AliasedRawBuilder, type Kysely, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Tables } from '../../database/table-types.ts'
@@ -36,11 +36,11 @@ const figures = [
   'decision_days',
   'decision_histogram',
 ] as const
-/** The values of quote_validity: sent quotes that are still valid, and their net. */
-const validity = ['valid', 'base_valid'] as const
-const summedValues = [...figures, ...validity]
+/** Sums of quote_validity: the sent quotes that are still valid, and their net. */
+const openColumns = ['open_quotes', 'base_open'] as const
+const summedColumns = [...figures, ...openColumns]
 
-/** What the quotes of a row have in common: nothing, a country, a currency or a month. */
+/** What all quotes of a row share: nothing, a country, a currency or a month. */
 export type SummaryLevel = 'total' | 'country' | 'currency' | 'month'
 
 /** The sums over a group of quotes. Counts and amounts are decimal text. */
@@ -65,7 +65,7 @@ export function queryTotals(
     .selectFrom('totals')
     .leftJoin('currencies', 'currencies.code', 'totals.currency')
     .where(quoteCount, '>', '0')
-    .select(['level', 'currency', ...summedValues, ...moneyByOutcome(baseDigits)])
+    .select(['level', 'currency', ...summedColumns, ...moneyByOutcome(baseDigits)])
     .select([
       sql<string | null>`to_char(starts_on, 'YYYY-MM')`.as('month'),
       sql<string | null>`nullif(country, '')`.as('country'),
@@ -113,7 +113,7 @@ function withTotals(
           .selectFrom('pairs')
           .groupBy(sql`grouping sets ((), (country), (currency))`)
           .select([levelOfGroup, noStart, 'country', 'currency'])
-          .select(summedValues.map(sumOfSums)),
+          .select(summedColumns.map(sumOfSums)),
       )
       .with('totals', (query) => {
         const groups = query.selectFrom('groups').selectAll()
@@ -125,7 +125,7 @@ function withTotals(
             .selectFrom(sums.as('sums'))
             .groupBy('starts_on')
             .select([levelOfMonth, 'starts_on', noCountry, noCurrency])
-            .select(summedValues.map(sumOfSums)),
+            .select(summedColumns.map(sumOfSums)),
         )
       })
   )
@@ -151,11 +151,11 @@ export function queryDays(
         .selectFrom(sums.as('sums'))
         .groupBy('starts_on')
         .select('starts_on')
-        .select(summedValues.map(sumOfSums)),
+        .select(summedColumns.map(sumOfSums)),
     )
     .selectFrom('days')
     .where(quoteCount, '>', '0')
-    .select([...summedValues, ...moneyByOutcome(baseDigits)])
+    .select([...summedColumns, ...moneyByOutcome(baseDigits)])
     .select(sql<string>`to_char(starts_on, 'YYYY-MM-DD')`.as('day'))
     .orderBy('starts_on')
     .execute()
@@ -194,15 +194,14 @@ export async function queryDateRange(
 }
 
 /**
- * Money by outcome in the base currency, from the sums of the summary. Open are sent quotes that
- * are still valid, and won are accepted ones. Lost are rejected and expired ones, and sent ones
- * that are no longer valid.
+ * Money by outcome in the base currency, from the sums of the summary. Lost are rejected and
+ * expired quotes, and sent quotes that are no longer valid.
  */
 const moneyByOutcome = (baseDigits: number) =>
   [
-    sql<string>`round(base_valid, ${baseDigits})`.as('open'),
-    sql<string>`round(base_net, ${baseDigits})`.as('won'),
-    sql<string>`round(base_lost + base_sent - base_valid, ${baseDigits})`.as('lost'),
+    sql<string>`round(base_open, ${baseDigits})`.as('open_net'),
+    sql<string>`round(base_net, ${baseDigits})`.as('won_net'),
+    sql<string>`round(base_lost + base_sent - base_open, ${baseDigits})`.as('lost_net'),
   ] as const
 
 const quoteCount = sql<string>`drafts + sent + accepted + rejected + expired`
@@ -217,7 +216,7 @@ const sumOf =
   }
 
 /** Adds up sums, of which some may be null. */
-function sumOfSums(name: (typeof summedValues)[number]) {
+function sumOfSums(name: (typeof summedColumns)[number]) {
   return sql<string>`coalesce(sum(${sql.ref(name)}), 0)`.as(name)
 }
 
@@ -230,8 +229,8 @@ type GroupSums = {
   starts_on: Date | null
   country: string | null
   currency: string | null
-} & Record<(typeof summedValues)[number], string | null>
-const nullOf = (name: (typeof summedValues)[number]) => sql<null>`null::numeric`.as(name)
+} & Record<(typeof summedColumns)[number], string | null>
+const nullOf = (name: (typeof summedColumns)[number]) => sql<null>`null::numeric`.as(name)
 
 /** Returns SQL for the first day of the month of a column, or for its day. */
 type StartSql = (column: string) => AliasedRawBuilder<Date | null, 'starts_on'>
@@ -261,7 +260,7 @@ function sumGroups(
       .groupBy(sql`1, 2, 3`)
       .select([...keys])
       .select(figures.map(sumOf(sign)))
-      .select(validity.map(nullOf))
+      .select(openColumns.map(nullOf))
       .$castTo<GroupSums>()
   // A query for each sign costs less than finding the sign of each row.
   const [added, subtracted] = [1, -1].map((sign) => ranges.filter((range) => range.sign === sign))
@@ -285,7 +284,7 @@ function sumChanges(
     .groupBy(sql`1, 2, 3`)
     .select([startSql('day'), 'country', 'currency'])
     .select(figures.map(sumOf()))
-    .select(validity.map(nullOf))
+    .select(openColumns.map(nullOf))
     .$castTo<GroupSums>()
 }
 
@@ -309,8 +308,8 @@ function sumValidity(
     .select([startSql('starts_on'), 'country', 'currency'])
     .select(figures.map(nullOf))
     .select((row) => [
-      sql<string>`sum(${sign(row)} * quotes)`.as('valid'),
-      sql<string>`sum(${sign(row)} * base_net)`.as('base_valid'),
+      sql<string>`sum(${sign(row)} * quotes)`.as('open_quotes'),
+      sql<string>`sum(${sign(row)} * base_net)`.as('base_open'),
     ])
     .$castTo<GroupSums>()
 }

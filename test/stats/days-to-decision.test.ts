@@ -1,7 +1,7 @@
 // The days to decision: mean and median, computed from a sum and a histogram.
 import fc from 'fast-check'
 import t from 'tap'
-import { daysToDecision } from '../../src/stats/decision-days.ts'
+import { daysToDecision } from '../../src/stats/days-to-decision.ts'
 import { emptyGroupTotals } from '../../src/stats/summary/period-totals.ts'
 
 /** The totals of quotes decided after these days, as the summary would add them. */

@@ -5,18 +5,18 @@ import type { Replica } from '../database/replica/replica.ts'
 import { readReplicaState } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { readStats, type StatsReading } from './read-stats.ts'
+import { readStats, type StatsSnapshot } from './read-stats.ts'
 import type { StatsRequest } from './schema.ts'
 
-/** The statistics contain every commit before `currentAt` (performance.now). */
-export type SourcedStats = StatsReading & { currentAt: number }
+/** Statistics that contain every commit before `currentAt` (performance.now). */
+export type DatedStatsSnapshot = StatsSnapshot & { currentAt: number }
 
 export type StatsSourceOptions = {
   db: Kysely<Tables>
   /** Null if there is none. */
   replica: Replica | null
   company: Company
-  /** Whether the primary does not respond. Then the replica may be further behind. */
+  /** Whether the primary does not respond. Then the replica may be any time behind. */
   isPrimaryFailing(): boolean
 }
 
@@ -24,46 +24,46 @@ export type StatsSourceOptions = {
 export async function readStatsPreferringReplica(
   { db, replica, company, isPrimaryFailing }: StatsSourceOptions,
   request: StatsRequest,
-): Promise<SourcedStats> {
+): Promise<DatedStatsSnapshot> {
   const isOnlySource = isPrimaryFailing()
   const maxAgeMs = isOnlySource ? Number.POSITIVE_INFINITY : timeouts.database.replicaLag.ms
   const replicated = await replica?.read(
-    'figures',
+    'statistics',
     () => readStatsFromReplica(replica, company, request, maxAgeMs),
     { isOnlySource },
   )
   if (replicated) return replicated
   const currentAt = performance.now()
-  const reading = await readStats(db, company, request, { withPosition: replica !== null })
-  return { ...reading, currentAt }
+  const snapshot = await readStats(db, company, request, { withPosition: replica !== null })
+  return { ...snapshot, currentAt }
 }
 
 /**
- * Returns null if the replica is too far behind, or lacks what a caller of this process has seen.
+ * Returns null if the replica is too far behind, or lacks what this process has already sent.
  *
- * The version of the answer is that of the primary at the latest moment whose commits the replica
- * contains. The answer may contain later commits too. As soon as the primary has a newer version,
- * it is computed again. We cannot use the replica's own count of changes: commits can become
- * visible in another order there, so equal counts do not mean equal data.
+ * The statistics get the data version of the primary at the latest moment whose commits the replica
+ * contains. They may contain later commits too, and are computed again as soon as the primary has a
+ * newer version. The replica's own count of changes cannot be used: commits can become visible in
+ * another order there, so equal counts do not mean equal data.
  */
 async function readStatsFromReplica(
   { db, history }: Replica,
   company: Company,
   request: StatsRequest,
   maxAgeMs: number,
-): Promise<SourcedStats | null> {
+): Promise<DatedStatsSnapshot | null> {
   return db.connection().execute(async (connection) => {
     // Read before the statistics, whose snapshot then contains at least what the state contains.
     const state = await readReplicaState(connection)
     const contained = state.isInRecovery ? history.latestContainedIn(state) : undefined
     if (!contained || performance.now() - contained.readAt > maxAgeMs) return null
     if (!history.includesSentPositions(state)) return null
-    const reading = await readStats(connection, company, request, { withPosition: true })
+    const snapshot = await readStats(connection, company, request, { withPosition: true })
     // A commit with synchronous_commit = off may be later in the WAL than the position of the
     // primary that was read with its version.
-    if (reading.version.changes < contained.version.changes) return null
-    // Asked again, because the primary may have answered another request meanwhile.
+    if (snapshot.version.changes < contained.version.changes) return null
+    // Checked again, because meanwhile another request may have been answered from the primary.
     if (!history.includesSentPositions(state)) return null
-    return { ...reading, version: contained.version, currentAt: contained.readAt }
+    return { ...snapshot, version: contained.version, currentAt: contained.readAt }
   })
 }

@@ -1,5 +1,5 @@
 // The data version that API processes share through Redis: together they read PostgreSQL about five
-// times a second, and no answer is sent as current without proof.
+// times a second, and no statistics are sent as current without proof.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { openPool } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
 import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
-import { DataVersionExchange } from '../../../src/stats/cache/data-version-exchange.ts'
+import { SharedDataVersion } from '../../../src/stats/cache/shared-data-version.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../../support/faulty-proxy.ts'
 import { unobserved } from '../../support/redis-topologies.ts'
@@ -112,7 +112,7 @@ t.test('the other processes go on if one is stopped, or cannot read PostgreSQL',
   t.ok(second.countPolls() + third.countPolls() > before)
 })
 
-t.test('no answer is wrong while Redis fails again and again', async (t) => {
+t.test('no response is wrong while Redis fails again and again', async (t) => {
   const { processes, redis } = await startProcesses(t)
   let isOver = false
   const faults = [
@@ -136,115 +136,119 @@ t.test('no answer is wrong while Redis fails again and again', async (t) => {
   await failing
 })
 
-t.test('a late reading is dated by the mark that it was published with', async (t) => {
-  const { redis, createProcess } = await startExchanges(t)
-  const [reader, poller, newcomer] = [createProcess(), createProcess(), createProcess()]
-  const before = performance.now()
-  t.match(await reader.mark(), { reading: null, lock: null })
-  const after = performance.now()
-  const lock = await poller.lock()
-  await sleep(100)
-  t.match(await newcomer.mark(), { reading: null }, 'leaves its mark too late')
-  await reader.mark()
-  lock.publish({ ...known, version: { ...version, changes: 7 } })
-  const found = await eventually(
-    () => reader.mark(),
-    (found) => found?.reading != null,
-  )
-  t.match(found?.reading, { version: { ...version, changes: 7 }, databaseId: known.databaseId })
-  const readAt = found?.reading?.readAt ?? Number.NaN
-  t.ok(before <= readAt && readAt <= after, 'as old as the first mark')
-  t.match(await newcomer.mark(), { reading: null })
+t.test(
+  'a version that is published late is dated by the request time that it comes with',
+  async (t) => {
+    const { redis, createProcess } = await startPolling(t)
+    const [reader, poller, newcomer] = [createProcess(), createProcess(), createProcess()]
+    const before = performance.now()
+    t.match(await reader.poll(), { observed: null, lock: null })
+    const after = performance.now()
+    const lock = await poller.lock()
+    await sleep(100)
+    t.match(await newcomer.poll(), { observed: null }, 'polls too late')
+    await reader.poll()
+    lock.publish({ ...known, version: { ...version, changes: 7 } })
+    const found = await eventually(
+      () => reader.poll(),
+      (found) => found?.observed != null,
+    )
+    t.match(found?.observed, { version: { ...version, changes: 7 }, databaseId: known.databaseId })
+    const readAt = found?.observed?.readAt ?? Number.NaN
+    t.ok(before <= readAt && readAt <= after, 'as old as the first poll')
+    t.match(await newcomer.poll(), { observed: null })
 
-  const [key = ''] = await redis.keys(`${prefixOf(redis)}*:reading`)
-  const older = await redis.hgetall(key)
-  const next = await poller.lock()
-  next.publish({ ...known, version: { ...version, changes: 8 } })
-  await eventually(
-    () => reader.mark(),
-    (found) => found?.reading?.version.changes === 8,
-  )
-  await redis.hset(key, older)
-  t.match(
-    (await reader.mark())?.reading,
-    { version: { changes: 7 }, readAt },
-    'no newer although Redis was set back to an older state',
-  )
-})
+    const [key = ''] = await redis.keys(`${prefixOf(redis)}*:published`)
+    const older = await redis.hgetall(key)
+    const next = await poller.lock()
+    next.publish({ ...known, version: { ...version, changes: 8 } })
+    await eventually(
+      () => reader.poll(),
+      (found) => found?.observed?.version.changes === 8,
+    )
+    await redis.hset(key, older)
+    t.match(
+      (await reader.poll())?.observed,
+      { version: { changes: 7 }, readAt },
+      'no newer although Redis was set back to an older state',
+    )
+  },
+)
 
 t.test('one process at a time has the lock, and a released lock is free', async (t) => {
-  const { createProcess } = await startExchanges(t)
+  const { createProcess } = await startPolling(t)
   const [first, second] = [createProcess(), createProcess()]
   const lock = await first.lock()
-  t.match(await second.mark({ mayLock: true }), { lock: null })
+  t.match(await second.poll({ mayLock: true }), { lock: null })
   lock.release()
   t.ok(await second.lock())
   t.ok(await first.lock(), 'the lock expires')
 })
 
-t.test('a reading is published only if another process awaits it', async (t) => {
-  const { redis, createProcess } = await startExchanges(t)
+t.test('a version is published only if another process awaits it', async (t) => {
+  const { redis, createProcess } = await startPolling(t)
   const [poller, other] = [createProcess(), createProcess()]
   const lock = await poller.lock()
   t.equal(lock.isAwaited, false)
   lock.publish(known)
   await sleep(100)
-  t.same(await redis.keys(`${prefixOf(redis)}*:reading`), [])
-  await other.mark()
+  t.same(await redis.keys(`${prefixOf(redis)}*:published`), [])
+  await other.poll()
   t.equal((await poller.lock()).isAwaited, true)
 })
 
-t.test('readings of another database, generation or computation are not exchanged', async (t) => {
-  const { createProcess } = await startExchanges(t)
+t.test('versions of another database, generation or computation are not shared', async (t) => {
+  const { createProcess } = await startPolling(t)
   const poller = createProcess()
   const others = [
     { process: createProcess(), known: { ...known, databaseId: 'another' } },
     { process: createProcess(), known: { ...known, version: { ...version, generation: '2' } } },
     { process: createProcess('another computation'), known },
   ]
-  for (const { process, known } of others) await process.mark({ known })
-  await createProcess().mark()
+  for (const { process, known } of others) await process.poll({ known })
+  await createProcess().poll()
   const lock = await poller.lock()
   lock.publish(known)
   await sleep(100)
-  for (const { process, known } of others) t.match(await process.mark({ known }), { reading: null })
+  for (const { process, known } of others)
+    t.match(await process.poll({ known }), { observed: null })
   const reader = createProcess()
-  await reader.mark()
+  await reader.poll()
   const own = await poller.lock()
   own.publish({ ...known, version: { ...version, generation: '2' } })
   t.ok(await reader.lock(), 'a holder that finds another generation releases the lock')
-  t.match(await reader.mark(), { reading: null })
+  t.match(await reader.poll(), { observed: null })
 })
 
-t.test('an invalid reading in Redis is ignored', async (t) => {
-  const { redis, createProcess } = await startExchanges(t)
+t.test('an invalid version in Redis is ignored', async (t) => {
+  const { redis, createProcess } = await startPolling(t)
   const [reader, poller] = [createProcess(), createProcess()]
-  await reader.mark()
+  await reader.poll()
   const lock = await poller.lock()
   lock.publish(known)
   await eventually(
-    () => reader.mark(),
-    (found) => found?.reading != null,
+    () => reader.poll(),
+    (found) => found?.observed != null,
   )
-  const [key = ''] = await redis.keys(`${prefixOf(redis)}*:reading`)
+  const [key = ''] = await redis.keys(`${prefixOf(redis)}*:published`)
   const valid = await redis.hgetall(key)
-  const [mark = ''] = Object.keys(valid).filter((field) => field !== 'text')
+  const [processId = ''] = Object.keys(valid).filter((field) => field !== 'text')
   for (const change of [
     { text: '' },
     { text: 'many' },
     { text: '1.5' },
-    { [mark]: '' },
-    { [mark]: 'now' },
-    { [mark]: String(performance.now() + 60_000) },
+    { [processId]: '' },
+    { [processId]: 'now' },
+    { [processId]: String(performance.now() + 60_000) },
   ]) {
     await redis.hset(key, { ...valid, ...change })
-    t.match(await reader.mark(), { reading: null }, JSON.stringify(Object.values(change)))
+    t.match(await reader.poll(), { observed: null }, JSON.stringify(Object.values(change)))
   }
   await redis.set(key, 'no hash')
-  t.equal(await reader.exchange(), null, 'counts as a failure of Redis')
+  t.equal(await reader.pollOnce(), null, 'counts as a failure of Redis')
 })
 
-/** A slow machine or an unreachable PostgreSQL makes an answer stale, but never wrong. */
+/** A slow machine or an unreachable PostgreSQL makes statistics stale, but never wrong. */
 async function checkCurrent(t: Test, service: Process, expectedTotal: number) {
   const { status, total, cacheStatus } = await requestStats(service)
   t.equal(status, 200)
@@ -256,33 +260,32 @@ const known = { version, databaseId: 'database', readAt: 0 }
 const prefixes = new WeakMap<Redis, string>()
 const prefixOf = (redis: Redis) => prefixes.get(redis) ?? ''
 
-/** Processes that only exchange the data version. */
-async function startExchanges(t: Test) {
+/** Processes that only share the data version. */
+async function startPolling(t: Test) {
   const { redisUrl } = await servers()
   const redis = new Redis(redisUrl)
   t.teardown(() => redis.disconnect())
   const prefix = `test:${randomBytes(6).toString('hex')}:`
   prefixes.set(redis, prefix)
   const createProcess = (computation = 'computation') => {
-    const shared = new DataVersionExchange(unobserved(redis), prefix, computation)
-    const exchange = ({ known: own = known, mayLock = false } = {}) =>
-      shared.exchangeReadings(own, { mayLock })
-    /** On a busy machine Redis may be too slow, which pauses exchanges. */
-    const mark = (options = {}) =>
+    const shared = new SharedDataVersion(unobserved(redis), prefix, computation)
+    const pollOnce = ({ known: own = known, mayLock = false } = {}) => shared.poll(own, { mayLock })
+    /** On a busy machine Redis may be too slow, which pauses polls. */
+    const poll = (options = {}) =>
       eventually(
-        () => exchange(options),
+        () => pollOnce(options),
         (found) => found !== null,
       )
     return {
-      exchange,
-      mark,
+      pollOnce,
+      poll,
       async lock() {
-        const exchange = await eventually(
-          () => mark({ mayLock: true }),
+        const result = await eventually(
+          () => poll({ mayLock: true }),
           (found) => Boolean(found?.lock),
         )
-        if (!exchange?.lock) throw new Error('The lock was not acquired.')
-        return exchange.lock
+        if (!result?.lock) throw new Error('The lock was not acquired.')
+        return result.lock
       },
     }
   }

@@ -5,9 +5,9 @@ import { invalidParameter } from '../http/problem-details.ts'
 import type { StatsQuery } from './schema.ts'
 
 const maxSpanDays = 200 * 366
-/** The longest quarter. The answer has an entry for each day. */
+/** The longest quarter. The response has an entry for each day. */
 const maxListedDays = 92
-/** The response quotes at most this much of an invalid day. */
+/** An error quotes at most this much of an invalid day. */
 const maxQuotedCharacters = 40
 
 /**

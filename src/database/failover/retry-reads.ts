@@ -1,0 +1,91 @@
+// Retries reads whose connection breaks, as after a failover: transactions that only read, and
+// single statements of Kysely.
+import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
+import type { Pool, PoolClient, QueryResult } from 'pg'
+import { BrokenConnectionError, isBrokenConnection } from './broken-connections.ts'
+
+/**
+ * Runs `read`, a transaction that only reads, and runs it once more if its connection breaks.
+ * Throws the error of the second attempt.
+ */
+export async function retryIfConnectionBreaks<Result>(
+  read: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!isBrokenConnection(error)) throw error
+    return read()
+  }
+}
+
+/** A pool that can be told that its connections may be dead. */
+type ReplacingPool = Pool & { replaceConnections(): void }
+
+type Send = (client: PoolClient, text: string, values: readonly unknown[]) => Promise<QueryResult>
+
+/**
+ * Returns a dialect for Kysely that sends statements with `send`. With `retriesReads`, a read
+ * outside of a transaction is sent once more, on another connection, if its connection breaks.
+ */
+export function createDialect(
+  pool: ReplacingPool,
+  send: Send,
+  { retriesReads }: { retriesReads: boolean },
+): PostgresDialect {
+  const kyselyPool: PostgresPool = {
+    connect: async () => new RetryingClient(pool, send, await pool.connect(), retriesReads),
+    end: () => pool.end(),
+    options: pool.options,
+  }
+  return new PostgresDialect({ pool: kyselyPool })
+}
+
+class RetryingClient {
+  readonly #pool: ReplacingPool
+  readonly #send: Send
+  readonly #retriesReads: boolean
+  /** Null after the connection broke and no other was available. */
+  #client: PoolClient | null
+
+  constructor(pool: ReplacingPool, send: Send, client: PoolClient, retriesReads: boolean) {
+    this.#pool = pool
+    this.#send = send
+    this.#client = client
+    this.#retriesReads = retriesReads
+  }
+
+  query: PostgresPoolClient['query'] = (async (text: string, values: readonly unknown[]) => {
+    const client = this.#client
+    if (!client)
+      throw new BrokenConnectionError('The connection broke, and no other was available.')
+    const mayRetry = this.#retriesReads && client.getTransactionStatus() === 'I' && isRead(text)
+    try {
+      return await this.#send(client, text, values)
+    } catch (error) {
+      if (!isBrokenConnection(error)) throw error
+      // Idle connections to the same server may be dead too, without any error yet.
+      this.#pool.replaceConnections()
+      if (!mayRetry) throw error
+      // Released first, because the pool may have no other connection.
+      this.#client = null
+      client.release(true)
+      this.#client = await this.#pool.connect()
+      return this.#send(this.#client, text, values)
+    }
+  }) as unknown as PostgresPoolClient['query']
+
+  release(destroy?: boolean): void {
+    this.#client?.release(destroy)
+  }
+}
+
+/**
+ * Whether the statement may be sent twice. The functions that the API calls with `select` may run
+ * twice. `with` may contain a write.
+ */
+function isRead(text: string): boolean {
+  return /^\s*select\b/i.test(text) || (/^\s*with\b/i.test(text) && !writes.test(text))
+}
+
+const writes = /\b(insert|update|delete|merge)\b/i
