@@ -233,7 +233,8 @@ async function checkMigrations(db: Database): Promise<void> {
   )
 }
 
-if (import.meta.main) {
+/** Starts the process. If that fails, prints the reason and ends the process with status 1. */
+export async function startOrExit(): Promise<void> {
   try {
     await start()
   } catch (error) {
@@ -241,3 +242,5 @@ if (import.meta.main) {
     process.exit(1)
   }
 }
+
+if (import.meta.main) await startOrExit()

@@ -42,8 +42,13 @@ export function startUnit(t: Test, unit: string, instance = '') {
     Object.assign(env, parseEnv(readFileSync(file, 'utf8')))
   for (const names of readValues(text, 'UnsetEnvironment'))
     for (const name of names.split(' ')) delete env[name]
-  const [program = '', ...words] = (readValues(text, 'ExecStart')[0] ?? '').split(' ')
   const cwd = readValues(text, 'WorkingDirectory')[0] ?? '/'
+  return startCommand(t, readValues(text, 'ExecStart')[0] ?? '', env, cwd)
+}
+
+/** Starts a command as it stands. It is killed when the test ends, also if the test is killed. */
+export function startCommand(t: Test, command: string, env: NodeJS.Dict<string>, cwd: string) {
+  const [program = '', ...words] = command.split(' ')
   const child = spawnChild(program, words, { cwd, env, stopSignal: 'SIGKILL', output: 'pipe' })
   let output = ''
   for (const stream of [child.stdout, child.stderr])

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -18,7 +19,7 @@ import { choosePort } from '../../scripts/servers/free-port.ts'
 import { findMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { writeCompanyFile } from '../support/company.ts'
 import { emptyDatabase, eventually, servers } from '../support/test-service.ts'
-import { readUnit, startUnit } from './systemd-unit.ts'
+import { readUnit, startCommand, startUnit } from './systemd-unit.ts'
 
 const root = join(import.meta.dirname, '../..')
 const installed = '/opt/trade-quoting-service'
@@ -133,7 +134,32 @@ t.test('the commands of all units start a service that answers', async (t) => {
     patienceMs,
   )
   t.match(ready, { status: 'ready' }, `${api.output()}\n${indexer.output()}`)
-  t.ok(await isOk(`${url}/api/search?q=martillo`))
+  t.ok(await eventually(() => isOk(`${url}/api/search?q=martillo`), Boolean, patienceMs))
   for (const { child } of [api, indexer]) child.kill('SIGTERM')
   t.same(await Promise.all([api.exit, indexer.exit]), [0, 0])
+  await startWithoutUnits(t)
 })
+
+/** Runs the commands that start the programs without systemd, each in a terminal of its own. */
+async function startWithoutUnits(t: Test): Promise<void> {
+  const docs = readFileSync(join(root, 'docs/operations/without-containers.md'), 'utf8')
+  const [, block = ''] = /```sh\n((?:scripts\/run (?:server|indexer)\n)+)```/.exec(docs) ?? []
+  t.equal(block, 'scripts/run server\nscripts/run indexer\n')
+  const [port, opsPort] = [await choosePort('the API'), await choosePort('the API')]
+  const ports = { PORT: String(port), OPS_PORT: String(opsPort) }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const programs = block
+      .trim()
+      .split('\n')
+      .map((command) => startCommand(t, command, ports, program))
+    const output = () => programs.map((program) => program.output()).join('\n')
+    const ready = `http://127.0.0.1:${opsPort}/health/ready`
+    t.ok(await eventually(() => isOk(ready), Boolean, patienceMs), output())
+    // A process that has just started on a busy machine may refuse the first requests.
+    const search = `http://127.0.0.1:${port}/api/search?q=martillo`
+    t.ok(await eventually(() => isOk(search), Boolean, patienceMs), output())
+    // To the process that was started: nothing stands between it and the program.
+    for (const { child } of programs) child.kill(signal)
+    t.same(await Promise.all(programs.map(({ exit }) => exit)), [0, 0], `${signal}: ${output()}`)
+  }
+}
