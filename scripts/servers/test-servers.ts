@@ -15,12 +15,15 @@ export type TestServers = {
   stop(): Promise<void>
 }
 
-/** Fast instead of durable: the data of tests may be lost. */
+/**
+ * Fast instead of durable: the data of tests may be lost. As many connections as PostgreSQL allows
+ * by default, because the tests also run on a PostgreSQL without these settings, in the workflow.
+ */
 const fastSettings = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
-  max_connections: '200',
+  max_connections: '100',
 }
 
 /**
