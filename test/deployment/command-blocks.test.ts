@@ -1,12 +1,14 @@
 // Every block of commands in the docs for operators is executed by a test, or listed with a reason.
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t from 'tap'
 
 const root = join(import.meta.dirname, '../..')
 const containers = 'test/containers/runbook.containers.ts'
 const units = 'test/operations/systemd.operations.ts'
 const restore = 'test/operations/restore.operations.ts'
+const rotation = 'test/operations/rotation.operations.ts'
+const replication = 'test/stats/summary/logical-replication.test.ts'
 const asRoot = 'it changes the machine: packages, accounts and services'
 
 /** A file that executes the block, or why none does. */
@@ -16,7 +18,7 @@ type Block = { tests: string[] } | { why: string }
 const chapters: Record<string, Record<string, Block[]>> = {
   'docs/operations/runbook.md': {
     'PostgreSQL with a replica that takes over': [
-      { why: 'the names of the standbys; durable-revocations.test.ts sets the same settings' },
+      { tests: ['test/database/durable-revocations.test.ts'] },
     ],
     'Two API processes with docker compose': [{ tests: [containers] }],
     Upgrade: [{ tests: [containers] }, { tests: [containers] }],
@@ -28,11 +30,12 @@ const chapters: Record<string, Record<string, Block[]>> = {
       { tests: [restore, containers] },
       { tests: [containers] },
     ],
-    'Logical replication': [
-      { tests: ['test/stats/summary/logical-replication.test.ts'] },
-      { why: 'logical-replication.test.ts calls the functions of these commands' },
+    'Logical replication': [{ tests: [replication] }, { tests: [replication] }],
+    'Rotate keys': [
+      { tests: [rotation, containers] },
+      { tests: [rotation, containers] },
+      { tests: [rotation, containers] },
     ],
-    'Rotate keys': [{ tests: [containers] }, { tests: [containers] }, { tests: [containers] }],
     'Rebuild the index': [{ tests: [containers] }],
     'A second search engine': [
       { tests: [containers] },
@@ -40,16 +43,19 @@ const chapters: Record<string, Record<string, Block[]>> = {
     ],
     'Remove an engine': [{ tests: ['test/indexing/second-engine.test.ts'] }],
     'Check the statistics': [{ tests: [containers] }],
-    Traces: [{ why: 'it needs a registry of packages; traces have tests without an image' }],
+    Traces: [
+      {
+        why:
+          'it needs a registry of packages and an image; traces.test.ts checks that the packages ' +
+          'are those that traces are tested with',
+      },
+    ],
   },
   'docs/operations/without-containers.md': {
     Code: [{ why: asRoot }],
     'Settings and company': [{ why: 'test/operations/systemd.operations.ts uses the same .env' }],
     Databases: [{ why: asRoot }, { why: asRoot }, { why: asRoot }],
-    Services: [
-      { why: `${asRoot}; ${units} starts the commands of the units` },
-      { why: `${units} starts both programs with the variables of the file` },
-    ],
+    Services: [{ why: `${asRoot}; ${units} starts the commands of the units` }, { tests: [units] }],
     'TLS and the proxy': [{ why: 'proxies.operations.ts starts the same files with other ports' }],
     'Keys and the first import': [{ why: 'each script has tests; the container test runs them' }],
     Upgrade: [{ why: asRoot }],
@@ -75,6 +81,6 @@ for (const [file, listed] of Object.entries(chapters))
       for (const test of blocks.flatMap((block) => ('tests' in block ? block.tests : []))) {
         t.ok(existsSync(join(root, test)), test)
         const text = readFileSync(join(root, test), 'utf8')
-        t.match(text, 'runbook', `${test} reads the block of "${heading}"`)
+        t.match(text, basename(file, '.md'), `${test} reads the block of "${heading}"`)
       }
   })

@@ -1,20 +1,30 @@
 // Starts the PostgreSQL of the distribution, which has pg_dump, pg_restore and psql, unlike that of
 // npm. It is also another major version.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 
-export type DebianPostgres = { programs: string; port: number; url: string }
+export type DebianPostgres = {
+  /** The folder of psql, pg_dump and so on. */
+  programs: string
+  port: number
+  /** With the owner and its password. */
+  url: string
+  /** The folder of the Unix socket. */
+  socket: string
+}
 
 /**
  * Starts an empty cluster on a free port and stops it with the test. Its superuser and owner of the
- * database `quotes` is `quotes`, as in docker-compose.yml. Everybody may log in without a password.
+ * database `quotes` is `quotes`, as in docker-compose.yml. With a password of the owner, everybody
+ * needs one, except through the socket in `socket`, as in the container. Otherwise nobody does.
  */
-export async function startDebianPostgres(t: {
-  teardown(fn: () => unknown): void
-}): Promise<DebianPostgres> {
+export async function startDebianPostgres(
+  t: { teardown(fn: () => unknown): void },
+  { ownerPassword = '' } = {},
+): Promise<DebianPostgres> {
   const programs = findPrograms()
   const directory = mkdtempSync(join(tmpdir(), 'tqs-debian-postgres-'))
   const data = join(directory, 'data')
@@ -34,16 +44,23 @@ export async function startDebianPostgres(t: {
   if (isRoot) execFileSync('chown', ['postgres', directory])
   else chmodSync(directory, 0o700)
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  const access = ['--username=quotes', '--auth=trust', '--no-sync']
-  run('initdb', [`--pgdata=${data}`, ...access, '--encoding=UTF8', '--locale=C.UTF-8'])
-  const options = `-h 127.0.0.1 -p ${port} -k "" -c fsync=off`
+  const passwordFile = join(directory, 'password')
+  writeFileSync(passwordFile, ownerPassword)
+  const access = ['--username=quotes', '--auth-local=trust', '--no-sync']
+  const remote = ownerPassword
+    ? ['--auth-host=scram-sha-256', `--pwfile=${passwordFile}`]
+    : ['--auth-host=trust']
+  const locale = ['--encoding=UTF8', '--locale=C.UTF-8']
+  run('initdb', [`--pgdata=${data}`, ...access, ...remote, ...locale])
+  const options = `-h 127.0.0.1 -p ${port} -k "${directory}" -c fsync=off`
   run('pg_ctl', ['start', '-w', '-D', data, '-o', options, '-l', join(directory, 'log')])
   t.teardown(() => run('pg_ctl', ['stop', '-w', '-m', 'immediate', '-D', data]))
-  const url = `postgres://quotes@127.0.0.1:${port}/quotes`
+  const owner = ownerPassword ? `quotes:${ownerPassword}` : 'quotes'
+  const url = `postgres://${owner}@127.0.0.1:${port}/quotes`
   execFileSync(join(programs, 'createdb'), [
-    ...['-h', '127.0.0.1', '-p', `${port}`, '-U', 'quotes', 'quotes'],
+    ...['-h', directory, '-p', `${port}`, '-U', 'quotes', 'quotes'],
   ])
-  return { programs, port, url }
+  return { programs, port, url, socket: directory }
 }
 
 /** Returns the folder of the newest version that is installed. */

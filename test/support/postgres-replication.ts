@@ -73,7 +73,8 @@ export async function startReplicatedPostgres(t: Test): Promise<ReplicatedPostgr
   writeFileSync(join(data, 'standby.signal'), '')
   writeFileSync(
     join(data, 'postgresql.auto.conf'),
-    `primary_conninfo = 'host=127.0.0.1 port=${port} user=${username} password=${password}'\n`,
+    `primary_conninfo = 'host=127.0.0.1 port=${port} user=${username} password=${password} ` +
+      "application_name=db2'\n",
   )
   // Root gives the files to the account that the primary runs under.
   const { uid, gid } = statSync(directories.primary)

@@ -1,4 +1,5 @@
 // Traces reach a collector over OTLP/HTTP: spans of requests, and of what they ask of servers.
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
@@ -130,4 +131,16 @@ t.test('without a collector requests are answered, and the process stops', async
 
 t.test('without the setting there are no traces', async (t) => {
   t.equal(await openTraces(undefined, 1), null)
+})
+
+t.test('the runbook adds the packages that these tests run with to the image', async (t) => {
+  const root = new URL('../../', import.meta.url)
+  const read = (file: string) => readFileSync(new URL(file, root), 'utf8')
+  const [, block = ''] = /```dockerfile\n([^`]*)```/.exec(read('docs/operations/runbook.md')) ?? []
+  const added = [...block.matchAll(/(@opentelemetry\/[\w-]+)@([\d.]+)/g)]
+  const { devDependencies } = JSON.parse(read('package.json')) as {
+    devDependencies: Record<string, string>
+  }
+  const tested = Object.entries(devDependencies).filter(([name]) => name.startsWith('@opentele'))
+  t.same(added.map(([, name, version]) => [name, version]).sort(), tested.sort())
 })

@@ -1,7 +1,8 @@
 // The statistics of a subscriber of logical replication, set up as the runbook says.
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startPostgres } from '../../../scripts/servers/postgres.ts'
@@ -11,10 +12,9 @@ import { migrate } from '../../../src/database/run-migrations.ts'
 import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
-import {
-  findSummaryDifferences,
-  rebuildSummary,
-} from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { writeCompanyFile } from '../../support/company.ts'
+import { createTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { company, eventually } from '../../support/test-service.ts'
 import { insertCustomers, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote, type Quote } from '../quote-builder.ts'
@@ -25,6 +25,8 @@ const runbook = readFileSync(
   'utf8',
 )
 const publication = /```sql\n([^`]*create publication[^`]*)```/.exec(runbook)?.[1] ?? ''
+/** The commands that rebuild and verify the summary of the subscriber. */
+const rebuildBlock = /```sh\n(node scripts\/stats\.ts rebuild\n[^`]*)```/.exec(runbook)?.[1] ?? ''
 /** The statements that correct triggers that somebody has disabled and enabled. */
 const repair = /`(alter table quotes enable replica[^`]*)`/.exec(runbook)?.[1] ?? ''
 const repairOthers = /`(alter table quote_lines enable replica[^`]*)`/.exec(runbook)?.[1] ?? ''
@@ -37,6 +39,10 @@ const subscriber = await createDatabase('subscriber')
 t.test('the quotes that a subscriber copies and applies count once', async (t) => {
   await insertCustomers(publisher, ['1'])
   await insertQuotes(publisher, numberedQuotes('copied', 300))
+  // `verify`, below, also compares the amounts of quotes with their lines.
+  await sql`
+    update quotes set (net, tax, gross) = (select net, tax, gross from quote_totals(quotes.id))
+  `.execute(publisher)
   await sql.raw(publication).execute(publisher)
   await subscribe()
   t.equal(await waitForTotal(300), 300, 'the initial copy')
@@ -45,7 +51,8 @@ t.test('the quotes that a subscriber copies and applies count once', async (t) =
     async () => (await sql`select from quote_lines`.execute(subscriber)).rows.length,
     (count) => count === 600,
   )
-  await rebuildSummary(subscriber)
+  const output = runBlock(rebuildBlock, urlOf('subscriber'))
+  t.match(output, 'The summary agrees with all quotes')
 
   await insertQuotes(publisher, numberedQuotes('applied', 250))
   await publisher.updateTable('quotes').set({ net: '7', gross: '7' }).execute()
@@ -151,6 +158,22 @@ async function subscribe(): Promise<void> {
     create subscription quoting connection ${sql.lit(urlOf('publisher'))} publication quoting
     with (create_slot = false)
   `.execute(subscriber)
+}
+
+/** Runs a block of the runbook with the settings of a program of this database. */
+function runBlock(block: string, databaseUrl: string): string {
+  const directory = createTemporaryDirectory(t, 'replication')
+  const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-euc', block], {
+    cwd: new URL('../../..', import.meta.url),
+    encoding: 'utf8',
+    env: {
+      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+      DATABASE_URL: databaseUrl,
+      COMPANY_FILE: writeCompanyFile(directory),
+    },
+  })
+  if (status !== 0) throw new Error(`${block}\n${stderr}`)
+  return stdout
 }
 
 function numberedQuotes(prefix: string, count: number): Quote[] {
