@@ -239,7 +239,7 @@ async function measureTenAtOnce({ linkUrl }: Api, { small, largest }: Quotes): P
   const pages = languages.map((language) => openAll(`lang=${language}`))
   for (const [format, bursts] of [
     ['page', pages],
-    ['PDF', [openAll('format=pdf')]],
+    ['PDF', ['en', 'es'].map((language) => openAll(`format=pdf&lang=${language}`))],
   ] as const)
     console.log(describeLargeQuotes(format, await measureLargeQuotes({ smallUrl, bursts })))
 }

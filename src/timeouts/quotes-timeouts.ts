@@ -33,10 +33,16 @@ export const quotesTimeouts = {
     afterwards: '503 with a page that links to it. The rendering processes are killed.',
   },
   largePagePause: {
-    ms: 100,
+    ms: 250,
     what: 'The longest pause between two large pages that are rendered one after the other',
-    why: 'A pause is twice as long as the page took, so other requests have most of the time.',
+    why: 'A pause is five times as long as the page took. Other requests have most of the time.',
     afterwards: 'The next page is rendered.',
+  },
+  idlePdfProcess: {
+    ms: 10_000,
+    what: 'How long an idle PDF process keeps more than 400 MB',
+    why: 'The next large PDF uses the memory again. Freeing it in between delays other requests.',
+    afterwards: 'The process is killed. The next PDF starts another one.',
   },
   renderingWait: {
     ms: 10_000,

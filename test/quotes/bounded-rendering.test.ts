@@ -68,6 +68,23 @@ t.test('S43: a PDF process that needs too much memory ends, and the next one wor
   t.match((await renderDocument(renderer, small)).pdf.subarray(0, 5).toString(), '%PDF-')
 })
 
+t.test('a PDF process that needs much memory is used again, and replaced when idle', async (t) => {
+  const children: ChildProcess[] = []
+  watchPdfProcesses(t, (child) => children.push(child))
+  const renderer = new PdfRenderer({ maxIdleResidentBytes: 1, maxIdleMs: 2_000, cacheBytes: 0 })
+  t.teardown(() => renderer.close())
+  const renderTwice = async () => {
+    await renderDocument(renderer, oneLine)
+    await renderDocument(renderer, oneLine)
+  }
+  await renderTwice()
+  t.equal(children.length, 1)
+  await eventually(async () => children[0]?.signalCode, Boolean)
+  t.equal(children[0]?.signalCode, 'SIGKILL', 'its memory is freed')
+  await renderTwice()
+  t.equal(children.length, 2, 'the next PDF starts another process')
+})
+
 t.test('a failed rendering is tried again after a pause that doubles', async (t) => {
   let now = 1_000_000
   const original = Date.now

@@ -9,6 +9,7 @@ export class PdfProcessClient {
   readonly #limits: PdfLimits
   readonly #process: RenderingProcess<PdfRendering, PdfResult>
   #renderCount = 0
+  #idleTimer: NodeJS.Timeout | undefined
 
   constructor(limits: PdfLimits) {
     const program = new URL('pdf-process-main.ts', import.meta.url)
@@ -21,6 +22,7 @@ export class PdfProcessClient {
    * fails, or if the process ends or exceeds a limit, replaces the process and throws.
    */
   async render(request: PdfRendering): Promise<Pdf> {
+    clearTimeout(this.#idleTimer)
     const result = await this.#process.request(request)
     if ('failure' in result) {
       if (result.isRefused) throw new RenderingRefusedError(result.failure)
@@ -28,15 +30,22 @@ export class PdfProcessClient {
       throw new Error(`Rendering the PDF failed: ${result.failure}`)
     }
     const { pdf, fileName, residentBytes } = result
-    const { maxRendersPerProcess, maxResidentBytes } = this.#limits
     this.#renderCount += 1
-    if (this.#renderCount >= maxRendersPerProcess || residentBytes > maxResidentBytes)
-      this.#replaceProcess()
+    this.#limitMemory(residentBytes)
     return { pdf: Buffer.from(pdf), fileName }
   }
 
   stop(): void {
+    clearTimeout(this.#idleTimer)
     this.#process.stop()
+  }
+
+  #limitMemory(residentBytes: number): void {
+    const { maxRendersPerProcess, maxResidentBytes, maxIdleResidentBytes, maxIdleMs } = this.#limits
+    if (this.#renderCount >= maxRendersPerProcess || residentBytes > maxResidentBytes)
+      this.#replaceProcess()
+    else if (residentBytes > maxIdleResidentBytes)
+      this.#idleTimer = setTimeout(() => this.#replaceProcess(), maxIdleMs).unref()
   }
 
   #replaceProcess(): void {

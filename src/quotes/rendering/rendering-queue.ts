@@ -75,8 +75,8 @@ export type RenderingQueueOptions<Rendering> = {
   /** How long a request waits at most, in the queue and for the rendering. */
   maxWaitMs?: number
   /**
-   * The longest pause between two renderings. A pause is twice as long as the rendering before it,
-   * so a busy queue leaves two thirds of the time to other requests. Default: no pause.
+   * The longest pause between two renderings. A pause is five times as long as the rendering before
+   * it, so a busy queue leaves most of the time to other requests. Default: no pause.
    */
   maxPauseMs?: number
 }
@@ -85,6 +85,8 @@ export type RenderingQueueOptions<Rendering> = {
 export type FailureListener = (error: unknown) => void
 
 const maxRememberedFailures = 1_000
+/** The length of the pause after a rendering, as a multiple of the rendering's duration. */
+const pauseFactor = 5
 
 /**
  * A cache and a queue in front of a renderer. A key contains everything that a rendering depends
@@ -213,7 +215,7 @@ export class RenderingQueue<Rendering extends object> {
       throw this.#toErrorOfRequest(key, error)
     } finally {
       const endedAt = performance.now()
-      this.#pausedUntil = endedAt + Math.min(2 * (endedAt - startedAt), this.#maxPauseMs)
+      this.#pausedUntil = endedAt + Math.min(pauseFactor * (endedAt - startedAt), this.#maxPauseMs)
     }
   }
 
