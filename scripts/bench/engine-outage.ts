@@ -3,13 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runCommand } from '../cli/command.ts'
 import { type ApiProcess, startApi } from './support/api-process.ts'
-import {
-  type BenchServers,
-  type BenchService,
-  benchServers,
-  benchService,
-} from './support/bench-service.ts'
-import { crossedCatalogue, type Product } from './support/catalogues.ts'
+import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
+import { crossedCatalogue } from './support/catalogues.ts'
 import { keystrokes } from './support/keystroke-trace.ts'
 import { sample } from './support/latency-sampler.ts'
 import { quantile } from './support/quantile.ts'
@@ -22,11 +17,10 @@ Usage: node scripts/bench/engine-outage.ts [--products N] [--callers N] [--secon
 Some callers type product names, with and without typos, words that no product has, and the
 empty query, each with counts by category; each pauses 100 ms between two keystrokes.
 Meanwhile another client requests statistics and quote links. Prints the latency of both
-without callers, with the callers while a search engine answers, and with them while there is
-none. Two APIs take turns. The one with an engine has 50,000 products, so that its index is
-built soon; that makes the comparison harder for the other.
+without callers, with the callers while the search engine answers, and with them while there is
+none. Two APIs with the same database take turns: one of them cannot reach the engine.
 
-  --products N   size of the catalogue without an engine. Default: 1000000
+  --products N   size of the catalogue. Default: 1000000
   --callers N    callers of search. Default: 32
   --seconds N    duration of each measurement. Default: 15
 `
@@ -41,59 +35,63 @@ const unreachableEngine = 'http://127.0.0.1:9'
 const pauseBetweenKeysMs = 100
 const warmUpMs = 3_000
 
-/** The size of the catalogue with a search engine. */
-const indexedProducts = 50_000
+/** The keystrokes are those of products in this part of the catalogue. */
+const typedProducts = 50_000
 const rounds = 2
 
 await runCommand(help, options, async ({ products: productCount, callers, seconds }) => {
   const servers = await benchServers()
   process.once('SIGINT', () => void servers.stop().then(() => process.exit(130)))
-  const started: Started[] = []
   try {
     const products = await crossedCatalogue(Number(productCount))
-    const indexed = products.slice(0, indexedProducts)
-    const texts = hardTexts(keystrokes(indexed, 4_000))
-    const durationMs = Number(seconds) * 1_000
-    const start = async (name: string, own: Product[], env: Record<string, string>) => {
-      console.log(`Inserting ${own.length} products ...`)
-      const begun = await startWithQuote(servers, { name, products: own, env })
-      started.push(begun)
-      return { ...begun, texts, durationMs }
-    }
-    const withEngine = await start('engine', indexed, {})
-    const without = await start('outage', products, { MEILI_URL: unreachableEngine })
-    for (let round = 1; round <= rounds; round++) {
-      await measure('no callers', withEngine, 0)
-      const usual = await measure('with an engine', withEngine, Number(callers))
-      const outage = await measure('without', without, Number(callers))
-      console.log(`round ${round}: p95 without an engine ${(outage / usual).toFixed(2)} times`)
-    }
-  } finally {
-    for (const { api, service } of started) {
-      await api.stop()
+    const texts = hardTexts(keystrokes(products.slice(0, typedProducts), 4_000))
+    console.log(`Indexing ${products.length} products ...`)
+    const service = await benchService(servers, 'outage', products)
+    try {
+      await compare(service, {
+        texts,
+        callers: Number(callers),
+        durationMs: Number(seconds) * 1_000,
+      })
+    } finally {
       await service.close()
     }
+  } finally {
     await servers.stop()
   }
   return 0
 })
 
-type Started = { api: ApiProcess; service: BenchService; paths: string[] }
+/** `texts` are searched by the callers. */
+type Load = { texts: string[]; callers: number; durationMs: number }
 
-async function startWithQuote(
-  servers: BenchServers,
-  { name, products, env }: { name: string; products: Product[]; env: Record<string, string> },
-): Promise<Started> {
-  const hasIndex = env.MEILI_URL === undefined
-  const service = await benchService(servers, name, products, { hasIndex })
+/** Prints the latencies with and without the engine, in turns. */
+async function compare(service: BenchService, load: Load): Promise<void> {
   const token = await insertSharedQuote(service.db, 'B-1', generateLines(10))
-  const api = await startApi(service, {
-    ...env,
-    SEARCH_CACHE_MB: '0',
-    LINK_LIMIT_PER_MINUTE: '1000000',
-  })
-  return { api, service, paths: ['/api/stats', `/quote/share/${token}`] }
+  const paths = ['/api/stats', `/quote/share/${token}`]
+  const apis: ApiProcess[] = []
+  const start = async (env: Record<string, string>): Promise<Measured> => {
+    const limits = { SEARCH_CACHE_MB: '0', LINK_LIMIT_PER_MINUTE: '1000000' }
+    const api = await startApi(service, { ...env, ...limits })
+    apis.push(api)
+    return { api, authorization: service.authorization, paths }
+  }
+  try {
+    const withEngine = await start({})
+    const without = await start({ MEILI_URL: unreachableEngine })
+    for (let round = 1; round <= rounds; round++) {
+      await measure('no callers', withEngine, { ...load, callers: 0 })
+      const usual = await measure('with the engine', withEngine, load)
+      const outage = await measure('without', without, load)
+      console.log(`round ${round}: p95 without the engine ${(outage / usual).toFixed(2)} times`)
+    }
+  } finally {
+    for (const api of apis) await api.stop()
+  }
 }
+
+/** `paths` are those of statistics and a quote link. */
+type Measured = { api: ApiProcess; authorization: string; paths: string[] }
 
 /** Mixes the keystrokes with typos, unknown words and empty queries. */
 function hardTexts(texts: string[]): string[] {
@@ -106,12 +104,13 @@ function hardTexts(texts: string[]): string[] {
   return shuffle([...texts, ...mistyped, ...others], random)
 }
 
-type Measured = Started & { texts: string[]; durationMs: number }
-
 /** Returns the 95th percentile of statistics and links in milliseconds. */
-async function measure(name: string, measured: Measured, callers: number): Promise<number> {
-  const { api, service, paths, texts, durationMs } = measured
-  const sampler = sample(api.url, paths, service.authorization)
+async function measure(
+  name: string,
+  { api, authorization, paths }: Measured,
+  { texts, callers, durationMs }: Load,
+): Promise<number> {
+  const sampler = sample(api.url, paths, authorization)
   const searches: { status: number; ms: number }[] = []
   let isRunning = true
   let next = 0
@@ -122,7 +121,6 @@ async function measure(name: string, measured: Measured, callers: number): Promi
         facets: 'category',
       })
       const startedAt = performance.now()
-      const { authorization } = service
       const response = await fetch(`${api.url}/api/search?${query}`, { headers: { authorization } })
       await response.arrayBuffer()
       searches.push({ status: response.status, ms: performance.now() - startedAt })
