@@ -2,11 +2,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
+import { type ContentEncoding, chooseEncoding } from '../http/negotiation/choose-encoding.ts'
 import { Problem } from '../http/problem-details.ts'
-import type { Encoding, Format } from './response-body.ts'
+import type { Format } from './response-body.ts'
 import type { StatsQuery } from './schema.ts'
 
-export type Negotiated = { format: 'json' | 'csv' | null; encoding: Encoding }
+export type Negotiated = { format: 'json' | 'csv' | null; encoding: ContentEncoding }
 
 /** Clients send few different headers, so each combination is parsed once. */
 const negotiatedByHeaders = new LRUCache<string, Negotiated>({ max: 1_000 })
@@ -14,7 +15,7 @@ const formats = { 'application/json': 'json', 'text/csv': 'csv' } as const
 
 /**
  * Returns what the client prefers. `format` is JSON if the client accepts any type, and null if it
- * accepts neither JSON nor CSV. Without Accept-Encoding, `encoding` is `identity`.
+ * accepts neither JSON nor CSV.
  */
 export function negotiate(headers: IncomingHttpHeaders): Negotiated {
   const key = `${headers.accept ?? ''}\n${headers['accept-encoding'] ?? ''}`
@@ -22,10 +23,9 @@ export function negotiate(headers: IncomingHttpHeaders): Negotiated {
   if (cached) return cached
   const negotiator = new Negotiator({ headers })
   const type = negotiator.mediaType(Object.keys(formats)) as keyof typeof formats | undefined
-  const encoding = negotiator.encoding(['br', 'gzip', 'identity']) as Encoding | undefined
   const negotiated: Negotiated = {
     format: type ? formats[type] : null,
-    encoding: encoding ?? 'identity',
+    encoding: chooseEncoding(headers),
   }
   negotiatedByHeaders.set(key, negotiated)
   return negotiated

@@ -2,11 +2,11 @@
 // it is first requested, and made again when `asOf` has advanced.
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import type { ContentEncoding } from '../http/negotiation/choose-encoding.ts'
 import type { Stats, StatsWithoutAsOf } from './schema.ts'
 import { formatCsv } from './stats-csv.ts'
 
 export type Format = 'json' | 'csv-en' | 'csv-es'
-export type Encoding = 'identity' | 'gzip' | 'br'
 
 type Body = { asOf: string; bytes: Buffer }
 
@@ -16,7 +16,7 @@ export class ResponseBodies {
   readonly #json: string
   #stats: StatsWithoutAsOf | null = null
   readonly #etags: Partial<Record<Format, string>> = {}
-  readonly #bodies: Record<Format, Partial<Record<Encoding, Body>>> = {
+  readonly #bodies: Record<Format, Partial<Record<ContentEncoding, Body>>> = {
     json: {},
     'csv-en': {},
     'csv-es': {},
@@ -37,7 +37,7 @@ export class ResponseBodies {
   }
 
   /** Returns the body for an instant: RFC 3339 text, in UTC. */
-  get(format: Format, encoding: Encoding, asOf: string): Buffer {
+  get(format: Format, encoding: ContentEncoding, asOf: string): Buffer {
     const existing = this.#bodies[format][encoding]
     if (existing?.asOf === asOf) return existing.bytes
     const bytes =

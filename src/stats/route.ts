@@ -10,6 +10,7 @@ import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import { matchesEtag } from '../http/etag.ts'
+import type { ContentEncoding } from '../http/negotiation/choose-encoding.ts'
 import { Problem, ProblemBody } from '../http/problem-details.ts'
 import type { LogFields } from '../http/request-log.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
@@ -22,7 +23,7 @@ import { type CachedStats, type CacheOutcome, StatsCache } from './cache/stats-c
 import { checkCodes } from './check-codes.ts'
 import { checkPeriod } from './check-period.ts'
 import { chooseFormat, negotiate } from './negotiate-format.ts'
-import type { Encoding, Format } from './response-body.ts'
+import type { Format } from './response-body.ts'
 import { listsNames, Stats, StatsQuery } from './schema.ts'
 import { readStatsPreferringReplica } from './stats-source.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
@@ -162,7 +163,7 @@ function sendStats(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   { bodies, outcome, ageMs, asOf }: CachedStats,
-  { format, encoding }: { format: Format; encoding: Encoding },
+  { format, encoding }: { format: Format; encoding: ContentEncoding },
 ): void {
   const etag = bodies.etagOf(format)
   reply

@@ -2,19 +2,22 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import Negotiator from 'negotiator'
+import { type ContentEncoding, chooseEncoding } from '../http/negotiation/choose-encoding.ts'
 
-// Level 9 costs some milliseconds, once.
+// Level 9 takes some milliseconds, but only once.
 const compressWithGzip = (bytes: Buffer) => gzipSync(bytes, { level: 9 })
-const compressors = {
+const compressors: Record<ContentEncoding, (bytes: Buffer) => Buffer> = {
   br: brotliCompressSync,
   gzip: compressWithGzip,
   identity: (bytes: Buffer) => bytes,
 }
-type Encoding = keyof typeof compressors
-const encodingsBySize: Encoding[] = ['br', 'gzip']
 
-export type EncodedContent = { bytes: Buffer; etag: string; type: string; encoding: Encoding }
+export type EncodedContent = {
+  bytes: Buffer
+  etag: string
+  type: string
+  encoding: ContentEncoding
+}
 export type CompressedContent = {
   /** The first twelve characters of the hash of the content. */
   version: string
@@ -28,7 +31,7 @@ export type CompressedContent = {
 export function compressContent(content: Buffer, type: string): CompressedContent {
   const version = createHash('sha256').update(content).digest('base64url').slice(0, 12)
   const integrity = `sha384-${createHash('sha384').update(content).digest('base64')}`
-  const encoded = new Map<Encoding, EncodedContent>()
+  const encoded = new Map<ContentEncoding, EncodedContent>()
   return {
     version,
     integrity,
@@ -42,10 +45,4 @@ export function compressContent(content: Buffer, type: string): CompressedConten
       return created
     },
   }
-}
-
-/** Returns the accepted encoding that compresses best. The order in the header does not matter. */
-function chooseEncoding(headers: IncomingHttpHeaders): Encoding {
-  const accepted = new Negotiator({ headers }).encodings()
-  return encodingsBySize.find((encoding) => accepted.includes(encoding)) ?? 'identity'
 }

@@ -177,7 +177,7 @@ t.test(
       url: '/api/stats',
       headers: { 'accept-encoding': 'gzip, deflate, br, zstd' },
     })
-    t.equal(browser.headers['content-encoding'], 'gzip')
+    t.equal(browser.headers['content-encoding'], 'br')
     const head = await app.inject({ method: 'HEAD', url: '/api/stats' })
     t.same([head.statusCode, head.body], [200, ''])
   },
@@ -235,7 +235,7 @@ t.test('every change that was committed before asOf is contained', async (t) => 
   }
 })
 
-t.test('a stale answer states its asOf', async (t) => {
+t.test('a stale response states its asOf', async (t) => {
   const service = await serviceBehindFaultyProxy(t)
   await insertQuote(service.db, '1')
   t.equal((await requestStats(service)).total, 1)

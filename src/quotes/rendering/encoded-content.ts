@@ -1,5 +1,4 @@
 // A page or JSON in the encodings that clients accept, compressed once when it is rendered.
-import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
 import {
   brotliCompress,
@@ -9,12 +8,10 @@ import {
   gzip,
   gzipSync,
 } from 'node:zlib'
-import Negotiator from 'negotiator'
 import { maxUncompressedCachedBytes } from './rendering-limits.ts'
 
 /** `identity` is null for large content: decodeContent decompresses it when a client needs it. */
 export type EncodedContent = { identity: Buffer | null; gzip: Buffer; br: Buffer }
-type Encoding = keyof EncodedContent
 
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 const compressWithBrotli = promisify(brotliCompress)
@@ -42,17 +39,6 @@ export function encodeAnySizeSync(content: Buffer): EncodedContent {
 /** Returns the size of the content in all encodings, in bytes. */
 export function getEncodedBytes({ identity, gzip, br }: EncodedContent): number {
   return (identity?.length ?? 0) + gzip.length + br.length
-}
-
-/**
- * Returns the accepted encoding that compresses best, whatever the order in the header. Without
- * Accept-Encoding returns `identity`.
- */
-export function chooseEncoding(headers: IncomingHttpHeaders): Encoding {
-  if (headers['accept-encoding'] === undefined) return 'identity'
-  const accepted = new Negotiator({ headers }).encodings()
-  if (accepted.includes('br')) return 'br'
-  return accepted.includes('gzip') ? 'gzip' : 'identity'
 }
 
 /** Returns the bytes of the content without compression. */
