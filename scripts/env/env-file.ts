@@ -1,7 +1,7 @@
 // What every .env has: random secrets, the keys of Meilisearch, and how the file is written.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { Settings } from '../../src/config.ts'
+import { Settings } from '../../src/config/settings-schema.ts'
 import { indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
 
 /** Returns 32 random bytes in letters that need no encoding in a URL. */
@@ -27,7 +27,7 @@ export function describeSetting(name: SettingName): string[] {
   return [`# ${description}`, `${name}=${value ?? ''}`]
 }
 
-/** Returns the text of an .env with these secrets, also where it has an empty one, and lines. */
+/** Returns the text of an .env with these secrets and lines added. Fills in empty secrets. */
 export function addToEnv(text: string, secrets: Record<string, string>, lines: string[]): string {
   let filled = text
   const appended: string[] = []

@@ -1,5 +1,5 @@
 // The .env of services on one machine, and the SQL that creates their database.
-import { Settings } from '../../src/config.ts'
+import { Settings } from '../../src/config/settings-schema.ts'
 import { createEngineKeys, createSecret, describeSetting, type SettingName } from './env-file.ts'
 
 /** What a .env without containers must have. */

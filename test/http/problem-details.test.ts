@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { Settings } from '../../src/config.ts'
+import { Settings } from '../../src/config/settings-schema.ts'
 import { eventually, startApi, type TestService, testService } from '../support/test-service.ts'
 
 type RawResponse = { status: number; headers: Record<string, string>; body: string }

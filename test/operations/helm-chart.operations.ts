@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { Settings } from '../../src/config.ts'
+import { Settings } from '../../src/config/settings-schema.ts'
 import { timeouts } from '../../src/timeouts.ts'
 
 const root = join(import.meta.dirname, '../..')
