@@ -7,7 +7,13 @@ import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import type { Scope } from '../src/database/table-types.ts'
 import { formatKeyReport } from './cli/api-key-report.ts'
 import { formatKeyTable } from './cli/api-key-table.ts'
-import { chooseByName, runCommand, UsageError } from './cli/command.ts'
+import {
+  chooseByName,
+  type OptionValues,
+  parseWholeNumber,
+  runCommand,
+  UsageError,
+} from './cli/command.ts'
 
 const help = `
 Usage: node scripts/api-key.ts create --name NAME --scopes search:read,stats:read,stats:detail
@@ -52,6 +58,7 @@ ID is the middle part of the key, as list prints it. Reads DATABASE_URL.
 
 const dayMs = 86_400_000
 const maxLimitFactor = 1000
+const maxReportDays = 9_999
 
 const options = {
   name: { type: 'string' },
@@ -66,25 +73,14 @@ const options = {
   days: { type: 'string', default: '30' },
 } as const
 
-type Values = {
-  name?: string | undefined
-  kind: string
-  scopes?: string | undefined
-  origins?: string | undefined
-  expires: string
-  limits?: string | undefined
-  unlimited: boolean
-  overlap: string
-  all: boolean
-  days: string
-}
+type Values = OptionValues<typeof options>
 
 /** Runs in the database and returns the text to print. */
 type DatabaseAction = (db: Database) => Promise<string>
 
 await runCommand(help, options, async (values, [command, ...words]) => {
   const prepare = chooseByName({ create, list, report, rotate, revoke }, command, 'command')
-  const action = prepare(values as Values, words)
+  const action = prepare(values, words)
   const db = openDatabase(readDatabaseConfig().DATABASE_URL, { connections: 1 })
   try {
     console.log(await action(db))
@@ -154,9 +150,8 @@ function list({ all }: Values, words: string[]): DatabaseAction {
 
 function report({ days }: Values, words: string[]): DatabaseAction {
   rejectWords(words)
-  if (!/^[1-9]\d{0,3}$/.test(days))
-    throw new UsageError(`--days ${days} is not a whole number from 1 to 9999.`)
-  const firstDay = new Date(Date.now() - (Number(days) - 1) * dayMs).toISOString().slice(0, 10)
+  const count = parseWholeNumber('--days', days, maxReportDays)
+  const firstDay = new Date(Date.now() - (count - 1) * dayMs).toISOString().slice(0, 10)
   return (db) => formatKeyReport(db, firstDay)
 }
 

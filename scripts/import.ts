@@ -29,8 +29,8 @@ CSV first.
                     a warning and stay as they are.
                     words: the file is the whole list. Rows that it does not have are deleted. A
                     file without any row is rejected, because it is usually a mistake.
-  --allow-removals  how many percent of the active products --full may make inactive. If there are
-                    more, nothing is imported, because the file may be cut short. Default: 10%
+  --allow-removals  the percentage of the active products that --full may make inactive. If there
+                    are more, nothing is imported, because the file may be cut short. Default: 10%
   --rejects FILE    import the good rows and write the bad rows to this CSV file, with the columns
                     line and reason before their own. Correct them there and import that file: the
                     columns line and reason are ignored. A quote with a bad row is rejected as a
@@ -47,7 +47,7 @@ SKUs that no active product has.
 Format of the file:
   --format en     commas, 1234.5, 2026-12-31, UTF-8. The default
   --format es     semicolons, 1234,5, 31/12/2026, UTF-8 or Windows-1252: what Spanish Excel writes
-  --delimiter     comma, semicolon, tab or bar. A first line such as sep=; decides it, too
+  --delimiter     comma, semicolon, tab or bar. A first line such as sep=; also sets it
   --decimal       point or comma. Thousands separators are not allowed
   --dates         ymd (2026-12-31), dmy (31/12/2026) or mdy (12/31/2026). ymd is always accepted
   --encoding      utf-8, windows-1252, or auto, which finds out which of the two it is

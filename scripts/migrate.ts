@@ -22,8 +22,8 @@ const help = `
 Usage: node scripts/migrate.ts
 
 Applies the pending migrations to DATABASE_URL, and records the company of COMPANY_FILE (seller
-block, base currency, time zone), the languages that have texts, and the settings of
-quote links (SHARE_MAX_LINES, SHARE_RETENTION_DAYS). If API_DATABASE_URL, INDEXER_DATABASE_URL or
+block, base currency, time zone), the languages that have texts, and the settings of quote links
+(SHARE_MAX_LINES, SHARE_RETENTION_DAYS). If API_DATABASE_URL, INDEXER_DATABASE_URL or
 IMPORTER_DATABASE_URL are set, creates the roles that they name, with their passwords, and grants
 each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates
 the keys of the API and the indexer in Meilisearch. Switches off just-in-time compilation for the
@@ -42,7 +42,7 @@ release can run again.
 /** The timeout of each request to Meilisearch. */
 const engineTimeoutMs = 10_000
 
-/** The lock of the migrations is one of a session. A pooler would leave it to others. */
+/** Migrations hold a lock of their session, which a pooler would share with other clients. */
 const poolerAdvice =
   'DATABASE_URL leads through a pooler such as PgBouncer. Migrations need a lock that a pooler ' +
   'does not keep: let DATABASE_URL lead to PostgreSQL itself. API_DATABASE_URL, ' +
@@ -97,7 +97,7 @@ async function applyMigrations(db: Database, report: (line: string) => void): Pr
       applied.push(name)
     }
   } finally {
-    // After a failure too: these remain.
+    // Printed after a failure too, because these migrations remain applied.
     if (applied.length > 0) console.log(`Applied ${applied.join(', ')}.`)
   }
 }

@@ -2,7 +2,7 @@
 import { readDatabaseConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { maxReportDays } from '../src/search-report/read-report.ts'
-import { chooseByName, runCommand, UsageError } from './cli/command.ts'
+import { chooseByName, parseWholeNumber, runCommand, UsageError } from './cli/command.ts'
 import { formatSearchReport, formatSearchReportAsCsv } from './cli/search-report-table.ts'
 
 const help = `
@@ -32,13 +32,12 @@ const options = {
 await runCommand(help, options, async ({ days, format }, [command, ...words]) => {
   chooseByName({ report: true }, command, 'command')
   if (words.length > 0) throw new UsageError(`Unexpected argument: ${words[0]}`)
-  if (!/^[1-9]\d?$/.test(days) || Number(days) > maxReportDays)
-    throw new UsageError(`--days ${days} is not a whole number from 1 to ${maxReportDays}.`)
+  const dayCount = parseWholeNumber('--days', days, maxReportDays)
   const formats = { table: formatSearchReport, csv: formatSearchReportAsCsv }
   const formatReport = chooseByName(formats, format, '--format')
   const db = openDatabase(readDatabaseConfig().DATABASE_URL, { connections: 1 })
   try {
-    console.log(await formatReport(db, Number(days)))
+    console.log(await formatReport(db, dayCount))
     return 0
   } finally {
     await db.destroy()

@@ -17,7 +17,13 @@ import {
   type ShareLinkRequest,
 } from '../src/quotes/links/manage-links.ts'
 import { countNoun } from '../src/text/count-noun.ts'
-import { chooseByName, runCommand, UsageError } from './cli/command.ts'
+import {
+  chooseByName,
+  type OptionValues,
+  parseWholeNumber,
+  runCommand,
+  UsageError,
+} from './cli/command.ts'
 
 const languageList = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(languages)
 
@@ -68,19 +74,14 @@ const options = {
   json: { type: 'boolean', default: false },
 } as const
 
-type OptionValues = {
-  version?: string
-  expires?: string
-  language?: string
-  file?: string
-  number?: string
-  json: boolean
-}
+type Values = OptionValues<typeof options>
 /** The options that apply to every link that one call creates. */
 type LinkOptions = Omit<ShareLinkRequest, 'number'>
 
 /** The exit status of a program that SIGINT (signal 2) ends: 128 + 2. */
 const interruptedStatus = 130
+/** The highest version or id that is accepted. It is an integer of PostgreSQL. */
+const maxWholeNumber = 999_999_999
 const byteOrderMark = /^\ufeff/
 
 await runCommand(help, options, async (values, [action, argument, ...others]) => {
@@ -93,12 +94,12 @@ await runCommand(help, options, async (values, [action, argument, ...others]) =>
   return run(values, argument)
 })
 
-async function runList({ json }: OptionValues, number: string | undefined): Promise<number> {
+async function runList({ json }: Values, number: string | undefined): Promise<number> {
   if (number === undefined) throw new UsageError('Name the quote: list NUMBER.')
   return withDatabase((db, { countsViews }) => printLinks(db, number, json, countsViews))
 }
 
-function checkArguments(values: OptionValues, action: string | undefined, others: string[]): void {
+function checkArguments(values: Values, action: string | undefined, others: string[]): void {
   if (others.length > 0)
     throw new UsageError(
       `Too many arguments: ${others.join(' ')}. Give one number or id, or use create --file.`,
@@ -111,7 +112,7 @@ function checkArguments(values: OptionValues, action: string | undefined, others
     throw new UsageError('--version and --file belong to create and revoke.')
 }
 
-async function runCreate(values: OptionValues, number: string | undefined): Promise<number> {
+async function runCreate(values: Values, number: string | undefined): Promise<number> {
   const { file, json } = values
   if (file !== undefined && values.version !== undefined)
     throw new UsageError('--version belongs to one NUMBER, not to --file.')
@@ -127,7 +128,7 @@ async function runCreate(values: OptionValues, number: string | undefined): Prom
   throw new UsageError('The quotes are missing: use create NUMBER, or create --file FILE.')
 }
 
-function parseLinkOptions(values: OptionValues): LinkOptions {
+function parseLinkOptions(values: Values): LinkOptions {
   const { expires = defaultLinkLifetime, version, language } = values
   const lifetimeMs = parseLinkLifetime(expires)
   if (lifetimeMs === undefined)
@@ -136,23 +137,26 @@ function parseLinkOptions(values: OptionValues): LinkOptions {
     )
   return {
     lifetimeMs,
-    ...(version !== undefined && { version: parseWholeNumber('--version', version) }),
+    ...(version !== undefined && {
+      version: parseWholeNumber('--version', version, maxWholeNumber),
+    }),
     ...(language !== undefined && { language: parseLanguage(language) }),
   }
 }
 
-async function runRevoke(values: OptionValues, argument: string | undefined): Promise<number> {
+async function runRevoke(values: Values, argument: string | undefined): Promise<number> {
   const { number, version, file, json } = values
   if ([argument, number, file].filter((given) => given !== undefined).length !== 1)
     throw new UsageError('Name what to revoke: an ID, --number NUMBER or --file FILE.')
   if (number === undefined && version !== undefined)
     throw new UsageError('--version belongs to --number.')
   if (number !== undefined) {
-    const only = version === undefined ? undefined : parseWholeNumber('--version', version)
+    const only =
+      version === undefined ? undefined : parseWholeNumber('--version', version, maxWholeNumber)
     return withDatabase((db) => revokeLinksOfQuote(db, number, only, json))
   }
   if (file !== undefined) return withDatabase((db) => revokeManyLinks(db, file, json))
-  const id = String(parseWholeNumber('ID', argument ?? ''))
+  const id = String(parseWholeNumber('ID', argument ?? '', maxWholeNumber))
   return withDatabase(async (db) => {
     if (!(await revokeShareLink(db, id)))
       throw new Error(`There is no link ${id}, or it is already revoked.`)
@@ -184,7 +188,8 @@ async function revokeLinksOfQuote(
  */
 async function revokeManyLinks(db: Database, file: string, isJson: boolean): Promise<number> {
   const ids: string[] = []
-  for await (const line of readLines(file)) ids.push(String(parseWholeNumber('ID', line)))
+  for await (const line of readLines(file))
+    ids.push(String(parseWholeNumber('ID', line, maxWholeNumber)))
   let revokedCount = 0
   let missingCount = 0
   for (const id of ids) {
@@ -337,12 +342,6 @@ function describeLinkState({
   if (revokedAt) return `revoked ${revokedAt.toISOString()}`
   if (!expiresAt) return 'never expires'
   return `${isExpired ? 'expired' : 'expires'} ${expiresAt.toISOString()}`
-}
-
-function parseWholeNumber(name: string, text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new UsageError(`${name} ${text} is not a whole number from 1 to 999999999.`)
-  return Number(text)
 }
 
 function parseLanguage(text: string): Language {

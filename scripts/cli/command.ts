@@ -6,6 +6,11 @@ import { describeError } from '../../src/monitoring/describe-error.ts'
 /** An error in how a script was called. It is printed with a pointer to --help. */
 export class UsageError extends Error {}
 
+/** The values of these options after parsing. */
+export type OptionValues<Options extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parse<Options>
+>['values']
+
 /**
  * Runs a script: prints `help` on --help, or passes the parsed options and positional arguments to
  * `main`. The status that `main` returns becomes the exit status. An error is printed as one line
@@ -14,10 +19,7 @@ export class UsageError extends Error {}
 export async function runCommand<Options extends ParseArgsOptionsConfig>(
   help: string,
   options: Options,
-  main: (
-    values: ReturnType<typeof parse<Options>>['values'],
-    positionals: string[],
-  ) => Promise<number | undefined>,
+  main: (values: OptionValues<Options>, positionals: string[]) => Promise<number | undefined>,
 ): Promise<void> {
   try {
     const { values, positionals } = parse(options)
@@ -43,6 +45,14 @@ export function chooseByName<Choice>(
   if (choice !== undefined) return choice
   const problem = name === undefined ? `Name the ${what}` : `Unknown ${what} ${name}`
   throw new UsageError(`${problem}: use one of ${Object.keys(choices).join(', ')}.`)
+}
+
+/** Parses a whole number from 1 to `max`. Throws a UsageError that names it by `name`. */
+export function parseWholeNumber(name: string, text: string, max: number): number {
+  const number = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0
+  if (number < 1 || number > max)
+    throw new UsageError(`${name} ${text} is not a whole number from 1 to ${max}.`)
+  return number
 }
 
 function isParseError(error: unknown): boolean {

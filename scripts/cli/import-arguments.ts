@@ -47,19 +47,16 @@ export function parseImportOptions(
 function checkFullOptions(kind: FileKind, values: ImportArguments): void {
   const { full = false, from, to } = values
   const hasLimit = values['allow-removals'] !== undefined
-  if (kind !== 'quotes' && (from !== undefined || to !== undefined))
-    throw new UsageError('--from and --to belong to quotes.')
-  if (kind === 'quotes' && hasLimit)
-    throw new UsageError('--allow-removals belongs to products: no quote is ever removed.')
-  if (kind !== 'products' && kind !== 'quotes' && hasLimit)
-    throw new UsageError('--allow-removals belongs to products.')
-  if (kind === 'quotes' && full !== (from !== undefined && to !== undefined))
+  const hasPeriod = from !== undefined || to !== undefined
+  const isWholePeriod = full && from !== undefined && to !== undefined
+  if (hasLimit && kind !== 'products')
+    throw new UsageError('--allow-removals belongs to products: nothing else is made inactive.')
+  if (hasLimit && !full) throw new UsageError('--allow-removals needs --full.')
+  if (hasPeriod && kind !== 'quotes') throw new UsageError('--from and --to belong to quotes.')
+  if (kind === 'quotes' && (full || hasPeriod) && !isWholePeriod)
     throw new UsageError(
       'For quotes, use --full --from DAY --to DAY together: the file has every quote issued then.',
     )
-  if (kind === 'quotes' && !full && (from !== undefined || to !== undefined))
-    throw new UsageError('--from and --to need --full.')
-  if (hasLimit && !full) throw new UsageError('--allow-removals needs --full.')
 }
 
 function parseFormat(values: ImportArguments): FileFormat {

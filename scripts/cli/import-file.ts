@@ -11,7 +11,7 @@ import {
 import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
 import { importWords } from '../../src/imports/words/import-words.ts'
 import { showProgress } from './import-progress.ts'
-import { type AnySummary, describeSummary, findExitStatus } from './import-summary.ts'
+import { type AnySummary, describeSummary, exitStatusOf } from './import-summary.ts'
 import { openRejectsFile } from './rejects-file.ts'
 import { formatSuggestedCommand } from './suggested-command.ts'
 
@@ -76,7 +76,7 @@ export async function importFile(pool: Pool, request: FileImport): Promise<FileI
       text: isJson
         ? JSON.stringify({ kind, seconds, ...summary, rejectsFile: rejectsFile ?? null })
         : describeSummary(kind, summary, seconds, rejectsFile),
-      status: findExitStatus(summary),
+      status: exitStatusOf(summary),
     }
   } finally {
     progress.end()

@@ -1,6 +1,7 @@
 // Shows the progress of an import: one line that is rewritten on a terminal, else a line every 5 s.
 import { clearLine, cursorTo } from 'node:readline'
 import type { FileKind, ImportStep } from '../../src/imports/import-options.ts'
+import { formatCount } from '../../src/text/count-noun.ts'
 
 export type Progress = {
   onProgress(rows: number): void
@@ -37,10 +38,10 @@ export function showProgress(kind: FileKind, fractionRead: () => number | undefi
 
   function formatStatus(): string {
     const seconds = (performance.now() - startedAt) / 1000
-    const rowsPerSecond = Math.round(rows / seconds).toLocaleString('en')
+    const rowsPerSecond = formatCount(Math.round(rows / seconds))
     const rate = step === 'reading' ? `, ${rowsPerSecond} rows/s` : ''
     const text = step === 'waiting' ? `waiting for another import of ${kind} to end` : step
-    return `${text}: ${rows.toLocaleString('en')} rows${rate}, ${Math.round(seconds)} s`
+    return `${text}: ${formatCount(rows)} rows${rate}, ${Math.round(seconds)} s`
   }
 
   return {

@@ -4,7 +4,7 @@ import { describeWarning } from '../../src/imports/import-warnings.ts'
 import type { ProductsSummary } from '../../src/imports/products/import-products.ts'
 import type { QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import type { WordsSummary } from '../../src/imports/words/import-words.ts'
-import { countNoun } from '../../src/text/count-noun.ts'
+import { countNoun, formatCount } from '../../src/text/count-noun.ts'
 
 /** The summary of an import of any kind. */
 export type AnySummary = ImportSummary &
@@ -16,7 +16,7 @@ const exitStatuses = { imported: 0, warned: 3, rejected: 4 }
 const maxListedSkus = 20
 
 /** Returns 4 if rows were rejected, 3 if there are warnings, and otherwise 0. */
-export function findExitStatus({ rejected, warnings }: ImportSummary): number {
+export function exitStatusOf({ rejected, warnings }: ImportSummary): number {
   if (rejected > 0) return exitStatuses.rejected
   return warnings.length > 0 ? exitStatuses.warned : exitStatuses.imported
 }
@@ -32,16 +32,16 @@ export function describeSummary(
   const { rejectedQuotes, superseded, customers, deleted } = summary
   const memoryMb = Math.round(process.resourceUsage().maxRSS / 1000)
   const duration = `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`
-  const rate = `${format(Math.round(read / seconds))} rows/s`
+  const rate = `${formatCount(Math.round(read / seconds))} rows/s`
   const counts = [
-    `${format(inserted)} inserted`,
-    `${format(updated)} updated`,
-    `${format(unchanged)} unchanged`,
-    ...(deleted === undefined ? [] : [`${format(deleted)} deleted`]),
-    ...(rejectedQuotes === undefined ? [] : [`${format(rejectedQuotes)} rejected`]),
+    `${formatCount(inserted)} inserted`,
+    `${formatCount(updated)} updated`,
+    `${formatCount(unchanged)} unchanged`,
+    ...(deleted === undefined ? [] : [`${formatCount(deleted)} deleted`]),
+    ...(rejectedQuotes === undefined ? [] : [`${formatCount(rejectedQuotes)} rejected`]),
   ]
   return [
-    `${countNoun(read, 'row')} read, ${format(rejected)} rejected, ` +
+    `${countNoun(read, 'row')} read, ${formatCount(rejected)} rejected, ` +
       `in ${duration} (${rate}, ${memoryMb} MB of memory).`,
     `${kind}: ${counts.join(', ')}.`,
     ...describeDeactivated(summary),
@@ -67,10 +67,8 @@ function describeDeactivated({ deactivated = 0, deactivatedSkus = [] }: AnySumma
   if (deactivated === 0) return []
   const listed = deactivatedSkus.slice(0, maxListedSkus)
   const rest = deactivated - listed.length
-  const list = listed.join(', ') + (rest > 0 ? ` and ${format(rest)} more` : '')
-  return [`${format(deactivated)} made inactive, because the file does not have them: ${list}.`]
-}
-
-function format(count: number): string {
-  return count.toLocaleString('en')
+  const list = listed.join(', ') + (rest > 0 ? ` and ${formatCount(rest)} more` : '')
+  return [
+    `${formatCount(deactivated)} made inactive, because the file does not have them: ${list}.`,
+  ]
 }

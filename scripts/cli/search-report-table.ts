@@ -7,6 +7,7 @@ import {
   readSearchReport,
 } from '../../src/search-report/read-report.ts'
 import { textCell } from '../../src/stats/stats-csv.ts'
+import { formatCount } from '../../src/text/count-noun.ts'
 import { alignColumns } from './align-columns.ts'
 
 /** Returns the totals of the last `days` days. */
@@ -16,8 +17,8 @@ export async function formatSearchReport(db: Kysely<Tables>, days: number): Prom
   if (searches === 0) return `No search was counted since ${from}.`
   const share = ((withoutResult / searches) * 100).toFixed(1)
   return [
-    `Since ${from}: ${format(searches)} searches, ${format(withoutResult)} without a result ` +
-      `(${share} %).`,
+    `Since ${from}: ${formatCount(searches)} searches, ` +
+      `${formatCount(withoutResult)} without a result (${share} %).`,
     ...section('Most frequent queries', frequent),
     ...section('Queries without a result', unsuccessful),
     ...section('Words that no product has', unknownWords),
@@ -27,8 +28,8 @@ export async function formatSearchReport(db: Kysely<Tables>, days: number): Prom
 function section(title: string, texts: ReportedText[]): string[] {
   if (texts.length === 0) return ['', `${title}: none that five callers searched for.`]
   const rows = texts.map(({ text, searches, withoutResult }) => [
-    format(searches),
-    format(withoutResult),
+    formatCount(searches),
+    formatCount(withoutResult),
     text,
   ])
   return ['', `${title}:`, alignColumns([['searches', 'without result', 'text'], ...rows])]
@@ -43,8 +44,4 @@ export async function formatSearchReportAsCsv(db: Kysely<Tables>, days: number):
       [day, kind, textCell(text), searches, withoutResult].join(','),
     ),
   ].join('\n')
-}
-
-function format(count: number): string {
-  return count.toLocaleString('en')
 }

@@ -73,7 +73,10 @@ export function isRunning(directory: string): boolean {
   return run !== undefined && isAlive(run.server)
 }
 
-/** An incomplete file counts as none: the disk was full, and the server was stopped at once. */
+/**
+ * Returns undefined for a missing or an incomplete file. A full disk may leave an incomplete one,
+ * but then the server was stopped at once.
+ */
 function readRun(directory: string): Run | undefined {
   try {
     return JSON.parse(readFileSync(runFile(directory), 'utf8')) as Run

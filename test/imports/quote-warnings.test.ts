@@ -1,6 +1,6 @@
 // Warnings of quote imports: what is imported, what they name, and what --strict refuses.
 import t from 'tap'
-import { describeSummary, findExitStatus } from '../../scripts/cli/import-summary.ts'
+import { describeSummary, exitStatusOf } from '../../scripts/cli/import-summary.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { testDatabase } from '../support/test-service.ts'
 import { collectRejectedRows, csvFile } from './product-files.ts'
@@ -139,7 +139,7 @@ t.test('isStrict makes warnings an error, and imports nothing', async (t) => {
 
 t.test('the exit status tells warnings from rejected rows', async (t) => {
   const warned = await importRows({ currency: 'CHF' })
-  t.equal(findExitStatus(warned), 3)
+  t.equal(exitStatusOf(warned), 3)
   t.match(
     describeSummary('quotes', warned, 1, undefined),
     /\nwarning: 1 accepted quote without a rate.*:\n {2}line 2: quote Q-1 in CHF/,
@@ -162,6 +162,6 @@ t.test('the exit status tells warnings from rejected rows', async (t) => {
     csvFile(header + row({ currency: 'CHF' }) + row({ number: 'B', currency: 'XXX' })),
     collectRejectedRows(),
   )
-  t.equal(findExitStatus(rejected), 4, 'rejected rows count more than warnings')
-  t.equal(findExitStatus(await importRows({})), 0)
+  t.equal(exitStatusOf(rejected), 4, 'rejected rows count more than warnings')
+  t.equal(exitStatusOf(await importRows({})), 0)
 })

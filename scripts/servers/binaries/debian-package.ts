@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { runChild } from '../child-lifetime.ts'
 import type { ReportProgress } from '../running-server.ts'
 
-/** Behind a firewall that drops packets apt-get would try for many minutes. */
+/** Behind a firewall that drops packets, apt-get would retry for many minutes. */
 const installTimeoutMs = 60_000
 
 /** The exit status of policy-rc.d for "do not start the service". */
@@ -19,7 +19,7 @@ const aptOptions = [
   'DPkg::Lock::Timeout=60',
 ].flatMap((option) => ['-o', option])
 
-/** A package, and the name of the program in it for people. */
+/** The name of a package, and the title of its program for messages. */
 export type DebianPackage = { name: string; title: string }
 
 /**
@@ -134,7 +134,7 @@ function runApt(args: string[], signal: AbortSignal, cwd = '/'): Promise<AptResu
     no_proxy,
     LC_ALL: 'C',
     DEBIAN_FRONTEND: 'noninteractive',
-    // Restarts no service either.
+    // Without this, needrestart could restart services.
     NEEDRESTART_SUSPEND: '1',
   }
   return runChild('apt-get', [...aptOptions, ...args], { cwd, env, signal })
