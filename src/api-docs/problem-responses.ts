@@ -1,4 +1,5 @@
 // The error responses of an endpoint in the OpenAPI document, with an example for each code.
+import type { Scope } from '../database/table-types.ts'
 import { ProblemBody, type ProblemCode, problemKinds } from '../http/problem-details.ts'
 import type { ApiResponse, MediaType } from './endpoint-description.ts'
 import { type HeaderName, withHeaders } from './response-headers.ts'
@@ -6,18 +7,24 @@ import { type HeaderName, withHeaders } from './response-headers.ts'
 /** The `detail` of a problem, with `errors` if the problem lists invalid parameters. */
 type ProblemExample = string | { detail: string; errors: { parameter: string; detail: string }[] }
 
-/** Example details of the problems that both JSON endpoints can return. */
-export const commonProblems = {
+/** The example of a problem that every endpoint can return. */
+export const misdirectedRequest =
+  'This service does not answer under this host name. ' +
+  'The operator can allow the name with ALLOWED_HOSTS.'
+
+/**
+ * Returns example details of the problems that both JSON endpoints can return. `scope` is the scope
+ * that the endpoint needs, and `otherScope` another one.
+ */
+export const commonProblems = (scope: Scope, otherScope: Scope) => ({
   unauthenticated:
-    'This path needs a key with the scope search:read. The operator creates keys with ' +
+    `This path needs a key with the scope ${scope}. The operator creates keys with ` +
     'scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".',
-  insufficient_scope: 'The key lacks the scope search:read; it has stats:read.',
+  insufficient_scope: `The key lacks the scope ${scope}; it has ${otherScope}.`,
   rate_limited: 'More than 40 requests. Try again in 1 second.',
-  misdirected_request:
-    'This service does not answer under this host name. ' +
-    'The operator can allow the name with ALLOWED_HOSTS.',
+  misdirected_request: misdirectedRequest,
   internal_error: 'The request failed. The reason is in the log, under this requestId.',
-} satisfies Partial<Record<ProblemCode, ProblemExample>>
+})
 
 const headerByCode: Partial<Record<ProblemCode, HeaderName>> = {
   unauthenticated: 'www-authenticate',

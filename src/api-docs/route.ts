@@ -13,15 +13,15 @@ import type { Operation } from './endpoint-description.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
 
 export type ApiDocsOptions = {
-  /** Builds the document, which takes 20 ms. */
+  /** Builds the document. This takes 20 ms. */
   buildDocument: () => OpenApiDocument
   operations: Operation[]
   serve: { openapi: boolean; docs: boolean }
 }
 
 /**
- * The responses depend only on configuration and language, so each is built once: by its first
- * request, because a process that starts must answer soon.
+ * The responses depend only on configuration and language, so each is built once. It is built at
+ * its first request, so that the process starts quickly.
  */
 export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
   app,

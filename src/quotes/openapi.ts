@@ -1,7 +1,7 @@
 // The OpenAPI description of GET /quote/share/{token}.
 
 import type { Operation } from '../api-docs/endpoint-description.ts'
-import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
+import { misdirectedRequest, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { languages } from '../company/languages.ts'
 import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
@@ -150,7 +150,7 @@ export const quoteOperation: Operation = {
           'This link was revoked. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
           'ventas@empresa.example, +34 900 000 000.',
         rate_limited: 'Too many unknown links. Try again in 24 seconds.',
-        misdirected_request: commonProblems.misdirected_request,
+        misdirected_request: misdirectedRequest,
         unavailable: 'The quote cannot be read at the moment. Try again in a moment.',
         internal_error: 'The request failed. The reason is in the log, under this requestId.',
       },

@@ -92,7 +92,7 @@ export const searchOperation: Operation = {
       },
     },
     ...problemResponses({
-      ...commonProblems,
+      ...commonProblems('search:read', 'stats:read'),
       invalid_parameter: {
         detail: 'limit: must be <= 50',
         errors: [{ parameter: 'limit', detail: 'must be <= 50' }],

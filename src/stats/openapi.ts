@@ -15,40 +15,29 @@ and amounts of every breakdown add up to the total.
   are not part of any base amount; \`revenue.unconverted\` lists them.
 * \`money\` is the net in the base currency by outcome: \`open\` of sent quotes that are still valid
   today, \`won\` of accepted quotes (the same as revenue), \`lost\` of rejected and expired quotes.
-* \`acceptance\` is the accepted part of all quotes except drafts (\`ofSent\`) and of those that are
-  not open (\`ofDecided\`), by number of quotes and by value (\`ofSentValue\`, \`ofDecidedValue\`).
+* \`acceptance\` is the share of quotes that were accepted: of all except drafts (\`ofSent\`), and
+  of those that are no longer open (\`ofDecided\`). \`ofSentValue\` and \`ofDecidedValue\` are the
+  same by value.
 * \`daysToDecision\` is the mean and the median number of days from issue to decision, over the
   accepted and rejected quotes whose day of decision is known. By issue date, the newest months
   contain only quotes that were decided quickly.
 * Days are local days of the company (\`period.timeZone\`). Both ends of a period are included.
   A sent quote counts as expired from the day after its last valid day.
-* \`compare\` compares whole months with whole months: March with February, the first quarter with
-  the fourth of the year before, February 2025 with 1 to 29 February 2024. Other periods are
-  compared with as many days directly before, or with the same dates a year before.
-* A period that has begun and ends after today is compared with the same days of the earlier
-  period: on 21 November, November is compared with 1 to 21 October. So is a period from the first
-  of a month to a day of the running month. \`comparison.period\` states the days.
 * \`country\` and \`currency\` filter: every number covers only those quotes. With \`currency=USD\`,
   \`revenue.total\` is the revenue of the quotes in USD, converted to the base currency.
-* \`by=day\` adds \`byDay\`: every day of a period of at most 92 days, with the figures of a month.
-  It needs \`from\` and \`to\`. In CSV, these rows have the dimension \`day\`.
-* \`by=customer\` adds \`byCustomer\` and \`by=product\` adds \`byProduct\`: the 50 with the highest
-  revenue, and all others as one row (\`rest\`). They need a key that has the scope \`stats:detail\`
-  besides \`stats:read\`, because names of customers are personal data. \`compare\` does not change
-  them. Customers are those of the quotes, and add up to the total. Products are the SKUs in the
-  lines of accepted quotes. The net of the lines is converted at the rate of the quote and rounded
-  for each product, so it may differ from the revenue by cents.
+* Customers are those of the quotes, and add up to the total. Products are the SKUs in the lines of
+  accepted quotes. The net of the lines is converted at the rate of the quote and rounded for each
+  product, so the sum of all products may differ from the revenue by cents.
 * A committed change is visible within two seconds. The statistics contain every change that was
   committed before \`asOf\`, which advances while nothing changes.
 * Poll with \`If-None-Match\`: a 304 is cheap. The \`ETag\` is weak, because it does not depend on
-  \`asOf\`. After a 304, the statistics that you have are as of \`Date\` minus
-  \`Age\`.
+  \`asOf\`. After a 304, the statistics you have are current as of \`Date\` minus \`Age\`.
 * \`text/csv\` has the same statistics in long form. Rows of the period, of countries, months and
   days fill every column; \`revenue\` is the amount won. Other rows fill only the columns that apply
   to them. \`locale=es\` has semicolons and decimal commas.
-* In CSV, customers and products add three columns (\`name\`, \`lines\`, \`unconverted\`) and rows
-  with the dimension \`customer\` or \`product\`. The key of \`otherCustomers\` or
-  \`otherProducts\` is how many there are.
+* In CSV, \`by\` adds rows with the dimension \`day\`, \`customer\` or \`product\`. Customers and
+  products also add three columns (\`name\`, \`lines\`, \`unconverted\`), and their rest is a row
+  with the dimension \`otherCustomers\` or \`otherProducts\`, whose key is how many there are.
 `.trim()
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
@@ -195,12 +184,6 @@ const exampleCsv = formatCsv(exampleStats, 'en')
 
 const cacheHeaders = withHeaders('etag', 'age', 'cache-status', 'vary')
 
-/** The common examples describe a missing `search:read`. Here `stats:read` is missing. */
-const swapScopes = (detail: string) =>
-  detail.replaceAll(/search:read|stats:read/g, (scope) =>
-    scope === 'search:read' ? 'stats:read' : 'search:read',
-  )
-
 export const statsOperation: Operation = {
   path: '/api/stats',
   id: 'readStats',
@@ -257,9 +240,7 @@ export const statsOperation: Operation = {
       headers: cacheHeaders,
     },
     ...problemResponses({
-      ...commonProblems,
-      unauthenticated: swapScopes(commonProblems.unauthenticated),
-      insufficient_scope: swapScopes(commonProblems.insufficient_scope),
+      ...commonProblems('stats:read', 'search:read'),
       invalid_parameter: {
         detail: 'from: 2026-03-01 is after to (2026-01-31)',
         errors: [{ parameter: 'from', detail: '2026-03-01 is after to (2026-01-31)' }],

@@ -1,6 +1,7 @@
 // The parameters and the response of GET /api/stats.
 import { type Static, Type } from '@sinclair/typebox'
 import { Money } from '../company/money.ts'
+import type { DateKind } from '../database/table-types.ts'
 import { Nullable } from '../http/nullable-schema.ts'
 
 const LocalDate = Type.String({
@@ -12,9 +13,7 @@ export const ratioDecimals = 4
 const ratio = (description: string) =>
   Nullable(Type.String({ pattern: `^-?[0-9]+\\.[0-9]{${ratioDecimals}}$`, description }))
 const Count = Type.Integer({ minimum: 0 })
-const DateKind = Type.Union([Type.Literal('issued'), Type.Literal('accepted')], {
-  description: 'The date on which a quote counts',
-})
+const dateKinds = ['issued', 'accepted'] as const satisfies DateKind[]
 
 export const StatsQuery = Type.Object(
   {
@@ -24,9 +23,9 @@ export const StatsQuery = Type.Object(
     to: Type.Optional(
       Type.String({ description: 'Last day, YYYY-MM-DD; default: the day of the last quote' }),
     ),
-    date: Type.Unsafe<Static<typeof DateKind>>({
+    date: Type.Unsafe<DateKind>({
       type: 'string',
-      enum: ['issued', 'accepted'],
+      enum: dateKinds,
       default: 'issued',
       description:
         'issued: all quotes on their issue date; accepted: accepted quotes on their decision date',
@@ -52,7 +51,11 @@ export const StatsQuery = Type.Object(
         enum: ['previous_period', 'previous_year'],
         description:
           'Adds the same statistics for the period directly before, or for a year before. ' +
-          'Whole months are compared with whole months, other periods with as many days',
+          'Whole months are compared with whole months: March with February, the first quarter ' +
+          'with the fourth of the year before. Other periods are compared with as many days ' +
+          'directly before, or with the same dates a year before. If a period has begun and ends ' +
+          'after today, its days up to today are compared. On 21 November, both November and 1 ' +
+          'to 21 November are compared with 1 to 21 October. `comparison.period` has the days',
       }),
     ),
     by: Type.Optional(
@@ -60,9 +63,11 @@ export const StatsQuery = Type.Object(
         type: 'string',
         enum: ['day', 'customer', 'product'],
         description:
-          'day: adds every day of the period, which needs from and to, at most 92 days. ' +
-          'customer, product: adds the 50 with the highest revenue, and the rest as one row; ' +
-          'needs a key with the scope stats:detail too',
+          '`day` adds `byDay`: every day of a period of at most 92 days, with the values of a ' +
+          'month. It needs `from` and `to`. `customer` adds `byCustomer` and `product` adds ' +
+          '`byProduct`: the 50 with the highest revenue, and all others as one row (`rest`). ' +
+          'These two need a key that has the scope `stats:detail` besides `stats:read`, because ' +
+          'names of customers are personal data. `compare` does not change them',
       }),
     ),
     format: Type.Optional(
@@ -97,7 +102,10 @@ export const Period = Type.Object({
   from: LocalDate,
   to: LocalDate,
   timeZone: Type.String({ description: 'IANA time zone name' }),
-  date: DateKind,
+  date: Type.Union(
+    dateKinds.map((kind) => Type.Literal(kind)),
+    { description: 'The date on which a quote counts' },
+  ),
 })
 export type Period = Static<typeof Period>
 

@@ -5,7 +5,7 @@ export type CodeSample = { language: string; code: string }
 type SampleRequest = {
   query: string
   needsKey: boolean
-  /** The statement that prints fields of `answer`, the parsed response. */
+  /** The statement that prints fields of `result`, the parsed response. */
   typescript: string
   python: string
 }
@@ -15,21 +15,21 @@ const sampleRequests: Record<string, SampleRequest> = {
   searchProducts: {
     query: '?q=martilo&limit=5',
     needsKey: true,
-    typescript: 'for (const hit of answer.hits) console.log(hit.sku, hit.name, hit.price?.amount)',
-    python: `for hit in answer["hits"]:
+    typescript: 'for (const hit of result.hits) console.log(hit.sku, hit.name, hit.price?.amount)',
+    python: `for hit in result["hits"]:
     print(hit["sku"], hit["name"], hit["price"] and hit["price"]["amount"])`,
   },
   readStats: {
     query: '?compare=previous_year',
     needsKey: true,
-    typescript: 'console.log(answer.revenue.total.amount, answer.revenue.total.currency)',
-    python: 'print(answer["revenue"]["total"]["amount"], answer["revenue"]["total"]["currency"])',
+    typescript: 'console.log(result.revenue.total.amount, result.revenue.total.currency)',
+    python: 'print(result["revenue"]["total"]["amount"], result["revenue"]["total"]["currency"])',
   },
   openSharedQuote: {
     query: '?format=json',
     needsKey: false,
-    typescript: 'console.log(answer.document.number, answer.document.totals.gross.amount)',
-    python: 'print(answer["document"]["number"], answer["document"]["totals"]["gross"]["amount"])',
+    typescript: 'console.log(result.document.number, result.document.totals.gross.amount)',
+    python: 'print(result["document"]["number"], result["document"]["totals"]["gross"]["amount"])',
   },
 }
 
@@ -57,7 +57,7 @@ function typescriptSample(url: string, { needsKey, typescript }: SampleRequest):
   const options = needsKey ? ", {\n  headers: { authorization: 'Bearer YOUR_KEY' },\n}" : ''
   return `const response = await fetch('${url}'${options})
 if (!response.ok) throw new Error(await response.text())
-const answer = await response.json()
+const result = await response.json()
 ${typescript}`
 }
 
@@ -67,6 +67,6 @@ function pythonSample(url: string, { needsKey, python }: SampleRequest): string 
 
 request = urllib.request.Request("${url}"${headers})
 with urllib.request.urlopen(request) as response:
-    answer = json.load(response)
+    result = json.load(response)
 ${python}`
 }

@@ -1,7 +1,7 @@
 // The summaries and descriptions of the operations in Spanish, for /docs.
 
 type Translation = {
-  /** Names the English text that this translates. A test compares it with the current text. */
+  /** The hash of the English text. A test compares it with the current text. */
   translatedFrom: string
   summary: string
   description: string
@@ -38,7 +38,7 @@ Cancela la petición cuando se pulse la tecla siguiente: el servicio cancela ent
 Necesita el permiso \`search:read\`.`,
   },
   readStats: {
-    translatedFrom: '2428e5d53f35',
+    translatedFrom: 'b65bced4c221',
     summary: 'Cifras de los presupuestos: números, importes, aceptación y días, por país y por mes',
     description: `Cifras de los presupuestos para paneles y ERP: números e importes por estado,
 tasas de aceptación, ingresos y días hasta la decisión, por país y por mes. Los importes son
@@ -51,45 +51,33 @@ exactos al céntimo. Los números e importes de cada desglose suman el total.
 * \`money\` es el neto en la moneda base por resultado: \`open\` de los enviados que hoy siguen
   siendo válidos, \`won\` de los aceptados (lo mismo que los ingresos), \`lost\` de los rechazados
   y caducados.
-* \`acceptance\` es la parte aceptada de todos los presupuestos salvo los borradores (\`ofSent\`)
-  y de los que no están abiertos (\`ofDecided\`), por número y por valor (\`ofSentValue\`,
-  \`ofDecidedValue\`).
+* \`acceptance\` es la proporción de presupuestos que se aceptaron: de todos salvo los borradores
+  (\`ofSent\`), y de los que ya no están abiertos (\`ofDecided\`). \`ofSentValue\` y
+  \`ofDecidedValue\` son lo mismo por valor.
 * \`daysToDecision\` es la media y la mediana de los días entre la emisión y la decisión, en los
   presupuestos aceptados y rechazados cuyo día de decisión se conoce. Por fecha de emisión, los
   meses más recientes solo contienen presupuestos que se decidieron pronto.
 * Los días son los locales de la empresa (\`period.timeZone\`). El periodo incluye sus dos
   extremos. Un presupuesto enviado cuenta como caducado desde el día siguiente al último de su
   validez.
-* \`compare\` compara meses enteros con meses enteros: marzo con febrero, el primer trimestre con
-  el cuarto del año anterior, febrero de 2025 con del 1 al 29 de febrero de 2024. Otros periodos
-  se comparan con otros tantos días inmediatamente anteriores, o con las mismas fechas un año
-  antes.
-* Un periodo que ha empezado y acaba después de hoy se compara con los mismos días del periodo
-  anterior: el 21 de noviembre, noviembre se compara con del 1 al 21 de octubre. Lo mismo vale
-  para un periodo desde el primero de un mes hasta un día del mes en curso. \`comparison.period\`
-  dice los días.
 * \`country\` y \`currency\` filtran: cada número cubre solo esos presupuestos. Con
   \`currency=USD\`, \`revenue.total\` son los ingresos de los presupuestos en USD, convertidos a
   la moneda base.
-* \`by=day\` añade \`byDay\`: todos los días de un periodo de 92 días como mucho, con las cifras
-  de un mes. Necesita \`from\` y \`to\`. En CSV, estas filas tienen la dimensión \`day\`.
-* \`by=customer\` añade \`byCustomer\` y \`by=product\` añade \`byProduct\`: los 50 de mayores
-  ingresos, y todos los demás en una fila (\`rest\`). Necesitan una clave con el permiso
-  \`stats:detail\` además de \`stats:read\`, porque los nombres de clientes son datos personales.
-  \`compare\` no los cambia. Los clientes son los de los presupuestos, y suman el total. Los
-  productos son los SKU de las líneas de los presupuestos aceptados. El neto de las líneas se
-  convierte con el cambio del presupuesto y se redondea por producto, así que puede diferir de los
-  ingresos en céntimos.
+* Los clientes son los de los presupuestos, y suman el total. Los productos son los SKU de las
+  líneas de los presupuestos aceptados. El neto de las líneas se convierte con el cambio del
+  presupuesto y se redondea por producto, así que la suma de todos los productos puede diferir de
+  los ingresos en céntimos.
 * Un cambio confirmado se ve antes de dos segundos. Las cifras contienen todo cambio confirmado
   antes de \`asOf\`, que avanza aunque nada cambie.
 * Consulta con \`If-None-Match\`: un 304 es barato. El \`ETag\` es débil porque no depende de
-  \`asOf\`. Tras un 304, las cifras son de \`Date\` menos \`Age\`.
+  \`asOf\`. Tras un 304, las cifras que tienes están al día a fecha de
+  \`Date\` menos \`Age\`.
 * \`text/csv\` tiene las mismas cifras en forma larga. Las filas del periodo, de países, meses y
   días llenan todas las columnas; \`revenue\` es el importe ganado. Las demás filas solo llenan las
   columnas que les corresponden. \`locale=es\` usa punto y coma, y coma decimal.
-* En CSV, los clientes y los productos añaden tres columnas (\`name\`, \`lines\`,
-  \`unconverted\`) y filas con la dimensión \`customer\` o \`product\`. La clave de
-  \`otherCustomers\` u \`otherProducts\` es cuántos son.
+* En CSV, \`by\` añade filas con la dimensión \`day\`, \`customer\` o \`product\`. Los clientes y
+  los productos añaden además tres columnas (\`name\`, \`lines\`, \`unconverted\`), y su resto es
+  una fila con la dimensión \`otherCustomers\` u \`otherProducts\`, cuya clave es cuántos son.
 
 Necesita el permiso \`stats:read\`.`,
   },

@@ -52,15 +52,28 @@ export const spanishTexts: Record<string, string> = {
   'Only quotes in this currency: ISO 4217. Base amounts stay in the base currency':
     'Solo presupuestos en esta moneda: ISO 4217. Los importes base siguen en la moneda base',
   ['Adds the same statistics for the period directly before, or for a year before. Whole ' +
-    'months are compared with whole months, other periods with as many days']:
+    'months are compared with whole months: March with February, the first quarter with the ' +
+    'fourth of the year before. Other periods are compared with as many days directly ' +
+    'before, or with the same dates a year before. If a period has begun and ends after ' +
+    'today, its days up to today are compared. On 21 November, both November and 1 to 21 ' +
+    'November are compared with 1 to 21 October. `comparison.period` has the days']:
     'Añade las mismas cifras del periodo inmediatamente anterior o de un año antes. Los meses ' +
-    'enteros se comparan con meses enteros; otros periodos, con otros tantos días',
-  ['day: adds every day of the period, which needs from and to, at most 92 days. ' +
-    'customer, product: adds the 50 with the highest revenue, and the rest as one row; ' +
-    'needs a key with the scope stats:detail too']:
-    'day: añade todos los días del periodo, que necesita from y to, 92 días como mucho. ' +
-    'customer, product: añade los 50 de mayores ingresos, y el resto en una fila; necesita ' +
-    'una clave que tenga también el permiso stats:detail',
+    'enteros se comparan con meses enteros: marzo con febrero, el primer trimestre con el ' +
+    'cuarto del año anterior. Otros periodos se comparan con otros tantos días ' +
+    'inmediatamente anteriores, o con las mismas fechas un año antes. Si un periodo ha empezado ' +
+    'y acaba después de hoy, se comparan sus días hasta hoy. El 21 de noviembre, tanto ' +
+    'noviembre como del 1 al 21 de noviembre se comparan con del 1 al 21 de octubre. ' +
+    '`comparison.period` dice los días',
+  ['`day` adds `byDay`: every day of a period of at most 92 days, with the values of a ' +
+    'month. It needs `from` and `to`. `customer` adds `byCustomer` and `product` adds ' +
+    '`byProduct`: the 50 with the highest revenue, and all others as one row (`rest`). These ' +
+    'two need a key that has the scope `stats:detail` besides `stats:read`, because names of ' +
+    'customers are personal data. `compare` does not change them']:
+    '`day` añade `byDay`: todos los días de un periodo de 92 días como mucho, con los valores ' +
+    'de un mes. Necesita `from` y `to`. `customer` añade `byCustomer` y `product` añade ' +
+    '`byProduct`: los 50 de mayores ingresos, y todos los demás en una fila (`rest`). Estos ' +
+    'dos necesitan una clave que tenga el permiso `stats:detail` además de `stats:read`, ' +
+    'porque los nombres de clientes son datos personales. `compare` no los cambia',
   'Takes precedence over the Accept header; default: json':
     'Prevalece sobre la cabecera Accept; por defecto: json',
   'For CSV only: es has semicolons and decimal commas':

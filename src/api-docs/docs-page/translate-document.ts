@@ -3,9 +3,12 @@ import { createHash } from 'node:crypto'
 import { spanishOperations } from './spanish-operations.ts'
 import { spanishTexts } from './spanish-texts.ts'
 
-/** The keys whose strings are prose. A field may have such a name too; its schema is an object. */
+/**
+ * The keys whose strings are prose. A field of a schema may have such a name too, but its value is
+ * an object.
+ */
 const proseKeys = ['description', 'summary']
-/** Examples are what the service sends. */
+/** The keys of examples, which show what the service sends. */
 const untranslatedKeys = ['value', 'example']
 
 type Operation = { operationId: string; summary: string; description: string }
@@ -48,7 +51,7 @@ export function translateDocument<Part>(
   return Object.fromEntries(entries) as Part
 }
 
-/** Returns what identifies the English text of an operation that a translation is made from. */
+/** Returns a hash of the English text of an operation. A translation names its source by it. */
 export function identifySource({ summary, description }: Omit<Operation, 'operationId'>): string {
   return createHash('sha256').update(`${summary}\n${description}`).digest('hex').slice(0, 12)
 }
