@@ -5,10 +5,10 @@ import type { Tables } from './table-types.ts'
 import { isPooled } from './transaction-pooling.ts'
 
 /**
- * Runs the query on a connection of `pool` and returns its rows. If `signal` aborts, the query is
- * cancelled over a connection of `db`, and the reason of `signal` is thrown. The
- * connection goes back to the pool only after the cancellation has arrived. Kysely's own
- * cancellation may hit the next query of the connection.
+ * Runs the query on a connection of `pool` and returns its rows. If `signal` aborts, cancels the
+ * query over a connection of `db`, and throws the reason of `signal`. The connection returns to the
+ * pool only after the cancellation has arrived. Kysely's own cancellation could cancel the next
+ * query of the connection instead.
  */
 export async function runCancellableQuery<Row>(
   { pool, db }: { pool: Pool; db: Kysely<Tables> },
@@ -27,7 +27,7 @@ export async function runCancellableQuery<Row>(
     cancel = () => {
       cancellation = sql`select pg_cancel_backend(${pid})`
         .execute(db)
-        // The statement timeout ends the query instead.
+        // If this fails, the statement timeout ends the query.
         .catch(() => undefined)
     }
     signal.throwIfAborted()

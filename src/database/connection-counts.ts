@@ -1,4 +1,4 @@
-// How many connections to PostgreSQL each program opens at most.
+// The maximum number of connections to PostgreSQL of each program.
 
 /**
  * The connections of an API process for everything except the uses below. DATABASE_CONNECTIONS
@@ -7,7 +7,7 @@
 export const defaultConnections = 10
 
 /**
- * Searches that PostgreSQL answers at the same time while the search engine is unavailable. Each
+ * How many searches PostgreSQL runs at the same time while the search engine is unavailable. Each
  * takes a core of PostgreSQL, which keys, statistics and quote links need too.
  */
 export const searchConnections = 2

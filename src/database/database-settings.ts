@@ -2,10 +2,10 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Switches off just-in-time compilation for the database. Debian's and Docker's PostgreSQL have it.
- * Compiling the triggers and functions of the statistics takes longer than running them. Returns a
- * note for an administrator if only the owner of the database may do so. It applies to connections
- * that are opened later.
+ * Switches off just-in-time compilation for the database, which Debian's and Docker's PostgreSQL
+ * have: compiling the triggers and functions of the statistics takes longer than running them.
+ * Returns a note for an administrator if only the owner of the database may do this. The setting
+ * applies to connections that are opened later.
  */
 export async function switchOffJit<DB>(db: Kysely<DB>): Promise<string[]> {
   const { rows } = await sql<{ database: string; isOwner: boolean; jit: string }>`

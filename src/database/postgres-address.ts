@@ -1,4 +1,4 @@
-// Reads the URL of a database, which may name several hosts, of which one is the primary.
+// Parses the URL of a database. It may name several hosts, one of which is the primary.
 
 export type PostgresAddress = {
   /** One URL for each host, in the order of the list. */
@@ -8,12 +8,12 @@ export type PostgresAddress = {
   login: { name: string; password: string }
 }
 
-/** The values of libpq that mean the primary. The programs write, so no others are possible. */
+/** The values of libpq that mean the primary. No other works, because the programs write. */
 const primaryValues = ['read-write', 'primary']
 
 /**
- * Returns what the URL names, such as `postgres://u:p@h1:5432,h2:5432/db`. Several hosts mean: the
- * primary among them, as does `target_session_attrs=read-write`. Throws an error that says what is
+ * Parses a URL such as `postgres://u:p@h1:5432,h2:5432/db`. With several hosts, and with
+ * `target_session_attrs=read-write`, only the primary is used. Throws an error that says what is
  * wrong, without the URL, which contains a password.
  */
 export function parsePostgresUrl(url: string): PostgresAddress {

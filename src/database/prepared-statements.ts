@@ -9,9 +9,9 @@ import { isPooled } from './transaction-pooling.ts'
 
 /**
  * Returns a Kysely that names each statement with parameters, so that PostgreSQL keeps its plan for
- * the connection. Use it only where few different statements exist: a connection keeps all of them.
- * Behind a pooler it names none, because the next transaction may run on another connection.
- * `destroy()` closes the pool.
+ * the connection. Use it only for few different statements, because a connection keeps all plans.
+ * Behind a pooler it names no statement, because the next transaction may run on another
+ * connection. `destroy()` closes the pool.
  */
 export function createPreparingKysely(pool: FailoverPool): Kysely<Tables> {
   return new Kysely<Tables>({

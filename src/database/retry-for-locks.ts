@@ -7,13 +7,13 @@ import type { Database } from './postgres-pool.ts'
 
 const { migrationLock, migrationPause, migrationWait } = timeouts.database
 
-/** Settings of a connection whose statements give up when they wait for a lock for so long. */
+/** Settings of connections whose statements give up after waiting this long for a lock. */
 export const lockTimeoutSettings = { lock_timeout: String(migrationLock.ms) }
 
 /**
- * Runs `action`, which must undo what it has done when it fails, until it gets its locks. Reports
- * each attempt that failed for that reason, and who may hold the lock. Throws all other errors, and
- * an error with advice after `timeouts.database.migrationWait`. The connections of `db` must have
+ * Runs `action` until it gets its locks. `action` must undo what it has done when it fails. Reports
+ * each attempt that got no lock, and which transaction may hold it. Throws all other errors, and an
+ * error with advice after `timeouts.database.migrationWait`. The connections of `db` must have
  * `lockTimeoutSettings`.
  */
 export async function retryForLocks<Result>(

@@ -11,8 +11,7 @@ export type Login = { name: string; password: string }
 
 /** What GRANT allows each program: privileges, and the objects they apply to. */
 const grants: Record<Program, string[]> = {
-  // Reads what its responses need, and of quotes nothing. Records the use of keys and the views of
-  // links.
+  // Reads what its responses need, but no quotes. Records the use of keys and the views of links.
   api: [
     `select on products, product_popularity, product_changes, search_engines, parked_documents,
       indexer_leases`,
@@ -70,12 +69,12 @@ const grants: Record<Program, string[]> = {
 const programWithTemporaryTables: Program = 'importer'
 
 /**
- * Functions that nobody but their owner may call unless they are granted above, besides all that
- * run with the rights of their owner.
+ * Functions that only their owner may call, unless they are granted above. The same holds for all
+ * functions that run with the rights of their owner.
  */
 const ownFunctions = ['rebuild_quote_summary', 'newest_month_before']
 
-/** Runs with the rights of its owner, and tells everybody which database this is. */
+/** Functions that run with the rights of their owner, and that every role may call. */
 const publicFunctions = ['database_identity']
 
 /**

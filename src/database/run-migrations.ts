@@ -1,5 +1,6 @@
-// Lists the migrations and applies them. A released migration is never changed: a change of the
-// schema is a new migration.
+// Lists the migrations and applies them. Until the first release a migration may be edited,
+// together with the later ones that import it. Afterwards a change of the schema is a new
+// migration. There is no 0017.
 import { type Kysely, sql } from 'kysely'
 import { type MigrationResult, Migrator } from 'kysely/migration'
 import * as catalogueAndQuotes from './migrations/0001-catalogue-and-quotes.ts'

@@ -1,7 +1,7 @@
 // The versions of PostgreSQL that the schema works on.
 import { type Kysely, sql } from 'kysely'
 
-/** The schema uses what came with 15, such as unique keys in which nulls are equal. */
+/** The schema uses features of version 15, such as unique keys in which nulls are equal. */
 const oldestVersion = 15
 
 /** Returns the major version of the server. */

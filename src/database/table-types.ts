@@ -14,8 +14,14 @@ type Instant = ColumnType<Date, Date | string, Date | string>
 export type QuoteStatus = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired' | 'superseded'
 export type Scope = 'search:read' | 'stats:read' | 'stats:detail'
 
+/** The day on which a quote counts: of issue, or of acceptance. */
 export type DateKind = 'issued' | 'accepted'
-type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
+
+/** What a row of a table of the summary covers. `…_total`: all countries; the others: one. */
+export type FigureGrain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
+export type CustomerGrain = 'month' | 'year'
+export type ProductGrain = 'month' | 'month_total' | 'year' | 'year_total'
+export type ValidityGrain = 'day' | 'month' | 'month_by_month'
 
 /** The values of a quote that the summary adds up. Migration 0019 has the current definition. */
 type Measures = {
@@ -35,14 +41,14 @@ type Measures = {
   decision_histogram: Numeric
 }
 type Figures = Measures & {
-  grain: Grain
+  grain: FigureGrain
   date_kind: DateKind
   starts_on: LocalDate
   country: string
   currency: string
 }
 type Validity = {
-  grain: 'day' | 'month' | 'month_by_month'
+  grain: ValidityGrain
   valid_until: LocalDate
   starts_on: LocalDate
   country: string
@@ -53,7 +59,7 @@ type Validity = {
 type CustomerMeasures = { quotes: string; accepted: string; base_net: Numeric; unconverted: string }
 /** `customer_id` is 0 for quotes without a customer. */
 type CustomerFigures = CustomerMeasures & {
-  grain: 'month' | 'year'
+  grain: CustomerGrain
   date_kind: DateKind
   starts_on: LocalDate
   country: string
@@ -63,7 +69,7 @@ type CustomerFigures = CustomerMeasures & {
 type ProductMeasures = { lines: string; net: Numeric; rated_net: Numeric; unrated_lines: string }
 /** `sku` is empty for lines without one. */
 type ProductFigures = ProductMeasures & {
-  grain: 'month' | 'month_total' | 'year' | 'year_total'
+  grain: ProductGrain
   date_kind: DateKind
   country: string
   starts_on: LocalDate

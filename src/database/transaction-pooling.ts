@@ -6,13 +6,13 @@ import { type ClientBase, escapeLiteral, type Pool, type QueryResult } from 'pg'
 export type ConnectionSettings = Record<string, string>
 
 /**
- * Connections through a pooler. Settings of a session, prepared statements and locks of a session
- * would belong to a connection that the pooler gives to others.
+ * Connections through a pooler. They must not use settings, prepared statements or locks of a
+ * session, because the pooler also gives that session to other clients.
  */
 const pooledClients = new WeakSet<ClientBase>()
 
 /**
- * Whether a pooler is between this client and PostgreSQL. Known once `applySettings` has resolved.
+ * Whether a pooler is between this client and PostgreSQL. This is known after `applySettings`.
  */
 export const isPooled = (client: ClientBase): boolean => pooledClients.has(client)
 
@@ -30,9 +30,9 @@ export async function isBehindPooler(pool: Pool): Promise<boolean> {
 
 /**
  * Applies `settings` to a new connection: to the session, or to each of its transactions if there
- * is a pooler. Startup parameters would be simpler, but PgBouncer refuses them, or ignores them.
- * A pooler tells each client a process id of its own, which no process of PostgreSQL has. Returns
- * whether the server is in recovery, as replicas are.
+ * is a pooler. Startup parameters would be simpler, but PgBouncer refuses or ignores them. A pooler
+ * is recognized by the process id that it tells the client: no process of PostgreSQL has it.
+ * Returns whether the server is in recovery, as replicas are.
  */
 export async function applySettings(
   client: ClientBase,
@@ -69,7 +69,7 @@ function applyToEachTransaction(client: ClientBase, settings: ConnectionSettings
   const query: Query = async (text, values) => {
     if (client.getTransactionStatus() !== 'I') return send(text, values)
     if (typeof text === 'string' && /^\s*(begin|start transaction)\b/i.test(text)) {
-      // Several statements have several results. That of the first one counts.
+      // The driver returns a result for each statement. The first one belongs to `text`.
       const results = (await send(`${text}; ${setLocal}`)) as unknown as QueryResult[]
       return results[0] as QueryResult
     }
@@ -85,7 +85,7 @@ function applyToEachTransaction(client: ClientBase, settings: ConnectionSettings
     }
   }
   const replacement = (text: unknown, values?: unknown, callback?: unknown) => {
-    // COPY sends an object that the driver drives by itself. It always runs in a transaction.
+    // COPY passes an object with which the driver runs it. COPY always runs in a transaction.
     if (typeof text === 'object' && text !== null && 'submit' in text) return send(text, values)
     // `pool.query` passes a callback, as the last argument.
     const done = typeof values === 'function' ? values : callback

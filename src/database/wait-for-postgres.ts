@@ -8,14 +8,14 @@ type WaitOptions = {
   timeoutMs: number
   log(problem: string): void
   signal?: AbortSignal
-  /** What must hold before the start goes on. Throws what waiting cannot solve. */
+  /** Checks what the start needs. Throws an error that waiting cannot solve. */
   check?: () => Promise<void>
 }
 
 /**
- * Resolves when PostgreSQL answers and `check` has passed, or `signal` is aborted. Logs the problem
- * when it changes, and every five seconds. Throws after `timeoutMs`, and at once for an error that
- * waiting cannot solve. A connection that breaks during `check` is waited for as well.
+ * Resolves when PostgreSQL responds and `check` has passed, or when `signal` is aborted. Logs the
+ * problem when it changes, and every five seconds. Throws after `timeoutMs`, and at once for an
+ * error that waiting cannot solve. If the connection breaks during `check`, tries again.
  */
 export async function waitForPostgres<DB>(
   db: Kysely<DB>,
@@ -41,8 +41,8 @@ export async function waitForPostgres<DB>(
 const permanentErrors = /^(28|3D)/
 
 /**
- * Returns null if PostgreSQL answers, else the reason why it does not. Throws an error that waiting
- * cannot solve: a wrong password or the name of an unknown database.
+ * Returns null if PostgreSQL responds, else the reason why it does not. Throws an error that
+ * waiting cannot solve: a wrong password or the name of an unknown database.
  */
 export async function checkPostgres<DB>(db: Kysely<DB>): Promise<string | null> {
   try {
@@ -63,7 +63,7 @@ async function findReason<DB>(
   try {
     return (await checkPostgres(db)) ?? (await findBrokenConnection(check))
   } catch (error) {
-    // Whoever stops the process closes the connections.
+    // The process is stopping, which closes the connections.
     if (signal?.aborted) return null
     throw error
   }

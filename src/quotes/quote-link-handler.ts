@@ -1,4 +1,4 @@
-// Answers a request for a quote link: checks that the link is open, and returns its quote as page,
+// Handles a request for a quote link: checks that the link is open, and returns its quote as page,
 // JSON or PDF.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
@@ -114,7 +114,10 @@ export class QuoteLinkHandler {
     return response
   }
 
-  /** Gives renderings under way a time to finish. Then their requests get a page that says so. */
+  /**
+   * Closes after a delay in which running renderings may finish. The requests for those that do not
+   * finish get a page that asks the visitor to try again.
+   */
   closeSoon(): void {
     this.#closeTimer = setTimeout(() => this.close(), timeouts.quotes.stopRendering.ms)
   }
@@ -304,7 +307,7 @@ export class QuoteLinkHandler {
 }
 
 /**
- * Logs a failed rendering when it fails, because its request may have been answered before. Names
+ * Logs a rendering as soon as it fails, because its request may already have got a response. Names
  * the link by its id, which scripts/share.ts lists.
  */
 function logFailedRendering({ log }: LinkRequest, { shareId }: OpenLink, error: unknown): void {

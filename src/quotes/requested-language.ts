@@ -22,7 +22,7 @@ export function chooseErrorPageLanguage(
   { headers, query }: { headers: IncomingHttpHeaders; query: unknown },
   fallback: Language,
 ): Language {
-  // Of several that are accepted alike, the negotiator takes the first.
+  // If the visitor accepts several equally, the negotiator takes the first one that is offered.
   const offered = [fallback, ...languages.filter((language) => language !== fallback)]
   const accepted = new Negotiator({ headers }).language(offered) as Language | undefined
   return getRequestedLanguage(query) ?? accepted ?? fallback

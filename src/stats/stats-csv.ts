@@ -151,6 +151,10 @@ function groupRow(dimension: string, key: string, group: Group): Row {
   }
 }
 
+/**
+ * The rates by number are also in the column `accepted`, for consumers that read only the first six
+ * columns.
+ */
 function acceptanceRows({
   ofSent,
   ofDecided,

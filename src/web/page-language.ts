@@ -3,7 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
 import { type Language, languages, nameLanguage } from '../company/languages.ts'
 
-/** Returns the language of `?lang`, else of Accept-Language. Undefined if it has no texts. */
+/**
+ * Returns the language of `?lang`, else of Accept-Language. Returns undefined if neither names a
+ * language that has texts.
+ */
 export function chooseLanguage(
   query: { lang?: unknown },
   headers: IncomingHttpHeaders,

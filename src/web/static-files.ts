@@ -81,7 +81,7 @@ export function linkFile(path: StaticPath): LinkedFile {
 
 /**
  * Properties that only the modules of the palette use. They get short names, which makes the script
- * 0.3 kB smaller. Texts, hits, events and the element's own properties must keep their names.
+ * 0.3 kB smaller. The properties of texts, hits, events and the element are public and keep theirs.
  */
 const internalProperties = [
   ...['activeIndex', 'activeOption', 'lastIndex', 'hasUserSelection', 'selectAndReveal'],
@@ -103,7 +103,7 @@ function bundleScript(source: URL): Buffer {
     target: 'es2022',
     platform: 'neutral',
     charset: 'utf8',
-    // The palette loads these when it needs them. It must not wait for files of its own.
+    // The palette loads the other texts only if it needs them.
     external: paletteTextFiles
       .filter((name) => !textsInScript.includes(name))
       .map((name) => `./${name}`),
@@ -115,14 +115,14 @@ function bundleScript(source: URL): Buffer {
   })
   const [bundle] = outputFiles
   if (!bundle) throw new Error(`esbuild returned no bundle for ${source}.`)
-  // esbuild leaves template literals as they are: here the style sheet of the palette.
+  // esbuild does not minify template literals. The palette has its style sheet in one.
   return Buffer.from(bundle.text.replace(/(?<=`)\n[^`]+(?=`)/, minifyInTemplate))
 }
 
 /** Returns the minified CSS of a template literal. */
 function minifyInTemplate(css: string): string {
   const { code } = transformSync(css, { loader: 'css', minify: true, charset: 'utf8' })
-  // esbuild leaves the spaces in values of custom properties as they are.
+  // esbuild keeps the spaces in values of custom properties.
   const withoutSpaces = code.replaceAll(/(?<=var\(|--[\w-]+:|,) | (?=\)[;)])/g, '')
   return withoutSpaces.trim().replaceAll('\\', '\\\\')
 }

@@ -16,7 +16,7 @@ import { readVersionAndPosition } from '../../src/stats/cache/data-version.ts'
 import { readStatsPreferringReplica } from '../../src/stats/stats-source.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { insertQuote } from '../stats/insert-quotes.ts'
-import { findWrongAnswers, requestStats, statsService } from '../stats/stats-service.ts'
+import { findWrongResponses, requestStats, statsService } from '../stats/stats-service.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { startReplicatedPostgres } from '../support/postgres-replication.ts'
@@ -114,7 +114,7 @@ t.test('statistics of a replica that keeps up or pauses are never wrong', async 
     }
   }
   const [wrongAnswers] = await Promise.all([
-    findWrongAnswers(db, [service], 12_000),
+    findWrongResponses(db, [service], 12_000),
     pause(),
     read(),
   ])

@@ -1,4 +1,4 @@
-// Who may ask /api/stats for customers and products, and how their answers are cached and written.
+// Who may ask /api/stats for customers and products, and how these are cached and written.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
@@ -36,7 +36,7 @@ t.test('only keys with stats:read and stats:detail list customers and products',
   for (const query of ['?by=customer', '?by=product', '?by=customer&format=csv']) {
     const response = await get(service, query, detail)
     t.equal(response.statusCode, 200)
-    // Now the answer is cached, in the process and in Redis.
+    // Now the statistics are cached, in the process and in Redis.
     for (const instance of [service, await secondInstance(t, service)]) {
       const refused = await get(instance, query, await createKey('stats:read', 'search:read'))
       t.match(refused.json(), {
@@ -65,7 +65,7 @@ t.test('only keys with stats:read and stats:detail list customers and products',
         'if-none-match': String(response.headers.etag),
       },
     })
-    t.equal(conditional.statusCode, 403, 'also with the ETag of an answer')
+    t.equal(conditional.statusCode, 403, 'also with the ETag of a response')
   }
   t.match((await get(service, '?by=country', detail)).json(), {
     status: 400,
@@ -90,7 +90,7 @@ t.test('a publishable key cannot have the scope stats:detail', async (t) => {
   )
 })
 
-t.test('a new name is visible in cached answers', async (t) => {
+t.test('a new name replaces the old one in cached statistics', async (t) => {
   const { service, createKey } = await startService(t)
   const { db } = service
   const key = await createKey('stats:read', 'stats:detail')
@@ -137,7 +137,7 @@ t.test('a new name is visible in cached answers', async (t) => {
     .selectFrom('unfolded_changes')
     .select(({ fn }) => fn.countAll().as('changes'))
     .executeTakeFirstOrThrow()
-  t.equal(after.changes, changes, 'other changes of customers refresh no answer')
+  t.equal(after.changes, changes, 'other changes of customers refresh no statistics')
 })
 
 t.test('CSV has rows for customers and products, and three more columns', async (t) => {

@@ -17,7 +17,7 @@ type Outcomes = {
 }
 type Group = { quotes: number; accepted: number; revenue: Amount } & Outcomes
 
-/** A customer or product with its figures, and the number of those in the rest. */
+/** A customer or product with its totals, and the number of those in the rest. */
 type Breakdown = { rows: Record<string, unknown>[]; rest: Record<string, unknown> | null }
 
 export type Stats = {
@@ -180,7 +180,7 @@ function groupByCountry(quotes: Quote[], today: string): Stats['byCountry'] {
 const listed = 50
 
 function groupByCustomer(quotes: Quote[]): Breakdown {
-  const figuresOf = (group: Quote[]) => {
+  const totalsOf = (group: Quote[]) => {
     const accepted = group.filter(isAccepted)
     return {
       quotes: group.length,
@@ -194,7 +194,7 @@ function groupByCustomer(quotes: Quote[]): Breakdown {
     .map(([id, group]) => ({
       id,
       group,
-      row: { customer: id === null ? null : { id, name: customerName(id) }, ...figuresOf(group) },
+      row: { customer: id === null ? null : { id, name: customerName(id) }, ...totalsOf(group) },
     }))
     .sort(
       (a, b) =>
@@ -207,7 +207,7 @@ function groupByCustomer(quotes: Quote[]): Breakdown {
     rest:
       others.length === 0
         ? null
-        : { customers: others.length, ...figuresOf(others.flatMap(({ group }) => group)) },
+        : { customers: others.length, ...totalsOf(others.flatMap(({ group }) => group)) },
   }
 }
 
@@ -228,7 +228,7 @@ function groupByProduct(quotes: Quote[]): Breakdown {
     const unitsPerCent = 10n ** BigInt(lineDigits - 2)
     return (units + unitsPerCent / 2n) / unitsPerCent
   }
-  const figuresOf = (group: AcceptedLine[]) => ({
+  const totalsOf = (group: AcceptedLine[]) => ({
     lines: group.length,
     revenue: { amount: formatDecimal(centsOf(group), 2), currency: 'EUR' },
     unconverted: group.filter(({ units }) => units === null).length,
@@ -241,12 +241,12 @@ function groupByProduct(quotes: Quote[]): Breakdown {
   return {
     rows: sorted.slice(0, listed).map(([sku, group]) => ({
       product: sku === '' ? null : { sku, name: null },
-      ...figuresOf(group),
+      ...totalsOf(group),
     })),
     rest:
       others.length === 0
         ? null
-        : { products: others.length, ...figuresOf(others.flatMap(([, group]) => group)) },
+        : { products: others.length, ...totalsOf(others.flatMap(([, group]) => group)) },
   }
 }
 

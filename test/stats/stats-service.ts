@@ -53,20 +53,20 @@ export async function requestStats({ app }: Pick<TestService, 'app'>, query = ''
 
 /**
  * Writes quotes to an empty database while it requests the statistics of every service, for at
- * least `durationMs`. Returns a text for each answer that is not a committed state of the last two
- * seconds although it is not marked stale.
+ * least `durationMs`. Returns a text for each response that is not a committed state of the last
+ * two seconds although it is not marked stale.
  */
-export async function findWrongAnswers(
+export async function findWrongResponses(
   db: Database,
   services: TestService[],
   durationMs = 4_000,
 ): Promise<string[]> {
   const startedCommits: number[] = []
   const finishedCommits: number[] = []
-  let answers = 0
+  let responses = 0
   const end = performance.now() + durationMs
-  // On a busy machine the time is too short for enough answers.
-  const isRunning = () => performance.now() < end || answers <= 20 || finishedCommits.length <= 20
+  // On a busy machine the time is too short for enough responses.
+  const isRunning = () => performance.now() < end || responses <= 20 || finishedCommits.length <= 20
   const write = async () => {
     while (isRunning()) {
       startedCommits.push(performance.now())
@@ -84,7 +84,7 @@ export async function findWrongAnswers(
       const maxAgeMs = timeouts.stats.maxAge.ms
       const least = finishedCommits.filter((time) => time < sentAt - maxAgeMs).length
       const most = startedCommits.length
-      answers += 1
+      responses += 1
       if (total === null || total > most || (total < least && !cacheStatus.includes('stale')))
         wrongAnswers.push(`${least} <= ${total} <= ${most}: ${cacheStatus}`)
       await sleep(5)

@@ -61,15 +61,15 @@ type Rates = Record<'ofSent' | 'ofDecided' | 'ofSentValue' | 'ofDecidedValue', s
 const noOutcomes = outcomes({})
 
 t.test('the response has the documented shape, counts and amounts', async (t) => {
-  const answer = await readStats('?from=2026-03-05&to=2026-11-30&compare=previous_year')
+  const body = await readStats('?from=2026-03-05&to=2026-11-30&compare=previous_year')
   const rates = {
     ofSent: '0.5000',
     ofDecided: '0.6000',
     ofSentValue: '0.3456',
     ofDecidedValue: '0.5053',
   }
-  t.equal(Object.keys(answer)[0], 'asOf')
-  const { asOf, ...stats } = answer as Stats & { asOf: string }
+  t.equal(Object.keys(body)[0], 'asOf')
+  const { asOf, ...stats } = body as Stats & { asOf: string }
   t.match(asOf, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
   t.same(stats, {
     period: { from: '2026-03-05', to: '2026-11-30', timeZone: 'Europe/Madrid', date: 'issued' },

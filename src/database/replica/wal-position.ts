@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 
 /**
  * SQL that returns, as text, how many bytes of WAL this server has flushed, or replayed if it is a
- * replica. The commits that a statement sees were written before the position that it returns. Only
- * those with `synchronous_commit = off` may come after it. The position of insertion would cover
- * them, but what it counts may reach a replica as late as the next commit.
+ * replica. The commits that a statement sees come before the position that it returns, except those
+ * with `synchronous_commit = off`. The insert position would cover these too, but a replica may
+ * reach it only with the next commit.
  */
 export const walPosition = sql<string | null>`(
   case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end

@@ -9,7 +9,10 @@ const pages = new Map<string, string>()
 
 /** Error pages of a PDF or a format that cannot be shown. They link to the page of the quote. */
 const pagesWithLink: ErrorPageCode[] = ['pdf_refused', 'rendering_unavailable', 'not_acceptable']
-/** Has a link to try again. Reloading itself would interrupt a screen reader (WCAG 2.2.1). */
+/**
+ * The page with a link to try again. It does not reload by itself, because that would interrupt a
+ * screen reader (WCAG 2.2.1).
+ */
 const pageToTryAgain: ErrorPageCode = 'rendering_pending'
 
 /** Returns the error page for a problem code. Codes without a page share `invalid_parameter`. */

@@ -11,14 +11,12 @@ import { buildBrandStyle, buildLogoUri } from './brand-style.ts'
 import { renderTemplate } from './template-loader.ts'
 
 /**
- * In characters of about 9 px. Wider columns of numbers would leave too little width for the
- * description in a table of 42rem.
+ * The maximum total width of the columns of numbers, in characters of about 9 px. Wider columns
+ * would leave too little width for the description in a table of 42rem.
  */
 const maxNumericColumnsWidth = 42
 
-/**
- * With more lines, which fill over two screens, the page repeats its number and total above them.
- */
+/** A page with more lines, which fill over two screens, repeats number and total above them. */
 const maxLinesWithoutRunningHead = 25
 
 /** The maximum length of the number at the foot of each printed page, in characters. */

@@ -33,8 +33,8 @@ const emptyQuote: QuoteDocument = {
 }
 
 /**
- * Throws an error that says why if no PDF can show the logo. The limits are those of PDFs of
- * customers.
+ * Throws an error that says why if no PDF can show the logo. The limits are the same as for PDFs
+ * that customers request.
  */
 export async function checkLogoInPdf(brand: Brand): Promise<void> {
   if (brand.logo === null) return

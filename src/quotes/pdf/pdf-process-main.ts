@@ -1,11 +1,11 @@
 // The program of the child process that renders PDFs. A separate process can be killed when it
 // takes too long, and its memory is freed when it ends.
-import { answerRequests } from '../rendering/child-request-loop.ts'
+import { serveRequests } from '../rendering/child-request-loop.ts'
 import type { QuoteDocument } from '../schema.ts'
 import type { PdfRendering, PdfResult } from './pdf-messages.ts'
 import { compilePdf, UnsupportedTextError } from './typst-compiler.ts'
 
-answerRequests(handleRequest)
+serveRequests(handleRequest)
 
 function handleRequest({
   status,

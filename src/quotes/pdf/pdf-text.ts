@@ -25,8 +25,8 @@ const uncommonCharacters =
   /[^ -~\u00a0-\u02ff\u0391-\u03a1\u03a3-\u0482\u2010-\u2027\u20a0-\u20bf]|\\u/
 
 /**
- * Returns whether a PDF can show the texts of a document. Only then does its page offer a PDF. The
- * legal texts in other languages do not count. `json` is the frozen document.
+ * Returns whether a PDF can show the texts of a document. Only then does the page of the quote
+ * offer a PDF. The legal texts in other languages are not checked. `json` is the frozen document.
  *
  * Most documents contain only common characters, which one expression finds. Preparing and checking
  * each character took two thirds of the time of a page.

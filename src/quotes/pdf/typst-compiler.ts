@@ -24,7 +24,7 @@ const compiler = NodeCompiler.create({
   fontArgs: [{ fontBlobs: readFonts() }],
 })
 
-/** The reason is logged. A long one could contain much of a quote. */
+/** The reason of a failure is cut, because it is logged and could contain much of a quote. */
 const maxReasonLength = 200
 
 /** The quote contains characters that the PDF cannot show or would store wrongly. */

@@ -1,5 +1,5 @@
 // Sends requests to the child process that renders large pages (large-page-process-main.ts), and
-// turns its failures into errors.
+// throws its failures as errors.
 import type { Brand } from '../../company/brand.ts'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { timeouts } from '../../timeouts.ts'
@@ -34,8 +34,8 @@ export class LargePageProcessClient {
       maxProcessorMs: timeouts.quotes.pageRendering.ms,
       maxElapsedMs: timeouts.quotes.starvedRendering.ms,
       maxDataBytes: largePageDataBytes,
-      // Without --single-threaded, V8 collects garbage and compiles in further threads. They would
-      // use a second core, and 60 large pages would take 3.2 s instead of 2.5 s.
+      // Without --single-threaded, V8 would collect garbage and compile in further threads. They
+      // would use a second core, and 60 large pages would take 3.2 s instead of 2.5 s.
       nodeOptions: [`--max-old-space-size=${largePageHeapMegabytes}`, '--single-threaded'],
     })
   }

@@ -16,7 +16,7 @@ import {
   readDocument,
   readReplicatedDocument,
 } from '../read-shared-quote.ts'
-import { answerRequests } from './child-request-loop.ts'
+import { serveRequests } from './child-request-loop.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
 import { type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
 import { maxRenderingBytes } from './rendering-limits.ts'
@@ -50,7 +50,7 @@ export type LargePageResult = {
 let db: Database | undefined
 let replicaDb: Database | undefined
 
-answerRequests(handleRequest)
+serveRequests(handleRequest)
 
 async function handleRequest(request: LargePageRendering): Promise<LargePageResult> {
   const { document, outcome } = await readFromReplica(request)

@@ -8,7 +8,7 @@ import { type RenderingTimeLimits, watchTimeLimits } from './rendering-time-limi
 export type RenderingProcessOptions = RenderingTimeLimits & {
   /** The file of the program that the process runs. */
   program: URL
-  /** What it renders, for messages, such as "PDF". */
+  /** What the process renders, such as "PDF", for messages. */
   what: string
   /**
    * The memory in bytes that the process may allocate (RLIMIT_DATA). If it needs more, the kernel
@@ -30,8 +30,9 @@ export class RenderingProcess<Request extends object, Result extends object> {
   }
 
   /**
-   * Returns the answer of the process. If the process ends or exceeds a limit, replaces it and
-   * throws. Throws RendererStoppedError after `stop`, and RenderingStarvedError.
+   * Returns the result of the process. If the process ends or exceeds a limit, replaces it and
+   * throws. Throws RendererStoppedError after `stop`, and RenderingStarvedError if the process
+   * hardly ran.
    */
   async request(message: Request): Promise<Result> {
     if (this.#isStopped) throw new RendererStoppedError()

@@ -42,7 +42,7 @@ export class RenderingPendingError extends RenderingUnavailableError {
 /** The renderer can never show this quote. The message says why. */
 export class RenderingRefusedError extends Error {}
 
-/** The renderer was closed. It is no failure: another process will render it. */
+/** The service is stopping. This is no failure: another process can render the document. */
 export class RendererStoppedError extends RenderingUnavailableError {
   constructor() {
     super('The service is stopping.', {
@@ -81,7 +81,7 @@ export type RenderingQueueOptions<Rendering> = {
   maxPauseMs?: number
 }
 
-/** Logs a failure. Failures that are no error of the service are not passed to it. */
+/** Logs a failure. It is not called for failures that the service did not cause. */
 export type FailureListener = (error: unknown) => void
 
 const maxRememberedFailures = 1_000
@@ -219,7 +219,7 @@ export class RenderingQueue<Rendering extends object> {
     }
   }
 
-  /** Remembers the failure, unless the machine is its cause, and returns the error for requests. */
+  /** Returns the error for requests. Remembers the failure, unless the machine caused it. */
   #toErrorOfRequest(key: string, error: unknown): Error {
     const message = error instanceof Error ? error.message : String(error)
     const logged = { skipLogging: true, cause: error }

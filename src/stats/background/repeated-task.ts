@@ -3,9 +3,9 @@
 export type BackgroundTask = { stop(): Promise<void> }
 
 /**
- * Runs `task` after a first pause, and again after each pause that it returns, in milliseconds.
- * `task` must not throw. `stop` waits for the running task. The pauses do not keep the process
- * alive.
+ * Runs `task` after a first pause, and then repeatedly. `task` returns the pause before its next
+ * run in milliseconds, and must not throw. `stop` waits for the running task. The pauses do not
+ * keep the process alive.
  */
 export function repeatInBackground(
   firstPauseMs: number,

@@ -1,17 +1,17 @@
 // The queries for the customers and the products with the highest revenue. Whole years and months
 // come from the summary, so their cost depends on the number of customers or products. Only the
 // days of a month that is covered in part are computed from the quotes.
-import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
-import type { Tables } from '../../database/table-types.ts'
+import { type AliasedRawBuilder, type Kysely, type SelectQueryBuilder, sql } from 'kysely'
+import type { FigureGrain, ProductGrain, Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 import { isOfDateKind, isWithin, matches, signOf } from './row-conditions.ts'
 import { coverWithYears, type DateRange, type GrainRange } from './summary-grains.ts'
 
-/** This many customers or products are listed. The others are one row. */
+/** How many customers or products are listed. The others are one row. */
 const maxListed = 50
 
 /**
- * The figures of a customer or product, or of the rest: all others together. The rest has no `key`
+ * The totals of a customer or product, or of the rest: all others together. The rest has no `key`
  * and no `name`, and its `groupCount` is the number of customers or products in it. `counted` is
  * the number of quotes or of lines. Amounts are in the base currency.
  */
@@ -27,7 +27,7 @@ export type BreakdownRow = {
 
 type BaseCurrency = { currency: string; digits: number }
 
-/** A part of the figures of a customer or product. Parts with sign -1 are subtracted. */
+/** A part of the totals of a customer or product. Parts with sign -1 are subtracted. */
 type PartialSum = Record<(typeof summedColumns)[number], string> & { sign: number; key: string }
 const summedColumns = ['counted', 'accepted', 'net', 'unconverted'] as const
 
@@ -39,34 +39,25 @@ export function queryCustomers(
   { digits }: BaseCurrency,
 ): Promise<BreakdownRow[]> {
   const { ranges, days } = splitForBreakdown(range)
-  const columns = [
-    'customer_id as key',
-    'quotes as counted',
-    'accepted',
-    'base_net as net',
-    'unconverted',
-  ] as const
+  const columns: SummedColumns = [
+    sql`customer_id`.as('key'),
+    sql`quotes`.as('counted'),
+    sql`accepted`.as('accepted'),
+    sql`base_net`.as('net'),
+    sql`unconverted`.as('unconverted'),
+  ]
   const sums = db
     .selectFrom('current_customer_figures')
     .where(isWithin(ranges, isOfDateKind(request)))
     .where(matches(request))
     .select((row) => [signOf(ranges)(row).as('sign'), ...columns])
     .$castTo<PartialSum>()
-  const sumsOfDays = days.map(({ sign, from, to }) =>
-    db
-      .selectFrom(
-        sql<CustomerDay>`customer_figures_between(${request.date}, ${from}, ${to})`.as('day'),
-      )
-      .where(matches(request))
-      .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<PartialSum>(),
-  )
+  const sumsOfDays = sumDays(db, request, days, 'customer_figures_between', columns)
   return rankGroups(db, unite(sums, sumsOfDays), digits)
     .leftJoin('customers', 'customers.id', 'listed.listed_key')
     .select('customers.name')
     .execute()
 }
-type CustomerDay = Omit<Tables['customer_figures'], 'grain' | 'date_kind' | 'starts_on'>
 
 /** Returns the first 50 products by revenue, then by SKU, and the rest. */
 export function queryProducts(
@@ -76,30 +67,22 @@ export function queryProducts(
   { currency, digits }: BaseCurrency,
 ): Promise<BreakdownRow[]> {
   const { ranges, days } = splitForBreakdown(range)
-  // Rows over all countries are few, but they cannot be filtered by country.
-  const rows = request.country === undefined ? ranges.map(toTotalGrains) : ranges
-  const columns = [
-    sql<string>`sku collate "C"`.as('key'),
-    'lines as counted',
-    sql<string>`0`.as('accepted'),
-    sql<string>`case when currency = ${currency} then net else rated_net end`.as('net'),
-    sql<string>`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
-  ] as const
+  const rows: GrainRange<FigureGrain | ProductGrain>[] =
+    request.country === undefined ? ranges.map(toTotalGrain) : ranges
+  const columns: SummedColumns = [
+    sql`sku collate "C"`.as('key'),
+    sql`lines`.as('counted'),
+    sql`0`.as('accepted'),
+    sql`case when currency = ${currency} then net else rated_net end`.as('net'),
+    sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
+  ]
   const sums = db
     .selectFrom('current_product_figures')
     .where(isWithin(rows, isOfDateKind(request)))
     .where(matches(request))
     .select((row) => [signOf(rows)(row).as('sign'), ...columns])
     .$castTo<PartialSum>()
-  const sumsOfDays = days.map(({ sign, from, to }) =>
-    db
-      .selectFrom(
-        sql<ProductDay>`product_figures_between(${request.date}, ${from}, ${to})`.as('day'),
-      )
-      .where(matches(request))
-      .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<PartialSum>(),
-  )
+  const sumsOfDays = sumDays(db, request, days, 'product_figures_between', columns)
   return rankGroups(db, unite(sums, sumsOfDays), digits)
     .leftJoin('products', (join) =>
       join.on('products.sku', '=', sql<string>`listed_key collate "default"`),
@@ -107,7 +90,6 @@ export function queryProducts(
     .select('products.name')
     .execute()
 }
-type ProductDay = Omit<Tables['product_figures'], 'grain' | 'date_kind' | 'starts_on'>
 
 /** Splits a range into rows of years and months, and single days. */
 function splitForBreakdown(range: DateRange): { ranges: GrainRange[]; days: GrainRange[] } {
@@ -118,10 +100,31 @@ function splitForBreakdown(range: DateRange): { ranges: GrainRange[]; days: Grai
   }
 }
 
-const toTotalGrains = ({ grain, ...range }: GrainRange): GrainRange => ({
+/** Rows over all countries are fewer, but they cannot be filtered by country. */
+const toTotalGrain = ({ grain, ...range }: GrainRange): GrainRange<ProductGrain> => ({
   ...range,
   grain: grain === 'year' ? 'year_total' : 'month_total',
 })
+
+/** The columns of a row: the key, and what is added up. */
+type SummedColumns = AliasedRawBuilder<unknown, 'key' | (typeof summedColumns)[number]>[]
+
+/** Returns a query for each range of days. The SQL function computes them from the quotes. */
+function sumDays(
+  db: Kysely<Tables>,
+  request: StatsRequest,
+  days: GrainRange[],
+  sqlFunction: 'customer_figures_between' | 'product_figures_between',
+  columns: SummedColumns,
+): PartialSums[] {
+  return days.map(({ sign, from, to }) =>
+    db
+      .selectFrom(sql<object>`${sql.id(sqlFunction)}(${request.date}, ${from}, ${to})`.as('day'))
+      .where(matches(request))
+      .select([sql.lit(sign).as('sign'), ...columns])
+      .$castTo<PartialSum>(),
+  )
+}
 
 type PartialSums = SelectQueryBuilder<Tables, never, PartialSum>
 

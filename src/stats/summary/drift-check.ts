@@ -48,9 +48,9 @@ export function startDriftCheck(
 }
 
 /**
- * Compares the next month. Returns null if a process began to compare one less than `pauseMs` ago.
- * The claim of a month is committed before it is compared, so that a month that fails is skipped
- * and not retried forever.
+ * Compares the next month. Returns null if a process began a comparison less than `pauseMs` ago.
+ * The claim of a month is committed before the comparison, so that a month whose comparison fails
+ * is skipped instead of retried forever.
  */
 export async function checkNextMonth(
   db: Kysely<Tables>,
@@ -91,9 +91,9 @@ async function isLastCheckCompleted(db: Kysely<Tables>): Promise<boolean> {
 }
 
 /**
- * What the comparisons of all processes found. `differentRowCount` counts the rows of the current
+ * The result of the comparisons of all processes. `differentRowCount` is the number of rows of the
  * summary that differ from the quotes, at most 20 for each month. `checkAgeSeconds` is the time
- * since the last completed comparison; before the first one, since the migration.
+ * since the last completed comparison, or since the migration before the first one.
  */
 export type SummaryDrift = { differentRowCount: number; checkAgeSeconds: number }
 

@@ -1,5 +1,5 @@
-// Folds the changes that writers appended into the summary, and counts those that wait. Folding
-// changes no statistic, only the cost of reading it.
+// Folds the changes that writers appended into the summary, and counts those that are not folded.
+// Folding changes no statistic, only the cost of reading it.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
@@ -10,8 +10,8 @@ import { type BackgroundTask, repeatInBackground } from '../background/repeated-
 const batchSize = 20_000
 /**
  * If a fold moved at least this many rows, its batch was probably full, and more may be waiting.
- * The SQL function fold_quote_changes takes at most this many rows of products, the fewest of all
- * tables: keep both in step.
+ * The SQL function fold_quote_changes moves at most this many rows of products, fewer than of any
+ * other table. If you change one of the two numbers, change both.
  */
 const fullBatchThreshold = batchSize / 8
 /**
@@ -66,7 +66,7 @@ export function startFolding(
       // Changes that were appended during the fold wait for the next check: folding those few now
       // would update the same rows of the summary once more.
       mayHaveMore = moved >= fullBatchThreshold
-      // If rows are waiting and none was moved, another process may hold the lock, and may fail.
+      // If changes are left and none was moved, another process may be folding, and may fail.
       if (moved > 0 || count === 0) failures.logSuccess()
       return mayHaveMore
     } catch (error) {

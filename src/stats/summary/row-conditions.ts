@@ -1,8 +1,13 @@
 // Conditions for rows of the views of the summary: date ranges, country and currency.
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import type { Tables } from '../../database/table-types.ts'
+import type {
+  FigureGrain,
+  ProductGrain,
+  Tables,
+  ValidityGrain,
+} from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
-import type { DateRange, Grain, ValidityRange } from './summary-grains.ts'
+import type { GrainRange } from './summary-grains.ts'
 
 /** Builds expressions over a row of one of the views. */
 export type SummaryView = ExpressionBuilder<
@@ -37,8 +42,7 @@ export const isWithin =
       ),
     )
 
-/** Rows of one grain that begin on these days. Rows with sign -1 are subtracted. */
-type RowRange = DateRange & { grain: Grain | ValidityRange['grain']; sign: 1 | -1 }
+type RowRange = GrainRange<FigureGrain | ProductGrain | ValidityGrain>
 
 /** The condition that a row counts quotes by issue or by acceptance, as the request asks. */
 export const isOfDateKind =

@@ -1,12 +1,12 @@
 // Decides which rows of the summary are read for a period: those of years, months and single days.
-// They are added or subtracted, whichever reads fewer rows: 3–31 March = March − (1–2 March).
+// Rows at its ends are added or subtracted, whichever are fewer: 3–31 March = March − (1–2 March).
 import { addDays, countDays, getMonthBounds } from '../../company/calendar.ts'
+import type { FigureGrain, ValidityGrain } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 
 export type DateRange = { from: string; to: string }
-export type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year' | 'year_total'
 /** The rows of one grain that begin on these days. Rows with sign -1 are subtracted. */
-export type GrainRange = DateRange & { grain: Grain; sign: 1 | -1 }
+export type GrainRange<Grain = FigureGrain> = DateRange & { grain: Grain; sign: 1 | -1 }
 
 /**
  * The rows of quote_validity that begin on these days and whose quotes are valid until a day of
@@ -14,7 +14,7 @@ export type GrainRange = DateRange & { grain: Grain; sign: 1 | -1 }
  * the last day of that month.
  */
 export type ValidityRange = {
-  grain: 'day' | 'month' | 'month_by_month'
+  grain: ValidityGrain
   sign: 1 | -1
   from: string
   to: string
@@ -95,8 +95,8 @@ type Bounds = { first: string; last: string }
 function splitRange(
   { from, to }: DateRange,
   boundsOf: (day: string) => Bounds,
-  smallGrain: Grain,
-  bigGrain: Grain,
+  smallGrain: FigureGrain,
+  bigGrain: FigureGrain,
 ): GrainRange[] {
   const [firstUnit, lastUnit] = [boundsOf(from), boundsOf(to)]
   if (firstUnit.first === lastUnit.first)
@@ -120,8 +120,8 @@ function splitRange(
 function splitWithinUnit(
   { from, to }: DateRange,
   unit: Bounds,
-  smallGrain: Grain,
-  bigGrain: Grain,
+  smallGrain: FigureGrain,
+  bigGrain: FigureGrain,
 ): GrainRange[] {
   const isMostOfUnit = 2 * countDaysIncluded(from, to) > countDaysIncluded(unit.first, unit.last)
   if (!isMostOfUnit) return [addedRows(smallGrain, from, to)]
@@ -132,7 +132,7 @@ function splitWithinUnit(
   ]
 }
 
-const addedRows = (grain: Grain, from: string, to: string): GrainRange => ({
+const addedRows = (grain: FigureGrain, from: string, to: string): GrainRange => ({
   grain,
   sign: 1,
   from,
@@ -143,12 +143,12 @@ const addedRows = (grain: Grain, from: string, to: string): GrainRange => ({
 const countDaysIncluded = (first: string, last: string) => countDays(first, last) + 1
 
 /** Returns the rows of a unit before `day`, to be subtracted. */
-function subtractedBefore(unit: Bounds, day: string, grain: Grain): GrainRange[] {
+function subtractedBefore(unit: Bounds, day: string, grain: FigureGrain): GrainRange[] {
   return day === unit.first ? [] : [{ grain, sign: -1, from: unit.first, to: addDays(day, -1) }]
 }
 
 /** Returns the rows of a unit after `day`, to be subtracted. */
-function subtractedAfter(unit: Bounds, day: string, grain: Grain): GrainRange[] {
+function subtractedAfter(unit: Bounds, day: string, grain: FigureGrain): GrainRange[] {
   return day === unit.last ? [] : [{ grain, sign: -1, from: addDays(day, 1), to: unit.last }]
 }
 

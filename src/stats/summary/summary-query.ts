@@ -80,9 +80,9 @@ export function queryTotals(
 }
 
 /**
- * Returns a query builder with the sums of each group as `totals`. All groups are one statement,
- * because they share `details`: validity and single changes by month, country and currency, which
- * are then computed once.
+ * Returns a query builder with the sums of each group as `totals`. All groups are computed in one
+ * statement, so that `details` is computed once for all: the valid quotes and the changes that are
+ * not grouped, by month, country and currency.
  */
 function withTotals(
   db: Kysely<Tables>,
@@ -100,7 +100,7 @@ function withTotals(
           sumChanges(db, request, range, monthStartSql),
         ),
       )
-      // By country and currency.
+      // The sums by country and currency.
       .with('pairs', (query) =>
         sumGroups(db, request, pairRanges, keysOfPair).unionAll(
           query.selectFrom('details').selectAll(),
@@ -206,7 +206,7 @@ const moneyByOutcome = (baseDigits: number) =>
 
 const quoteCount = sql<string>`drafts + sent + accepted + rejected + expired`
 
-/** The sum of a value. Adding a zero costs as much as adding any other number, so it is skipped. */
+/** The sum of a column. Zeros are skipped, because adding one costs as much as any other number. */
 const sumOf =
   (sign: 1 | -1 = 1) =>
   (name: (typeof figures)[number]) => {
@@ -215,14 +215,14 @@ const sumOf =
     return (sign === 1 ? sum : sql<string | null>`-${sum}`).as(name)
   }
 
-/** Adds up sums, of which some may be null. */
+/** The sum of sums, some of which may be null. */
 function sumOfSums(name: (typeof summedColumns)[number]) {
   return sql<string>`coalesce(sum(${sql.ref(name)}), 0)`.as(name)
 }
 
 /**
- * Sums over rows of the summary that share some of month or day, country and currency. Null costs
- * less to add than zero.
+ * Sums over rows of the summary. A key that a query does not group by is null. A sum may be null
+ * too, because adding null costs less than adding zero.
  */
 type GroupSums = {
   /** The first day of the month, or the day. */
@@ -234,7 +234,7 @@ const nullOf = (name: (typeof summedColumns)[number]) => sql<null>`null::numeric
 
 /** Returns SQL for the first day of the month of a column, or for its day. */
 type StartSql = (column: string) => AliasedRawBuilder<Date | null, 'starts_on'>
-/** Without a time zone, which would make it twice as slow. */
+/** A timestamp with a time zone would take twice as long. */
 const monthStartSql: StartSql = (column) =>
   sql<Date | null>`date_trunc('month', ${sql.ref(column)}::timestamp)::date`.as('starts_on')
 const daySql: StartSql = (column) => sql<Date | null>`${sql.ref(column)}`.as('starts_on')
@@ -245,7 +245,7 @@ const noCurrency = sql<string | null>`null::text`.as('currency')
 const keysOfMonth = [monthStartSql('starts_on'), noCountry, noCurrency] as const
 const keysOfDay = [daySql('starts_on'), noCountry, noCurrency] as const
 
-/** Adds up figures by these keys, without single changes. */
+/** Adds up figures by these keys, without changes that are not grouped. */
 function sumGroups(
   db: Kysely<Tables>,
   request: StatsRequest,
@@ -268,7 +268,7 @@ function sumGroups(
   return subtracted?.length ? sums.unionAll(sumRows(subtracted, -1)) : sums
 }
 
-/** Adds up the single changes by month or day, country and currency. */
+/** Adds up the changes that are not grouped, by month or day, country and currency. */
 function sumChanges(
   db: Kysely<Tables>,
   request: StatsRequest,
@@ -289,8 +289,9 @@ function sumChanges(
 }
 
 /**
- * Adds up validity by month or day, country and currency. A sent quote is valid to the end of its
- * last day, and always without one. By day of acceptance there are only accepted quotes.
+ * Adds up the sent quotes that are still valid by month or day, country and currency. A quote
+ * without a last valid day is always valid. There are none by day of acceptance, where only
+ * accepted quotes count.
  */
 function sumValidity(
   db: Kysely<Tables>,

@@ -87,7 +87,7 @@ export type PaletteTexts = {
   unmarked(name: string): string
   deleted(name: string): string
   degraded: string
-  /** The option that shows so many results more. */
+  /** The option that shows this many more results. */
   more(count: number): string
   failures: Record<
     'offline' | 'unreachable' | 'unavailable' | 'unauthenticated' | 'forbidden',

@@ -14,7 +14,7 @@ import { type FaultyProxy, startFaultyProxy } from '../../support/faulty-proxy.t
 import { unobserved } from '../../support/redis-topologies.ts'
 import { eventually, servers, type TestService, testDatabase } from '../../support/test-service.ts'
 import { insertQuote } from '../insert-quotes.ts'
-import { findWrongAnswers, requestStats, statsService } from '../stats-service.ts'
+import { findWrongResponses, requestStats, statsService } from '../stats-service.ts'
 
 // These tests mostly wait, and each has its own database.
 t.jobs = 4
@@ -131,7 +131,7 @@ t.test('no response is wrong while Redis fails again and again', async (t) => {
     }
   }
   const failing = fail()
-  t.same(await findWrongAnswers(processes[0].db, processes, 6_000), [])
+  t.same(await findWrongResponses(processes[0].db, processes, 6_000), [])
   isOver = true
   await failing
 })

@@ -1,4 +1,4 @@
-// The cache of /api/stats in Redis: processes share answers, and Redis failures cost only that.
+// The cache of /api/stats in Redis: processes share statistics, and compute them if Redis fails.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,13 +22,13 @@ import {
   statsService,
 } from '../stats-service.ts'
 
-/** Seconds. A fresh answer is younger, even on a busy machine. */
+/** In seconds. Fresh statistics are younger, even on a busy machine. */
 const freshAge = 3
 
 // These tests mostly wait, and each has its own database.
 t.jobs = 4
 
-t.test('an answer is computed once and shared with other instances', async (t) => {
+t.test('statistics are computed once and shared with other processes', async (t) => {
   const first = await statsService(t)
   await insertQuote(first.db, '1')
   const computed = await requestStats(first)
@@ -39,7 +39,7 @@ t.test('an answer is computed once and shared with other instances', async (t) =
     () => first.redis.keys(`${first.config.REDIS_PREFIX}stats:*`),
     (keys) => keys.length > 0,
   )
-  // An instance computes the answer itself if Redis is slow, as it may be on a busy machine.
+  // A process computes the statistics itself if Redis is slow, as it may be on a busy machine.
   const { other, shared } = await eventually(
     async () => {
       const other = await secondInstance(t, first)
@@ -52,7 +52,7 @@ t.test('an answer is computed once and shared with other instances', async (t) =
   t.match(await requestStats(other), { total: 1, cacheStatus: 'stats; hit' })
 })
 
-t.test('two databases with one Redis and one prefix never share answers', async (t) => {
+t.test('two databases with one Redis and one prefix never share statistics', async (t) => {
   const first = await statsService(t)
   await insertQuote(first.db, '1')
   const { REDIS_PREFIX } = first.config
@@ -71,17 +71,17 @@ t.test('two databases with one Redis and one prefix never share answers', async 
   t.match(
     await requestStats(other, '?country=ES'),
     { status: 503 },
-    'the first service has this answer in Redis, but of its own database',
+    'the first service has shared these statistics, but of its own database',
   )
-  const answer = await eventually(
+  const response = await eventually(
     () => requestStats(restarted),
     // On a busy machine Redis may not respond in time.
     ({ status }) => status === 200,
   )
-  t.match(answer, { status: 200, total: 2 }, 'the answer of its own database')
+  t.match(response, { status: 200, total: 2 }, 'the statistics of its own database')
 })
 
-t.test('an answer is shared only with the same database and the same computation', async (t) => {
+t.test('statistics are shared only with the same database and the same computation', async (t) => {
   const { redisUrl } = await servers()
   const redis = new Redis(redisUrl)
   t.teardown(() => redis.disconnect())
@@ -89,34 +89,37 @@ t.test('an answer is shared only with the same database and the same computation
   const cacheOf = (computation: string) =>
     new SharedStatsCache(unobserved(redis), prefix, computation)
   const version = { generation: '1', changes: 1 }
-  const answer = { body: '{}', version, today: '2026-11-21', computedAtEpochMs: 0 }
-  cacheOf('1').write('database 1', 'key', answer)
+  const stats = { body: '{}', version, today: '2026-11-21', computedAtEpochMs: 0 }
+  cacheOf('1').write('database 1', 'key', stats)
   // A slow response of Redis pauses reads.
   const readEventually = () =>
     eventually(
       () => cacheOf('1').read('database 1', 'key'),
       (found) => found !== null,
     )
-  t.same(await readEventually(), answer)
+  t.same(await readEventually(), stats)
   t.equal(await cacheOf('1').read('database 2', 'key'), null)
   t.equal(await cacheOf('2').read('database 1', 'key'), null)
   t.match(computationVersion, /^\d+-[\w-]{16}$/)
 })
 
-t.test('answers are shared without the right to read the identifier of the cluster', async (t) => {
-  const database = await testDatabase(t)
-  await sql`revoke execute on function pg_control_system() from public`.execute(database.db)
-  const first = await statsService(t, { database })
-  await insertQuote(first.db, '1')
-  t.equal((await requestStats(first)).total, 1)
-  const other = await secondInstance(t, first)
-  const shared = await eventually(
-    () => requestStats(other),
-    ({ cacheStatus }) => cacheStatus.includes('shared') || cacheStatus === 'stats; hit',
-  )
-  t.match(shared, { status: 200, total: 1 })
-  t.match(await first.redis.keys(`${first.config.REDIS_PREFIX}stats:*`), [/issued/])
-})
+t.test(
+  'statistics are shared without the right to read the identifier of the cluster',
+  async (t) => {
+    const database = await testDatabase(t)
+    await sql`revoke execute on function pg_control_system() from public`.execute(database.db)
+    const first = await statsService(t, { database })
+    await insertQuote(first.db, '1')
+    t.equal((await requestStats(first)).total, 1)
+    const other = await secondInstance(t, first)
+    const shared = await eventually(
+      () => requestStats(other),
+      ({ cacheStatus }) => cacheStatus.includes('shared') || cacheStatus === 'stats; hit',
+    )
+    t.match(shared, { status: 200, total: 1 })
+    t.match(await first.redis.keys(`${first.config.REDIS_PREFIX}stats:*`), [/issued/])
+  },
+)
 
 t.test('a Redis that hangs or refuses connections costs only the sharing', async (t) => {
   const { redisUrl } = await servers()
@@ -172,7 +175,7 @@ t.test('a Redis that hangs or refuses connections costs only the sharing', async
   t.equal(redisLines().length - linesBefore, 2, 'regardless of the number of attempts')
 })
 
-t.test('an invalid answer in Redis counts as missing', async (t) => {
+t.test('an invalid entry in Redis counts as missing', async (t) => {
   const { service, redis } = await serviceWithOwnRedis(t)
   await insertQuote(service.db, '1')
   t.equal((await requestStats(service)).total, 1)
@@ -207,7 +210,7 @@ t.test('an invalid answer in Redis counts as missing', async (t) => {
   let days = 0
   const shared = await eventually(
     async () => {
-      // A slow response of Redis pauses reads, and then the answer is computed and cached.
+      // A slow response of Redis pauses reads, and then the statistics are computed and cached.
       days += 1
       const to = dayAfter('2027-03-01', days)
       await redis.set(keyOf(to), valid)
@@ -215,7 +218,7 @@ t.test('an invalid answer in Redis counts as missing', async (t) => {
     },
     ({ cacheStatus }) => cacheStatus.includes('shared'),
   )
-  t.match(shared, { status: 200, total: 1 }, 'a valid answer under such a key is used')
+  t.match(shared, { status: 200, total: 1 }, 'a valid entry under such a key is used')
   t.equal(shared.cacheStatus, 'stats; hit; detail=shared')
 })
 
@@ -233,7 +236,7 @@ t.test('500 simultaneous requests cause at most one computation in each process'
   await insertQuote(service.db, '1')
   const env = { ANONYMOUS_SCOPES: 'stats:read', STATS_LIMIT_PER_MINUTE: '100000' }
   const apis = await Promise.all([startApi(t, service, env), startApi(t, service, env)])
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 500 }, async (_, number) => {
       const url = apis[number % 2]?.url
       const response = await fetch(`${url}/api/stats`)
@@ -245,10 +248,10 @@ t.test('500 simultaneous requests cause at most one computation in each process'
       }
     }),
   )
-  t.equal(answers.filter(({ status, total }) => status === 200 && total === 1).length, 500)
+  t.equal(responses.filter(({ status, total }) => status === 200 && total === 1).length, 500)
   for (const { url } of apis) {
-    const computations = answers.filter(
-      (answer) => answer.url === url && answer.cacheStatus === 'stats; fwd=miss',
+    const computations = responses.filter(
+      (response) => response.url === url && response.cacheStatus === 'stats; fwd=miss',
     ).length
     t.ok(computations <= 1, `${computations} computations`)
   }

@@ -1,4 +1,4 @@
-// The cache of /api/stats in a process: answers are current within two seconds, or marked stale.
+// The cache of /api/stats in a process: statistics are at most two seconds old, or marked stale.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -12,7 +12,7 @@ import { insertQuote, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
 import type { Stats } from '../reference-stats.ts'
 import {
-  findWrongAnswers,
+  findWrongResponses,
   requestStats,
   secondInstance,
   serviceBehindFaultyProxy,
@@ -24,7 +24,7 @@ t.jobs = 4
 
 const maxAgeMs = timeouts.stats.maxAge.ms
 
-t.test('the cache key contains every parameter that the answer depends on', async (t) => {
+t.test('the cache key contains every parameter that the statistics depend on', async (t) => {
   const service = await statsService(t)
   await insertQuote(service.db, '1')
   const queries = [
@@ -48,7 +48,7 @@ t.test('the cache key contains every parameter that the answer depends on', asyn
   )
 })
 
-t.test('an answer stays current while the data does not change', async (t) => {
+t.test('statistics stay current while the data does not change', async (t) => {
   const service = await statsService(t)
   await insertQuote(service.db, '1')
   t.match(await requestStats(service), { total: 1, cacheStatus: 'stats; fwd=miss', age: 0 })
@@ -60,7 +60,7 @@ t.test('an answer stays current while the data does not change', async (t) => {
   t.match(unchanged, { cacheStatus: 'stats; hit', age: 0 })
 })
 
-t.test('an answer computed yesterday is never sent as current', async (t) => {
+t.test('statistics computed yesterday are never sent as current', async (t) => {
   let now = new Date('2026-11-21T22:59:59Z')
   const service = await serviceBehindFaultyProxy(t, { clock: () => now })
   await insertQuotes(service.db, [
@@ -76,7 +76,7 @@ t.test('an answer computed yesterday is never sent as current', async (t) => {
   t.match(await requestStats(service), { status: 200, cacheStatus: /fwd=stale/ })
 })
 
-t.test('no answer from before a restored backup is sent as current', async (t) => {
+t.test('no statistics from before a restored backup are sent as current', async (t) => {
   const service = await statsService(t)
   const { db } = service
   const tables = ['quotes', 'quote_changes', 'quote_figures', 'quote_validity', 'quote_summary']
@@ -87,7 +87,7 @@ t.test('no answer from before a restored backup is sent as current', async (t) =
     await sql.raw(`create table copy_of_${table} as select * from ${table}`).execute(db)
   await insertQuote(db, '2')
   t.equal((await requestStats(service)).total, 2)
-  await waitForSharedAnswer(service)
+  await waitForSharedStats(service)
   // Like pg_restore --clean: the table is created anew, and no trigger counts the restored rows.
   await db.transaction().execute(async (transaction) => {
     const run = (text: string) => sql.raw(text).execute(transaction)
@@ -136,43 +136,52 @@ t.test('a committed change is visible in every instance within two seconds', asy
   }
 })
 
-t.test('a request waits for a refresh only if the answer is too old to be current', async (t) => {
-  const service = await statsService(t)
-  await insertQuote(service.db, '1')
-  t.equal((await requestStats(service)).total, 1)
-  const client = await service.pool.connect()
-  try {
-    // Statistics cannot be computed until this transaction ends.
-    await client.query('begin; lock table quote_figures in access exclusive mode')
-    await insertQuote(service.db, '2')
-    const first = await requestStats(service)
-    // On a slow machine the answer is already too old.
-    t.ok(first.cacheStatus === 'stats; hit' || first.age >= 2, `${first.cacheStatus} ${first.age}`)
-    t.equal(first.total, 1)
-    const stale = await eventually(
+t.test(
+  'a request waits for a refresh only if the statistics are too old to be current',
+  async (t) => {
+    const service = await statsService(t)
+    await insertQuote(service.db, '1')
+    t.equal((await requestStats(service)).total, 1)
+    const client = await service.pool.connect()
+    try {
+      // Statistics cannot be computed until this transaction ends.
+      await client.query('begin; lock table quote_figures in access exclusive mode')
+      await insertQuote(service.db, '2')
+      const first = await requestStats(service)
+      // On a slow machine the statistics are already too old.
+      t.ok(
+        first.cacheStatus === 'stats; hit' || first.age >= 2,
+        `${first.cacheStatus} ${first.age}`,
+      )
+      t.equal(first.total, 1)
+      const stale = await eventually(
+        () => requestStats(service),
+        ({ cacheStatus }) => cacheStatus !== 'stats; hit',
+      )
+      t.match(stale, { status: 200, total: 1, cacheStatus: /^stats; fwd=stale/ })
+      t.ok(stale.age >= 2, `Age: ${stale.age}`)
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+    const current = await eventually(
       () => requestStats(service),
-      ({ cacheStatus }) => cacheStatus !== 'stats; hit',
+      ({ total, age }) => total === 2 && age === 0,
     )
-    t.match(stale, { status: 200, total: 1, cacheStatus: /^stats; fwd=stale/ })
-    t.ok(stale.age >= 2, `Age: ${stale.age}`)
-  } finally {
-    await client.query('rollback')
-    client.release()
-  }
-  const current = await eventually(
-    () => requestStats(service),
-    ({ total, age }) => total === 2 && age === 0,
-  )
-  t.match(current, { total: 2, age: 0 })
-})
+    t.match(current, { total: 2, age: 0 })
+  },
+)
 
-t.test('every answer is a committed state at most two seconds old, or marked stale', async (t) => {
-  const first = await statsService(t)
-  const other = await secondInstance(t, first)
-  t.same(await findWrongAnswers(first.db, [first, other]), [])
-})
+t.test(
+  'every response is a committed state at most two seconds old, or marked stale',
+  async (t) => {
+    const first = await statsService(t)
+    const other = await secondInstance(t, first)
+    t.same(await findWrongResponses(first.db, [first, other]), [])
+  },
+)
 
-t.test('while PostgreSQL is unreachable, answers are stale with their age, or 503', async (t) => {
+t.test('while PostgreSQL is unreachable, responses are stale with their age, or 503', async (t) => {
   const service = await serviceBehindFaultyProxy(t)
   const { faultyProxy } = service
   await insertQuote(service.db, '1')
@@ -190,7 +199,7 @@ t.test('while PostgreSQL is unreachable, answers are stale with their age, or 50
     t.ok(stale.age >= 2, `Age: ${stale.age}`)
     if (outage === 'refusing') {
       const { status, response } = await requestStats(service, '?country=FR')
-      t.equal(status, 503, 'no answer is cached')
+      t.equal(status, 503, 'nothing is cached')
       t.match(response.json(), { code: 'unavailable' })
       t.ok(Number(response.headers['retry-after']) > 0)
     }
@@ -206,36 +215,40 @@ t.test('while PostgreSQL is unreachable, answers are stale with their age, or 50
   }
 })
 
-t.test('a new process sends stale answers from Redis if PostgreSQL is unreachable', async (t) => {
-  const service = await serviceBehindFaultyProxy(t)
-  await insertQuote(service.db, '1')
-  t.equal((await requestStats(service)).total, 1)
-  await waitForSharedAnswer(service)
-  const newProcess = await secondInstance(t, service, { apiUrl: service.faultyProxy.url })
-  t.match(await requestStats(newProcess, '?country=ES'), { status: 200 }, 'knows its database')
-  service.faultyProxy.refuseConnections()
-  const refusedAt = Date.now()
-  const stale = await eventually(
-    () => requestStats(newProcess),
-    // For half a second the answer counts as current. On a busy machine Redis may be too slow.
-    ({ cacheStatus }) => cacheStatus.includes('stale'),
-  )
-  t.match(stale, { status: 200, total: 1, cacheStatus: /^stats; fwd=stale/ })
-  const { asOf } = stale.response.json<{ asOf: string }>()
-  t.ok(Date.parse(asOf) <= refusedAt, `as of ${asOf}, before the outage`)
-  t.match(await requestStats(newProcess, '?country=FR'), { status: 503 })
-})
+t.test(
+  'a new process sends stale statistics from Redis if PostgreSQL is unreachable',
+  async (t) => {
+    const service = await serviceBehindFaultyProxy(t)
+    await insertQuote(service.db, '1')
+    t.equal((await requestStats(service)).total, 1)
+    await waitForSharedStats(service)
+    const newProcess = await secondInstance(t, service, { apiUrl: service.faultyProxy.url })
+    t.match(await requestStats(newProcess, '?country=ES'), { status: 200 }, 'knows its database')
+    service.faultyProxy.refuseConnections()
+    const refusedAt = Date.now()
+    const stale = await eventually(
+      () => requestStats(newProcess),
+      // For half a second the statistics count as current. On a busy machine Redis may be too slow.
+      ({ cacheStatus }) => cacheStatus.includes('stale'),
+    )
+    t.match(stale, { status: 200, total: 1, cacheStatus: /^stats; fwd=stale/ })
+    const { asOf } = stale.response.json<{ asOf: string }>()
+    t.ok(Date.parse(asOf) <= refusedAt, `as of ${asOf}, before the outage`)
+    t.match(await requestStats(newProcess, '?country=FR'), { status: 503 })
+  },
+)
 
-t.test('during an outage, the newer of the local and the shared answer is sent', async (t) => {
+t.test('during an outage, the newer of local and shared statistics are sent', async (t) => {
   const request = { date: 'issued' as const, today: '2026-11-21' }
-  const answer = (changes: number) => ({
+  const statsAfter = (changes: number) => ({
     body: JSON.stringify(`after ${changes} changes`),
     version: { generation: '1', changes },
   })
-  let shared: (ReturnType<typeof answer> & { today: string; computedAtEpochMs: number }) | null =
-    null
+  let shared:
+    | (ReturnType<typeof statsAfter> & { today: string; computedAtEpochMs: number })
+    | null = null
   let isUp = true
-  const latest = () => ({ version: answer(2).version, databaseId: '1', readAt: 0 })
+  const latest = () => ({ version: statsAfter(2).version, databaseId: '1', readAt: 0 })
   const cache = new StatsCache({
     shared: { read: async () => shared, write: () => undefined },
     versions: {
@@ -247,14 +260,14 @@ t.test('during an outage, the newer of the local and the shared answer is sent',
     readToday: () => request.today,
     compute: async () => {
       if (!isUp) throw new Error('PostgreSQL is unreachable')
-      return answer(2)
+      return statsAfter(2)
     },
   })
   const read = async () => {
     const { bodies, outcome } = await cache.read(request)
     return { etag: bodies.etagOf('json'), outcome }
   }
-  const etagAfter = (changes: number) => new ResponseBodies(answer(changes).body).etagOf('json')
+  const etagAfter = (changes: number) => new ResponseBodies(statsAfter(changes).body).etagOf('json')
   t.same(await read(), { etag: etagAfter(2), outcome: 'miss' })
   isUp = false
   await sleep(maxAgeMs + 100)
@@ -262,13 +275,13 @@ t.test('during an outage, the newer of the local and the shared answer is sent',
     [1, 2],
     [3, 3],
   ] as const) {
-    shared = { ...answer(changes), today: request.today, computedAtEpochMs: Date.now() }
+    shared = { ...statsAfter(changes), today: request.today, computedAtEpochMs: Date.now() }
     await sleep(maxAgeMs + 100)
     t.same(await read(), { etag: etagAfter(expected), outcome: 'stale' })
   }
 })
 
-t.test('an answer that was computed across midnight does not count as current', async (t) => {
+t.test('statistics that were computed across midnight do not count as current', async (t) => {
   let today = '2026-11-21'
   let isUp = true
   const version = { generation: '1', changes: 0 }
@@ -297,20 +310,20 @@ t.test('an answer that was computed across midnight does not count as current', 
   let sinceMidnightMs = performance.now() - midnight
   finish()
   const { ageMs } = await first
-  t.ok(ageMs >= sinceMidnightMs, `the answer of yesterday is ${ageMs} ms old`)
+  t.ok(ageMs >= sinceMidnightMs, `the statistics of yesterday are ${ageMs} ms old`)
   isUp = false
   sinceMidnightMs = performance.now() - midnight
   const stale = await cache.read({ date: 'issued', today })
   t.equal(stale.outcome, 'stale')
-  t.ok(stale.ageMs >= sinceMidnightMs, `the stale answer is ${stale.ageMs} ms old`)
+  t.ok(stale.ageMs >= sinceMidnightMs, `the stale statistics are ${stale.ageMs} ms old`)
 })
 
-t.test('the cache evicts the answer that was used least recently', async (t) => {
+t.test('the cache evicts the entry that was used least recently', async (t) => {
   const request = (to: string) => ({ date: 'issued' as const, to, today: '2026-11-21' })
   const version = { generation: '1', changes: 0 }
-  // Every answer is current, so that none is refreshed in the background.
+  // Every entry is current, so that none is refreshed in the background.
   const latest = () => ({ version, databaseId: '1', readAt: performance.now() })
-  const cacheOfAnswers = (characters: number) =>
+  const cacheOfEntries = (characters: number) =>
     new StatsCache({
       shared: { read: async () => null, write: () => undefined },
       versions: {
@@ -324,26 +337,26 @@ t.test('the cache evicts the answer that was used least recently', async (t) => 
     })
   const outcomeOf = async (cache: StatsCache, to: string) => (await cache.read(request(to))).outcome
 
-  const manyAnswers = cacheOfAnswers(10)
-  t.equal(await outcomeOf(manyAnswers, 'first'), 'miss')
-  t.equal(await outcomeOf(manyAnswers, 'first'), 'hit')
-  t.equal(await outcomeOf(manyAnswers, 'second'), 'miss')
+  const manyEntries = cacheOfEntries(10)
+  t.equal(await outcomeOf(manyEntries, 'first'), 'miss')
+  t.equal(await outcomeOf(manyEntries, 'first'), 'hit')
+  t.equal(await outcomeOf(manyEntries, 'second'), 'miss')
   for (let number = 0; number < 499; number++) {
-    await outcomeOf(manyAnswers, String(number))
-    if (number === 200) t.equal(await outcomeOf(manyAnswers, 'second'), 'hit')
+    await outcomeOf(manyEntries, String(number))
+    if (number === 200) t.equal(await outcomeOf(manyEntries, 'second'), 'hit')
   }
-  t.equal(await outcomeOf(manyAnswers, 'second'), 'hit', 'one of the 500 used most recently')
-  t.equal(await outcomeOf(manyAnswers, 'first'), 'miss', 'more than 500 answers')
+  t.equal(await outcomeOf(manyEntries, 'second'), 'hit', 'one of the 500 used most recently')
+  t.equal(await outcomeOf(manyEntries, 'first'), 'miss', 'more than 500 entries')
 
-  const largeAnswers = cacheOfAnswers(9_000_000)
+  const largeAnswers = cacheOfEntries(9_000_000)
   for (const to of ['first', 'second']) t.equal(await outcomeOf(largeAnswers, to), 'miss')
   for (const to of ['first', 'second']) t.equal(await outcomeOf(largeAnswers, to), 'hit')
   t.equal(await outcomeOf(largeAnswers, 'third'), 'miss')
   t.equal(await outcomeOf(largeAnswers, 'first'), 'miss', 'more than 20,000,000 characters')
 })
 
-/** Waits until the answer is in Redis. The service writes it in the background. */
-const waitForSharedAnswer = ({ redis, config }: TestService) =>
+/** Waits until the statistics are in Redis. The service writes it in the background. */
+const waitForSharedStats = ({ redis, config }: TestService) =>
   eventually(
     () => redis.keys(`${config.REDIS_PREFIX}stats:*`),
     (keys) => keys.length > 0,

@@ -25,10 +25,10 @@ const finalDay = 385
 
 /**
  * Plays histories in which three writers have open transactions while others fold, rebuild and read
- * statistics, even from snapshots that stay open. Each answer must be the statistics of the quotes
+ * statistics, even from snapshots that stay open. Each result must be the statistics of the quotes
  * that were committed before its snapshot, with any day as today. A writer changes only its own
  * quotes, so that no writer waits for a row lock of another. The role must be a superuser.
- * Returns the number of histories played. Throws if an answer is wrong.
+ * Returns the number of histories played. Throws if a result is wrong.
  */
 export async function checkHistories(
   { db, pool }: { db: Database; pool: Pool },
