@@ -1,5 +1,5 @@
 // Runs test files with tap, several processes at a time, and writes TAP. Files that take long have
-// a process of their own. The others share one, eight at a time.
+// a process of their own. The others share processes.
 // Does what `tap run` does, without the module loaders that `tap run` puts into each process: they
 // cost 0.7 s of processor time for each file. tap also adds to NODE_OPTIONS, with which each
 // process, and each program that a test starts, records its coverage: the import of the demo's data

@@ -2,44 +2,26 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The files that take longest. They start first, so that none of them runs alone at the end. */
+/**
+ * The files that take longest. They start first, so that none of them runs alone at the end. Those
+ * that compute alternate with those that mostly wait.
+ */
 const longestFiles = [
   'test/scripts/demo.test.ts',
-  'test/web/dashboard.test.ts',
+  'test/search-engine/engine-failures.test.ts',
   'test/web/palette.test.ts',
-  'test/history/history.test.ts',
+  'test/server/start-and-stop.test.ts',
+  'test/web/dashboard.test.ts',
   'test/redis/redis-topologies.test.ts',
   'test/database/migrations.test.ts',
-  'test/indexing/rebuild.test.ts',
-  'test/search/engine-outages.test.ts',
-  'test/server/start-and-stop.test.ts',
-  'test/search-engine/engine-failures.test.ts',
-  'test/quotes/bounded-rendering.test.ts',
-  'test/stats/summary/logical-replication.test.ts',
-  'test/stats/summary/folding.test.ts',
-  'test/http/problem-details.test.ts',
-  'test/stats/cache/shared-data-version.test.ts',
-  'test/stats/response-bodies.test.ts',
-  'test/database/quote-versions.test.ts',
-  'test/quotes/quote-link.test.ts',
-  'test/quotes/quote-pdf.test.ts',
-  'test/quotes/link-attacks.test.ts',
-  'test/quotes/quote-page-browser.test.ts',
-  'test/indexing/several-indexers.test.ts',
-  'test/indexing/rebuild-interruption.test.ts',
-  'test/indexing/restored-servers.test.ts',
-  'test/stats/summary/summary.test.ts',
-  'test/stats/breakdowns.test.ts',
-  'test/stats/cache/stats-cache.test.ts',
-  'test/stats/cache/shared-stats-cache.test.ts',
-  'test/tracing/traces.test.ts',
+  'test/history/history.test.ts',
 ]
 
 /** How the name of a process begins that several files share. */
 export const sharedProcess = 'shared process'
 
-/** Small enough that the last processes of a run end at about the same time. */
-const filesPerProcess = 8
+/** A process for fewer files would cost more than it evens out. */
+const fewestFilesPerProcess = 4
 
 /** Returns the paths of all files of `make test`, those that take longest first. */
 export function findTestFiles(): string[] {
@@ -49,17 +31,25 @@ export function findTestFiles(): string[] {
 }
 
 /**
- * Returns the files of each process, in the order of `files`. A process costs 0.4 s of processor
- * time before its first test, which is more than most files need. The longest files, and those that
+ * Returns the files of each process, in the order of `files`. A process costs a second of processor
+ * time before its first test, which is more than many files need. The longest files, and those that
  * other targets than `make test` run, have a process of their own. `jobs` processes run at a time.
  */
 export function groupByProcess(files: string[], jobs: number): string[][] {
   const isShort = (file: string) => file.endsWith('.test.ts') && !longestFiles.includes(file)
   const short = files.filter(isShort)
-  const size = Math.min(filesPerProcess, Math.ceil(short.length / jobs))
-  return files.flatMap((file) => {
-    if (!isShort(file)) return [[file]]
-    const position = short.indexOf(file)
-    return position % size === 0 ? [short.slice(position, position + size)] : []
-  })
+  const alone = files.filter((file) => !isShort(file)).map((file) => [file])
+  return [...alone, ...groupShortFiles(short, jobs)]
+}
+
+/** The later a process starts, the fewer files it gets, so that the last ones end together. */
+function groupShortFiles(files: string[], jobs: number): string[][] {
+  const groups: string[][] = []
+  for (let start = 0; start < files.length; start += groups.at(-1)?.length ?? 0) {
+    const left = files.length - start
+    // Half of what each job would get, so that long files even out.
+    const size = Math.max(fewestFilesPerProcess, Math.ceil(left / (2 * jobs)))
+    groups.push(files.slice(start, start + Math.min(size, Math.ceil(files.length / jobs))))
+  }
+  return groups
 }

@@ -32,11 +32,8 @@ type StopSignal = (typeof stopSignals)[number]
 const root = join(import.meta.dirname, '..')
 const log = (line: string) => console.log(line)
 
-/**
- * One more than the two processors of a small machine, because many tests wait for something. With
- * four, tests that expect an answer within two seconds failed on a slow machine.
- */
-const jobs = 3
+/** Two for each processor of a small machine, because many tests wait for something. */
+const jobs = 4
 
 /** How long the processes of a stopped run may take to end before they are killed. */
 const stopTimeoutMs = 5_000

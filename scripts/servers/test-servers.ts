@@ -23,6 +23,8 @@ const fastSettings = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
+  // To drop a database, PostgreSQL searches all of them.
+  shared_buffers: '32MB',
   max_connections: '100',
 }
 
