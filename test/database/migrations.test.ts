@@ -70,9 +70,7 @@ t.test('succeeds in four processes at once, which apply each migration once', as
   )
   t.strictSame(applied.toSorted(), allMigrations)
 
-  const migratedOnce = await openEmptyDatabase(t)
-  await migrate(migratedOnce.db)
-  await recordCompany(migratedOnce.db, company)
+  const migratedOnce = await testDatabase(t)
   t.strictSame(
     await readInventory(db),
     await readInventory(migratedOnce.db),
@@ -112,8 +110,7 @@ for (const { table, migration } of failures) {
 }
 
 t.test('an older release leaves newer migrations as they are, and runs', async (t) => {
-  const { url, db } = await openEmptyDatabase(t)
-  await migrate(db)
+  const { url, db } = await testDatabase(t)
   await sql`insert into kysely_migration values ('9999-of-a-newer-release', now()::text)`.execute(
     db,
   )
@@ -240,8 +237,8 @@ t.test(
 
     t.equal((await runProgram(t, 'scripts/migrate.ts', url)).status, 0)
     t.strictSame(await readPendingMigrations(db), [])
-    await migrate(reference.db)
-    t.strictSame(await readInventory(db), await readInventory(reference.db))
+    const migratedOnce = await testDatabase(t)
+    t.strictSame(await readInventory(db), await readInventory(migratedOnce.db))
     const { failures, count } = await calls.stop()
     t.same(failures, [], 'reads and writes of others succeed all the time')
     t.ok(count > 0)
@@ -274,13 +271,14 @@ t.test('prints the error of a migration that fails and exits with status 1', asy
 })
 
 t.test('starts the API only with all migrations and the recorded company', async (t) => {
-  const { url, db } = await openEmptyDatabase(t)
-  t.match(await runProgram(t, 'src/server.ts', url), {
+  const empty = await emptyDatabase(t)
+  t.match(await runProgram(t, 'src/server.ts', empty), {
     status: 1,
     stderr: new RegExp(`^The database lacks ${allMigrations.join(', ')}: run \`make migrate\``),
   })
 
-  await migrate(db)
+  const { url, db } = await testDatabase(t)
+  await db.deleteFrom('company').execute()
   t.match(await runProgram(t, 'src/server.ts', url), {
     status: 1,
     stderr: /^The company is not recorded in the database yet: run `make migrate`/,
