@@ -28,9 +28,8 @@ demo: $(installed) ## Run the whole service on real data, without configuration
 test: $(installed) $(examples_installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
 
-browser-test: $(installed) ## Test accessibility, and Firefox and WebKit (see .ci/run)
-	@TEST_BROWSERS=firefox,webkit node scripts/test.ts test/web/browsers.test.ts \
-	  test/web/*.browser.ts
+browser-test: $(installed) ## Test accessibility, Chromium, Firefox and WebKit (see .ci/run)
+	@TEST_BROWSERS=chromium,firefox,webkit node scripts/test.ts test/web/*.browser.ts
 
 cluster-test: $(installed) ## Test several machines: HAProxy, replicas, Sentinels, faults (4 minutes)
 	@node scripts/test.ts test/cluster/*.cluster.ts

@@ -1,6 +1,5 @@
 // What must work in every browser: the palette on slow and failing networks, by keyboard and by
-// touch, and the pages without errors. `make test` takes Chromium, `make browser-test` Firefox and
-// WebKit.
+// touch, and the pages without errors. `make browser-test` takes Chromium, Firefox and WebKit.
 
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
