@@ -9,6 +9,8 @@ const units = 'test/operations/systemd.operations.ts'
 const restore = 'test/operations/restore.operations.ts'
 const rotation = 'test/operations/rotation.operations.ts'
 const replication = 'test/stats/summary/logical-replication.test.ts'
+const chart = 'test/operations/helm-chart.operations.ts'
+const cluster = 'it needs a cluster'
 const asRoot = 'it changes the machine: packages, accounts and services'
 
 /** A file that executes the block, or why none does. */
@@ -59,6 +61,13 @@ const chapters: Record<string, Record<string, Block[]>> = {
     'TLS and the proxy': [{ why: 'proxies.operations.ts starts the same files with other ports' }],
     'Keys and the first import': [{ why: 'each script has tests; the container test runs them' }],
     Upgrade: [{ why: asRoot }],
+  },
+  'docs/operations/kubernetes.md': {
+    Install: [{ why: `${cluster}; ${chart} renders the chart` }],
+    Upgrade: [{ why: `${cluster}; ${chart} renders it with another tag of the API` }],
+  },
+  'docs/operations/container-test.md': {
+    '# The container test': [{ why: 'they start the container test itself' }],
   },
 }
 
