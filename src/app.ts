@@ -21,9 +21,9 @@ import { buildServerOptions, type LoggerOptions } from './http/server-options.ts
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
 import { replaceMalformedLinkPath } from './quotes/links/malformed-link-paths.ts'
+import { createMalformedRequestPages } from './quotes/malformed-request-pages.ts'
 import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
-import { createUnparsedRequestPages } from './quotes/unparsed-request-pages.ts'
 import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
 import { warnAboutUntrustedProxies, warnAboutWideRanges } from './rate-limits/proxy-warnings.ts'
 import {
@@ -89,7 +89,7 @@ export async function buildApp({
   const isRegisteredOrigin = createOriginCheck(db)
   const malformedRequests = new MalformedRequests(
     (...request) => metrics.requests.countRequest(...request),
-    createUnparsedRequestPages(company),
+    createMalformedRequestPages(company),
   )
   const app = Fastify(
     buildServerOptions({

@@ -35,7 +35,7 @@ export function toProblem(error: FastifyError | Problem): Problem {
   if (error instanceof Problem) return error
   if (isValidationError(error)) return createValidationProblem(error)
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
-    return new Problem('invalid_parameter', error.message, {
+    return new Problem('malformed_request', error.message, {
       cause: error,
       status: error.statusCode,
     })

@@ -22,7 +22,7 @@ type HostOptions = {
 }
 
 /**
- * Answers 400 if the Host is invalid, and 421 if it is not allowed. The host of the public URL, the
+ * Answers 400 if the Host is malformed, and 421 if it is not allowed. The host of the public URL, the
  * hosts in `allowedHosts` and loopback names are allowed. Without this check, another site could
  * point its own name at this service (DNS rebinding) and read what callers without a key may read.
  * HTTP/1.0 requests need no Host.
@@ -31,7 +31,7 @@ export function rejectInvalidHosts(app: FastifyInstance, options: HostOptions): 
   const isAllowed = createHostCheck(options)
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const error = findHostError(raw)
-    if (error !== null) return done(new Problem('invalid_parameter', messages[error]))
+    if (error !== null) return done(new Problem('malformed_request', messages[error]))
     done(isAllowed(raw.headers.host) ? undefined : createOtherHostProblem())
   })
 }

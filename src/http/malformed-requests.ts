@@ -18,17 +18,17 @@ import { securityHeaders } from './security-headers.ts'
 // An import statement would also load Node's fetch, which delays the start by 50 ms.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
-const tooSlow = new Problem('invalid_parameter', 'The request did not arrive in time.', {
+const tooSlow = new Problem('malformed_request', 'The request did not arrive in time.', {
   status: 408,
 })
 const tooLarge = new Problem(
-  'invalid_parameter',
+  'malformed_request',
   'The header or the address of the request is larger than 16 kB.',
   { status: 431 },
 )
-const malformed = new Problem('invalid_parameter', 'This is not well-formed HTTP/1.1.')
+const malformed = new Problem('malformed_request', 'This is not well-formed HTTP/1.1.')
 const unknownExpectation = new Problem(
-  'invalid_parameter',
+  'malformed_request',
   'The only supported expectation is 100-continue.',
   { status: 417 },
 )
@@ -87,7 +87,7 @@ export class MalformedRequests {
   /** Answers a URL that Fastify cannot decode. The message of Fastify would repeat the URL. */
   answerUndecodableUrl(cause: Error, request: FastifyRequest, reply: FastifyReply): void {
     const detail = 'The address is not well-formed: check its percent signs.'
-    const problem = new Problem('invalid_parameter', detail, { cause })
+    const problem = new Problem('malformed_request', detail, { cause })
     this.#record(request.server.log, problem, request.id, request.ip)
     sendProblem(request, reply.headers(securityHeaders), problem)
   }

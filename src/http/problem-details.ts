@@ -6,6 +6,7 @@ import type {} from './request-log.ts'
 /** Every problem code with its HTTP status and title. */
 export const problemKinds = {
   invalid_parameter: { status: 400, title: 'Invalid parameter' },
+  malformed_request: { status: 400, title: 'Malformed request' },
   unauthenticated: { status: 401, title: 'Not authenticated' },
   insufficient_scope: { status: 403, title: 'Not allowed with this key' },
   not_found: { status: 404, title: 'Not found' },
@@ -15,8 +16,8 @@ export const problemKinds = {
   link_revoked: { status: 410, title: 'The link was revoked' },
   misdirected_request: { status: 421, title: 'Not a host of this service' },
   rate_limited: { status: 429, title: 'Too many requests' },
-  unavailable: { status: 503, title: 'Temporarily unavailable' },
   internal_error: { status: 500, title: 'Internal error' },
+  unavailable: { status: 503, title: 'Temporarily unavailable' },
 } as const
 export type ProblemCode = keyof typeof problemKinds
 
@@ -49,7 +50,7 @@ type ProblemOptions = {
   skipLogging?: boolean
   /** Only written to the request log. */
   reason?: string
-  /** Overrides the status of the code, for example 408 for `invalid_parameter`. */
+  /** Overrides the status of the code, for example 408 for `malformed_request`. */
   status?: number
 }
 

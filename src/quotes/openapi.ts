@@ -1,7 +1,7 @@
 // The OpenAPI description of GET /quote/share/{token}.
 
 import type { Operation } from '../api-docs/endpoint-description.ts'
-import { misdirectedRequest, problemResponses } from '../api-docs/problem-responses.ts'
+import { malformedRequest, misdirectedRequest, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { languages } from '../company/languages.ts'
 import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
@@ -139,6 +139,7 @@ export const quoteOperation: Operation = {
     },
     ...problemResponses(
       {
+        malformed_request: malformedRequest,
         not_found: 'There is no quote behind this link.',
         not_acceptable:
           'A quote is available as text/html, application/json, application/pdf: ' +

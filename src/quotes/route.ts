@@ -9,9 +9,9 @@ import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { createLinkResponseHeaders } from './links/link-response-headers.ts'
 import { buildErrorPageResponse, type LinkResponse } from './links/link-responses.ts'
+import { createMalformedRequestPages } from './malformed-request-pages.ts'
 import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import { SharedQuote } from './schema.ts'
-import { createUnparsedRequestPages } from './unparsed-request-pages.ts'
 
 /** `rateLimit` counts and limits the requests for each link. */
 type RouteOptions = QuoteOptions & { rateLimit: TargetRateLimit }
@@ -59,7 +59,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       },
       config: {
         maxDelayFactor: quoteLinkDelayFactor,
-        buildOverloadPage: createUnparsedRequestPages(company),
+        buildOverloadPage: createMalformedRequestPages(company),
       },
     },
     async (request, reply) => {

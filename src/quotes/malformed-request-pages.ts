@@ -1,5 +1,5 @@
-// Builds error pages for requests for quote links that Fastify does not handle: the service is
-// overloaded, or Node could not parse the request.
+// Builds error pages for requests for quote links that Fastify does not handle, because Node could
+// not parse the request or the service is overloaded.
 import type { IncomingHttpHeaders } from 'node:http'
 import { defaultBrand } from '../company/brand.ts'
 import type { Company } from '../company/company.ts'
@@ -8,15 +8,15 @@ import { createLinkResponseHeaders } from './links/link-response-headers.ts'
 import { buildErrorPageResponse, type LinkResponse } from './links/link-responses.ts'
 import { isLinkUrl } from './links/malformed-link-paths.ts'
 
-type UnparsedRequest = { url?: string | undefined; headers: IncomingHttpHeaders }
+type MalformedRequest = { url?: string | undefined; headers: IncomingHttpHeaders }
 
 /**
- * Returns a function that returns the page of a problem with all its headers. The function returns
- * null if the request is for JSON or for another path.
+ * Returns a function that builds the page of a problem with all its headers. It returns null if the
+ * request asks for JSON or for a different path.
  */
-export function createUnparsedRequestPages({ brand = defaultBrand, seller }: Company) {
+export function createMalformedRequestPages({ brand = defaultBrand, seller }: Company) {
   const linkResponseHeaders = createLinkResponseHeaders(brand)
-  return ({ url = '', headers }: UnparsedRequest, problem: Problem): LinkResponse | null => {
+  return ({ url = '', headers }: MalformedRequest, problem: Problem): LinkResponse | null => {
     if (!isLinkUrl(url)) return null
     const page = buildErrorPageResponse({ headers, query: readQuery(url) }, problem, seller)
     return page && { ...page, headers: { ...linkResponseHeaders, ...page.headers } }
