@@ -10,13 +10,20 @@ import type { Company } from './company/company.ts'
 import { getPublicBaseUrl, type ServerConfig } from './config.ts'
 import type { Database } from './database/postgres-pool.ts'
 import { Replica } from './database/replica/replica.ts'
-import { closeConnectionsOnStop } from './http/close-connections-on-stop.ts'
+import { closeConnectionsOnStop, trackStopping } from './http/close-connections-on-stop.ts'
+import { addCommonHeaders } from './http/common-headers.ts'
+import {
+  endpointPaths,
+  quoteLinkPath,
+  searchPath,
+  statsPath,
+  toOpenApiPath,
+} from './http/endpoint-paths.ts'
 import { registerErrorHandlers } from './http/error-handlers.ts'
 import { rejectInvalidHosts } from './http/host-header.ts'
 import { MalformedRequests } from './http/malformed-requests.ts'
 import { createRequestIdGenerator } from './http/request-ids.ts'
 import { logRequests } from './http/request-log.ts'
-import { addSecurityHeaders } from './http/security-headers.ts'
 import { buildServerOptions, type LoggerOptions } from './http/server-options.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
@@ -88,7 +95,7 @@ export async function buildApp({
   const generateRequestId = createRequestIdGenerator()
   const isRegisteredOrigin = createOriginCheck(db)
   const malformedRequests = new MalformedRequests(
-    (...request) => metrics.requests.countRequest(...request),
+    metrics.requests,
     createMalformedRequestPages(company),
   )
   const app = Fastify(
@@ -103,14 +110,15 @@ export async function buildApp({
   ).withTypeProvider<TypeBoxTypeProvider>()
 
   traces?.traceRequests(app)
-  registerErrorHandlers(app, '/api/search, /api/stats and /quote/share/{token}')
+  registerErrorHandlers(app, endpointPaths.map(toOpenApiPath))
   malformedRequests.rejectExpectations(app)
-  addSecurityHeaders(app)
+  addCommonHeaders(app)
   rejectInvalidHosts(app, {
     publicBaseUrl: getPublicBaseUrl(config),
     allowedHosts: config.ALLOWED_HOSTS,
   })
-  const isStopping = closeConnectionsOnStop(app)
+  const isStopping = trackStopping(app)
+  closeConnectionsOnStop(app, isStopping)
   logRequests(app, metrics)
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
   warnAboutWideRanges(app.log, config.TRUST_PROXY)
@@ -204,7 +212,7 @@ async function registerSearch(
     sharedStates: shareIndexStates(redis, config.REDIS_PREFIX),
     access,
     rateLimit: createRateLimit(app, {
-      name: '/api/search',
+      name: searchPath,
       maxRequests: config.SEARCH_LIMIT_PER_SECOND,
       per: 'second',
     }),
@@ -241,7 +249,7 @@ async function registerStats(
   { hasSearchReport, driftCheckMs }: { hasSearchReport: boolean; driftCheckMs: number },
 ): Promise<void> {
   const rateLimit = createRateLimit(app, {
-    name: '/api/stats',
+    name: statsPath,
     maxRequests: config.STATS_LIMIT_PER_MINUTE,
     per: 'minute',
   })
@@ -273,7 +281,7 @@ async function registerQuoteLinks(
     replicaUrl: config.REPLICA_DATABASE_URL ?? null,
     company,
     rateLimit: createTargetRateLimit(app, {
-      name: '/quote/share',
+      name: quoteLinkPath,
       maxRequests: config.LINK_LIMIT_PER_MINUTE,
       per: 'minute',
     }),

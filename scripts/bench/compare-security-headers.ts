@@ -3,7 +3,7 @@ import helmet from '@fastify/helmet'
 // @ts-expect-error: the package has no types.
 import autocannon from 'autocannon'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { addSecurityHeaders } from '../../src/http/security-headers.ts'
+import { addCommonHeaders } from '../../src/http/common-headers.ts'
 import { runCommand } from '../cli/command.ts'
 import { median } from './support/quantile.ts'
 
@@ -55,7 +55,7 @@ async function measure(variant: Variant, seconds: number): Promise<Measurement> 
 
 async function buildVariant(variant: Variant): Promise<FastifyInstance> {
   const app = Fastify()
-  if (variant === 'ours') addSecurityHeaders(app)
+  if (variant === 'ours') addCommonHeaders(app)
   if (variant === 'helmet')
     await app.register(helmet, {
       contentSecurityPolicy: {

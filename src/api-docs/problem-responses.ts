@@ -1,11 +1,16 @@
 // The error responses of an endpoint in the OpenAPI document, with an example for each code.
 import type { Scope } from '../database/table-types.ts'
-import { ProblemBody, type ProblemCode, problemKinds } from '../http/problem-details.ts'
+import {
+  type ParameterError,
+  ProblemBody,
+  type ProblemCode,
+  problemKinds,
+} from '../http/problem-details.ts'
 import type { ApiResponse, MediaType } from './endpoint-description.ts'
 import { type HeaderName, withHeaders } from './response-headers.ts'
 
 /** The `detail` of a problem, with `errors` if the problem lists invalid parameters. */
-type ProblemExample = string | { detail: string; errors: { parameter: string; detail: string }[] }
+type ProblemExample = string | { detail: string; errors: ParameterError[] }
 
 /** The examples of problems that every endpoint can return. */
 export const malformedRequest = 'The request has no Host.'

@@ -1,5 +1,6 @@
 // Cross-origin requests (CORS) of pages with a publishable key: preflights and response headers.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { noStore } from '../http/cache-control.ts'
 import { Problem, sendProblem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 import { createCheckFailedProblem } from './auth-problems.ts'
@@ -66,7 +67,7 @@ function sendPreflight(reply: FastifyReply, origin: string): void {
     .header('access-control-allow-methods', 'GET, HEAD')
     .header('access-control-allow-headers', 'Authorization')
     .header('access-control-max-age', timeouts.auth.preflightCache.ms / 1_000)
-    .header('cache-control', 'private, no-store')
+    .header('cache-control', noStore)
     .send()
 }
 

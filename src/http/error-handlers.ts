@@ -8,23 +8,28 @@ const { METHODS } = process.getBuiltinModule('node:http')
 
 /**
  * Answers every error, unknown path and disallowed method with a problem. Only GET and HEAD are
- * allowed. `paths` is the list of paths that the 404 shows. Must be called before the routes are
- * registered, because of its onRoute hook.
+ * allowed. A 404 lists `paths`. Must be called before the routes are registered, because of its
+ * onRoute hook.
  */
-export function registerErrorHandlers(app: FastifyInstance, paths: string): void {
+export function registerErrorHandlers(app: FastifyInstance, paths: string[]): void {
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
     const problem = toProblem(error)
     logProblem(request, problem, error)
     return sendProblem(request, reply, problem)
   })
   const createNotFound = () =>
-    new Problem('not_found', `This path does not exist. The paths are ${paths}.`)
+    new Problem('not_found', `This path does not exist. The paths are ${formatList(paths)}.`)
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, createNotFound()))
   // An unknown path is answered before its body is parsed. An error in the body would hide the 404.
   app.addHook('preParsing', (request, _reply, payload, done) =>
     request.is404 ? done(createNotFound()) : done(null, payload),
   )
   rejectOtherMethods(app)
+}
+
+/** Returns "a, b and c". */
+function formatList(items: string[]): string {
+  return new Intl.ListFormat('en-GB').format(items)
 }
 
 /**

@@ -6,14 +6,8 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LogRateLimit } from '../monitoring/log/log-rate-limit.ts'
 import { shortenAddress } from '../rate-limits/client-address.ts'
-import {
-  buildProblemBody,
-  Problem,
-  problemCacheControl,
-  problemContentType,
-  sendProblem,
-} from './problem-details.ts'
-import { securityHeaders } from './security-headers.ts'
+import { buildCommonHeaders } from './common-headers.ts'
+import { buildProblemBody, Problem, problemHeaders, sendProblem } from './problem-details.ts'
 
 // An import statement would also load Node's fetch, which delays the start by 50 ms.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
@@ -33,7 +27,9 @@ const unknownExpectation = new Problem(
   { status: 417 },
 )
 
-type CountRequest = (route: undefined, status: number, durationMs: number) => void
+type RequestCounter = {
+  countRequest(route: undefined, status: number, durationMs: number): void
+}
 
 /** The readable part of a request that Node could not parse. Header names are in lower case. */
 type MalformedRequest = { url: string; headers: IncomingHttpHeaders }
@@ -47,12 +43,12 @@ type ClientError = NodeJS.ErrnoException & { rawPacket?: unknown }
 
 /** Answers, counts and logs these requests. */
 export class MalformedRequests {
-  readonly #countRequest: CountRequest
+  readonly #requests: RequestCounter
   readonly #findErrorPage: FindErrorPage
   readonly #limit = new LogRateLimit()
 
-  constructor(countRequest: CountRequest, findErrorPage: FindErrorPage) {
-    this.#countRequest = countRequest
+  constructor(requests: RequestCounter, findErrorPage: FindErrorPage) {
+    this.#requests = requests
     this.#findErrorPage = findErrorPage
   }
 
@@ -89,7 +85,7 @@ export class MalformedRequests {
     const detail = 'The address is not well-formed: check its percent signs.'
     const problem = new Problem('malformed_request', detail, { cause })
     this.#record(request.server.log, problem, request.id, request.ip)
-    sendProblem(request, reply.headers(securityHeaders), problem)
+    sendProblem(request, reply.headers(buildCommonHeaders(request.id)), problem)
   }
 
   /** Counts the request, and logs it unless many were logged within a second. */
@@ -99,7 +95,7 @@ export class MalformedRequests {
     requestId: string,
     address: string | undefined,
   ): void {
-    this.#countRequest(undefined, status, 0)
+    this.#requests.countRequest(undefined, status, 0)
     if (!this.#limit.tryAcquire()) return
     const unlogged = this.#limit.takeSkippedCount()
     const network = shortenAddress(address)
@@ -143,12 +139,10 @@ function serializeProblem(
   const body = page ? String(page.bytes) : JSON.stringify(buildProblemBody(problem, requestId))
   return {
     headers: {
-      ...securityHeaders,
-      'content-type': problemContentType,
-      'cache-control': problemCacheControl,
+      ...buildCommonHeaders(requestId),
+      ...problemHeaders,
       ...page?.headers,
       'content-length': String(Buffer.byteLength(body)),
-      'x-request-id': requestId,
       connection: 'close',
     },
     body,

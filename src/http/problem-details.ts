@@ -1,6 +1,7 @@
 // Problem responses (RFC 9457): the closed list of codes, and how a problem is sent.
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { noStore } from './cache-control.ts'
 import type {} from './request-log.ts'
 
 /** Every problem code with its HTTP status and title. */
@@ -21,8 +22,14 @@ export const problemKinds = {
 } as const
 export type ProblemCode = keyof typeof problemKinds
 
-export const problemContentType = 'application/problem+json; charset=utf-8'
-export const problemCacheControl = 'private, no-store'
+/** The headers of every response with a problem, besides the common ones. */
+export const problemHeaders = {
+  'content-type': 'application/problem+json; charset=utf-8',
+  'cache-control': noStore,
+}
+
+/** An invalid parameter and what is allowed for it. */
+export type ParameterError = { parameter: string; detail: string }
 
 export const ProblemBody = Type.Object(
   {
@@ -43,7 +50,7 @@ export const ProblemBody = Type.Object(
 export type ProblemBody = Static<typeof ProblemBody>
 
 type ProblemOptions = {
-  errors?: { parameter: string; detail: string }[]
+  errors?: ParameterError[]
   headers?: Record<string, string>
   cause?: unknown
   /** True if the problem is not an error of the service, or was logged before. */
@@ -90,9 +97,13 @@ export class Problem extends Error {
 
 /** Returns the problem for one invalid parameter. */
 export function invalidParameter(parameter: string, detail: string): Problem {
-  return new Problem('invalid_parameter', `${parameter}: ${detail}`, {
-    errors: [{ parameter, detail }],
-  })
+  return invalidParameters([{ parameter, detail }])
+}
+
+/** Returns one problem for several invalid parameters. */
+export function invalidParameters(errors: ParameterError[]): Problem {
+  const details = errors.map(({ parameter, detail }) => `${parameter}: ${detail}`)
+  return new Problem('invalid_parameter', details.join('; '), { errors })
 }
 
 /** Sends a problem and adds its code to the log line. Set other headers before the call. */
@@ -105,10 +116,8 @@ export function sendProblem(
   return (
     reply
       .code(problem.status)
-      .type(problemContentType)
       .headers(problem.headers)
-      .header('cache-control', problemCacheControl)
-      .header('x-request-id', request.id)
+      .headers(problemHeaders)
       // The serializer of the route is only for its successful responses.
       .serializer(JSON.stringify)
       .send(buildProblemBody(problem, request.id))

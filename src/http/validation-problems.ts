@@ -1,8 +1,6 @@
 // Turns the errors of the JSON schema validator into a problem that explains each parameter.
 import type { FastifyError } from 'fastify'
-import { Problem } from './problem-details.ts'
-
-type ParameterError = { parameter: string; detail: string }
+import { invalidParameters, type ParameterError, type Problem } from './problem-details.ts'
 
 type ValidationErrors = NonNullable<FastifyError['validation']>
 type ValidationError = FastifyError & { validation: ValidationErrors }
@@ -18,12 +16,7 @@ export function isValidationError(error: FastifyError): error is ValidationError
 
 /** Returns a problem that lists every invalid parameter and what is allowed for it. */
 export function createValidationProblem(error: ValidationError): Problem {
-  const errors = describeValidationErrors(error.validation, error.validationContext)
-  return new Problem(
-    'invalid_parameter',
-    errors.map(({ parameter, detail }) => `${parameter}: ${detail}`).join('; '),
-    { errors },
-  )
+  return invalidParameters(describeValidationErrors(error.validation, error.validationContext))
 }
 
 /** Returns the parameter of each error and what is allowed for it. */

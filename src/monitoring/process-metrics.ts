@@ -1,6 +1,7 @@
 // The metrics of this process: counters that features increment, and values that they set.
 import type { ReplicaObserver, ReplicaReadOutcome } from '../database/replica/replica.ts'
 import type { ReplicaStatus } from '../database/replica/replica-state.ts'
+import { endpointPaths } from '../http/endpoint-paths.ts'
 import { CallerMetrics } from './caller-metrics.ts'
 import { RequestMetrics, routeLabel } from './request-metrics.ts'
 
@@ -50,9 +51,6 @@ export type Metrics = {
   }
 }
 
-export const searchRoute = '/api/search'
-export const statsRoute = '/api/stats'
-export const routes = [searchRoute, statsRoute, '/quote/share/:token']
 const searchSources: SearchSource[] = ['cache', 'index', 'database', 'cancelled', 'unavailable']
 const engineOutcomes: EngineOutcome[] = ['answered', 'rejected', 'timeout', 'outage', 'cancelled']
 const replicaOutcomes: ReplicaReadOutcome[] = ['used', 'behind', 'failed']
@@ -73,13 +71,13 @@ export function createMetrics(): Metrics {
     replicaReads: new Map(
       ['statistics', 'document'].map((read) => [read, zeroCounts(replicaOutcomes)]),
     ),
-    rejections: zeroCounts(routes.map(routeLabel)),
+    rejections: zeroCounts(endpointPaths.map(routeLabel)),
     incompleteSearches: 0,
     engineRequests: new Map<string, Map<string, number>>(),
     engineAvailability: new Map<string, boolean>(),
   }
   return {
-    requests: new RequestMetrics(routes),
+    requests: new RequestMetrics(endpointPaths),
     callers: new CallerMetrics(),
     search: {
       countAnswer: (source) => increment(values.searchAnswers, source),

@@ -1,5 +1,6 @@
 // The Prometheus metrics of /metrics: their names, types, help texts and labels.
 import type { Registry } from 'prom-client'
+import { endpointPaths, searchPath, statsPath } from '../http/endpoint-paths.ts'
 import { type IndexProgress, indexFamilies } from './index-metrics.ts'
 import {
   createRegistry,
@@ -8,14 +9,7 @@ import {
   shareConcurrentCalls,
   singleSample,
 } from './metric-families.ts'
-import {
-  isEveryBreakerOpen,
-  type Metrics,
-  routes,
-  searchRoute,
-  statsRoute,
-  zeroCounts,
-} from './process-metrics.ts'
+import { isEveryBreakerOpen, type Metrics, zeroCounts } from './process-metrics.ts'
 import { routeLabel } from './request-metrics.ts'
 
 /**
@@ -86,7 +80,7 @@ function requestFamilies({ requests, values }: Metrics): Family[] {
       name: 'tqs_rate_limited_requests_total',
       help: 'Requests rejected with 429 because their caller exceeded a rate limit',
       read: () => {
-        const limited = zeroCounts(routes.map(routeLabel))
+        const limited = zeroCounts(endpointPaths.map(routeLabel))
         for (const { route, status, count } of requests.counts())
           if (status === 429) limited.set(route, count)
         return samplesBy('route', limited)
@@ -126,8 +120,8 @@ function answerFamilies({ values }: Metrics): Family[] {
       help: 'Searches answered by PostgreSQL or incompletely, and statistics that were out of date',
       read: () =>
         samplesBy('route', [
-          [searchRoute, (values.searchAnswers.get('database') ?? 0) + values.incompleteSearches],
-          [statsRoute, values.statsAnswers.get('stale') ?? 0],
+          [searchPath, (values.searchAnswers.get('database') ?? 0) + values.incompleteSearches],
+          [statsPath, values.statsAnswers.get('stale') ?? 0],
         ]),
     },
     {

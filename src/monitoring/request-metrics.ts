@@ -1,5 +1,6 @@
 // Counts requests and their durations by route and status. Plain numbers, because the histogram of
 // prom-client costs more than a cached answer (docs/decisions/0012-own-request-metrics.md).
+import { toOpenApiPath } from '../http/endpoint-paths.ts'
 import type { Sample } from './metric-families.ts'
 import { bucketBoundsMs } from './response-time-buckets.ts'
 
@@ -53,7 +54,7 @@ export class RequestMetrics {
 
 /** Returns the pattern of a route as in the OpenAPI document, or "none" if no route matched. */
 export function routeLabel(route: string | undefined): string {
-  return route?.replace(/:(\w+)/g, '{$1}') ?? 'none'
+  return route === undefined ? 'none' : toOpenApiPath(route)
 }
 
 function newRouteCounts(): RouteCounts {

@@ -4,9 +4,9 @@ import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import { corsHeaders } from '../auth/cors.ts'
 import type { OriginCheck } from '../auth/registered-origins.ts'
-import { type Problem, problemCacheControl, problemContentType } from '../http/problem-details.ts'
+import { buildCommonHeaders } from '../http/common-headers.ts'
+import { type Problem, problemHeaders } from '../http/problem-details.ts'
 import type { RequestIdGenerator } from '../http/request-ids.ts'
-import { securityHeaders } from '../http/security-headers.ts'
 import type { Metrics } from '../monitoring/process-metrics.ts'
 import { timeouts } from '../timeouts.ts'
 import { overloadedProblem, serializeOverloadedProblem } from './overloaded-problem.ts'
@@ -56,13 +56,6 @@ export async function registerLoadShedding(
     if (shedding.reject(request, response)) return
     for (const listener of listeners) listener(request, response)
   })
-}
-
-const rejectionHeaders = {
-  ...securityHeaders,
-  ...overloadedProblem.headers,
-  'content-type': problemContentType,
-  'cache-control': problemCacheControl,
 }
 
 class LoadShedding {
@@ -120,8 +113,9 @@ class LoadShedding {
     const body = page?.bytes ?? serializeOverloadedProblem(requestId)
     response
       .writeHead(503, {
-        ...rejectionHeaders,
-        'x-request-id': requestId,
+        ...buildCommonHeaders(requestId),
+        ...overloadedProblem.headers,
+        ...problemHeaders,
         ...page?.headers,
         'content-length': Buffer.byteLength(body),
         ...headers,

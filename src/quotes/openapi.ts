@@ -4,6 +4,7 @@ import type { Operation } from '../api-docs/endpoint-description.ts'
 import { malformedRequest, misdirectedRequest, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { languages } from '../company/languages.ts'
+import { quoteLinkPath, toOpenApiPath } from '../http/endpoint-paths.ts'
 import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
 
 const description = `
@@ -91,7 +92,7 @@ const exampleQuote: SharedQuote = {
 const htmlPage = { 'text/html': { schema: { type: 'string' as const } } }
 
 export const quoteOperation: Operation = {
-  path: '/quote/share/{token}',
+  path: toOpenApiPath(quoteLinkPath),
   id: 'openSharedQuote',
   summary: 'A quote opened from a link: a page, JSON or PDF',
   description,

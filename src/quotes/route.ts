@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
 import { defaultBrand } from '../company/brand.ts'
+import { quoteLinkPath } from '../http/endpoint-paths.ts'
 import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { addProblemToLog, type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
@@ -51,7 +52,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
   })
 
   app.get(
-    '/quote/share/:token',
+    quoteLinkPath,
     {
       schema: {
         ...parameters,

@@ -3,6 +3,7 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import type { Kysely } from 'kysely'
 import type { Access } from '../auth/access-control.ts'
 import type { Tables } from '../database/table-types.ts'
+import { noStore } from '../http/cache-control.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { maxReportDays, readSearchReport, SearchReport } from './read-report.ts'
@@ -30,7 +31,7 @@ export const searchReportRoutes: FastifyPluginAsyncTypebox<SearchReportOptions> 
     },
     async (request, reply) => {
       access.checkFurtherScope(request, 'stats:detail', 'What people search for')
-      reply.header('cache-control', 'private, no-store')
+      reply.header('cache-control', noStore)
       return readSearchReport(db, request.query.days)
     },
   )

@@ -2,6 +2,7 @@
 import { type Operation, queryParameters } from '../api-docs/endpoint-description.ts'
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
+import { searchPath } from '../http/endpoint-paths.ts'
 import { Hit, SearchAnswer, SearchQuery } from './schema.ts'
 import { searchUnavailable } from './search-with-fallback.ts'
 
@@ -60,7 +61,7 @@ const skuAnswer: SearchAnswer = {
 }
 
 export const searchOperation: Operation = {
-  path: '/api/search',
+  path: searchPath,
   id: 'searchProducts',
   summary: 'Search products as the user types',
   description,

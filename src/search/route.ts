@@ -2,6 +2,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../auth/access-control.ts'
+import { noStore } from '../http/cache-control.ts'
+import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, toSearchRequest } from './query/query-parameters.ts'
@@ -26,7 +28,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
   app.addHook('onClose', async () => search.stop())
 
   app.get(
-    '/api/search',
+    searchPath,
     {
       schema: {
         querystring: SearchQuery,
@@ -39,7 +41,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     },
     async (request, reply) => {
       const { sku: skus } = request.query
-      reply.header('cache-control', 'private, no-store')
+      reply.header('cache-control', noStore)
       if (skus) {
         request.logFields = { source: 'database' }
         return sendJson(reply, await search.lookUp(skus))

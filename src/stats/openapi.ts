@@ -2,6 +2,7 @@
 import { type Operation, queryParameters } from '../api-docs/endpoint-description.ts'
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
+import { statsPath } from '../http/endpoint-paths.ts'
 import { Period, Stats, StatsQuery } from './schema.ts'
 import { formatCsv } from './stats-csv.ts'
 
@@ -185,7 +186,7 @@ const exampleCsv = formatCsv(exampleStats, 'en')
 const cacheHeaders = withHeaders('etag', 'age', 'cache-status', 'vary')
 
 export const statsOperation: Operation = {
-  path: '/api/stats',
+  path: statsPath,
   id: 'readStats',
   summary: 'Statistics over quotes: counts, money, acceptance and days, by country and by month',
   description,

@@ -9,6 +9,7 @@ import { toLocalDate } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
+import { statsPath } from '../http/endpoint-paths.ts'
 import { matchesEtag } from '../http/etag.ts'
 import type { ContentEncoding } from '../http/negotiation/choose-encoding.ts'
 import { Problem, ProblemBody } from '../http/problem-details.ts'
@@ -77,7 +78,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
   })
 
   app.get(
-    '/api/stats',
+    statsPath,
     {
       schema: {
         querystring: StatsQuery,

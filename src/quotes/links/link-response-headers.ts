@@ -1,5 +1,6 @@
 // The headers of every response of a quote link, errors included.
 import type { Brand } from '../../company/brand.ts'
+import { noStore } from '../../http/cache-control.ts'
 import { buildContentSecurityPolicy } from '../page/brand-style.ts'
 
 /**
@@ -7,7 +8,7 @@ import { buildContentSecurityPolicy } from '../page/brand-style.ts'
  * contains the token.
  */
 export const createLinkResponseHeaders = (brand: Brand) => ({
-  'cache-control': 'private, no-store',
+  'cache-control': noStore,
   'x-robots-tag': 'noindex, nofollow',
   'referrer-policy': 'no-referrer',
   'content-security-policy': buildContentSecurityPolicy(brand),

@@ -1,6 +1,11 @@
 // Turns the query parameters of GET /api/search into a normalised request.
 import { Value } from '@sinclair/typebox/value'
-import { invalidParameter, Problem } from '../../http/problem-details.ts'
+import {
+  invalidParameter,
+  invalidParameters,
+  type ParameterError,
+  type Problem,
+} from '../../http/problem-details.ts'
 import { describeValidationErrors } from '../../http/validation-problems.ts'
 import { SearchQuery, type SearchRequest } from '../schema.ts'
 import { normalizeQueryText } from './query-text.ts'
@@ -8,8 +13,6 @@ import { normalizeQueryText } from './query-text.ts'
 /** The parameters that are whole numbers. */
 const integerParameters = ['limit', 'offset'] as const
 type IntegerParameter = (typeof integerParameters)[number]
-
-type ParameterError = { parameter: string; detail: string }
 
 /**
  * Normalises valid query parameters. Throws an `invalid_parameter` problem for what the schema
@@ -74,7 +77,7 @@ export function findMalformedQuery(
   // The problem names every invalid parameter, so the other ones are validated here.
   const malformedNames = new Set<string>(malformed)
   const others = Object.entries(query).filter(([name]) => !malformedNames.has(name))
-  return createProblem([
+  return invalidParameters([
     ...malformed.map((parameter) => ({ parameter, detail: describeBounds(parameter) })),
     ...findOtherErrors(Object.fromEntries(others), validate),
   ])
@@ -102,11 +105,6 @@ function describeBounds(name: IntegerParameter): string {
 function findOtherErrors(query: object, validate: Validate | undefined): ParameterError[] {
   if (validate === undefined || validate(query) !== false) return []
   return describeValidationErrors(validate.errors ?? [])
-}
-
-function createProblem(errors: ParameterError[]): Problem {
-  const detail = errors.map(({ parameter, detail }) => `${parameter}: ${detail}`).join('; ')
-  return new Problem('invalid_parameter', detail, { errors })
 }
 
 function isPercentEncodedUtf8(text: string): boolean {

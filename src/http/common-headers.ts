@@ -1,4 +1,4 @@
-// Adds the security headers and the request id to every response.
+// The headers of every response: security headers and the request id.
 import type { FastifyInstance } from 'fastify'
 
 /**
@@ -7,13 +7,19 @@ import type { FastifyInstance } from 'fastify'
  * takes 23 µs of processor time per request instead of 3 µs
  * (scripts/bench/compare-security-headers.ts).
  */
-export const securityHeaders = {
+const securityHeaders = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
 }
 
-export function addSecurityHeaders(app: FastifyInstance): void {
+/** Returns these headers. For responses to requests for which Fastify runs no hooks. */
+export function buildCommonHeaders(requestId: string): Record<string, string> {
+  return { ...securityHeaders, 'x-request-id': requestId }
+}
+
+/** Adds these headers to every response of the app. */
+export function addCommonHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders).header('x-request-id', request.id)
     done()
