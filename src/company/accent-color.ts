@@ -1,6 +1,6 @@
 // The accent colour of the company: whether it can be read, and its form for dark pages.
 
-/** The backgrounds of the pages that have the least contrast (src/http/page-theme.css). */
+/** The backgrounds of the pages that have the least contrast (src/pages/page-theme.css). */
 const lightBackground = '#f3f7f7'
 const darkBackground = '#1c262a'
 

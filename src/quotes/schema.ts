@@ -2,9 +2,9 @@
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
 // the totals and chooses the legal sentences about tax exemptions.
 import { type Static, Type } from '@sinclair/typebox'
+import { Nullable } from '../api-docs/nullable-schema.ts'
 import { forEachLanguage, type Language, languages } from '../company/languages.ts'
 import { Money } from '../company/money.ts'
-import { Nullable } from '../http/nullable-schema.ts'
 
 const Text = Nullable(Type.String())
 const DescribedText = (description: string) => Nullable(Type.String({ description }))

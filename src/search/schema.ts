@@ -1,7 +1,7 @@
 // The query parameters and the answer of GET /api/search.
 import { type Static, Type } from '@sinclair/typebox'
+import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
-import { Nullable } from '../http/nullable-schema.ts'
 import {
   defaultHits,
   maxFacetValues,

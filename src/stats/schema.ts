@@ -1,8 +1,8 @@
 // The parameters and the response of GET /api/stats.
 import { type Static, Type } from '@sinclair/typebox'
+import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
 import type { DateKind } from '../database/table-types.ts'
-import { Nullable } from '../http/nullable-schema.ts'
 
 const LocalDate = Type.String({
   format: 'date',

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync, transformSync } from 'esbuild'
-import { minifyCss } from '../http/page-templates.ts'
+import { minifyCss } from '../pages/page-templates.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 
 /** The source of each path below /web/. A script is bundled with everything that it imports. */
@@ -14,7 +14,7 @@ const sources = {
   'dashboard.css': 'dashboard/dashboard.css',
   'home.js': 'home/home.js',
   'home.css': 'home/home.css',
-  'page-theme.css': '../http/page-theme.css',
+  'page-theme.css': '../pages/page-theme.css',
   'page-layout.css': 'page-layout.css',
   'icon.svg': 'icon.svg',
 } as const

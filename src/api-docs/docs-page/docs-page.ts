@@ -1,6 +1,7 @@
 // Renders /docs from the OpenAPI document, as HTML with one small script.
-import { loadPageTemplates } from '../../http/page-templates.ts'
+
 import { problemKinds } from '../../http/problem-details.ts'
+import { loadPageTemplates } from '../../pages/page-templates.ts'
 import { apiIntroduction } from '../api-introduction.ts'
 import type { Operation } from '../endpoint-description.ts'
 import type { OpenApiDocument } from '../openapi-document.ts'

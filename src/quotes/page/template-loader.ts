@@ -1,6 +1,6 @@
 // Loads the templates of the quote page and the error page. All texts in them are escaped.
 import { Eta } from 'eta'
-import { loadPageTemplates } from '../../http/page-templates.ts'
+import { loadPageTemplates } from '../../pages/page-templates.ts'
 import { toPlainText } from '../view-model/plain-text.ts'
 
 const escapeHtml = new Eta().config.escapeFunction

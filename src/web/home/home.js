@@ -1,6 +1,6 @@
 // The script of the page /: shows the statistics of a year and a quote, and copies code samples.
 // The palette is a separate script.
-import { listenToCopyButtons } from '../../http/copy-buttons.js'
+import { listenToCopyButtons } from '../../pages/copy-buttons.js'
 import { createElement, elementById, formatText } from '../browser/elements.js'
 import { createFormats } from '../browser/number-and-date-formats.js'
 import { showResponseSample } from './response-sample.js'
