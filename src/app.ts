@@ -259,7 +259,7 @@ async function registerStats(
     db: connections.preparingDb,
     replica,
     redis,
-    cachePrefix: config.REDIS_PREFIX,
+    keyPrefix: config.REDIS_PREFIX,
     company,
     access,
     rateLimit,

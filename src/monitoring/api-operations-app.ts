@@ -11,8 +11,9 @@ import {
 import {
   checkDependencies,
   type Dependencies,
+  type IndexReport,
   isReady,
-  type Need,
+  type Requirement,
   readClockOffset,
   readinessReport,
   withHealthTimeout,
@@ -30,7 +31,7 @@ export type OperationsOptions = Dependencies & {
 
 /**
  * Returns the app. `live` is 200 while the process responds. `ready` is 200 or 503, as `isReady`
- * decides, and `ready?need=links` if PostgreSQL is needed. The caller listens and closes.
+ * decides. `ready?need=links` also requires what quote links need. The caller listens and closes.
  */
 export function buildApiOperationsApp({
   readIndexProgress,
@@ -41,8 +42,8 @@ export function buildApiOperationsApp({
   ...dependencies
 }: OperationsOptions): FastifyInstance {
   const readReachability = () => checkDependencies(dependencies)
-  // Without the progress of the index the other checks are still useful.
-  const readKnownProgress = () => withHealthTimeout(readIndexProgress()).catch(() => null)
+  // If the progress of the index cannot be read, the other checks are still useful.
+  const readProgressIfPossible = () => withHealthTimeout(readIndexProgress()).catch(() => null)
   const registry = createMetricsRegistry({
     metrics: dependencies.metrics,
     pool,
@@ -55,13 +56,17 @@ export function buildApiOperationsApp({
 
   const app = createOperationsApp(registry)
   app.get<{ Querystring: { need?: string } }>('/health/ready', async ({ query }, reply) => {
-    const need = parseNeed(query.need)
-    const [reachability, progress] = await Promise.all([readReachability(), readKnownProgress()])
-    const isReadyNow = isReady(reachability, isServing(), need)
+    const requirement = parseRequirement(query.need)
+    const [reachability, progress] = await Promise.all([
+      readReachability(),
+      readProgressIfPossible(),
+    ])
+    const isReadyNow = isReady(reachability, isServing(), requirement)
     reply.code(isReadyNow ? 200 : 503).header('cache-control', 'no-store')
-    return readinessReport(reachability, progress === null ? null : progress[0], {
+    return readinessReport(reachability, {
       isServing: isServing(),
-      need,
+      requirement,
+      index: describeIndex(progress),
       hasSeveralServers: progress?.some((index) => index.hasSeveralServers) ?? false,
       replica: dependencies.metrics.values.replica?.status ?? null,
     })
@@ -70,7 +75,14 @@ export function buildApiOperationsApp({
   return app
 }
 
-function parseNeed(need: string | undefined): Need {
+/** `progress` is null if it is unknown. It has no entry if the engines have no index. */
+function describeIndex(progress: IndexProgress[] | null): IndexReport {
+  if (progress === null) return { state: 'unknown' }
+  const [first] = progress
+  return first ? { state: 'known', ...first } : { state: 'absent' }
+}
+
+function parseRequirement(need: string | undefined): Requirement | undefined {
   if (need === undefined || need === 'links') return need
   throw new Problem('invalid_parameter', 'need must be "links", or be left out.')
 }

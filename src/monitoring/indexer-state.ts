@@ -1,4 +1,4 @@
-// What an indexer is doing and how it fares, for its metrics and its health check.
+// What an indexer is doing and whether it succeeds, for its metrics and its health check.
 
 export const indexerErrorKinds = [
   'postgresql',
@@ -20,7 +20,7 @@ export type Activity = 'starting' | 'standing by' | 'rebuilding' | 'following ch
 
 export class IndexerState {
   activity: Activity = 'starting'
-  /** The error since which nothing has succeeded. */
+  /** The kind of the latest error. Null once something has succeeded again. */
   failing: IndexerErrorKind | null = null
   holdsLease = false
   /** When the index last contained every change, by the clock of this process; null before. */
@@ -30,7 +30,7 @@ export class IndexerState {
   rebuilds = { completed: 0, failed: 0 }
   lastRebuildSeconds: number | null = null
   readonly errors = new Map<IndexerErrorKind, number>(indexerErrorKinds.map((kind) => [kind, 0]))
-  /** A task that has never succeeded counts from the start. */
+  /** For a task that has never succeeded, `lastSuccessMs` is the start of the process. */
   readonly tasks = new Map<RegularTask, TaskState>(
     regularTasks.map((task) => [
       task,
@@ -43,13 +43,16 @@ export class IndexerState {
     this.failing = kind
   }
 
-  /** Call it whenever every change is applied. */
+  /** Must be called whenever every change has been applied. */
   recordSuccess(): void {
     this.failing = null
     this.lastSuccessMs = Date.now()
   }
 
-  /** Records the start of a rebuild. Call the result with whether it succeeded. */
+  /**
+   * Records the start of a rebuild. Returns a function that records its end, which must be called
+   * with whether the rebuild succeeded.
+   */
   startRebuild(): (succeeded: boolean) => void {
     const startedMs = Date.now()
     this.activity = 'rebuilding'

@@ -24,7 +24,7 @@ export type Metrics = {
     countDriftCheckFailure(): void
   }
   quotes: { countAlteredDocument(): void; countFailedPdf(): void }
-  redis: { countRefusal(code: string): void; countTimeout(): void }
+  redis: { countRejection(code: string): void; countTimeout(): void }
   replica: ReplicaObserver
   shedding: { countRejection(route: string | undefined): void }
   /** The current values. */
@@ -36,7 +36,7 @@ export type Metrics = {
     driftCheckFailures: number
     alteredDocuments: number
     failedPdfs: number
-    /** Commands that Redis refused, by the code of its reply, and those it was too slow for. */
+    /** Commands that Redis rejected, by the code of its reply, and those that timed out. */
     redisFailures: Map<string, number>
     /** Null if there is no replica. */
     replica: { status: ReplicaStatus; lagSeconds: number } | null
@@ -115,7 +115,7 @@ export function createMetrics(): Metrics {
       },
     },
     redis: {
-      countRefusal: (code) => increment(values.redisFailures, code),
+      countRejection: (code) => increment(values.redisFailures, code),
       countTimeout: () => increment(values.redisFailures, 'timeout'),
     },
     replica: {

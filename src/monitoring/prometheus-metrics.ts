@@ -267,7 +267,7 @@ function connectionFamilies({
     {
       type: 'counter',
       name: 'tqs_redis_failures_total',
-      help: 'Commands that Redis refused, by the code of its reply, and those that timed out',
+      help: 'Commands that Redis rejected, by the code of its reply, and those that timed out',
       read: () => samplesBy('code', metrics.values.redisFailures),
     },
     {

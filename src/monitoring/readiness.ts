@@ -18,8 +18,11 @@ export type Dependencies = {
 /** The names are the `dependency` labels of tqs_dependency_up. */
 export type Reachability = { postgresql: boolean; redis?: boolean; search_engine: boolean }
 
-/** What a load balancer may ask for. Quote links need PostgreSQL. */
-export type Need = 'links' | undefined
+/** What an instance must be able to do to be ready. Quote links need PostgreSQL. */
+export type Requirement = 'links'
+
+/** How far the index of the first engine is, if PostgreSQL answered. */
+export type IndexReport = { state: 'unknown' | 'absent' } | ({ state: 'known' } & IndexProgress)
 
 /**
  * Returns whether the load balancer should send requests to this instance. Without PostgreSQL it
@@ -27,9 +30,13 @@ export type Need = 'links' | undefined
  * answers searches. If every instance counted as down during an outage of PostgreSQL, a load
  * balancer would reject searches too.
  */
-export function isReady(reachability: Reachability, isServing: boolean, need?: Need): boolean {
-  const { postgresql, search_engine: searchEngine } = reachability
-  return isServing && (need === 'links' ? postgresql : postgresql || searchEngine)
+export function isReady(
+  { postgresql, search_engine: searchEngine }: Reachability,
+  isServing: boolean,
+  requirement?: Requirement,
+): boolean {
+  if (!isServing) return false
+  return requirement === 'links' ? postgresql : postgresql || searchEngine
 }
 
 /** Returns which dependencies respond within the timeout of a health check. */
@@ -53,46 +60,49 @@ export async function checkDependencies({
 }
 
 /**
- * Returns by how many seconds the clock of this process is ahead of PostgreSQL's. Half of the time
- * that the answer takes is its error.
+ * Returns by how many seconds the clock of this process is ahead of PostgreSQL's. The error is at
+ * most half of the round trip.
  */
 export async function readClockOffset(db: Kysely<Tables>): Promise<number> {
-  const askedAt = Date.now()
+  const sentAt = Date.now()
   const { rows } = await sql<{ now: number }>`
     select extract(epoch from clock_timestamp())::float8 as now
   `.execute(db)
-  const middle = (askedAt + Date.now()) / 2
+  const middle = (sentAt + Date.now()) / 2
   return middle / 1_000 - (rows[0]?.now ?? Number.NaN)
 }
 
 type ReportOptions = {
   isServing: boolean
-  need: Need
+  requirement?: Requirement | undefined
+  index: IndexReport
   /** Whether the URL of a search engine leads to several servers, so that it is not used. */
   hasSeveralServers: boolean
-  /** Null if there is none. Without it nothing is missing. */
+  /** Null if no replica is configured. The instance is ready even if the replica is down. */
   replica: ReplicaStatus | null
 }
 
-/**
- * Returns the JSON of /health/ready. `progress` is null if it is unknown, and undefined if there is
- * no index.
- */
+/** Returns the JSON of /health/ready. */
 export function readinessReport(
   reachability: Reachability,
-  progress: IndexProgress | null | undefined,
-  { isServing, need, hasSeveralServers, replica }: ReportOptions,
+  { isServing, requirement, index, hasSeveralServers, replica }: ReportOptions,
 ) {
   const { postgresql, redis, search_engine: searchEngine } = reachability
+  const progress = index.state === 'known' ? index : null
+  const hasNoIndex = index.state === 'absent' || progress?.indexedAt === null
   const degraded = [
     ...(postgresql ? [] : ['database']),
     ...(searchEngine ? [] : ['search engine']),
-    ...(progress === undefined || progress?.indexedAt === null ? ['search index'] : []),
+    ...(hasNoIndex ? ['search index'] : []),
     ...(redis === false ? ['redis'] : []),
     ...(replica && replica !== 'up' ? ['replica'] : []),
   ]
   return {
-    status: readinessStatus({ reachability, isServing, need, isDegraded: degraded.length > 0 }),
+    status: readinessStatus(reachability, {
+      isServing,
+      requirement,
+      isDegraded: degraded.length > 0,
+    }),
     degraded,
     missing: postgresql
       ? []
@@ -114,18 +124,15 @@ export function withHealthTimeout<Result>(promise: Promise<Result>): Promise<Res
   return pTimeout(promise, { milliseconds: timeouts.monitoring.healthCheck.ms })
 }
 
-function readinessStatus({
-  reachability,
-  isServing,
-  need,
-  isDegraded,
-}: {
-  reachability: Reachability
-  isServing: boolean
-  need: Need
-  isDegraded: boolean
-}): 'ready' | 'degraded' | 'not serving' | 'down' {
-  if (!isReady(reachability, true, need)) return 'down'
+function readinessStatus(
+  reachability: Reachability,
+  {
+    isServing,
+    requirement,
+    isDegraded,
+  }: { isServing: boolean; requirement: Requirement | undefined; isDegraded: boolean },
+): 'ready' | 'degraded' | 'not serving' | 'down' {
+  if (!isReady(reachability, true, requirement)) return 'down'
   if (!isServing) return 'not serving'
   return isDegraded ? 'degraded' : 'ready'
 }

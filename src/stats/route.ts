@@ -35,7 +35,7 @@ export type StatsOptions = {
   /** Null if statistics are always computed from the primary. */
   replica: Replica | null
   redis: RedisAccess | null
-  cachePrefix: string
+  keyPrefix: string
   company: Company
   access: Access
   rateLimit: RateLimit
@@ -50,10 +50,10 @@ export type StatsObserver = FoldObserver &
   DriftObserver & { countResponse(outcome: CacheOutcome): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
-  const { db, replica, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
+  const { db, replica, redis, keyPrefix, company, access, rateLimit, clock, observer } = options
   const versions = new DataVersionPoller(
     db,
-    new SharedDataVersion(redis, cachePrefix),
+    new SharedDataVersion(redis, keyPrefix),
     replica?.history ?? null,
   )
   versions.start()
@@ -67,7 +67,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
   const readToday = localDayOf(clock, company.timeZone)
   const source = { db, replica, company, isPrimaryFailing: () => versions.isFailing() }
   const cache = new StatsCache({
-    shared: new SharedStatsCache(redis, cachePrefix),
+    shared: new SharedStatsCache(redis, keyPrefix),
     versions,
     readToday,
     compute: async (request) => {
