@@ -19,23 +19,23 @@ Usage: node scripts/import.ts products FILE [--full [--allow-removals N%]] [OPTI
        node scripts/import.ts quotes FILE [--full --from DAY --to DAY] [OPTIONS]
        node scripts/import.ts synonyms|pins|hidden-words FILE [--full] [OPTIONS]
 
-Imports a CSV file into DATABASE_URL in one transaction: everything, or nothing if a row is bad.
+Imports a CSV file into DATABASE_URL in one transaction: everything, or nothing if a row is invalid.
 FILE is a CSV file, a gzipped CSV file, or - for standard input. An Excel workbook must be saved as
 CSV first.
 
-  --full            products: the file is the whole catalogue. Products that it does not have become
-                    inactive, and those that it has active, unless its column active says no.
-                    quotes: the file has every quote issued from DAY to DAY. The others are named in
-                    a warning and stay as they are.
-                    words: the file is the whole list. Rows that it does not have are deleted. A
-                    file without any row is rejected, because it is usually a mistake.
+  --full            products: the file is the whole catalogue. Products that are not in it become
+                    inactive. Those in it become active, unless the column active says no.
+                    quotes: the file has every quote issued from DAY to DAY. A warning names the
+                    quotes that are not in it; they stay as they are.
+                    words: the file is the whole list. Rows that are not in it are deleted. A file
+                    without any row is rejected, because it is usually a mistake.
   --allow-removals  the percentage of the active products that --full may make inactive. If there
                     are more, nothing is imported, because the file may be cut short. Default: 10%
-  --rejects FILE    import the good rows and write the bad rows to this CSV file, with the columns
-                    line and reason before their own. Correct them there and import that file: the
-                    columns line and reason are ignored. A quote with a bad row is rejected as a
-                    whole. The file exists only if rows were rejected; an older one of that name is
-                    removed.
+  --rejects FILE    import the valid rows and write the invalid ones to this CSV file, with the
+                    columns line and reason before their own. Correct them there and import that
+                    file: the columns line and reason are ignored. If one row of a quote is invalid,
+                    the whole quote is rejected. The file exists only if rows were rejected; an
+                    older one of that name is removed.
   --strict          import nothing if there are warnings
   --json            print the summary as one JSON object
 

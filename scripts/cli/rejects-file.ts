@@ -35,7 +35,7 @@ export async function openRejectsFile(file: string, importedFile: string): Promi
       }
       await rename(temporaryFile, file).catch((error: Error) => {
         throw new Error(
-          'The good rows were imported, but the file of rejected rows could not be renamed. ' +
+          'The valid rows were imported, but the file of rejected rows could not be renamed. ' +
             `The rejected rows are in ${temporaryFile}: ${error.message}`,
           { cause: error },
         )

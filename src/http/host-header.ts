@@ -22,10 +22,10 @@ type HostOptions = {
 }
 
 /**
- * Answers 400 if the Host is malformed, and 421 if it is not allowed. The host of the public URL, the
- * hosts in `allowedHosts` and loopback names are allowed. Without this check, another site could
- * point its own name at this service (DNS rebinding) and read what callers without a key may read.
- * HTTP/1.0 requests need no Host.
+ * Answers 400 if the Host is malformed, and 421 if it is not allowed. Allowed are the host of the
+ * public URL, the hosts in `allowedHosts` and loopback names. Without this check, another site
+ * could point its own name at this service (DNS rebinding) and read what callers without a key may
+ * read. HTTP/1.0 requests need no Host.
  */
 export function rejectInvalidHosts(app: FastifyInstance, options: HostOptions): void {
   const isAllowed = createHostCheck(options)

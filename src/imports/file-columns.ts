@@ -102,7 +102,7 @@ export const wordFileColumns = {
 } as const satisfies Record<WordFileKind, Pick<FileColumns, 'allowed' | 'required'>>
 
 /**
- * The columns that a file of rejected rows has before the columns of the imported file. An import
+ * The columns that come before those of the imported file in a file of rejected rows. An import
  * ignores them, so a corrected file of rejected rows can be imported as it is.
  */
 export const rejectedRowColumns = ['line', 'reason'] as const

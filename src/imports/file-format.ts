@@ -6,11 +6,11 @@ export type FileFormat = {
   decimal: '.' | ','
   /** The order of year, month and day. */
   dates: 'ymd' | 'dmy' | 'mdy'
-  /** `auto`: UTF-8 or Windows-1252, which the first bytes beyond ASCII decide. */
+  /** `auto`: the first bytes beyond ASCII decide between UTF-8 and Windows-1252. */
   encoding: 'utf-8' | 'windows-1252' | 'auto'
 }
 
-/** What the options for the parts of a format accept, with the value of each word. */
+/** The words that the options for the parts of a format accept, with their values. */
 export const formatWords = {
   delimiter: { comma: ',', semicolon: ';', tab: '\t', bar: '|' },
   decimal: { point: '.', comma: ',' },
@@ -26,7 +26,7 @@ export const delimiterNames = {
   '|': { one: 'bar', several: 'bars' },
 } as const satisfies Record<FileFormat['delimiter'], { one: string; several: string }>
 
-/** `es` is what Spanish Excel writes, and what `/api/stats?format=csv&locale=es` writes. */
+/** Spanish Excel and `/api/stats?format=csv&locale=es` write `es`. */
 export const formats = {
   en: { delimiter: ',', decimal: '.', dates: 'ymd', encoding: 'utf-8' },
   es: { delimiter: ';', decimal: ',', dates: 'dmy', encoding: 'auto' },

@@ -1,8 +1,8 @@
-// The error for an import that was refused.
+// The error for a rejected import.
 import type { FileFormat } from './file-format.ts'
 
 type ImportErrorOptions = ErrorOptions & {
-  /** The format that the file seems to have, if it is not the one that it was read with. */
+  /** The format that the file seems to have, if the import used a different one. */
   suggestedFormat?: FileFormat | undefined
 }
 

@@ -14,8 +14,9 @@ export type ImportOptions = {
   /** How the file is written. Default: formats.en. */
   format?: FileFormat
   /**
-   * Receives the bad rows as CSV; the good rows are then imported. It is ended before the import is
-   * committed, and nothing is written to it if every row is good. Without it a bad row is an error.
+   * Receives the invalid rows as CSV; the valid rows are then imported. The stream is ended before
+   * the import is committed. If every row is valid, nothing is written to it. Without this option
+   * an invalid row is an error.
    */
   rejectedRows?: Writable
   /** Makes every warning an error. */

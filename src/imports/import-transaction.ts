@@ -54,7 +54,7 @@ export async function runInImportTransaction<Result>(
 type AbortListener = {
   /** Resolves when PostgreSQL has answered the cancel request, or at once if none was sent. */
   cancellation(): Promise<unknown>
-  /** From now on nothing is cancelled. */
+  /** After this call nothing is cancelled. */
   stop(): void
 }
 
@@ -78,7 +78,7 @@ async function listenForAbort(
   }
 }
 
-/** No time limits, more memory for sorting and hashing, and ISO dates for every connection. */
+/** No time limits, more memory for sorting and hashing, and dates in ISO form. */
 const transactionSettings = `
   set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0;
@@ -88,8 +88,8 @@ const transactionSettings = `
   set local datestyle = 'ISO'`
 
 /**
- * Foreign key, unique and exclusion violations, serialization failures and deadlocks. The checks
- * have ruled them out for the file itself, so another transaction wrote the same rows.
+ * Foreign key, unique and exclusion violations, serialization failures and deadlocks. After its
+ * checks the file alone cannot cause them, so another transaction has written the same rows.
  */
 const conflictCodes = new Set(['23503', '23505', '23P01', '40001', '40P01'])
 const undefinedTable = '42P01'

@@ -2,7 +2,7 @@
 import { countNoun } from '../text/count-noun.ts'
 import { ImportError } from './import-error.ts'
 
-/** What follows the number of cases: one, or several. */
+/** The text after the number of cases: for one case, and for several. */
 const warningTitles = {
   unusual_rate: ['rate that looks wrong', 'rates that look wrong'],
   accepted_without_rate: [
@@ -25,7 +25,7 @@ const warningTitles = {
 } as const satisfies Record<string, [one: string, several: string]>
 export type WarningKind = keyof typeof warningTitles
 
-/** `count` of all cases, and the first of them in the order of the file, each in one sentence. */
+/** `count` is the number of all cases. `examples` describes the first ones in the file. */
 export type ImportWarning = { kind: WarningKind; count: number; examples: string[] }
 
 export const maxWarningExamples = 5

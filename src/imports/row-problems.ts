@@ -15,7 +15,7 @@ export async function createProblemsTable(client: ClientBase): Promise<void> {
     select line, problem from staged where problem is not null`)
 }
 
-/** Adds a problem for each row whose key another row has, too. Names the other line. */
+/** Adds a problem for each row whose key occurs in another row. The problem names that line. */
 export async function addRepeatedKeyProblems(
   client: ClientBase,
   key: 'sku' | 'word' | 'query',
@@ -37,10 +37,10 @@ export async function addRepeatedKeyProblems(
 export const allProblems = "string_agg(problem, '; ' order by problem)"
 
 /**
- * Throws an ImportError that lists the first 20 bad rows, if there are bad rows. The error suggests
+ * If there are invalid rows, throws an ImportError that lists the first 20. The error suggests
  * `suggestedFormat`.
  */
-export async function throwIfRowsAreBad(
+export async function throwIfRowsAreInvalid(
   client: ClientBase,
   suggestedFormat: FileFormat | undefined,
 ): Promise<void> {
@@ -50,12 +50,14 @@ export async function throwIfRowsAreBad(
   if (rows.length === 0) return
   const total = Number(rows[0]?.total)
   const format = (count: number) => count.toLocaleString('en')
+  const subject = total === 1 ? 'One row is' : `${format(total)} rows are`
   throw new ImportError(
     [
-      `${total === 1 ? 'One row is' : `${format(total)} rows are`} bad, so nothing was imported:`,
+      `${subject} invalid, so nothing was imported:`,
       ...rows.map(({ line, problems }) => `  line ${line}: ${problems}`),
       ...(total > rows.length ? [`  … and ${format(total - rows.length)} more.`] : []),
-      'Correct them, or use --rejects FILE to import the good rows and write the bad rows to FILE.',
+      'Correct them, or use --rejects FILE to import the valid rows and write the invalid ones to' +
+        ' FILE.',
     ].join('\n'),
     { suggestedFormat },
   )

@@ -11,9 +11,9 @@ type StagingOptions = {
   fileColumns: FileColumns
   /** SQL of columns that the staging table computes. */
   computedColumns?: string[]
-  /** Returns the problems of a row, or undefined if it has none. Makes its cells plain. */
+  /** Returns the problems of a row, or undefined. Converts its cells to their plain form. */
   checkRow(cells: string[]): string | undefined
-  /** The column that is also stored for a malformed row, to find the other rows of its quote. */
+  /** This column is stored even for a malformed row, to find the other rows of its quote. */
   keyColumn: string
   onProgress?: ((rows: number) => void) | undefined
   signal?: AbortSignal | undefined
@@ -22,18 +22,18 @@ type StagingOptions = {
 export type StagedRows = {
   /** The number of rows. */
   read: number
-  /** The format that bad rows seem to have, if it is not the one that they were read with. */
+  /** The format that invalid rows seem to have, if they were read with a different one. */
   suggestedFormat: FileFormat | undefined
 }
 
-/** How many bad rows are looked at to suggest a format. */
+/** The format is suggested from at most this many invalid rows. */
 const maxSampledRows = 200
 
 /**
- * Copies the rows into the temporary table `staged`, which exists until the transaction ends. A row
- * has its line, its `problem`, and a text column for each column that a file may have, null if the
- * cell is empty. A row with too few or too many cells has them as a JSON array in `malformed`
- * instead. A row with a problem has its cells as they were written in `original` besides.
+ * Copies the rows into the temporary table `staged`, which exists until the transaction ends. It
+ * has the line and the `problem` of each row, and a text column for each column that a file may
+ * have, null if the cell is empty. `original` has the cells of a row with a problem as they were
+ * written, as a JSON array. `malformed` has those of a row with too few or too many cells.
  */
 export async function stageRows(
   client: ClientBase,

@@ -1,4 +1,4 @@
-// Writes the bad rows as CSV (--rejects), with their lines and reasons, and leaves them out.
+// Writes the invalid rows as CSV (--rejects), with their lines and reasons, and leaves them out.
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
@@ -8,19 +8,19 @@ import { allProblems } from './row-problems.ts'
 
 const rowsPerFetch = 250
 
-/** The columns of the imported file, in its order, and how it is written. */
+/** The columns of the imported file, in their order, and its format. */
 type FileLayout = { columns: string[]; fileColumns: FileColumns; format: FileFormat }
 
 /**
- * Writes the bad rows to `rejectedRows` as CSV in the format of the imported file, with their lines
- * and reasons, ends that stream, deletes the rows from `staged`, and returns their number. Writes
- * nothing if there are none. Resolves when the stream has written everything, so that a full disk
- * stops the import.
+ * Writes the invalid rows to `rejectedRows` as CSV in the format of the imported file, with their
+ * lines and reasons, and ends that stream. Deletes these rows from `staged` and returns their
+ * number. Writes nothing if there are none. Resolves when the stream has written everything, so
+ * that a full disk stops the import.
  *
- * @param otherRejectedRows SQL that returns line and reason of rows that have no problem themselves
- *   but must not be imported either
+ * @param otherRejectedRows SQL that returns the line and the reason of rows that are valid
+ *   themselves but must not be imported
  */
-export async function rejectBadRows(
+export async function rejectInvalidRows(
   client: ClientBase,
   rejectedRows: Writable,
   layout: FileLayout,
@@ -74,7 +74,10 @@ async function* formatRejectedRows(
 /** The file is UTF-8. The mark says so to an import with the same options, and to Excel. */
 const byteOrderMark = ({ encoding }: FileFormat) => (encoding === 'utf-8' ? '' : '\ufeff')
 
-/** Returns how a plain cell of a good row is written in the format, or undefined if as it is. */
+/**
+ * Returns a function that writes a plain cell of a valid row in the format. Undefined if the cell
+ * is written as it is.
+ */
 function createCellWriter(
   column: string,
   { numbers, dates }: FileColumns,

@@ -115,7 +115,7 @@ t.test(
       },
     )
     const content = rejected.content()
-    t.match(content, /;31\/12\/2026;EUR;Cañón;2,5;1\.250\n/, 'the bad cell is as it was written')
+    t.match(content, /;31\/12\/2026;EUR;Cañón;2,5;1\.250\n/, 'the invalid cell stays as written')
     t.match(content, /;31\/12\/2026;EUR;"Uno; dos";1;0,5\n/)
     const corrected = content.replaceAll('1.250', '1250')
     t.match(await importQuotes(database.pool, csvFile(corrected), options), { inserted: 1 })
@@ -176,8 +176,8 @@ t.test('the first error names the whole command that imports the file', async (t
       t.match(imported, { status: 0 }, imported.stderr)
     }
   }
-  await writeFile(join(folder, 'good.csv'), 'sku,name\nA,\n')
-  t.notMatch((await runScript(['products', join(folder, 'good.csv')])).stderr, /scripts\/run/)
+  await writeFile(join(folder, 'valid.csv'), 'sku,name\nA,\n')
+  t.notMatch((await runScript(['products', join(folder, 'valid.csv')])).stderr, /scripts\/run/)
 })
 
 t.test('does not take a point that may separate thousands for a decimal point', async (t) => {

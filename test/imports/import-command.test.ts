@@ -74,21 +74,21 @@ t.test('names the file that cannot be imported, and leaves the database unchange
     ),
   )
 
-  const badFile = join(folder, 'bad.csv')
-  await writeFile(badFile, 'sku,name\nA,Hammer\nB,\n')
+  const invalidFile = join(folder, 'invalid.csv')
+  await writeFile(invalidFile, 'sku,name\nA,Hammer\nB,\n')
   t.match(
-    await runScript(['products', badFile], database.roles.importer),
+    await runScript(['products', invalidFile], database.roles.importer),
     {
       status: 1,
       stdout: '',
-      stderr: /bad\.csv: One row is bad, .*\n {2}line 3: name: is missing\n/,
+      stderr: /invalid\.csv: One row is invalid, .*\n {2}line 3: name: is missing\n/,
     },
     'the script prints the error and exits with status 1',
   )
   t.same(await readProducts(database), [])
 
   await database.db.deleteFrom('company').execute()
-  t.match(await runScript(['products', badFile], database.roles.importer), {
+  t.match(await runScript(['products', invalidFile], database.roles.importer), {
     status: 1,
     stderr: /make migrate/,
   })

@@ -147,7 +147,7 @@ t.test(
   },
 )
 
-t.test('rejects a bad row with its line, its column and the reason', async (t) => {
+t.test('rejects an invalid row with its line, its column and the reason', async (t) => {
   const header = productColumns.join(',')
   const goodRow = { sku: 'B', name: 'Saw', price: '1', currency: 'EUR' }
   const cases: [
@@ -204,7 +204,8 @@ t.test('rejects a bad row with its line, its column and the reason', async (t) =
   )
   t.match(
     twoRows,
-    '2 rows are bad, so nothing was imported:\n  line 2: name: is missing; unit: "piece" is not',
+    '2 rows are invalid, so nothing was imported:\n' +
+      '  line 2: name: is missing; unit: "piece" is not',
   )
   t.match(twoRows, /line 3: price: "-1" .*; currency: "EURO"/)
   t.match(twoRows, '--rejects')
@@ -240,22 +241,22 @@ t.test('rejects a SKU that the file has twice, and names both lines', async (t) 
     database,
     'sku,name\nA,Hammer\nB,Saw\na,Axe\n A ,Mallet\n',
   )
-  t.match(message, '2 rows are bad')
+  t.match(message, '2 rows are invalid')
   t.match(message, 'line 2: sku: is also on line 5')
   t.match(message, 'line 5: sku: is also on line 2')
 })
 
-t.test('lists the first twenty bad rows and counts them all', async (t) => {
+t.test('lists the first twenty invalid rows and counts them all', async (t) => {
   const rows = Array.from({ length: 1_234 }, (_, index) => `S${index},Hammer,piece`)
   const message = await readImportError(t, database, `sku,name,unit\n${rows.join('\n')}\n`)
-  t.match(message, '1,234 rows are bad')
+  t.match(message, '1,234 rows are invalid')
   t.match(message, 'line 21: unit:')
   t.notMatch(message, 'line 22:')
   t.match(message, '… and 1,214 more.')
 })
 
 t.test(
-  'with rejects, imports good rows and writes bad ones, which can be corrected and imported',
+  'with rejects, imports valid rows and writes invalid ones, which can be corrected and imported',
   async (t) => {
     const { rejectedRows, content } = collectRejectedRows()
     const summary = await importProducts(
@@ -307,7 +308,7 @@ Gloves,PR,D
 )
 
 t.test(
-  'with rejects, writes nothing without a bad row, and imports nothing without a good row',
+  'with rejects, writes nothing without an invalid row, and imports nothing without a valid row',
   async (t) => {
     const noRejectedRows = collectRejectedRows()
     t.match(await importProducts(database.pool, csvFile('sku,name\nA,Hammer\n'), noRejectedRows), {

@@ -445,7 +445,7 @@ t.test(
   },
 )
 
-t.test('rejects a bad row with its line, its column and the reason', async (t) => {
+t.test('rejects an invalid row with its line, its column and the reason', async (t) => {
   const cases: [row: Row, problem: string][] = [
     [{ number: '' }, 'number: is missing'],
     [{ number: 'x'.repeat(65) }, 'number: has 65 characters'],
@@ -539,7 +539,7 @@ t.test(
       { ...ana, customer_name: 'Eva', notes: '' },
       { ...ana, version: '2', notes: 'm' },
     )
-    t.match(message, 'One row is bad')
+    t.match(message, 'One row is invalid')
     t.match(
       message,
       'line 5: customer_name: "Eva" here, but "Ana" on line 2 of the same quote; ' +
@@ -557,9 +557,12 @@ t.test('rejects positions that a quote has twice, or on some rows only', async (
     { version: '2', position: '1' },
   ]
   const twice = await readImportError(t, database, ...rows)
-  t.match(twice, /One row is bad.*\n {2}line 4: position: 1 is already on line 2 of the same quote/)
+  t.match(
+    twice,
+    /One row is invalid.*\n {2}line 4: position: 1 is already on line 2 of the same quote/,
+  )
   const mixed = await readImportError(t, database, { position: '1' }, {}, { position: '3' }, {})
-  t.match(mixed, /2 rows are bad/)
+  t.match(mixed, /2 rows are invalid/)
   t.match(mixed, 'line 3: position: is empty, but other rows of the quote have one')
 })
 
@@ -567,7 +570,7 @@ const parseRejectedRows = (content: string): Record<string, string>[] =>
   parse(content, { columns: true, relax_column_count: true })
 
 t.test(
-  'with rejects, rejects the whole quote of a bad row, and imports it when it is corrected',
+  'with rejects, rejects the whole quote of an invalid row, and imports it when it is corrected',
   async (t) => {
     const { rejectedRows, content } = collectRejectedRows()
     const result = await importQuotes(
@@ -591,13 +594,13 @@ t.test(
     t.match(parseRejectedRows(content()), [
       {
         line: '2',
-        reason: 'another row of quote Q-1 version 1 is bad: line 4',
+        reason: 'another row of quote Q-1 version 1 is invalid: line 4',
         number: 'Q-1',
         position: '1',
         quantity: '1',
       },
       { line: '4', reason: /^quantity: "3x" .*; unit: "piece"/, number: 'Q-1', quantity: '3x' },
-      { line: '6', reason: 'another row of quote Q-3 version 1 is bad: line 7' },
+      { line: '6', reason: 'another row of quote Q-3 version 1 is invalid: line 7' },
       { line: '7', reason: 'status: "sent" here, but "draft" on line 6 of the same quote' },
       { line: '8', reason: 'number: is missing' },
     ])
@@ -617,7 +620,7 @@ t.test(
   },
 )
 
-t.test('rejects every version of a number if a bad row has no readable version', async (t) => {
+t.test('rejects every version of a number if an invalid row has no readable version', async (t) => {
   const { rejectedRows, content } = collectRejectedRows()
   const header = 'number,version,status,issued_on,currency,description,quantity,unit_price'
   const row = (number: string, version: string, description = 'Hammer') =>
@@ -640,11 +643,11 @@ t.test('rejects every version of a number if a bad row has no readable version',
   t.same(
     parseRejectedRows(content()).map(({ line, reason }) => `${line} ${reason?.split(':')[0]}`),
     [
-      '2 another row of quote Q-1 version 1 is bad',
-      '4 another row of quote Q-1 version 2 is bad',
+      '2 another row of quote Q-1 version 1 is invalid',
+      '4 another row of quote Q-1 version 2 is invalid',
       '5 has 9 cells, but the header has 8',
       '6 version',
-      '7 another row of quote Q-3 version 1 is bad',
+      '7 another row of quote Q-3 version 1 is invalid',
       '8 has 1 cells, but the header has 8',
     ],
   )
@@ -781,7 +784,7 @@ t.test('imports or rejects rows with any cells, without an error of PostgreSQL',
     incoterm: 'FCA',
     position: '1',
   }
-  // At most two odd cells in a good row: rows with many odd cells would all be rejected.
+  // At most two odd cells in a valid row: rows with many odd cells would all be rejected.
   const row = fc.tuple(
     fc.constantFrom('Q-1', 'Q-2', 'Q-3', 'Q-4'),
     fc.nat(40),

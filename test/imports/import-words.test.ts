@@ -67,9 +67,9 @@ t.test('reads files of Spanish Excel', async (t) => {
   })
 })
 
-t.test('names each bad row, and writes it to the file of rejected rows', async (t) => {
+t.test('names each invalid row, and writes it to the file of rejected rows', async (t) => {
   const long = 'x'.repeat(51)
-  const bad: [row: string, reason: RegExp][] = [
+  const invalid: [row: string, reason: RegExp][] = [
     [',a1b', /line 3: word: is missing/],
     ['abc,', /line 4: synonyms: is missing/],
     ['same,other | SAMÉ', /line 5: synonyms: "samé" is the word itself/],
@@ -86,13 +86,13 @@ t.test('names each bad row, and writes it to the file of rejected rows', async (
     ['cells,a,b,c', /line 16: has 4 cells/],
     ['maybe,a1b,perhaps', /line 17: two_way: "perhaps" is not one of true/],
   ]
-  const rows = bad.map(([row]) =>
+  const rows = invalid.map(([row]) =>
     row.split(',').length === 2 && !row.includes('"') ? `${row},` : row,
   )
   const text = `word,synonyms,two_way\ngood,fine,\n${rows.join('\n')}\n`
   const { message } = (await importText('synonyms', text).catch((error: Error) => error)) as Error
-  t.match(message, /^standard input: 15 rows are bad, so nothing was imported:/)
-  for (const [row, reason] of bad) t.match(message, reason, row)
+  t.match(message, /^standard input: 15 rows are invalid, so nothing was imported:/)
+  for (const [row, reason] of invalid) t.match(message, reason, row)
 
   const rejectsName = join(tmpdir(), `rejected-words-${process.pid}.csv`)
   t.teardown(() => rm(rejectsName, { force: true }))

@@ -1,7 +1,7 @@
 // The kinds of rules for cells: length, pattern, list of values. date-cells.ts, number-cells.ts and
 // code-cells.ts have the rules for cells with dates, numbers and codes.
-// They mirror the constraints of the schema, but report readable problems. They run while the file
-// is read: in PostgreSQL the same checks took longer than the rest of an import.
+// The rules mirror the constraints of the schema, but report readable problems. They are checked
+// while the file is read: in PostgreSQL the same checks took longer than the rest of an import.
 
 /**
  * Returns the problem of a cell that is not empty, or undefined if it has none. `written` is the

@@ -1,5 +1,5 @@
-// Applies the rules of a kind of file to a row: how each cell is read, required cells, the check of
-// each cell, and the rules between cells.
+// Applies the rules of a kind of file to a row: how each cell is read, which cells are required,
+// the check of each cell, and the rules between cells.
 import type { CellCheck, CellReader } from './cell-checks.ts'
 
 /** A rule between cells of one row. An empty cell is the empty text. */
@@ -20,13 +20,13 @@ export type RowRules<Column extends string> = {
 
 const missing = 'is missing'
 
-/** What was found out about the last cell of a column. */
+/** The result for the last cell of a column. */
 type CheckedCell = { written: string; plain: string; problem: string | undefined }
 
 /**
- * Returns a function that returns all problems of a row as "column: problem" parts, or undefined if
- * there are none. The cells are trimmed and in the order of `columns`. The function replaces each
- * good cell by its plain form, such as 1234.5 for 1234,5.
+ * Returns a function that returns all problems of a row in one text, such as "name: is missing;
+ * price: …", or undefined if there are none. The cells must be trimmed and in the order of
+ * `columns`. The function replaces each valid cell by its plain form, such as 1234.5 for 1234,5.
  */
 export function createRowChecker<Column extends string>(
   { required, cells: cellRules, readers, crossCellRules }: RowRules<Column>,

@@ -1,4 +1,4 @@
-// The rule for cells with an Incoterm. The database allows the same ones.
+// The rule for cells with an Incoterm. The database allows the same Incoterms.
 import { checkOneOf } from './cell-checks.ts'
 
 const incoterms2020 = ['EXW', 'FCA', 'CPT', 'CIP', 'DAP', 'DPU', 'DDP', 'FAS', 'FOB', 'CFR', 'CIF']

@@ -7,7 +7,7 @@ export type KnownCodes = {
   baseCurrency: string
 }
 
-/** Throws if no company, and so no base currency, is recorded yet. */
+/** Throws if no company is recorded yet, and therefore no base currency. */
 export async function readKnownCodes(client: ClientBase): Promise<KnownCodes> {
   const { rows } = await client.query<{
     base_currency: string

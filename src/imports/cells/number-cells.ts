@@ -68,7 +68,7 @@ const notDecimalWithComma =
   'is not a decimal number such as 1234,5 ' +
   '(digits and one comma, no thousands separators, no exponent)'
 
-/** Returns what a cell is that is not a number: what a spreadsheet left in it, or `otherwise`. */
+/** Describes a cell that is not a number: what a spreadsheet left in it, or else `otherwise`. */
 function describeOther(cell: string, otherwise: string): string {
   if (cell.startsWith('=')) return 'is a formula: save the values, not the formulas'
   return /^#[A-ZÁÉÍÓÚÑ/¡]+[!?/A]/.test(cell)

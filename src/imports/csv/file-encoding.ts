@@ -17,10 +17,10 @@ export class NotUtf8Error extends ImportError {
 }
 
 /**
- * Yields the decoded text without its byte order mark. Throws an ImportError for an empty file, a
- * file of another kind such as a workbook, UTF-16, bytes that the encoding does not have, and NUL
- * bytes, which text never has. If the encoding is `auto`, the first characters beyond ASCII decide
- * between UTF-8 and Windows-1252.
+ * Yields the decoded text without its byte order mark. If the encoding is `auto`, the first
+ * characters beyond ASCII decide between UTF-8 and Windows-1252. Throws an ImportError for an empty
+ * file, a file that is not CSV, such as a workbook, UTF-16, bytes that the encoding does not have,
+ * and NUL bytes, which text never has.
  */
 export async function* decodeText(
   source: AsyncIterable<string | Buffer>,
@@ -56,7 +56,7 @@ export async function* decodeText(
   yield decode(pending)
 }
 
-/** Throws for files that are often taken for CSV, and for UTF-16. */
+/** Throws for files that people often mistake for CSV, and for UTF-16. */
 function rejectOtherFiles(bytes: Buffer): void {
   const start = bytes.toString('hex', 0, 4)
   const saveAsCsv =
@@ -112,7 +112,7 @@ export function isDamagedUtf8(bytes: Buffer): boolean {
 }
 
 // The characters of the bytes 0x80 to 0x9f, in which Windows-1252 differs from Latin-1. It does not
-// define five of them. TextDecoder would accept these as control characters.
+// define five of these bytes, which TextDecoder would accept as control characters.
 const windows1252 = '€\0‚ƒ„…†‡ˆ‰Š‹Œ\0Ž\0\0‘’“”•–—˜™š›œ\0žŸ'
 const undefinedByte = '\0'
 

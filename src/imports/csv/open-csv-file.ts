@@ -15,8 +15,8 @@ export type CsvSource = {
 }
 
 /**
- * Opens a file by its name, or `standardInput` for `-`. The first bytes tell whether it is gzip.
- * Aborting `signal` ends the reading. Throws an ImportError if the file cannot be opened.
+ * Opens a file by its name, or `standardInput` for `-`. The first bytes decide whether it is gzip.
+ * Aborting `signal` stops the reading. Throws an ImportError if the file cannot be opened.
  */
 export async function openCsv(
   file: string,
@@ -83,7 +83,7 @@ function explainReadError(error: unknown, lines: number): unknown {
   )
 }
 
-/** Returns at least the first two bytes, or all if there are fewer, and the chunks after them. */
+/** Returns at least the first two bytes, or all bytes if there are fewer, and the rest. */
 async function readStart(bytes: Readable): Promise<{ start: Buffer; rest: AsyncIterable<Buffer> }> {
   const rest: AsyncIterableIterator<Buffer> = bytes.iterator({ destroyOnReturn: false })
   let start: Buffer = Buffer.alloc(0)

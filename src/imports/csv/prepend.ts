@@ -1,4 +1,4 @@
-// Puts what was already read of a file before the rest of it.
+// Puts the part of a file that has been read already before the rest of the file.
 
 /** Yields `first` unless it is empty, and then the others. */
 export async function* prepend<Part extends { length: number }>(

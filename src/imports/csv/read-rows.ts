@@ -1,4 +1,4 @@
-// Reads the header and the rows of a CSV file. The header is checked, the cells are not.
+// Reads the header and the rows of a CSV file. Checks the header, but not the cells.
 import { addAbortSignal, Readable } from 'node:stream'
 import type { FileColumns } from '../file-columns.ts'
 import { delimiterNames, type FileFormat, formats } from '../file-format.ts'
@@ -11,7 +11,7 @@ import { prepend } from './prepend.ts'
 import { suggestFormat } from './suggested-format.ts'
 
 export type FileRows = {
-  /** The columns of the file, in its order. */
+  /** The columns of the file, in their order. */
   columns: string[]
   /** In batches. A row has as many cells as there are columns, unless it is malformed. */
   rows: AsyncIterable<Row[]>
@@ -26,8 +26,8 @@ const sampleCharacters = 65_536
 
 /**
  * Reads the header, and the rows when they are iterated. Throws an ImportError for a header that
- * breaks the rules of `fileColumns` and for text that is not CSV. If the file seems to have another
- * format, the error suggests it.
+ * breaks the rules of `fileColumns` and for text that is not CSV. If the file seems to have a
+ * different format, the error suggests it.
  */
 export async function readRows(
   csv: AsyncIterable<string | Buffer>,
@@ -119,7 +119,7 @@ async function readSampleAndSuggestFormat(
       sample += value
     }
   } catch (error) {
-    // Bytes in another encoding: the error knows the whole format.
+    // The file has a different encoding. The error already suggests the whole format.
     if (error instanceof ImportError) return error.suggestedFormat
     throw error
   }

@@ -1,4 +1,4 @@
-// Finds out which format a file has from its first rows, to suggest it in an error.
+// Finds out the format of a file from its first rows, to suggest it in an error.
 import { Readable } from 'node:stream'
 import type { FileColumns } from '../file-columns.ts'
 import { type FileFormat, formats, formatWords } from '../file-format.ts'
@@ -14,8 +14,8 @@ const localDate = /^(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}\b/
 
 /**
  * Returns the format that the text at the start of a file seems to have, or undefined if it is
- * `current`. What the text does not show stays as in `current`. A file with semicolons and nothing
- * that contradicts it is taken for Spanish, because it is Excel that writes semicolons.
+ * `current`. What the text does not show stays as in `current`. A file with semicolons is taken for
+ * Spanish unless something contradicts it, because Spanish Excel writes semicolons.
  *
  * @param isUtf8 false if bytes of the file are not UTF-8
  */
@@ -36,7 +36,7 @@ export async function suggestFormat(
   return differentFormat({ ...assumed, ...found, delimiter, encoding }, current)
 }
 
-/** Does the same from bad rows of a file whose columns and delimiter are known. */
+/** Does the same for a file whose columns and delimiter are known, from its invalid rows. */
 export function suggestFormatFromRows(
   columns: readonly string[],
   rows: string[][],
@@ -68,7 +68,7 @@ function isSameFormat(format: FileFormat, other: FileFormat): boolean {
   )
 }
 
-/** Returns the complete rows of the text. A text that is not CSV ends with its last good batch. */
+/** Returns the complete rows of the text, or those before the first error if it is not CSV. */
 async function readSample(text: string, delimiter: FileFormat['delimiter']): Promise<Row[]> {
   const rows: Row[] = []
   try {

@@ -6,9 +6,13 @@ import { readRows } from '../csv/read-rows.ts'
 import { productFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
-import { addRepeatedKeyProblems, createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
+import {
+  addRepeatedKeyProblems,
+  createProblemsTable,
+  throwIfRowsAreInvalid,
+} from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { rejectBadRows } from '../write-rejected-rows.ts'
+import { rejectInvalidRows } from '../write-rejected-rows.ts'
 import {
   createMissingProductsTable,
   deactivateMissingProducts,
@@ -20,23 +24,23 @@ import { addIncompleteProductProblems } from './required-columns.ts'
 import { writeProducts } from './write-products.ts'
 
 export type ProductImportOptions = ImportOptions & {
-  /** The file is the whole catalogue: products that it does not have become inactive. */
+  /** The file is the whole catalogue: products that are not in it become inactive. */
   isFull?: boolean
   /** How many percent of the active products may become inactive. Default: 10. */
   deactivationLimitPercent?: number
 }
 
 export type ProductsSummary = ImportSummary & {
-  /** Products that became inactive because the file does not have them. */
+  /** Products that became inactive because they are not in the file. */
   deactivated: number
   /** The first 100 of their SKUs. */
   deactivatedSkus: string[]
 }
 
 /**
- * Imports a CSV of products: all rows or none, or all good rows if `rejectedRows` is given. The SKU
- * identifies a product. Columns that the file does not have keep their values. Throws an
- * ImportError if the import is refused, and leaves the database unchanged.
+ * Imports a CSV of products: all rows or none, or all valid rows if `rejectedRows` is given. The
+ * SKU identifies a product. Columns that the file does not have keep their values. If the import is
+ * rejected, throws an ImportError and leaves the database unchanged.
  */
 export async function importProducts(
   pool: Pool,
@@ -61,9 +65,9 @@ export async function importProducts(
     await createProblemsTable(client)
     await addRepeatedKeyProblems(client, 'sku')
     await addIncompleteProductProblems(client, columns)
-    if (!rejectedRows) await throwIfRowsAreBad(client, suggestedFormat)
+    if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     if (isFull) {
-      // Before the bad rows leave `staged`: a product with a bad row stays as it is.
+      // Before the invalid rows leave `staged`: a product with an invalid row stays as it is.
       await createMissingProductsTable(client)
       await throwIfTooManyMissing(
         client,
@@ -71,7 +75,7 @@ export async function importProducts(
       )
     }
     const layout = { columns, fileColumns: productFileColumns, format }
-    const rejected = rejectedRows ? await rejectBadRows(client, rejectedRows, layout) : 0
+    const rejected = rejectedRows ? await rejectInvalidRows(client, rejectedRows, layout) : 0
     onStep?.('writing')
     const { inserted, updated } = await writeProducts(client, columns, isFull)
     const unchanged = read - rejected - inserted - updated

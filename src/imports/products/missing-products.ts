@@ -1,8 +1,8 @@
-// A full import: the products that the file does not have become inactive, up to a safety limit.
+// Full imports of products: those that are not in the file become inactive, up to a safety limit.
 import type { ClientBase } from 'pg'
 import { ImportError } from '../import-error.ts'
 
-/** Percent of the active products. A file that was cut short would deactivate more. */
+/** In percent of the active products. A file that was cut short would exceed it. */
 export const defaultDeactivationLimitPercent = 10
 
 const maxListedSkus = 100

@@ -29,7 +29,7 @@ export function createProductRowRules(
       origin_country: checkCountry(codes),
       active: checkOneOfIgnoringCase([...yesWords, ...noWords]),
     },
-    // If the file has only one of the two columns, the product in the database has the other.
+    // If the file has only one of the two columns, the product in the database may have the other.
     crossCellRules:
       columns.includes('price') && columns.includes('currency') ? priceAndCurrency : [],
   }

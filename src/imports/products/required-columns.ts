@@ -1,5 +1,5 @@
-// Adds problems for products that need a column which the file does not have: the name of a new
-// product, and the other one of price and currency.
+// Adds problems for products that need a column that the file does not have: a new product needs a
+// name, a price needs a currency, and a currency needs a price.
 import type { ClientBase } from 'pg'
 
 /** Adds a problem for each staged row whose product would be incomplete. */

@@ -3,7 +3,7 @@ import type { ClientBase } from 'pg'
 import { sqlListOfNoWords } from '../cells/cell-checks.ts'
 
 /**
- * Updates the products that differ from the good rows in `staged`, and inserts the new ones. Only
+ * Updates the products that differ from the valid rows in `staged`, and inserts the new ones. Only
  * the columns of the file are written. In a full import every product of the file is active,
  * unless its column `active` says otherwise.
  */
@@ -16,7 +16,7 @@ export async function writeProducts(
     .filter((column) => column !== 'sku')
     .map((column) => ({ column, value: convertCell(column) }))
   if (isFull && !columns.includes('active')) assignments.push({ column: 'active', value: 'true' })
-  // A file of SKUs alone changes no product, and its new products have been rejected.
+  // A file with the column sku alone changes no product, and its new products were rejected.
   if (assignments.length === 0) return { inserted: 0, updated: 0 }
   const names = assignments.map(({ column }) => column)
   const values = assignments.map(({ value }) => value)

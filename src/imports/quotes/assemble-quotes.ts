@@ -7,8 +7,8 @@ import { createCurrentVersionsTable } from './superseded-versions.ts'
 /**
  * Creates the temporary table `imported_quotes` from `staged_quotes` and `imported_totals`. `id` is
  * the quote that is updated, or null for a new one. A quote that is older than the current version
- * of its number is superseded, as a trigger of the database would supersede it. Deciding here keeps
- * unchanged rows unwritten.
+ * of its number gets the status `superseded`. A trigger would set it too, but then every import
+ * would write these rows again.
  */
 export async function assembleQuotes(client: ClientBase, baseCurrency: string): Promise<void> {
   await createCurrentVersionsTable(client)

@@ -7,9 +7,9 @@ import { quoteFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { type ImportWarning, throwIfWarned } from '../import-warnings.ts'
-import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
+import { createProblemsTable, throwIfRowsAreInvalid } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { rejectBadRows } from '../write-rejected-rows.ts'
+import { rejectInvalidRows } from '../write-rejected-rows.ts'
 import { assembleQuotes } from './assemble-quotes.ts'
 import { createMissingCustomers } from './match-customers.ts'
 import { findMissingQuotes, type Period } from './missing-quotes.ts'
@@ -18,7 +18,7 @@ import {
   addContradictionProblems,
   addPositionProblems,
   computedQuoteColumns,
-  dropBadQuotes,
+  dropInvalidQuotes,
   groupRowsByQuote,
 } from './quote-row-consistency.ts'
 import { addNegativeTotalProblems, computeLines, computeTotals } from './quote-totals.ts'
@@ -26,13 +26,13 @@ import { findQuoteWarnings } from './quote-warnings.ts'
 import { writeQuotes } from './write-quotes.ts'
 
 export type QuoteImportOptions = ImportOptions & {
-  /** The file has every quote of this period: the others are named in a warning. */
+  /** The file has every quote of this period. A warning names those that it does not have. */
   fullPeriod?: Period
 }
 
 /** `read` and `rejected` count rows; `inserted`, `updated` and `unchanged` count quotes. */
 export type QuotesSummary = ImportSummary & {
-  /** Quotes of the file that were not imported because of a bad row. */
+  /** Quotes of the file that were not imported because of an invalid row. */
   rejectedQuotes: number
   /** Older versions in the database that are superseded now. */
   superseded: number
@@ -41,10 +41,10 @@ export type QuotesSummary = ImportSummary & {
 }
 
 /**
- * Imports a CSV of quotes with one row for each line: all quotes or none, or all good quotes if
- * `rejectedRows` is given. Number and version identify a quote. The file gives the quote as a
- * whole, so a column that the file does not have is empty. Throws an ImportError if the import is
- * refused, and leaves the database unchanged.
+ * Imports a CSV of quotes with one row for each line: all quotes or none, or all valid quotes if
+ * `rejectedRows` is given. Number and version identify a quote. The file describes whole quotes, so
+ * a column that the file does not have counts as empty. If the import is rejected, throws an
+ * ImportError and leaves the database unchanged.
  */
 export async function importQuotes(
   pool: Pool,
@@ -67,25 +67,25 @@ export async function importQuotes(
     })
     onStep?.('checking')
     await collectProblems(client)
-    if (!rejectedRows) await throwIfRowsAreBad(client, suggestedFormat)
-    // Before the bad rows leave `staged`: a quote with a bad row is not missing.
+    if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
+    // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.
     const missing = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
     const layout = { columns, fileColumns: quoteFileColumns, format }
     const rejected = rejectedRows
-      ? await rejectBadRows(client, rejectedRows, layout, await dropBadQuotes(client))
+      ? await rejectInvalidRows(client, rejectedRows, layout, await dropInvalidQuotes(client))
       : 0
-    const rejectedQuotes = rejectedRows ? await countRows(client, 'bad_quotes') : 0
+    const rejectedQuotes = rejectedRows ? await countRows(client, 'invalid_quotes') : 0
     onStep?.('writing')
     const { baseCurrency } = codes
-    const { warnings, ...counts } = await writeGoodQuotes(client, baseCurrency, (found) => {
+    const { warnings, ...counts } = await writeValidQuotes(client, baseCurrency, (found) => {
       if (options.isStrict) throwIfWarned([...missing, ...found])
     })
     return { read, rejected, rejectedQuotes, ...counts, warnings: [...missing, ...warnings] }
   })
 }
 
-/** Computes, assembles and writes the quotes in `staged_quotes`, unless `checkWarnings` throws. */
-async function writeGoodQuotes(
+/** Assembles and writes the quotes in `staged_quotes`, unless `checkWarnings` throws. */
+async function writeValidQuotes(
   client: ClientBase,
   baseCurrency: string,
   checkWarnings: (warnings: ImportWarning[]) => void,
@@ -113,7 +113,7 @@ async function collectProblems(client: ClientBase): Promise<void> {
 
 async function countRows(
   client: ClientBase,
-  table: 'imported_quotes' | 'bad_quotes',
+  table: 'imported_quotes' | 'invalid_quotes',
 ): Promise<number> {
   const { rows } = await client.query<{ count: string }>(`select count(*) from ${table}`)
   return Number(rows[0]?.count)

@@ -1,4 +1,4 @@
-// A full import of a period: finds the quotes of the database that the file does not have.
+// Full imports of a period: finds the quotes in the database that are not in the file.
 import type { ClientBase } from 'pg'
 import { type ImportWarning, maxWarningExamples } from '../import-warnings.ts'
 

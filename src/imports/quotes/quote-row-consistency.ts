@@ -1,5 +1,5 @@
 // Groups the staged rows into quotes, checks that the rows of one quote are consistent, and drops
-// the quotes with bad rows.
+// the quotes with invalid rows.
 import type { ClientBase } from 'pg'
 import { maxQuotedCharacters } from '../cells/cell-checks.ts'
 import { quoteFields } from '../file-columns.ts'
@@ -79,25 +79,26 @@ export async function addPositionProblems(client: ClientBase): Promise<void> {
 }
 
 /**
- * Removes every quote with a bad row from `staged_quotes`, and returns SQL that selects line and
- * reason of the other rows of these quotes. A bad row without a readable version (the row is
- * malformed or the version is bad) makes every version of its number bad.
+ * Removes every quote with an invalid row from `staged_quotes`. Returns SQL that selects the line
+ * of each other row of these quotes, and why it is rejected. If an invalid row has no readable
+ * version, because the row is malformed or the version is invalid, every version of its number is
+ * removed.
  */
-export async function dropBadQuotes(client: ClientBase): Promise<string> {
+export async function dropInvalidQuotes(client: ClientBase): Promise<string> {
   await client.query(`
-    create temporary table bad_quotes on commit drop as
-    select q.number, q.version, min(bad.line) as line
+    create temporary table invalid_quotes on commit drop as
+    select q.number, q.version, min(invalid.line) as line
     from (select distinct line from problems) problem
-    join staged bad on bad.line = problem.line
+    join staged invalid on invalid.line = problem.line
     join staged_quotes q
-      on q.number = bad.number and q.version = coalesce(bad.quote_version, q.version)
+      on q.number = invalid.number and q.version = coalesce(invalid.quote_version, q.version)
     group by q.number, q.version`)
   await client.query(`
-    delete from staged_quotes q using bad_quotes b
+    delete from staged_quotes q using invalid_quotes b
     where b.number = q.number and b.version = q.version`)
   return `
     select s.line,
-      format('another row of quote %s version %s is bad: line %s', b.number, b.version, b.line)
-    from bad_quotes b join staged s on s.number = b.number and s.quote_version = b.version
+      format('another row of quote %s version %s is invalid: line %s', b.number, b.version, b.line)
+    from invalid_quotes b join staged s on s.number = b.number and s.quote_version = b.version
     where not exists (select from problems p where p.line = s.line)`
 }

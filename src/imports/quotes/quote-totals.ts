@@ -49,26 +49,26 @@ export async function computeTotals(client: ClientBase): Promise<void> {
 
 /**
  * Adds a problem for each quote whose lines add up to less than nothing. Only quotes with a
- * negative cell are computed, and only if all their rows are good: other cells are not numbers.
+ * negative cell are computed, and only if all their rows are valid: other cells are not numbers.
  */
 export async function addNegativeTotalProblems(client: ClientBase): Promise<void> {
   await client.query(`
     with negative as materialized (
       select distinct number, quote_version as version from staged
       where malformed is null and (quantity like '-%' or unit_price like '-%')
-    ), good as materialized (
+    ), valid as materialized (
       select q.number, q.version, q.line from staged_quotes q join negative using (number, version)
       where not exists (
-        select from problems p join staged bad on bad.line = p.line
-        where bad.number = q.number and coalesce(bad.quote_version, q.version) = q.version
+        select from problems p join staged invalid on invalid.line = p.line
+        where invalid.number = q.number and coalesce(invalid.quote_version, q.version) = q.version
       )
     ), nets as materialized (
-      select good.line, good.number, s.currency, sum(line_net(s.quantity::numeric,
+      select valid.line, valid.number, s.currency, sum(line_net(s.quantity::numeric,
         s.unit_price::numeric, coalesce(s.discount_percent::numeric, 0), c.digits)) as net
-      from good
-      join staged s on s.number = good.number and s.quote_version = good.version
+      from valid
+      join staged s on s.number = valid.number and s.quote_version = valid.version
       join currencies c on c.code = s.currency
-      group by good.line, good.number, s.currency
+      group by valid.line, valid.number, s.currency
     )
     insert into problems (line, problem)
     select line, format('number: the lines of quote %s add up to %s %s, which is below zero',

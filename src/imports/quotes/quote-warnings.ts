@@ -1,4 +1,4 @@
-// Finds what a quote file may have wrong although every row is good: rates, repeated lines, dates.
+// Finds probable mistakes in a quote file whose rows are valid: rates, repeated lines, dates.
 import type { ClientBase } from 'pg'
 import { maxQuotedCharacters } from '../cells/cell-checks.ts'
 import { type ImportWarning, maxWarningExamples, type WarningKind } from '../import-warnings.ts'
@@ -39,7 +39,7 @@ async function readWarnings(client: ClientBase): Promise<ImportWarning[]> {
   return rows.map(({ kind, count, examples }) => ({ kind, count: Number(count), examples }))
 }
 
-/** Lines of one quote that differ in nothing but their position. */
+/** Adds a warning for lines of one quote that differ only in their position. */
 async function addIdenticalLineWarnings(client: ClientBase): Promise<void> {
   await client.query(`
     insert into warnings (kind, line, example)
@@ -59,8 +59,8 @@ async function addIdenticalLineWarnings(client: ClientBase): Promise<void> {
 }
 
 /**
- * A number that means another quote now: the same version has another day of issue in the database,
- * or a newer version is older than the one before it.
+ * Adds a warning for a number that may have been used for two quotes: the same version has a
+ * different day of issue in the database, or a version was issued before the previous version.
  */
 async function addTwoDatesWarnings(client: ClientBase): Promise<void> {
   await client.query(`

@@ -3,7 +3,7 @@ import type { ClientBase } from 'pg'
 
 /**
  * Creates the temporary table `current_versions`: the newest version of each number that was sent,
- * if it has older ones to supersede. The file replaces the statuses in the database.
+ * if there are older ones to supersede. The statuses in the file replace those in the database.
  */
 export async function createCurrentVersionsTable(client: ClientBase): Promise<void> {
   await client.query(`

@@ -52,8 +52,9 @@ async function createUsualRatesTable(client: ClientBase, baseCurrency: string): 
 }
 
 /**
- * A rate is inverted if it is three times closer to the inverse of the usual rate than to that rate
- * itself, on a scale of factors. A rough value only shows this for currencies far from the base.
+ * A rate counts as inverted if it is three times closer to the inverse of the usual rate than to
+ * the usual rate, on a logarithmic scale. A rough value shows this only for currencies whose unit
+ * is worth much more or less than that of the base currency.
  */
 async function addWarnings(client: ClientBase): Promise<void> {
   await client.query(`

@@ -50,8 +50,8 @@ const maxQuotesWithoutAnalyze = 1_000
 export type WrittenQuotes = { inserted: number; updated: number; superseded: number }
 
 /**
- * Writes `imported_quotes` and `imported_lines` to the database. A quote that changes keeps its
- * row, and so its links; its lines are replaced if one of them changed.
+ * Writes `imported_quotes` and `imported_lines` to the database. A changed quote keeps its row, and
+ * therefore its links. Its lines are replaced if one of them changed.
  */
 export async function writeQuotes(client: ClientBase): Promise<WrittenQuotes> {
   await createQuotesWithChangedLinesTable(client)

@@ -1,4 +1,4 @@
-// Imports a file of words for search: synonyms, pins or hidden words. Search follows within
+// Imports a file of words for search: synonyms, pins or hidden words. Search uses them within
 // seconds.
 import type { ClientBase, Pool } from 'pg'
 import { countNoun } from '../../text/count-noun.ts'
@@ -10,21 +10,25 @@ import { ImportError } from '../import-error.ts'
 import type { ImportOptions, ImportSummary, WordFileKind } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { type ImportWarning, maxWarningExamples, throwIfWarned } from '../import-warnings.ts'
-import { addRepeatedKeyProblems, createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
+import {
+  addRepeatedKeyProblems,
+  createProblemsTable,
+  throwIfRowsAreInvalid,
+} from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { rejectBadRows } from '../write-rejected-rows.ts'
+import { rejectInvalidRows } from '../write-rejected-rows.ts'
 import { createWordRowRules, listSeparator } from './word-cell-rules.ts'
 
 export type WordImportOptions = ImportOptions & {
   /**
-   * The file is the whole list: rows of the table that it does not have are deleted. A file without
+   * The file is the whole list: rows of the table that are not in it are deleted. A file without
    * rows is an error unless the table is empty.
    */
   isFull?: boolean
 }
 
 export type WordsSummary = ImportSummary & {
-  /** Rows that were deleted because the file does not have them. */
+  /** Rows that were deleted because they are not in the file. */
   deleted: number
 }
 
@@ -53,8 +57,8 @@ const tables: Record<WordFileKind, WordTable> = {
 const checkViolation = '23514'
 
 /**
- * Imports a CSV of words: all rows or none, or all good rows if `rejectedRows` is given. The first
- * column identifies a row. Throws an ImportError if the import is refused, and leaves the database
+ * Imports a CSV of words: all rows or none, or all valid rows if `rejectedRows` is given. The first
+ * column identifies a row. If the import is rejected, throws an ImportError and leaves the database
  * unchanged.
  */
 export async function importWords(
@@ -81,10 +85,10 @@ export async function importWords(
     if (isFull && read === 0) await throwIfEmptied(client, kind)
     await createProblemsTable(client)
     await addRepeatedKeyProblems(client, key)
-    if (!rejectedRows) await throwIfRowsAreBad(client, suggestedFormat)
+    if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     const rejectedKeys = await readRejectedKeys(client, key)
     const layout = { columns, fileColumns, format }
-    const rejected = rejectedRows ? await rejectBadRows(client, rejectedRows, layout) : 0
+    const rejected = rejectedRows ? await rejectInvalidRows(client, rejectedRows, layout) : 0
     onStep?.('writing')
     const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
     if (isStrict) throwIfWarned(warnings)
@@ -96,7 +100,7 @@ export async function importWords(
   })
 }
 
-/** A file without rows is more often a failed export than a wish to delete everything. */
+/** A file without rows is usually a failed export, and rarely a wish to delete everything. */
 async function throwIfEmptied(client: ClientBase, kind: WordFileKind): Promise<void> {
   const { table } = tables[kind]
   const { rows } = await client.query<{ count: number }>(
@@ -111,7 +115,7 @@ async function throwIfEmptied(client: ClientBase, kind: WordFileKind): Promise<v
   )
 }
 
-/** A row that the file has, although it is bad, stays in a full import. */
+/** Returns the keys of invalid rows. A full import does not delete their rows of the table. */
 async function readRejectedKeys(client: ClientBase, key: string): Promise<string[]> {
   const { rows } = await client.query<{ key: string }>(`
     select distinct search_phrase(s.${key}) as key
@@ -132,7 +136,7 @@ async function findUnknownSkus(client: ClientBase): Promise<ImportWarning[]> {
 }
 
 /**
- * Inserts and updates the good rows in `staged`. Columns that the file does not have get their
+ * Inserts and updates the valid rows in `staged`. Columns that the file does not have get their
  * default. If `keptKeys` is given, deletes all other rows of the table first.
  */
 async function writeWords(
@@ -174,7 +178,7 @@ async function writeWords(
   }
 }
 
-/** Explains that the table would have too many rows or pairs, which a trigger checks. */
+/** Explains the error of the trigger that limits the rows and pairs of a table. */
 function explainLimit(error: unknown): never {
   if (error instanceof Error && 'code' in error && error.code === checkViolation)
     throw new ImportError(`${error.message} Nothing was imported.`, { cause: error })

@@ -1,15 +1,15 @@
 // Forty files that cannot be imported, and the one clear error that each of them gets.
 import { gzipSync } from 'node:zlib'
 
-type BadFile = { content: string | Buffer; message: RegExp }
+type InvalidFile = { content: string | Buffer; message: RegExp }
 
 const products = 'sku,name,price,currency\n'
-const good = `${products}A,Tubo,1.50,EUR\n`
+const valid = `${products}A,Tubo,1.50,EUR\n`
 const latin = (text: string) => Buffer.from(text, 'latin1')
 const nested = `sku,name\nA,"${'x'.repeat(10_000_000)}"\n`
 
 /** Files of products, by what is wrong with them. */
-export const badProductFiles: Record<string, BadFile> = {
+export const invalidProductFiles: Record<string, InvalidFile> = {
   // Encodings and other kinds of files
   'is empty': { content: '', message: /^The file is empty: it does not even have a header\.$/ },
   'has blank lines only': { content: '\r\n \r\n\t\r\n', message: /^The file is empty/ },
@@ -31,7 +31,7 @@ export const badProductFiles: Record<string, BadFile> = {
     message: /^The file is UTF-16\. Save or export it as CSV in UTF-8\.$/,
   },
   'is UTF-16 without a mark': {
-    content: Buffer.from(good, 'utf16le'),
+    content: Buffer.from(valid, 'utf16le'),
     message: /^Line 1 has a NUL byte.*may be UTF-16/,
   },
   'is big-endian UTF-16': {
@@ -60,7 +60,7 @@ export const badProductFiles: Record<string, BadFile> = {
     message: /has unknown columns: "\[\{sku: 1", "name: 2\}\]"/,
   },
   'is gzip in gzip': {
-    content: gzipSync(gzipSync(good)),
+    content: gzipSync(gzipSync(valid)),
     message: /NUL byte|is not UTF-8/,
   },
 
@@ -117,7 +117,7 @@ export const badProductFiles: Record<string, BadFile> = {
     message: /line 2: has 2 cells, but the header has 4/,
   },
   'has a SKU twice': {
-    content: `${good}A,Codo,1,EUR\n`,
+    content: `${valid}A,Codo,1,EUR\n`,
     message: /line 2: sku: is also on line 3\n {2}line 3: sku: is also on line 2/,
   },
 
