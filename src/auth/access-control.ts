@@ -22,8 +22,9 @@ import { publishableScope } from './scopes.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The id of the request's key, which is no secret. It is set even if the key is refused because
-     * it is expired or revoked, lacks a right or exceeds a limit. Null for an unknown key.
+     * The id of the request's key, which is not secret. It is set even if the key is refused
+     * because it has expired, was revoked, lacks a scope or exceeds a limit. Null for an unknown
+     * key.
      */
     keyId: string | null
     /** The API key of the request, or null for an anonymous caller. */
@@ -38,7 +39,9 @@ declare module 'fastify' {
 export type Access = {
   /** Returns a hook that rejects callers without the scope. */
   requireScope(scope: Scope): onRequestHookHandler
-  /** Throws a problem unless the caller also has `scope`. `what` names what needs it: `by=…`. */
+  /**
+   * Throws a problem unless the caller also has `scope`. `what` is what needs it, such as `by=…`.
+   */
   checkFurtherScope(request: FastifyRequest, scope: Scope, what: string): void
 }
 
@@ -95,12 +98,12 @@ class AccessControl implements Access {
     await Promise.all([this.#lastUsed.stop(), this.#usage.stop()])
   }
 
-  /** Counts a request after its response, whether it was refused or not. */
+  /** Counts a request after its response, even if it was refused. */
   countUsage(keyId: string, status: number): void {
     this.#usage.record(keyId, status)
   }
 
-  /** The hook takes a callback: a request with a cached key then needs no promise. */
+  /** The hook takes a callback, so that a request with a cached key needs no promise. */
   requireScope(scope: Scope): onRequestHookHandler {
     const allowsPublishableKeys = scope === publishableScope
     return (request, reply, done) => {
@@ -158,8 +161,8 @@ class AccessControl implements Access {
     cached: CachedKey,
   ): Promise<KnownKey | null> {
     const { failedAttempts } = this.#options
-    // Only a key that was never found is limited before it is looked up. A key that was found may
-    // be looked up without limit, and the log of a 429 then has its id.
+    // The limit applies before the look-up only to keys that were never found. A known key is
+    // always looked up, so that the log of a 429 has its id.
     if (cached.state === 'unseen') failedAttempts.rejectIfExceeded(request)
     const known = await this.#finishLookUp(key, cached).catch(toProblem)
     request.keyId = known?.id ?? null

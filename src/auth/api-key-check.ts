@@ -49,7 +49,7 @@ const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp } = timeouts.aut
 const backgroundCheckMs = keyCache.ms - keyRefresh.ms
 
 const maxCachedKeys = 10_000
-/** Anybody can make up ids, so at most this many are looked up at the same time. */
+/** Anybody can invent ids, so at most this many are looked up at the same time. */
 const maxConcurrentLookUps = 64
 
 /**
@@ -61,12 +61,14 @@ export class ApiKeyChecker {
   readonly #db: Kysely<Tables>
   readonly #onWrongSecret: (id: string) => void
   readonly #rowsById = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
-  /** By the whole text of a key that was found, so that it is not hashed for each request. */
+  /** By the whole text of the key, so that a known key is not hashed for each request. */
   readonly #rowsByKey = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
   readonly #unknownIds = new LRUCache<string, true>({ max: maxCachedKeys, ttl: keyCache.ms })
   readonly #lookUps = new Map<string, Promise<CachedRow | null>>()
 
-  /** `onWrongSecret` gets the id of a key that exists, whenever it comes with a wrong secret. */
+  /**
+   * `onWrongSecret` is called with the id of a key when a request has its id and a wrong secret.
+   */
   constructor(db: Kysely<Tables>, onWrongSecret: (id: string) => void = () => undefined) {
     this.#db = db
     this.#onWrongSecret = onWrongSecret
@@ -97,7 +99,7 @@ export class ApiKeyChecker {
     return describeKey(row)
   }
 
-  /** Returns what is known without a query. Starts one if the row will soon be too old. */
+  /** Returns what is known without a query. Starts a query if the row will soon be too old. */
   findCachedKey(key: string): CachedKey {
     const row = this.#rowsByKey.get(key)
     if (!row) return unseen
@@ -115,7 +117,7 @@ export class ApiKeyChecker {
     const refresh = this.#refreshOnce(row)
     if (now >= row.nextCheckAt)
       return { state: 'refreshing', refreshed: refresh.then(() => describeKey(row)) }
-    // The next request tries again. It gets the error once the row is too old to be used.
+    // The next request tries again. If the row is too old to be used by then, it gets the error.
     refresh.catch(() => undefined)
     return { state: 'fresh', id, usableKey: usableKeyOf(storedKey) }
   }

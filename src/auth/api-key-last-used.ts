@@ -43,7 +43,7 @@ export class LastUsedRecorder {
         and (last_used_at is null or last_used_at < now() - interval '30 seconds')
     `
       .execute(this.#db)
-      // The time of use only informs the operator, so a failed write is not reported.
+      // The time is only information for the operator, so a failed write is not reported.
       .catch(() => undefined)
   }
 }

@@ -34,8 +34,8 @@ type PreflightOptions = {
 }
 
 /**
- * Answers preflights for every registered origin, whichever key it belongs to: a preflight contains
- * no key. Private network access (`Access-Control-Request-Private-Network`) is not granted.
+ * Answers preflights for every registered origin, because a preflight does not say which key it is
+ * for. Private network access (`Access-Control-Request-Private-Network`) is not granted.
  */
 export function registerPreflights(
   app: FastifyInstance,

@@ -6,7 +6,8 @@ import { createUnauthenticatedProblem } from './auth-problems.ts'
 /**
  * Returns the key of the request, or null if it has none. An Authorization header that is not
  * `Bearer <key>` gives an empty string, which is rejected as an unknown key. With `allowInUrl`, the
- * key may also be in the URL: publishable keys are public. Throws 401 for a secret key in a URL.
+ * key may also be in the URL, because publishable keys are public. Throws a 401 problem for a
+ * secret key in a URL.
  */
 export function readPresentedKey(request: FastifyRequest, allowInUrl: boolean): string | null {
   const query = request.query as Record<string, unknown>
@@ -18,7 +19,7 @@ export function readPresentedKey(request: FastifyRequest, allowInUrl: boolean): 
   if (typeof keyInUrl !== 'string') throw invalidParameter('key', 'must occur only once')
   if (keyInHeader !== null)
     throw invalidParameter('key', 'is also given in Authorization: send it once')
-  // Removed because the schemas of the routes do not have this parameter.
+  // The schemas of the routes do not have this parameter.
   delete query.key
   return keyInUrl
 }

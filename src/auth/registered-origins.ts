@@ -15,7 +15,7 @@ export type OriginCheck = (origin: string) => Promise<boolean>
  * default. Returns null for anything else, such as a path, a wildcard, a password or `null`.
  */
 export function parseWebOrigin(text: string): string | null {
-  // Operators copy the address of a site with its final slash.
+  // Operators often copy the address of a site with its final slash.
   const address = text.trim().replace(/\/$/, '')
   if (!/^https?:\/\/[^/?#@\\*\s]+$/i.test(address) || !URL.canParse(address)) return null
   return new URL(address).origin

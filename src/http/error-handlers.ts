@@ -1,4 +1,4 @@
-// Answers errors, unknown paths and wrong methods with problems.
+// Answers errors, unknown paths and disallowed methods with problems.
 import type { FastifyError, FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
 import { Problem, sendProblem } from './problem-details.ts'
 import { createValidationProblem, isValidationError } from './validation-problems.ts'

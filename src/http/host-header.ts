@@ -44,11 +44,11 @@ function createOtherHostProblem(): Problem {
   )
 }
 
-/** Returns a function that returns whether a Host is allowed, on any port. */
+/** Returns a function that checks whether a Host is allowed, on any port. */
 function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
   const names = new Set([new URL(publicBaseUrl).hostname, ...allowedHosts.map(toRequestedName)])
   if (names.has('*')) return () => true
-  // Most requests have one of a few Hosts. The limit prevents a caller from filling the memory.
+  // Most requests have one of a few Hosts. The limit protects the memory from invented ones.
   const known = new Map<string, boolean>()
   return (host: string | undefined): boolean => {
     if (host === undefined) return true
@@ -87,8 +87,8 @@ export function isLoopbackName(name: string): boolean {
 }
 
 /**
- * Checks the rules of RFC 9112 section 3.2. Of several Host headers, Node uses the first, but a
- * proxy may have used another one.
+ * Checks the rules of RFC 9112 section 3.2. Of several Host headers Node uses the first, but a
+ * proxy in front may have used a different one.
  */
 function findHostError({ headers, rawHeaders, httpVersion }: IncomingMessage): HostError | null {
   const { host } = headers

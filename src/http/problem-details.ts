@@ -55,15 +55,15 @@ type ProblemOptions = {
   cause?: unknown
   /** True if the problem is not an error of the service, or was logged before. */
   skipLogging?: boolean
-  /** Only written to the request log. */
+  /** Appears only in the request log. */
   reason?: string
   /** Overrides the status of the code, for example 408 for `malformed_request`. */
   status?: number
 }
 
 /**
- * Routes and hooks throw it to send a problem response. The caller sees `detail`, so it must say
- * what to do and contain nothing internal.
+ * Routes and hooks throw a Problem to send it as the response. The caller sees `detail`, so that
+ * must say what to do and contain nothing internal.
  */
 export class Problem extends Error {
   readonly code: ProblemCode
@@ -118,7 +118,7 @@ export function sendProblem(
       .code(problem.status)
       .headers(problem.headers)
       .headers(problemHeaders)
-      // The serializer of the route is only for its successful responses.
+      // The serializer of the route is only for successful responses.
       .serializer(JSON.stringify)
       .send(buildProblemBody(problem, request.id))
   )

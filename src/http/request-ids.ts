@@ -8,8 +8,8 @@ const validId = /^[A-Za-z0-9._-]{1,64}$/
 const apiKeyPrefix = /tq[sp]_/
 
 /**
- * Returns a function that returns the id of a request: the X-Request-Id of the caller if it is
- * valid and contains no API key. Otherwise the id is a random prefix of this process and a counter.
+ * Returns a function that chooses the id of a request: the X-Request-Id of the caller if it is
+ * valid and contains no API key, and otherwise a random prefix of this process with a counter.
  */
 export function createRequestIdGenerator(): RequestIdGenerator {
   const processPrefix = randomBytes(5).toString('hex')

@@ -4,15 +4,15 @@ import { shortenAddress } from '../rate-limits/client-address.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the log says about the response in addition to its status. */
+    /** Fields of the log line that describe the response, besides its status. */
     logFields: LogFields | null
   }
 }
 
 /**
- * `source`: the component that answered. `degraded`: the answer is older or less complete than it
- * should be. `reason`: why it is degraded, or why the request was rejected. `code`: the code of the
- * problem.
+ * `source`: the component that produced the response. `degraded`: the response is older or less
+ * complete than it should be. `reason`: why it is degraded, or why the request was rejected.
+ * `code`: the code of the problem.
  */
 export type LogFields = { source?: string; degraded?: true; reason?: string; code?: string }
 

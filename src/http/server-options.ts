@@ -50,7 +50,7 @@ export function buildServerOptions({
     },
     routerOptions: { maxParamLength: maxParameterLength },
     // Unknown parameters are not removed, because a misspelt filter must be an error. `verbose`
-    // adds the schema to the error, so a problem can say what is allowed.
+    // adds the schema to the error, so that a problem can say what is allowed.
     ajv: {
       customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true, verbose: true },
     },

@@ -78,8 +78,8 @@ export function nextIndexName(indexName: string): string {
   return `${indexName}_next`
 }
 
-/** The name that all keys of the indexers of an index have. */
-function nameIndexerKeys({
+/** Returns the name that the API keys of all indexers of an index share. */
+function getIndexerKeyName({
   registrationName,
   indexName,
 }: {
@@ -90,9 +90,8 @@ function nameIndexerKeys({
 }
 
 /**
- * Returns a text that differs between servers: when the lasting keys and those of the indexers of
- * this index were created. The indexer with the lease creates the latter. `engine` is opened with
- * the indexer's key.
+ * Returns a text that identifies a server: the keys that never change and those of the indexers of
+ * this index, with the times at which they were created. `engine` is opened with the indexer's key.
  */
 export async function identifyByKeys(
   engine: Meilisearch,
@@ -102,7 +101,7 @@ export async function identifyByKeys(
   return results
     .filter(
       ({ uid, name }) =>
-        uid === searchKeyUid || uid === indexerKeyUid || name === nameIndexerKeys(index),
+        uid === searchKeyUid || uid === indexerKeyUid || name === getIndexerKeyName(index),
     )
     .map(({ uid, createdAt }) => `${uid} ${new Date(createdAt).toISOString()}`)
     .sort()
@@ -123,33 +122,33 @@ export type IndexerKeys = {
 }
 
 /**
- * Returns the identities of the databases for which the present keys of the indexers of this index
- * were created: the last one that wrote to the index, rarely two. Keys of older releases have none.
- * `engine` is opened with the indexer's key.
+ * Returns the identity of the database whose indexer created the present keys of this index, and so
+ * was the last that wrote to it. There may be two for a moment, and none for keys that an older
+ * release created. `engine` is opened with the indexer's key.
  */
-export async function readWrittenFor(
+export async function readDatabasesOfKeys(
   engine: Meilisearch,
   index: { registrationName: string; indexName: string },
 ): Promise<string[]> {
-  const keys = await readKeys(engine, nameIndexerKeys(index))
-  const identities = keys.flatMap(({ description }) => description?.split(writtenFor)[1] ?? [])
+  const keys = await readKeys(engine, getIndexerKeyName(index))
+  const identities = keys.flatMap(({ description }) => description?.split(databaseLabel)[1] ?? [])
   return [...new Set(identities)]
 }
 
 /** Precedes the identity of the database in the description of a key. */
-const writtenFor = ', for the database '
+const databaseLabel = ', for the database '
 
 /**
- * Creates keys for the indexer with this fencing token, and deletes those of all previous ones:
- * the engine then rejects every request of an indexer that has lost its lease. `engine` is opened
- * with the indexer's key.
+ * Creates keys for the indexer with this fencing token, and deletes those of all previous indexers,
+ * so that the engine rejects every request of an indexer that has lost its lease. `engine` is
+ * opened with the indexer's key.
  */
 export async function replaceIndexerKeys(
   engine: Meilisearch,
   options: Lease & { indexName: string; databaseIdentity: string },
 ): Promise<IndexerKeys> {
   const { registrationName, indexName, fencingToken, serverStartedAt, databaseIdentity } = options
-  const name = nameIndexerKeys(options)
+  const name = getIndexerKeyName(options)
   for (const { uid } of await readKeys(engine, name)) await engine.deleteKey(uid)
   const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
@@ -161,7 +160,7 @@ export async function replaceIndexerKeys(
         [registrationName, indexName, fencingToken, serverStartedAt, purpose].join('/'),
       ),
       name,
-      description: `Trade quoting service: ${purpose}${writtenFor}${databaseIdentity}`,
+      description: `Trade quoting service: ${purpose}${databaseLabel}${databaseIdentity}`,
       ...permissions[purpose],
       expiresAt: null,
     })

@@ -13,9 +13,9 @@ export class TaskFailed extends Error {
 }
 
 /**
- * Waits until the task has ended and returns it. Throws if that takes longer than a task may take.
- * The SDK leaves the timer of its own wait behind if a request fails, and that would keep a program
- * running that has ended.
+ * Waits until the task has ended and returns it. Throws if the timeout for a task has passed. The
+ * wait function of the SDK is not used: if a request fails, it leaves a timer behind, which keeps
+ * the process running.
  */
 export async function waitForTask(
   { tasks }: Pick<Meilisearch, 'tasks'>,

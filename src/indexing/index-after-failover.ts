@@ -18,10 +18,10 @@ import {
 import { type Lease, requireLease } from './indexer-lease.ts'
 import { readNewestWrite, readTaskTime } from './sync-state.ts'
 
-/** A database that was put back by days differs in more. Then building the index costs less. */
+/** If more documents differ, as after a restore from last week, building the index costs less. */
 const maxRepairedShare = 0.1
 const minRepairedCount = 1_000
-/** Changes that are applied between two pages, so that they do not wait for the comparison. */
+/** At most this many changes are applied between two pages, so that they need not wait longer. */
 const changesBetweenPages = maxRemovedDocuments / 2
 
 type ComparisonOptions = {
@@ -33,9 +33,10 @@ type ComparisonOptions = {
 }
 
 /**
- * Records that the index belongs to the new primary, if it does. Does nothing if PostgreSQL has not
- * failed over. Leaves the index as it is, so that it is rebuilt, if the engine was restored too or
- * if too many documents differ. Applies changes while it compares. No one else may apply any.
+ * After a failover of PostgreSQL, corrects the index and records that it belongs to the new
+ * primary. If the engine was restored too, or if too many documents differ, leaves the index as it
+ * is, so that it is rebuilt. Does nothing if there was no failover. Applies changes between the
+ * comparisons; no other process may apply changes meanwhile.
  */
 export async function keepIndexAfterFailover(
   target: SyncTarget,
@@ -49,30 +50,30 @@ export async function keepIndexAfterFailover(
   const { lastTask, lastTaskAt } = record
   const isKnown = lastTask !== null
   if (isKnown && (await readTaskTime(rebuildClient, Number(lastTask))) !== lastTaskAt) return
-  // Requests of the time before the failover may still be in the queue.
+  // Requests from before the failover may still be in the queue.
   await untilQueueIsEmpty(target, options)
   const hasLostNothing =
     isKnown &&
     !record.isWriting &&
     (await readNewestWrite(rebuildClient, indexName)) <= Number(lastTask)
   if (hasLostNothing)
-    log('PostgreSQL has failed over and knows everything that the index contains.')
+    log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return
   await recordIdentity(target, rebuildClient)
 }
 
 /**
- * Records that another server may have changed the index, if one of these databases, for which it
- * was last written, is this one on another timeline. This happens if a server that was replaced is
- * the primary again, or was never stopped. Call it before the keys are replaced that tell it.
+ * Records the database that last wrote to the index, if it is this database on a different
+ * timeline: a server that was replaced is the primary again, or was never stopped.
+ * `databaseIdentities` comes from the keys of the index, and must be read before they are replaced.
  */
 export async function recordOtherTimeline(
   { db, registrationName, lease }: Pick<SyncTarget, 'db' | 'registrationName'> & { lease: Lease },
-  writtenFor: string[],
+  databaseIdentities: string[],
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await requireLease(transaction, lease)
-    for (const identity of writtenFor)
+    for (const identity of databaseIdentities)
       await sql`
         update search_engines set database_identity = ${identity}
         where name = ${registrationName} and database_identity = database_identity()
@@ -81,7 +82,7 @@ export async function recordOtherTimeline(
   })
 }
 
-/** Returns whether the index now is as the catalogue. */
+/** Returns whether the index matches the catalogue now. False if too many documents differ. */
 async function repair(
   target: SyncTarget,
   { log, throwIfStopped }: ComparisonOptions,

@@ -9,8 +9,8 @@ import { readDocuments, readDocumentsAfter } from './documents/product-to-docume
 import { queueProducts } from './outbox.ts'
 
 /**
- * The ids of products without a document, of documents with other contents than their product, and
- * of documents without an active product.
+ * The ids of products without a document, of documents whose contents differ from their product,
+ * and of documents without an active product.
  */
 export type IndexDrift = { missing: string[]; stale: string[]; extra: string[] }
 
@@ -22,8 +22,8 @@ type VerifyOptions = {
   /** Called after each page of products with the number of products compared so far. */
   onProgress?: (productCount: number) => void
   /**
-   * Called between pages, and awaited. It may change the index, and returns how many documents it
-   * may have removed: fewer than `maxRemovedDocuments`.
+   * Called between pages, and awaited. It may change the index. Returns how many documents it may
+   * have removed: fewer than `maxRemovedDocuments`.
    */
   changeIndex?: () => Promise<number>
   /** Called often. Throws to stop the comparison. */
@@ -31,9 +31,9 @@ type VerifyOptions = {
 }
 
 const pageSize = 1_000
-/** Pages of documents that are read before the index may change. */
+/** After this many pages of documents the index may change. */
 const pagesBetweenChanges = 10
-/** More would take the search for documents without a product back to where it was. */
+/** If more were removed between reads, findExtraDocuments() would make no progress. */
 export const maxRemovedDocuments = pageSize * pagesBetweenChanges
 
 /**
@@ -111,7 +111,7 @@ async function compareProducts(
 
 /**
  * Adds documents without an active product to `suspectIds`. The engine lists documents in a fixed
- * order, in which a removed document moves all later ones by one place. So after changes it reads
+ * order, in which a removed document moves all later ones by one place. So after changes this reads
  * as many documents again as may have been removed.
  */
 async function findExtraDocuments(

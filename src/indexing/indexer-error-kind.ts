@@ -1,4 +1,4 @@
-// Tells what failed from an error of the indexer, for its metrics.
+// Classifies the errors of the indexer by what failed, for its metrics.
 import { MeilisearchApiError, MeilisearchError } from 'meilisearch'
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
@@ -19,11 +19,11 @@ export function findErrorKind(error: unknown): IndexerErrorKind {
 
 function isTaskFailure(error: unknown): boolean {
   const isKnown = error instanceof TaskFailed || error instanceof PayloadRejected
-  // As requireTaskSuccess() and waitForTask() say it.
+  // The messages of requireTaskSuccess() and waitForTask() begin with this text.
   return isKnown || (error instanceof Error && error.message.startsWith('Meilisearch: task '))
 }
 
-/** The driver gives its own errors the code of PostgreSQL, or of the socket. */
+/** The errors of the driver have a code of PostgreSQL or of the socket. */
 function isPostgresError(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isPostgresError)
   if (!(error instanceof Error)) return false

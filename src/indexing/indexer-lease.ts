@@ -1,30 +1,30 @@
 // The lease that lets one indexer at a time work on an engine, with its fencing token.
-// It is in PostgreSQL with the outbox, so that one transaction can check it and delete rows.
+// The lease is in PostgreSQL with the outbox, so that one transaction can check it and delete rows.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * The fencing token rises each time the lease is acquired. After a failover that lost commits it
- * may repeat, so a lease is valid only at the server that granted it. `serverStartedAt` tells when
- * that server was started.
+ * The fencing token rises each time the lease is acquired. After a failover that lost commits, a
+ * token may be granted again, so a lease is valid only at the server that granted it.
+ * `serverStartedAt` is when that server was started.
  */
 export type Lease = { registrationName: string; fencingToken: string; serverStartedAt: string }
 
 /**
  * `wasReleased`: the previous holder released the lease. If not, it may still be writing.
- * `databaseIdentity`: of the database that granted the lease.
+ * `databaseIdentity`: the identity of the database that granted the lease.
  */
 export type AcquiredLease = Lease & { wasReleased: boolean; databaseIdentity: string }
 
-/** Thrown by an indexer that finds that another one has acquired the lease. */
+/** Thrown when an indexer notices that another one has acquired the lease. */
 export class LeaseLost extends Error {
   constructor(message = 'Another indexer has taken over') {
     super(message)
   }
 }
 
-/** The same after PostgreSQL was restarted, or replaced by another server. */
+/** Thrown when the lease is lost because PostgreSQL was restarted or another server replaced it. */
 export class ServerReplaced extends LeaseLost {
   constructor() {
     super('PostgreSQL was restarted or has failed over')
@@ -33,7 +33,7 @@ export class ServerReplaced extends LeaseLost {
 
 /**
  * Acquires the lease if it is free, has not been renewed for 5 s, or belongs to this `holder`,
- * which starts over after an error. Returns null while another indexer holds it.
+ * which starts over after an error. Returns null while another indexer holds the lease.
  */
 export async function acquireLease(
   db: Kysely<Tables>,
@@ -70,7 +70,7 @@ export async function acquireLease(
   })
 }
 
-/** Releases the lease for another indexer. Does nothing if it is lost. */
+/** Releases the lease for another indexer. Does nothing if the lease is lost. */
 export async function releaseLease(
   db: Kysely<Tables>,
   { registrationName, fencingToken }: Lease,
@@ -83,12 +83,12 @@ export async function releaseLease(
     .execute()
 }
 
-/** When PostgreSQL was started. A server that was promoted has another instant than the old one. */
+/** When PostgreSQL was started. The time of a promoted server differs from that of the old one. */
 const serverStart = sql<string>`extract(epoch from pg_postmaster_start_time())::text`
 
 /**
- * Throws LeaseLost if the lease is lost. If not, locks its row until `transaction` ends, so that no
- * other indexer can acquire it.
+ * Throws LeaseLost if the lease is lost. Otherwise locks its row until `transaction` ends, so that
+ * no other indexer can acquire the lease.
  */
 export async function requireLease(transaction: Transaction<Tables>, lease: Lease): Promise<void> {
   const row = await transaction
@@ -121,8 +121,8 @@ export type LeaseRenewal = {
 }
 
 /**
- * Renews the lease every second until it is stopped or the lease is lost. An error of PostgreSQL
- * is ignored: it prevents this indexer from deleting outbox rows as well.
+ * Renews the lease every second until stop() is called or the lease is lost. Ignores errors of
+ * PostgreSQL: as long as they last, this indexer cannot delete outbox rows either.
  */
 export function startLeaseRenewal(
   db: Kysely<Tables>,

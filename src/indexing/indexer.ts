@@ -12,7 +12,7 @@ import { type SyncTarget, syncBatch } from './change-sync.ts'
 import {
   ensureEngineKeys,
   nextIndexName,
-  readWrittenFor,
+  readDatabasesOfKeys,
   replaceIndexerKeys,
 } from './engine-keys.ts'
 import { deleteIndex, deleteRebuildLeftovers } from './engine-tasks.ts'
@@ -41,7 +41,12 @@ import { deleteRebuildRecord } from './rebuild/rebuild-record.ts'
 import { registerEngine } from './register-engine.ts'
 import { ChangedLines } from './scheduling/changed-lines.ts'
 import { ErrorBackoff } from './scheduling/error-backoff.ts'
-import { createDueCheck, type IntervalTask } from './scheduling/interval-tasks.ts'
+import {
+  createDueCheck,
+  type IntervalTask,
+  runDueTasks,
+  runFirstDueTask,
+} from './scheduling/interval-tasks.ts'
 import { pause } from './scheduling/pause.ts'
 import { applySynonyms, haveSynonymsDiverged, haveWordsChanged } from './settings/synonym-sync.ts'
 import {
@@ -62,19 +67,19 @@ export type IndexerOptions = {
   registrationName: string
   popularityIntervalMs: number
   log: LogLine
-  /** What the indexer does is recorded here, for metrics and health checks. */
+  /** The indexer records here what it does, for metrics and health checks. */
   state?: IndexerState
 }
 
 type Stop = {
   signal: AbortSignal
-  /** Called when no change is pending. The indexer stops if it returns true. */
+  /** Called when no change is pending. If it returns true, the indexer stops. */
   isUpToDate: (() => Promise<boolean>) | undefined
 }
 
 /**
  * Runs until `signal` is aborted or `isUpToDate` returns true. While another indexer holds the
- * lease it stands by, and takes over within 10 s if that one dies.
+ * lease it stands by, and takes over within 10 s if the other one dies.
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
  * a late request of the failed run. With `isUpToDate`, it throws the error instead. It releases the
@@ -129,7 +134,7 @@ type Run = {
   renewal: LeaseRenewal
   popularity: PopularityRefresh
   rebuildBackoff: RebuildBackoff
-  /** Synonyms that the engine rejects are sent again and again, and logged once. */
+  /** Synonyms that the engine rejects are sent repeatedly, and logged once. */
   synonymLog: ChangedLines
   target: SyncTarget
   /** A client that may create indexes and read every task. */
@@ -172,14 +177,14 @@ async function runUnderLease(
     state.holdsLease = false
     await popularity.running
     renewal.stop()
-    // In these cases no request to the engine is running any more, so another indexer may start at
+    // In these cases no request to the engine is still running, so another indexer may start at
     // once. If the release fails, the lease expires.
     if (hasEndedNormally || stop.signal.aborted)
       await releaseLease(db, lease).catch(() => undefined)
   }
 }
 
-/** Replaces the keys of the previous indexer and deletes what is left of its rebuild. */
+/** Replaces the keys of the previous indexer and deletes the remains of its rebuild. */
 async function prepareEngine(
   { db, openClient, indexerApiKey, indexName, registrationName }: IndexerOptions,
   lease: AcquiredLease,
@@ -189,8 +194,8 @@ async function prepareEngine(
   const index = { db, registrationName, indexName }
   await checkSingleServer(index, indexerClient)
   await ensureEngineKeys(indexerClient)
-  const writtenFor = await readWrittenFor(indexerClient, index)
-  await recordOtherTimeline({ db, registrationName, lease }, writtenFor)
+  const databaseIdentities = await readDatabasesOfKeys(indexerClient, index)
+  await recordOtherTimeline({ db, registrationName, lease }, databaseIdentities)
   const keys = await replaceIndexerKeys(indexerClient, { ...lease, indexName })
   // Copies of one server had the same keys until the line above created new ones on one of them.
   await checkSingleServer(index, indexerClient)
@@ -230,33 +235,36 @@ async function followChanges(run: Run): Promise<void> {
 
   await rebuildIfNecessary(run)
   state.activity = 'following changes'
-  // After an error nobody knows yet whether the changes can be applied now.
+  // After an error, this is logged when every change has been applied.
   if (!stop.isUpToDate && !backoff.isFailing) options.log(followingChanges)
   while (!stop.signal.aborted) {
     renewal.throwIfLost()
-    for (const { takeIfDue, work } of checks) if (takeIfDue()) await work()
+    await runDueTasks(checks)
     const changeCount = await syncBatch(target)
     state.appliedChanges += changeCount
     if (changeCount > 0) continue
-    if (!stop.isUpToDate && backoff.isFailing) options.log(followingChanges)
-    backoff.reset()
-    state.recordSuccess()
+    recordUpToDate(run)
     if (await mustRebuildNow(target)) {
       await rebuildIfNecessary(run)
       continue
     }
-    // At most one task, so that changes do not wait for several.
-    const dueTask = idleTasks.find(({ takeIfDue }) => takeIfDue())
-    if (dueTask) await dueTask.work()
-    else if (await stop.isUpToDate?.()) return
-    else await pause(timeouts.indexing.poll.ms, stop.signal)
+    if (await runFirstDueTask(idleTasks)) continue
+    if (await stop.isUpToDate?.()) return
+    await pause(timeouts.indexing.poll.ms, stop.signal)
   }
 }
 
+/** Records that every change has been applied. */
+function recordUpToDate({ stop, backoff, options: { log, state } }: Run): void {
+  if (!stop.isUpToDate && backoff.isFailing) log(followingChanges)
+  backoff.reset()
+  state.recordSuccess()
+}
+
 /**
- * Returns what is checked before a batch, in this order: whether the URL leads to one server,
- * because otherwise the other checks may ask the wrong one; whether the index must be rebuilt,
- * which also sets its synonyms; and whether the words have changed.
+ * Returns the checks before a batch, in this order: whether the URL leads to one server, because
+ * otherwise the other checks may ask the wrong server; whether the index must be rebuilt, which
+ * also sets its synonyms; and whether the words have changed.
  */
 function createChecks(run: Run): IntervalTask[] {
   const { target, indexerClient, synonymLog } = run
@@ -280,7 +288,7 @@ function createChecks(run: Run): IntervalTask[] {
   ]
 }
 
-/** Returns what is done while no change is pending, the most important first. */
+/** Returns the tasks for the time when no change is pending, the most important first. */
 function createIdleTasks(run: Run): IntervalTask[] {
   const { target, options, popularity } = run
   const { countCheck, synonymCheck, unusedCheck } = timeouts.indexing
@@ -321,7 +329,7 @@ async function rebuildIfCountDiffers(run: Run): Promise<void> {
     await rebuildIndex(run, 'count_mismatch')
 }
 
-/** Once a minute at most, in case the engine never returns the synonyms as it got them. */
+/** At most once a minute, because the engine might always return them in a different form. */
 async function repairSynonyms({ target, synonymLog }: Run): Promise<void> {
   if (!(await haveSynonymsDiverged(target))) return synonymLog.reset()
   synonymLog.write('The synonyms differ from those of the search engine. Setting them again.')

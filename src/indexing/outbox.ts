@@ -37,10 +37,10 @@ type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & { after: Position }
 export const emptySnapshot = '1:1:'
 
 /**
- * Reads the outbox rows of an engine, and never again those that are settled. Behind an old
- * snapshot PostgreSQL keeps deleted rows, and reading past a million of them takes 100 ms. A
- * transaction that was running at the last complete read may still add rows, so its id is looked
- * up separately.
+ * Reads the outbox rows of an engine, and skips those that are settled: while an old snapshot is in
+ * use, PostgreSQL keeps deleted rows, and reading past a million of them takes 100 ms. A
+ * transaction that was running at the last complete read may still add rows, so its id is looked up
+ * separately.
  */
 export class OutboxCursor {
   readonly #db: Kysely<Tables>
@@ -110,7 +110,7 @@ export class OutboxCursor {
     return [isNewer, isAfter ? sql`${wasRunning} and ${isAfter}` : wasRunning]
   }
 
-  /** Call it when the rows of the last read have been deleted. */
+  /** Must be called when the rows of the last read have been deleted. */
   settle({ rows, isComplete, snapshot, readAt }: OutboxRead): void {
     if (isComplete) {
       this.#settled = snapshot

@@ -1,5 +1,5 @@
-// Counts how often products are quoted. This popularity breaks ties, and orders the results of the
-// empty query.
+// Counts how often products are quoted. This popularity decides between equal hits, and orders the
+// hits of the empty query.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'
@@ -81,8 +81,9 @@ export class PopularityRefresh {
 }
 
 /**
- * Stores the counts and queues changed products in one statement. Every part of the statement reads
- * the table as it was before, so `before` contains the previous counts.
+ * Stores the counts and queues changed products in one statement. `step` is the popularity of a
+ * document: 1 to 9, on a logarithmic scale. `rank` is the place among the 100 most quoted products.
+ * Every part of the statement reads the table as it was before, so `before` has the old counts.
  */
 async function updatePopularity(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ changed: string }>`

@@ -1,5 +1,5 @@
-// Checks that a URL leads to one Meilisearch. Several of them behind a load balancer have
-// different indexes, so that answers would be mixed and the indexer could not work.
+// Checks that a URL leads to one Meilisearch server. Several servers behind a load balancer have
+// different indexes, so their answers would be mixed and the indexer could not work.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
@@ -19,17 +19,17 @@ export class MultipleServersFound extends Error {
   }
 }
 
-/** Sent at the same time: each then needs its own connection, which may lead to another server. */
+/** They are sent at once, so that each needs its own connection, perhaps to a different server. */
 const requestsInRound = 8
 
-/** scripts/migrate.ts may create keys between the requests of a round, but not in each round. */
+/** scripts/migrate.ts may create keys between the requests of one round, but not of every round. */
 const rounds = 3
 
 type EngineOfIndex = { engine: Meilisearch; registrationName: string; indexName: string }
 
 /**
- * Throws MultipleServersFound if requests are answered by servers with different API keys. Each run
- * of an indexer creates keys, so even servers with the same data differ after one run. `engine` is
+ * Throws MultipleServersFound if servers with different API keys answer the requests. Each run of
+ * an indexer creates keys, so even servers with the same data differ after one run. `engine` is
  * opened with the indexer's key.
  */
 export async function requireSingleServer(target: EngineOfIndex): Promise<void> {
@@ -41,7 +41,7 @@ export async function requireSingleServer(target: EngineOfIndex): Promise<void> 
   throw new MultipleServersFound()
 }
 
-/** Returns what identifies the server that answers. */
+/** Returns a text that identifies the server that answers. */
 async function readIdentity({ engine, ...index }: EngineOfIndex): Promise<string> {
   try {
     return await identifyByKeys(engine, index)
@@ -53,8 +53,8 @@ async function readIdentity({ engine, ...index }: EngineOfIndex): Promise<string
 }
 
 /**
- * Records whether the URL leads to several servers. If it does, nobody knows what the index
- * contains: the API does not use it, and it is built again afterwards.
+ * Records whether the URL leads to several servers. If it does, the contents of the index are
+ * unknown: the API does not use the index, and it is built again afterwards.
  */
 export async function recordMultipleServers(
   db: Kysely<Tables>,

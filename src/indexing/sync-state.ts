@@ -1,4 +1,4 @@
-// What one indexer knows about its index between two batches, and its record in the database.
+// What an indexer knows about its index between two batches, and its record in the database.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
@@ -10,7 +10,7 @@ type Recorded = { db: Kysely<Tables>; registrationName: string; lease?: Lease | 
 
 export class SyncState {
   readonly outbox: OutboxCursor
-  /** Whether search_engines.is_writing may be true. A new indexer does not know, and assumes it. */
+  /** Whether search_engines.is_writing may be true. A new indexer assumes that it is. */
   isWriting = true
   /** The newest task of the engine that is not recorded, -1 if there is none. */
   lastTask = -1
@@ -23,8 +23,8 @@ export class SyncState {
   }
 
   /**
-   * Whether this indexer itself has recorded that it writes. After its first task since the last
-   * complete read, `isWriting` is certain; before, it may be only assumed.
+   * Whether this indexer has recorded that it writes. It records that before its first task, so if
+   * there is a task, `isWriting` is not just assumed.
    */
   hasRecordedWriting(): boolean {
     return this.isWriting && this.lastTask >= 0
@@ -35,7 +35,7 @@ export class SyncState {
     return performance.now() - this.#recordedAt > timeouts.indexing.idleRecord.ms
   }
 
-  /** Call it when a read of the outbox has been settled and recorded. */
+  /** Must be called when a read of the outbox has been settled and recorded. */
   markSettled(read: OutboxRead): void {
     this.outbox.settle(read)
     if (!read.isComplete) return
@@ -46,8 +46,8 @@ export class SyncState {
 }
 
 /**
- * Records that the index may from now on contain changes that are not recorded. Until they are, no
- * cached answer is used, and the tasks of the engine may be newer than the recorded one.
+ * Records that the index may from now on contain changes that are not recorded. Until they are
+ * recorded, no cached answer is used, and the engine may have newer tasks than the recorded one.
  */
 export async function recordWriting(
   { db, registrationName, lease }: Recorded,
@@ -66,7 +66,7 @@ export async function recordWriting(
   syncState.isWriting = true
 }
 
-/** When the engine accepted a task, by its clock; null if it does not know the task. */
+/** Returns when the engine accepted a task, by its clock; null if it does not know the task. */
 export async function readTaskTime(engine: Meilisearch, task: number): Promise<string | null> {
   const { results } = await engine.tasks.getTasks({ from: task, limit: 1 })
   const [found] = results

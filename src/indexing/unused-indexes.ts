@@ -16,9 +16,9 @@ type RemovalOptions = {
 }
 
 /**
- * Removes every other index of this engine, with its registration and outbox rows, that no API has
- * used for a minute and no indexer holds. A program of its release that starts later builds it
- * again.
+ * Removes every other index of this engine that no API has used for a minute and whose lease no
+ * indexer holds, with its registration and outbox rows. If a program of that release starts later,
+ * it builds the index again.
  */
 export async function removeUnusedIndexes(
   db: Kysely<Tables>,
@@ -41,7 +41,7 @@ export async function removeUnusedIndexes(
       )
     await removeRegistration(db, name)
     const subject = indexName === null ? 'registration' : `index ${indexName}`
-    log(`Removed the ${subject} of another release (${name}), which nobody uses.`)
+    log(`Removed the ${subject} of another release (${name}), which no program uses.`)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Sample } from './metric-families.ts'
 
 type Outcome = 'answered' | 'refused' | 'failed'
 
-/** Further keys and networks are counted together, so that the metrics stay small. */
+/** All further keys and networks are counted as "other", so that the metrics stay small. */
 const maxKeys = 500
 const maxNetworks = 200
 const otherCallers = 'other'

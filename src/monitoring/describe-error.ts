@@ -6,7 +6,7 @@ import { redactSecrets } from './log/log-redaction.ts'
  * removes passwords and the query string, which may be long.
  */
 export function describeError(error: unknown): string {
-  // Thrown if several addresses of a host were tried.
+  // Node throws this if it has tried several addresses of a host.
   if (error instanceof AggregateError && error.errors.length > 0)
     return error.errors.map(describeError).join('; ')
   if (!(error instanceof Error)) return String(error)

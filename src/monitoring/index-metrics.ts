@@ -1,4 +1,4 @@
-// The metrics of the index, by engine. The API and the indexer have them.
+// The metrics of the index, by engine. The API and the indexer export them.
 import { nameWithoutShape } from '../search-engine/shape-suffix.ts'
 import { type Family, type Sample, shareConcurrentCalls } from './metric-families.ts'
 
@@ -9,7 +9,7 @@ export type IndexProgress = {
   lagSeconds: number | null
   pending: number
   parked: number
-  /** Whether the URL of the engine leads to several servers. Then the index is not used. */
+  /** Whether the URL of the engine leads to several servers. If so, the index is not used. */
   hasSeveralServers: boolean
 }
 
@@ -31,7 +31,7 @@ export function indexFamilies({ readIndexProgress, listEngines }: IndexSources):
     })
   const readBuilt = async (): Promise<Sample[]> => {
     const progress = await readProgress()
-    // While PostgreSQL does not answer, nobody knows.
+    // PostgreSQL does not answer, so this is unknown.
     if (progress === null) return []
     const built = progress
       .filter(({ indexedAt }) => indexedAt !== null)

@@ -38,7 +38,9 @@ export function singleSample(value: number | null | undefined): Sample[] {
   return value == null ? [] : [{ labels: {}, value }]
 }
 
-/** Several metrics of one scrape share a call. Returns null if it fails. */
+/**
+ * Returns a function that shares one call between several metrics, and returns null if it fails.
+ */
 export function shareConcurrentCalls<Result>(
   call: () => Promise<Result>,
 ): () => Promise<Result | null> {

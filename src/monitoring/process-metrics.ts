@@ -40,7 +40,7 @@ export type Metrics = {
     redisFailures: Map<string, number>
     /** Null if there is no replica. */
     replica: { status: ReplicaStatus; lagSeconds: number } | null
-    /** What was to be read from the replica, by what it is and the outcome. */
+    /** Reads meant for the replica: by what is read, and by the outcome. */
     replicaReads: Map<string, Map<string, number>>
     rejections: Map<string, number>
     incompleteSearches: number

@@ -42,7 +42,7 @@ const durationMetric = 'tqs_request_duration_seconds'
 export function createMetricsRegistry(sources: MetricsSources): Registry {
   const { metrics, readIndexProgress } = sources
   return createRegistry([
-    // First, so that it does not count the queries of this scrape as waiting.
+    // First, so that the queries of this scrape do not count as waiting.
     ...connectionFamilies(sources),
     ...requestFamilies(metrics),
     ...callerFamilies(metrics),

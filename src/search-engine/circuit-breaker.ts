@@ -1,5 +1,5 @@
-// A circuit breaker for one search engine. An outage opens it at once. Time-outs open it only if
-// they are most of the recent requests, so that single slow searches affect nobody else. A
+// A circuit breaker for one search engine. An outage opens it at once. Timeouts open it only if
+// most of the recent requests timed out, so that single slow searches affect nobody else. A
 // successful background probe closes it.
 import { timeouts } from '../timeouts.ts'
 import { classifyFailure, type RequestOutcome } from './request-outcome.ts'
@@ -14,7 +14,7 @@ type BreakerOptions = {
 
 export class CircuitBreaker {
   readonly #options: BreakerOptions
-  readonly #timeouts = new TimeoutShare(timeouts.searchEngine.timeoutShare.ms)
+  readonly #timeoutShare = new TimeoutShare(timeouts.searchEngine.timeoutShare.ms)
   #isOpen = false
   #isStopped = false
   #isTestingSlowEngine = false
@@ -36,9 +36,9 @@ export class CircuitBreaker {
       this.#open(error)
       return
     }
-    this.#timeouts.record(outcome === 'timeout')
+    this.#timeoutShare.record(outcome === 'timeout')
     if (outcome !== 'timeout') return
-    if (this.#timeouts.isMajority()) this.#open(error)
+    if (this.#timeoutShare.isMajority()) this.#open(error)
     else void this.#testSlowEngine()
   }
 
@@ -48,8 +48,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Probes the engine after a time-out, so that the share of time-outs is known even if there are
-   * few searches.
+   * Probes the engine after a timeout, so that the share of timeouts is known even if there are few
+   * searches.
    */
   async #testSlowEngine(): Promise<void> {
     if (this.#isTestingSlowEngine || this.#isOpen || this.#isStopped) return
@@ -85,7 +85,7 @@ export class CircuitBreaker {
     }
     if (this.#isStopped) return
     this.#isOpen = false
-    this.#timeouts.forget()
+    this.#timeoutShare.forget()
     this.#options.onChange(false)
   }
 }

@@ -32,7 +32,9 @@ export type ProductDocument = {
   /** The words of the name with ñ, and their prefixes. */
   enye: string[]
   popularity: number
-  /** The number of words in the name: of equal matches, the shorter name comes first. */
+  /**
+   * The number of words in the name. Of equal matches, the one with the shorter name comes first.
+   */
   nameWords: number
   quotedRank: number | null
 }

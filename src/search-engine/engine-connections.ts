@@ -1,5 +1,5 @@
-// The keep-alive connections to one search engine. A time-out replaces all of them, because the
-// network may have forgotten them.
+// The keep-alive connections to one search engine. A timeout replaces all of them, because a
+// firewall or load balancer may have dropped them silently.
 import { type Dispatcher, Pool } from 'undici'
 import { timeouts } from '../timeouts.ts'
 
@@ -29,8 +29,8 @@ export class EngineConnections {
   /**
    * Sends a request and returns the response. Rejects with a connection error, or with the reason
    * of `signal` when it aborts. An abort also closes the connection, so that the engine can stop
-   * working. A connection that the engine has closed while it was idle costs one more attempt:
-   * searches have no side effects.
+   * working. If the engine closed the connection while it was idle, sends the request once more,
+   * which is safe because searches have no side effects.
    */
   async send(
     method: 'GET' | 'POST',
@@ -48,21 +48,21 @@ export class EngineConnections {
 
   /**
    * Replaces all connections after a request that began at `since` (a time of `performance.now()`)
-   * has timed out: a balancer or host may have forgotten them silently, and then every request on
-   * one of them would time out. An answer on another connection proves nothing about them. Requests
-   * under way continue. A slow engine gets new connections at most once per time limit, because
-   * requests that began before the last replacement replace nothing.
+   * has timed out. If a load balancer or host has dropped them silently, every request on one of
+   * them would time out, even while requests on newer connections succeed. Running requests
+   * continue. A slow engine gets new connections at most once per timeout, because requests that
+   * began before the last replacement replace nothing.
    */
   replaceAfterTimeout(since: number): void {
     if (since < this.#openedAt) return
     const old = this.#pool
     this.#pool = openPool(this.#origin)
     this.#openedAt = performance.now()
-    // It waits for the requests under way, whose own time limits end them.
+    // It waits for the running requests, which end at their own timeouts.
     void old.close()
   }
 
-  /** Closes all connections. Requests under way fail. */
+  /** Closes all connections. Running requests fail. */
   async close(): Promise<void> {
     await this.#pool.destroy()
   }

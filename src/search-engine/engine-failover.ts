@@ -5,7 +5,7 @@ import type { IndexState } from './index-state.ts'
 import { classifyFailure, EngineTimeout, type RequestOutcome } from './request-outcome.ts'
 import type { SearchEngine } from './search-client.ts'
 
-/** At most two engines are tried, so a search waits for at most two time limits. */
+/** At most two engines are tried, so a search waits for at most two timeouts. */
 const maxAttempts = 2
 
 export type EngineObserver = {
@@ -21,7 +21,7 @@ export type Found<Result> = {
   isComplete: boolean
   /** The error of a later request, if the result is incomplete because that request failed. */
   error?: unknown
-  /** Whether another request of this search may still be under way: its result is not needed. */
+  /** Whether another request of this search may still be running. Its result is not needed. */
   isRequestUnderWay?: boolean
 }
 
@@ -90,7 +90,7 @@ function recordOutcome(
   if (outcome === 'rejected') observer.reportRejection(label, error)
   // The circuit breaker reports the error if it opens.
   if (outcome === 'cancelled') return outcome
-  // An answered search that took too long to relax says nothing about searches of other callers.
+  // If relaxing a query takes too long, that says nothing about the searches of other callers.
   if (hasAnswer && outcome === 'timeout') breaker.record('answered')
   else breaker.record(outcome, error)
   return outcome
@@ -101,14 +101,14 @@ function outcomeOf(error: unknown, disconnected: AbortSignal): RequestOutcome | 
   return error === undefined ? 'answered' : classifyFailure(error)
 }
 
-/** The reason with which a request is aborted whose result nobody awaits any more. */
+/** The reason for aborting a request whose result is no longer needed. */
 const notNeeded = new Error('The search has ended.')
 
 async function searchWithinLimit<Result>(
   { engine }: EngineCandidate,
   { search, disconnected }: FailoverOptions<Result>,
 ): Promise<Found<Result>> {
-  // One controller for both reasons to stop: the time limit and the disconnected client.
+  // One controller for both reasons to stop: the timeout, and a client that disconnects.
   const stop = new AbortController()
   const abort = () => stop.abort()
   const startedAt = performance.now()

@@ -13,7 +13,7 @@ import { nameWithoutShape } from './shape-suffix.ts'
 export type NamedEngine = { name: string; engine: SearchEngine }
 
 export type EngineCandidate = NamedEngine & {
-  /** The name for log and metrics, without the shape of the index. */
+  /** The name in the log and in metrics, without the shape of the index. */
   label: string
   breaker: CircuitBreaker
   readState(): IndexState

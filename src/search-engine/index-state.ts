@@ -17,8 +17,8 @@ export type IndexState = {
    */
   version: string | null
   /**
-   * False if the index was built from another database, or from a later state of this one. Also
-   * false if this database does not know what the index contains. After a failover of PostgreSQL it
+   * False if the index was built from a different database, or from a later state of this one, or
+   * if this database has no record of what the index contains. After a failover of PostgreSQL it
    * stays true for a minute, while the indexer compares the index with the catalogue.
    */
   isOfThisDatabase: boolean
@@ -195,12 +195,13 @@ class IndexStateFollower implements FollowedIndexStates {
   async #recordUse(now: number): Promise<void> {
     if (now - this.#usedAt <= timeouts.searchEngine.useRecord.ms) return
     this.#usedAt = now
-    // An index whose use is not recorded for a minute may be removed. The next attempt is soon.
+    // An index whose use is not recorded for a minute may be removed, but the next attempt is
+    // sooner.
     await recordUse(this.#options.db, this.#options.registrationNames).catch(() => undefined)
   }
 }
 
-/** Hashed, because an identity contains characters that keys of a Redis Cluster may not have. */
+/** It is a hash, because an identity has characters that keys of a Redis Cluster may not have. */
 const scopeOf = (identity: string, registrationNames: string[]): string =>
   createHash('sha256')
     .update([identity, ...registrationNames].join(' '))
@@ -251,13 +252,12 @@ function toState(row: StateRow | undefined, previous: IndexState | undefined): I
 }
 
 /**
- * Returns the states of these engines, or one row without a name if none is registered. Without
- * newer outbox rows than the indexer has settled, every change committed before now is in the
- * index. With such rows, or while the indexer writes, the instant that it recorded applies. The
- * indexer increments the version after it has written. The version names the timeline of the
- * database and the start of its server too: a failover, a crash or a restored copy may lose commits
- * and put the number back. The query reads no settled rows, which may be a million behind an old
- * snapshot.
+ * Returns the states of these engines, or one row without a name if none is registered. If all
+ * outbox rows are settled, the index contains every change committed before now. Otherwise, or
+ * while the indexer writes, it contains those up to the recorded instant. The indexer increments
+ * the version after it has written. A failover, a crash or a restored copy may lose commits and set
+ * that number back, so the version also contains the timeline of the database and the start of its
+ * server. The query skips settled rows: while an old snapshot is in use there may be a million.
  */
 export async function readStates(
   db: Kysely<Tables>,

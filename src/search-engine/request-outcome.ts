@@ -1,10 +1,10 @@
-// What the end of a request says about the search engine.
+// Classifies how requests to the search engine end.
 import { EngineError } from './search-client.ts'
 
 /**
  * - `answered`: the engine answered.
- * - `rejected`: the engine rejected this request as invalid. It answers others.
- * - `timeout`: the engine was too slow, or failed at this request. It may answer others.
+ * - `rejected`: the engine rejected this request as invalid. It answers other requests.
+ * - `timeout`: the engine was too slow, or failed at this request. It may answer other requests.
  * - `outage`: no request can succeed: no connection, no index, an invalid key.
  */
 export type RequestOutcome = 'answered' | 'rejected' | 'timeout' | 'outage'

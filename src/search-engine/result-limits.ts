@@ -8,9 +8,9 @@ export const maxOffset = 1000
 /** A search counts at most this many hits. */
 export const maxTotal = 1000
 /**
- * More hits are listed than counted: a page at the largest offset has up to 50 more. This value is
- * part of the index settings, so a change of it rebuilds the index.
+ * More hits are listed than counted, because a page at the largest offset has up to 50 more. 50 of
+ * these 100 are in reserve: this is a setting of the index, and changing it rebuilds the index.
  */
 export const maxListed = maxTotal + 100
-/** How many values of a facet are counted at most. */
+/** At most this many values of a facet are counted. */
 export const maxFacetValues = 100

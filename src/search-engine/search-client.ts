@@ -56,8 +56,8 @@ export type SearchEngine = {
   /** Throws if the engine does not report that it is healthy. */
   health(): Promise<unknown>
   /**
-   * Call it after a time-out, with the time of `performance.now()` at which the request began.
-   * Connections that the network may have forgotten are replaced.
+   * Replaces the connections, which may have been dropped silently. Must be called after a timeout,
+   * with the time of `performance.now()` at which the request began.
    */
   replaceConnections(since: number): void
   close(): Promise<void>
@@ -92,7 +92,7 @@ export function openSearchEngine(url: string, apiKey: string): SearchEngine {
   }
 }
 
-/** Never the whole body, which repeats the query. */
+/** Returns only the code: the whole body repeats the query. */
 function readErrorCode(body: string): string {
   try {
     const { code } = JSON.parse(body) as { code?: unknown }

@@ -1,11 +1,13 @@
 // The names of an index and of its registration. Both end with the shape of the index, so that the
 // programs of two releases each find an index of their own shape.
 
-/** Of the shape, which is a hexadecimal hash. */
+/** A name ends with this many digits of the shape, which is a hexadecimal hash. */
 const shapeDigits = 8
 const shapeEnding = new RegExp(`-[0-9a-f]{${shapeDigits}}$`)
 
-/** Returns the name with the shape at its end. A name that has it already stays as it is. */
+/**
+ * Returns the name with the shape at its end. If the name ends with it already, returns the name.
+ */
 export function nameWithShape(name: string, shape: string): string {
   const ending = `-${shape.slice(0, shapeDigits)}`
   return name.endsWith(ending) ? name : `${name}${ending}`
@@ -16,7 +18,7 @@ export function nameWithoutShape(name: string): string {
   return name.replace(shapeEnding, '')
 }
 
-/** Whether both names are those of one engine, perhaps with different shapes. */
+/** Whether both names belong to the same engine, perhaps with different shapes. */
 export function haveSameEngine(name: string, other: string): boolean {
   return nameWithoutShape(name) === nameWithoutShape(other)
 }

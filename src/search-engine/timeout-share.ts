@@ -1,7 +1,8 @@
-// The share of recent requests that timed out, counted in parts of the period.
+// Measures the share of the requests of a recent period that timed out.
 
+/** The period is divided into this many parts. When a part is too old, its counts are dropped. */
 const parts = 5
-/** A single time-out says nothing about the engine. */
+/** A single timeout says nothing about the engine. */
 const minTimeouts = 2
 
 type Counts = { part: number; requests: number; timeouts: number }
@@ -28,7 +29,8 @@ export class TimeoutShare {
   /** Whether at least two requests, and more than half of all, timed out in the period. */
   isMajority(): boolean {
     const oldest = Math.floor(performance.now() / this.#partMs) - parts
-    let [requests, timeouts] = [0, 0]
+    let requests = 0
+    let timeouts = 0
     for (const counts of this.#counts) {
       if (counts.part <= oldest) continue
       requests += counts.requests

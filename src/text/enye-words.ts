@@ -23,7 +23,7 @@ export function findEnyeWords(text: string): string[] {
 
 function prefixesFromEnye(word: string): string[] {
   const shortest = word.indexOf('ñ') + 1
-  // The engine rejects a document with half a character, of those that are two UTF-16 units.
+  // The engine rejects a document with half of a character that is two UTF-16 units.
   return Array.from({ length: word.length - shortest + 1 }, (_, extra) =>
     word.slice(0, shortest + extra),
   ).filter((prefix) => prefix.isWellFormed())

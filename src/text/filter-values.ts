@@ -1,8 +1,9 @@
-// What a filter and a facet compare of a category or brand.
+// The form in which filters and facets compare categories and brands.
 
 /**
- * Returns the value without case, surrounding blanks and compatibility forms (½, ﬁ), as Meilisearch
- * compares filters. Accents count. The function filter_key of the database does the same.
+ * Returns the value in lower case, without surrounding blanks and compatibility forms (½, ﬁ), as
+ * Meilisearch compares filters. Accents count. The function filter_key of the database does the
+ * same.
  */
 export function toFilterKey(value: string): string {
   return value.normalize('NFKD').trim().toLowerCase()

@@ -1,6 +1,5 @@
-// Reads what somebody typed, once: its words, codes, sizes, and what to highlight. Search in the
-// engine and in PostgreSQL read only the result.
-
+// Parses the text of a query once: its words, codes and sizes, and what to highlight. The search in
+// the engine and the search in PostgreSQL use only the result.
 import { builtInWords, type SearchWords } from '../words/search-words.ts'
 import type { SynonymMap } from '../words/synonym-map.ts'
 import { maxPhraseWords, toWordKey } from '../words/word-rules.ts'
@@ -22,21 +21,21 @@ const maxWords = 10
 const minCodeLength = 2
 /** Letters, combining accents and digits. */
 const typedWords = /[\p{L}\p{M}\p{N}]+/gu
-/** The same, and "1/2" and "2.5" are words. */
+/** As above, but "1/2" and "2.5" are one word each. */
 const engineWords = /[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu
 
 export type ParsedQuery = {
   /** As typed, normalised. Empty: all products. */
   text: string
-  /** For the engine: without its operators, and with sizes in their indexed form. */
+  /** The text for the engine: without its operators, and with sizes in their indexed form. */
   engineText: string
   /** The first ten different words of the engine text, in lower case. */
   words: string[]
-  /** The same without stop words, unless all are stop words. */
+  /** These words without stop words, unless all are stop words. */
   significantWords: string[]
   /** The words as typed, folded, with repetitions, without those that the company ignores. */
   foldedWords: string[]
-  /** What the words and phrases of the query find besides themselves, folded. */
+  /** The synonyms of the words and phrases of the query, folded. */
   synonyms: SynonymMap
   /** Translations of the significant words that have one, the likelier first, folded. */
   translations: ReadonlyMap<string, string[]>
@@ -57,7 +56,7 @@ export type ParsedQuery = {
   highlight: HighlightTerms
 }
 
-/** What a query can match in a product. */
+/** The parts of a query that may be highlighted in a product. */
 export type HighlightTerms = {
   isEmpty: boolean
   /** Folded words. */
@@ -68,14 +67,14 @@ export type HighlightTerms = {
   sizes: string[]
 }
 
-/** Parses a normalised text: trimmed, NFC, without control characters. `own`: of the company. */
-export function parseQuery(text: string, own: SearchWords = builtInWords): ParsedQuery {
-  const searched = removeIgnoredWords(text, own.ignoredWords)
+/** Parses a normalised text: trimmed, NFC, without control characters. */
+export function parseQuery(text: string, companyWords: SearchWords = builtInWords): ParsedQuery {
+  const searched = removeIgnoredWords(text, companyWords.ignoredWords)
   const { text: engineText, forms: sizes } = replaceSizes(removeEngineOperators(searched))
   const words = splitIntoWords(engineText)
   const typed = searched.match(typedWords) ?? []
   const foldedWords = typed.map(foldText)
-  const synonyms = findSynonyms(foldedWords, own.synonyms)
+  const synonyms = findSynonyms(foldedWords, companyWords.synonyms)
   const significantWords = withoutStopWords(words)
   return {
     text,
@@ -84,8 +83,8 @@ export function parseQuery(text: string, own: SearchWords = builtInWords): Parse
     significantWords,
     foldedWords,
     synonyms,
-    translations: findTranslations(significantWords, own.hiddenWords),
-    pinnedSkus: own.pins.get(toWordKey(text)) ?? [],
+    translations: findTranslations(significantWords, companyWords.hiddenWords),
+    pinnedSkus: companyWords.pins.get(toWordKey(text)) ?? [],
     skuKey: toSkuKey(text),
     wholeSkuKey: toWholeSkuKey(text),
     separatedCodeKey: toSeparatedCodeKey(text),

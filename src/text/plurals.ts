@@ -1,12 +1,12 @@
 // Singular and plural forms of Spanish and English words, by their endings.
 import { foldText } from './accent-folding.ts'
 
-/** Shorter words have no forms: a changed ending would often be another word. */
+/** Shorter words have no other forms: with a different ending they are often different words. */
 const minLetters = 4
 
 /**
- * Returns a folded word followed by every form that it may have in the other number. The forms are
- * candidates: look them up before using them.
+ * Returns a folded word followed by its possible plurals, if it is a singular, or its possible
+ * singulars. Some of them are not words, so they must be looked up before they are used.
  */
 export function listNumberForms(word: string): string[] {
   if (word.length < minLetters) return [word]
@@ -14,9 +14,9 @@ export function listNumberForms(word: string): string[] {
 }
 
 /**
- * Returns the other number of each word in a product's name, folded, if it differs by more than one
- * letter. Typo tolerance covers a single letter: "motores" gives "motor", "luz" gives "luces",
- * "battery" gives "batteries".
+ * Returns the singular or plural of each word in a product's name, folded, if it differs by more
+ * than one letter, because typo tolerance covers a single letter: "motores" gives "motor", "luz"
+ * gives "luces", "battery" gives "batteries".
  */
 export function listDistantNumberForms(name: string): string[] {
   const forms = new Set<string>()

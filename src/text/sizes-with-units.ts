@@ -11,8 +11,8 @@ const unitPattern = [...unitBySpelling.keys()].toSorted((a, b) => b.length - a.l
 const amountPattern = String.raw`(${numberPattern})(?:[\s-]*(${unitPattern})\.?(?![\p{L}\d]))?`
 
 /**
- * Matches the first digit of a number. Sizes are matched only there: one expression over the whole
- * text took a third of the time of reading a catalogue.
+ * Matches the first digit of a number. Sizes are matched only there, because one expression for the
+ * whole text took a third of the time of reading a catalogue.
  */
 const numberStart = /(?<![\p{L}\d.,/])\d/gu
 const sizeAtPosition = new RegExp(
@@ -66,7 +66,7 @@ export function replaceSizes(query: string): { text: string; forms: string[] } {
   return { text: text + query.slice(copiedTo), forms }
 }
 
-/** Matches amounts and dimensions, also numbers without a unit. */
+/** Matches amounts and dimensions, and numbers without a unit. */
 function matchSizes(text: string): RegExpExecArray[] {
   const matches: RegExpExecArray[] = []
   numberStart.lastIndex = 0

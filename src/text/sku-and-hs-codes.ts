@@ -33,7 +33,7 @@ export function toWholeSkuKey(sku: string): string | undefined {
   return isWhole ? undefined : `=${whole.replace(/[^a-z0-9\x80-\u{10ffff}]/gu, '')}`
 }
 
-/** Letters one by one, as the database does: Σ at the end of a word becomes σ, too. */
+/** Converts letters one by one, as the database does: even at the end of a word, Σ becomes σ. */
 function toLowerCaseLetters(text: string): string {
   if (/^[\0-\x7f]*$/.test(text)) return text.toLowerCase()
   return text.normalize('NFC').replace(/\p{L}|\p{So}|\p{Nl}/gu, (letter) => letter.toLowerCase())
@@ -44,9 +44,9 @@ export function toFoldedCodeKey(text: string): string {
   return toCodeKey(removeAccents(text))
 }
 
-/** Returns the code and all its suffixes of at least two characters: a search for any finds it. */
+/** Returns the code and all its suffixes of at least two characters. A search for any finds it. */
 export function listCodeSuffixes(key: string): string[] {
-  // The engine rejects a document with half a character, of those that are two UTF-16 units.
+  // The engine rejects a document with half of a character that is two UTF-16 units.
   const code = key.slice(0, maxSearchedLength).replace(/[\ud800-\udbff]$/, '')
   const suffixes = code === '' ? [] : [code]
   for (let start = 1; start < code.length - 1; start++) {

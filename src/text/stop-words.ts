@@ -1,6 +1,6 @@
 // The stop words of search, Spanish and English: words without a meaning of their own.
 
-/** Words that a name may lack without being a weaker match. */
+/** A name that lacks such a word is not a weaker match. */
 export const stopWords = new Set(
   (
     'a al con de del e el en la las lo los o para por sin u un una unos unas y ' +

@@ -1,8 +1,8 @@
 // Translates single words between Spanish and English, for query words that no product contains.
 //
 // The pairs are in spanish-english-words.csv, which scripts/generate-word-translations.ts
-// generates. Only a second search request uses them, so there may be thousands. Trade synonyms slow
-// every search.
+// generates. There may be thousands, because only a second search request uses them. Trade
+// synonyms, in contrast, slow every search.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { everyWord } from '../words/word-rules.ts'
@@ -32,7 +32,9 @@ export function splitIntoFoldedWords(text: string): string[] {
   return foldText(text).match(/[a-z0-9]+/g) ?? []
 }
 
-/** Reads the pairs in both directions. The likelier translations of a word are the first lines. */
+/**
+ * Reads the pairs in both directions. The likelier translations of a word come first in the file.
+ */
 function readTranslations(file: string): Map<string, string[]> {
   const byWord = new Map<string, string[]>()
   const add = (word: string, translation: string) => {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import {
   ensureEngineKeys,
-  readWrittenFor,
+  readDatabasesOfKeys,
   replaceIndexerKeys,
   searchKey,
 } from '../../src/indexing/engine-keys.ts'
@@ -31,7 +31,7 @@ t.test('keys have the rights of one purpose, and the next indexer deletes them',
   t.equal(await readStatus(searching.getKeys()), 403)
 
   const index = { registrationName: `main of ${indexName}`, indexName }
-  t.same(await readWrittenFor(engine, index), [])
+  t.same(await readDatabasesOfKeys(engine, index), [])
   const replaceKeys = (fencingToken: string) =>
     replaceIndexerKeys(engine, {
       ...index,
@@ -56,7 +56,7 @@ t.test('keys have the rights of one purpose, and the next indexer deletes them',
     'a write to an engine without data creates no index with default settings',
   )
   const secondKeys = await replaceKeys('2')
-  t.same(await readWrittenFor(engine, index), ['identity 2'], 'they tell who wrote last')
+  t.same(await readDatabasesOfKeys(engine, index), ['identity 2'], 'the database that wrote last')
   const lateAddition = writing.index(indexName).addDocuments([{ id: '1' }])
   t.equal(await readStatus(lateAddition), 403, 'the first keys are deleted')
   t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)

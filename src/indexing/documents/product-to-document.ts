@@ -28,7 +28,7 @@ export async function readDocumentsAfter(
   return (await readProductsAfter(db, afterId, limit)).map(toDocument)
 }
 
-/** The same as the rows of the database, for a caller that needs no list of documents. */
+/** Reads the same products as rows, for a caller that needs no list of documents. */
 export async function readProductsAfter(
   db: Kysely<Tables>,
   afterId: string,
@@ -58,8 +58,8 @@ function selectProducts(db: Kysely<Tables>) {
       'currency',
       'hs_code',
       'origin_country',
-      'popularity.step',
-      'popularity.rank',
+      'popularity.step as popularity',
+      'popularity.rank as quotedRank',
     ])
 }
 
@@ -86,8 +86,8 @@ export function toDocument(row: ProductRow): ProductDocument {
     sizes: findSizeForms(row.name),
     otherNumbers: listDistantNumberForms(row.name),
     enye: listEnyePrefixes(row.name),
-    popularity: row.step ?? 0,
+    popularity: row.popularity ?? 0,
     nameWords: row.name.match(/[\p{L}\p{N}]+/gu)?.length ?? 0,
-    quotedRank: row.rank,
+    quotedRank: row.quotedRank,
   }
 }

@@ -10,12 +10,12 @@ import {
 import { readDocuments, readProductsAfter, toDocument } from '../documents/product-to-document.ts'
 
 /**
- * An upload of any usual size consists of whole pages. Larger pages would save queries, but cost
- * more than that, because they outlive the young generation of the garbage collector.
+ * The usual sizes of an upload are multiples of this. Larger pages would save queries, but cost
+ * more than they save, because they outlive the young generation of the garbage collector.
  */
 const pageSize = 1_250
 
-/** Products as one payload of the engine: their documents as NDJSON, and its length in UTF-8. */
+/** One payload for the engine: the documents of products as NDJSON, and its length in UTF-8. */
 export type Payload = { ids: string[]; ndjson: string; bytes: number }
 
 /** Reads every active product once, ordered by id, and again the products passed to readAgain(). */
@@ -24,7 +24,7 @@ export class CatalogueReader {
   readonly #batchSize: () => number
   readonly #pages: AsyncGenerator<Payload[], undefined>
   readonly #repeatedPages: string[][] = []
-  /** One payload for each page. Lines that are kept would cost the garbage collector more. */
+  /** One payload for each page. Keeping single lines would cost the garbage collector more. */
   #payloads: Payload[] = []
   #reading: Promise<void> = Promise.resolve()
 
@@ -51,7 +51,7 @@ export class CatalogueReader {
     return joinPayloads(payloads)
   }
 
-  /** Reads these products again. Products deleted or deactivated by then will be absent. */
+  /** Reads these products again. Products that are deleted or inactive by then are absent. */
   readAgain(productIds: string[]): void {
     for (let from = 0; from < productIds.length; from += pageSize)
       this.#repeatedPages.push(productIds.slice(from, from + pageSize))
@@ -104,7 +104,7 @@ async function* readPages(db: Kysely<Tables>): AsyncGenerator<Payload[], undefin
     const last = products.at(-1)
     if (!last) return
     afterId = last.id
-    // A list of all documents would keep them alive, which costs the garbage collector 2 µs each.
+    // A list of the documents would keep them alive, which costs the garbage collector 2 µs each.
     yield toPayloads(products.map((product) => toDocumentLine(toDocument(product))))
   }
 }

@@ -40,9 +40,9 @@ type AcceptedUpload = {
 }
 
 /**
- * Uploads every active product to an index and parks rejected documents. If it fails, it cancels
- * its tasks, if the engine is reachable. If the lease is lost, it also queues the products that it
- * has sent for the live index.
+ * Uploads every active product to an index and parks rejected documents. Starts when it is created.
+ * If it fails, it cancels its tasks, if the engine is reachable. If the lease is lost, it also
+ * queues the products that it has sent, for the live index.
  */
 export class CatalogueUpload {
   /** The number of products read. Resolves when the index contains all of them. */
@@ -50,7 +50,7 @@ export class CatalogueUpload {
   readonly #target: SyncTarget
   readonly #index: Index
   readonly #options: CatalogueUploadOptions
-  readonly #batchSize = new UploadPacing()
+  readonly #pacing = new UploadPacing()
   readonly #catalogue: CatalogueReader
   readonly #stop = new AbortController()
   #accepted: AcceptedUpload[] = []
@@ -60,12 +60,11 @@ export class CatalogueUpload {
   #productCount = 0
   #isFinished = false
 
-  /** Starts the upload. */
   constructor(target: SyncTarget, options: CatalogueUploadOptions) {
     this.#target = target
     this.#options = options
     this.#index = target.engine.index(target.indexName)
-    this.#catalogue = new CatalogueReader(target.db, () => this.#batchSize.next())
+    this.#catalogue = new CatalogueReader(target.db, () => this.#pacing.chooseUploadSize())
     this.finished = this.#run()
       .catch((error: unknown) => this.#abandon(error))
       .finally(() => {
@@ -81,11 +80,12 @@ export class CatalogueUpload {
 
   /**
    * Makes the engine available for a change of the live index: cancels the queued uploads, except
-   * a small amount, and sends them again later. `isUrgent`: cancels more.
+   * a small amount, and sends them again later. `isUrgent`: the change has waited too long already.
    */
   async yieldToChange({ isUrgent = false } = {}): Promise<void> {
     await this.#sending?.response
-    if (this.#batchSize.recordChange(this.#queued(), isUrgent)) await this.#cancelAccepted()
+    const decision = this.#pacing.recordChange(this.#queued(), isUrgent)
+    if (decision === 'cancel queued') await this.#cancelAccepted()
   }
 
   /** Cancels the queued uploads. `finished` then rejects with `reason`. */
@@ -99,7 +99,7 @@ export class CatalogueUpload {
       this.#options.throwIfStopped()
       this.#stop.signal.throwIfAborted()
       await this.#recordFinishedTasks()
-      if (this.#batchSize.hasCapacity(this.#queued())) {
+      if (this.#pacing.hasCapacity(this.#queued())) {
         const payload = await this.#catalogue.next()
         if (payload) {
           await this.#send(payload)
@@ -165,7 +165,7 @@ export class CatalogueUpload {
     }
     if (finishedCount === 0) return
     this.#progressAt = performance.now()
-    this.#batchSize.recordThroughput(finishedCount, this.#progressAt - since)
+    this.#pacing.recordThroughput(finishedCount, this.#progressAt - since)
     this.#productCount += finishedCount
     this.#options.onProgress(this.#productCount)
   }

@@ -1,5 +1,5 @@
-// Computes the shape of an index: a hash of its settings and of sample documents. An index with
-// another shape is rebuilt, because this code builds documents differently.
+// Computes the shape of an index: a hash of its settings and of sample documents. An index with a
+// different shape is rebuilt, because different code built its documents.
 import { createHash } from 'node:crypto'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { type ProductRow, toDocument } from '../documents/product-to-document.ts'
@@ -17,8 +17,8 @@ const sampleProduct: ProductRow = {
   currency: 'EUR',
   hs_code: '731815',
   origin_country: 'ES',
-  step: 3,
-  rank: 7,
+  popularity: 3,
+  quotedRank: 7,
 }
 
 /**
@@ -39,8 +39,8 @@ const sampleProducts: ProductRow[] = [
     currency: null,
     hs_code: null,
     origin_country: null,
-    step: null,
-    rank: null,
+    popularity: null,
+    quotedRank: null,
   },
   { ...sampleProduct, id: '3', sku: '*' },
   { ...sampleProduct, id: '4', sku: 'ΑΣ-²-٣-ที่' },

@@ -1,5 +1,5 @@
 // Prevents endless rebuilds for a reason that a rebuild does not remove, such as settings that the
-// engine returns in another form.
+// engine returns in a different form.
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { RebuildReason } from './rebuild-reason.ts'
@@ -25,7 +25,7 @@ export class RebuildBackoff {
   /**
    * Returns whether the index may be rebuilt now, and if so, records that a rebuild starts. The
    * first rebuild for a reason may start at once. The next ones wait a minute, two minutes, and so
-   * on up to an hour. Logs the first time that it refuses.
+   * on up to an hour. Logs the first time that a rebuild must wait.
    */
   tryStartRebuild(reason: RebuildReason): boolean {
     if (!reasonsThatARebuildShouldFix.includes(reason)) return true

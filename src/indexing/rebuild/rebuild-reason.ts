@@ -26,8 +26,8 @@ export const rebuildReasonTexts: Record<RebuildReason, string> = {
   index_missing: 'The index does not exist.',
   contents_unknown: 'There is no record of what the index contains.',
   engine_restored: 'The search engine was restored to an older state.',
-  database_restored: 'The index holds changes that this database does not know.',
-  shape_changed: 'This version has other index settings or builds documents differently.',
+  database_restored: 'The index contains changes that this database does not have.',
+  shape_changed: 'This version has different index settings or builds documents differently.',
   settings_changed: 'The settings of the index were changed in the search engine.',
   catalogue_emptied: 'The table of products was truncated.',
   rebuild_requested: 'A rebuild was requested.',
@@ -55,7 +55,7 @@ export async function findRebuildReason(
   if (!record || record.indexedAt === null) return 'contents_unknown'
   const restored = await findRestored(record, indexName, rebuildClient)
   if (restored !== null) return restored
-  // These two come first, because their rebuilds never wait (rebuild-backoff.ts).
+  // Before the reasons whose rebuilds may have to wait (rebuild-backoff.ts).
   if (record.wasTruncated) return 'catalogue_emptied'
   if (record.rebuildRequestedAt !== null) return 'rebuild_requested'
   if (record.shape !== computeIndexShape()) return 'shape_changed'
@@ -69,8 +69,8 @@ async function hasExpectedSettings(engine: Meilisearch, indexName: string): Prom
 }
 
 /**
- * Whether `actual` has every value of `expected`. Another version of the engine may return further
- * members, with their defaults.
+ * Whether `actual` has every value of `expected`. A different version of the engine may return
+ * further members, with their defaults.
  */
 export function isPartOf(expected: unknown, actual: unknown): boolean {
   if (typeof expected !== 'object' || expected === null || Array.isArray(expected))
@@ -86,10 +86,11 @@ type TaskRecord = Pick<
 >
 
 /**
- * Returns whether the engine or the database is older than the other one. The engine numbers its
- * tasks. One that was restored does not know the recorded task, or has given its number to another
- * one. While nothing is being written, an upload that is newer than the recorded task means that
- * the database has lost that record. Only the indexer with the lease uploads documents.
+ * Returns which of the engine and the database was restored to an older state, if one was. The
+ * engine numbers its tasks. A restored engine does not know the recorded task, or has given its
+ * number to a different one. While nothing is being written, an upload that is newer than the
+ * recorded task means that the database has lost a record, because only the indexer with the lease
+ * uploads documents.
  */
 async function findRestored(
   { lastTask, lastTaskAt, isWriting, isOfThisDatabase }: TaskRecord,

@@ -1,4 +1,4 @@
-// Records in PostgreSQL when a rebuild began, which changes its index still needs, and its end.
+// Records the start and the end of a rebuild in PostgreSQL, and the changes that its index needs.
 import { sql, type Transaction } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { SyncTarget } from '../change-sync.ts'
@@ -17,8 +17,8 @@ export const nextRegistrationName = (registrationName: string) => `${registratio
 export type RebuildStart = { startedAt: Date; truncations: OutboxRow[] }
 
 /**
- * Records the start of a rebuild. If no live index exists that must follow changes, the rebuild
- * covers all pending rows, and they are deleted. Throws LeaseLost.
+ * Records the start of a rebuild. If there is no live index, the rebuild covers all pending rows,
+ * and they are deleted. Throws LeaseLost.
  */
 export async function recordRebuildStart(
   { db, registrationName, lease }: SyncTarget,

@@ -105,8 +105,8 @@ async function replaceIndex(
 }
 
 /**
- * Returns the version of the synonyms with which the index was created. An index without synonyms
- * that the engine rejects is better than none.
+ * Creates an index and returns the version of its synonyms. If the engine rejects the synonyms, the
+ * index has none, which is better than no index.
  */
 async function createEmptyIndex(
   { db, engine, indexName }: SyncTarget,
@@ -127,8 +127,8 @@ type UploadOptions = Required<RebuildOptions> & {
 }
 
 /**
- * Uploads every product to the new index as soon as it is created, while changes go into the live
- * one if it exists.
+ * Uploads every product to the new index as soon as that is created. Meanwhile, changes go into the
+ * live index, if there is one.
  */
 async function uploadCatalogue(
   live: SyncTarget,
@@ -158,7 +158,7 @@ async function uploadCatalogue(
   return upload.finished
 }
 
-/** Changes the live index. The upload yields: the engine runs one task at a time. */
+/** Changes the live index. The upload makes way, because the engine runs one task at a time. */
 async function runBefore(
   upload: CatalogueUpload,
   changeLiveIndex: () => Promise<unknown>,
@@ -183,7 +183,7 @@ async function registerFields({ engine, indexName }: SyncTarget): Promise<void> 
   await deleteDocuments(engine.index(indexName), [document.id])
 }
 
-/** Ends the catch-up if changes arrive faster than they are applied. */
+/** After this many rounds the catch-up ends, even if changes arrive faster than it applies them. */
 const maxCatchUpRounds = 100
 
 /**

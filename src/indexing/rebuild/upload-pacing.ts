@@ -7,7 +7,7 @@ const maxBatch = 20_000
 const minBatch = 2_500
 /** The largest amount of queued uploads. The engine stores them on its disk. */
 const maxQueuedBytes = 512_000_000
-/** Documents that the engine is assumed to process in a second before that is measured. */
+/** How many documents the engine is assumed to process in a second, until this is measured. */
 const initialRate = 1_000
 
 /** The uploads that the engine has accepted and not yet processed. */
@@ -18,19 +18,19 @@ export class UploadPacing {
   #changedAt = Number.NEGATIVE_INFINITY
 
   /**
-   * Returns how many documents the next upload should have. A smaller first one would start the
-   * engine earlier, but each of its batches costs about 0.4 s more than its documents.
+   * Returns how many documents the next upload should have. With a smaller first upload the engine
+   * would start earlier, but each of its batches has a fixed cost of about 0.4 s.
    */
-  next(): number {
+  chooseUploadSize(): number {
     if (this.#isQuiet()) return maxBatch
     const seconds = timeouts.indexing.uploadDuringChanges.ms / 1_000
     return Math.round(Math.min(maxBatch, Math.max(minBatch, this.#documentsPerSecond * seconds)))
   }
 
   /**
-   * Whether another upload may be queued. One is always allowed. More are allowed after a quiet
-   * period, as many as the engine processes in a period of the same length. A change cancels the
-   * queued uploads, and the best guess is that the quiet lasts as long again.
+   * Whether another upload may be queued. One is always allowed. After a time without changes, more
+   * are allowed: as many as the engine processes in the same time. The best guess is that no change
+   * comes for as long again, and a change cancels the queued uploads.
    */
   hasCapacity({ uploads, documents, bytes }: QueuedUploads): boolean {
     if (uploads === 0) return true
@@ -43,15 +43,15 @@ export class UploadPacing {
   }
 
   /**
-   * Records a change that must soon be searchable. Returns whether the queued uploads must be
+   * Records a change that must soon be searchable, and decides whether the queued uploads are
    * cancelled for it. `isUrgent`: the change has waited too long already.
    */
-  recordChange({ documents }: QueuedUploads, isUrgent: boolean): boolean {
+  recordChange({ documents }: QueuedUploads, isUrgent: boolean): 'cancel queued' | 'keep queued' {
     const wasQuiet = this.#isQuiet()
     this.#changedAt = performance.now()
     const mustCancel = documents > minBatch && (wasQuiet || isUrgent)
     if (mustCancel) this.#documentsPerSecond = wasQuiet ? initialRate : this.#documentsPerSecond / 2
-    return mustCancel
+    return mustCancel ? 'cancel queued' : 'keep queued'
   }
 
   /** Records that the engine processed this many documents in this time. */

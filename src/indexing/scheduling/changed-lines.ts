@@ -1,4 +1,4 @@
-// Logs what is tried again and again with the same result only once.
+// Logs the result of something that is tried repeatedly, but equal results only once.
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 
 /** Writes each line once until the next reset. */
@@ -16,7 +16,7 @@ export class ChangedLines {
     this.#log(line, level)
   }
 
-  /** The trouble is over: the next one is logged again. */
+  /** Must be called after a success, so that the next failure is logged again. */
   reset(): void {
     this.#written.clear()
   }

@@ -1,5 +1,5 @@
-// Keeps the synonyms of the engine as the tables of the company have them, without a rebuild: the
-// engine applies new synonyms within milliseconds and does not index its documents again.
+// Keeps the synonyms of the engine equal to those in the tables of the company. That needs no
+// rebuild: the engine applies synonyms within milliseconds and does not index its documents again.
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
@@ -14,7 +14,7 @@ import { requireLease } from '../indexer-lease.ts'
 
 type EngineSynonyms = Record<string, string[]>
 
-/** Part of the version of the synonyms, because another release may have other built-in ones. */
+/** Part of the version of the synonyms, because releases may have different built-in synonyms. */
 const builtInHash = createHash('sha256')
   .update(JSON.stringify([...builtInWords.synonyms]))
   .digest('hex')
@@ -34,7 +34,7 @@ export async function readEngineSynonyms(
   }
 }
 
-/** Whether the tables have other words than the indexer has applied. */
+/** Whether the words in the tables differ from those that the indexer has applied. */
 export async function haveWordsChanged({ db, registrationName }: SyncTarget): Promise<boolean> {
   const { rows } = await sql<{ hasChanged: boolean }>`
     select words is distinct from w.version || ${` ${builtInHash}`} as "hasChanged"
@@ -43,7 +43,7 @@ export async function haveWordsChanged({ db, registrationName }: SyncTarget): Pr
   return rows[0]?.hasChanged ?? false
 }
 
-/** Whether the engine has other synonyms than the tables say: somebody has changed them there. */
+/** Whether somebody has changed the synonyms in the engine, so that they differ from the tables. */
 export async function haveSynonymsDiverged(target: SyncTarget): Promise<boolean> {
   const { db, engine, indexName } = target
   const [{ synonyms: expected }, actual] = await Promise.all([
@@ -54,8 +54,8 @@ export async function haveSynonymsDiverged(target: SyncTarget): Promise<boolean>
 }
 
 /**
- * Sends synonyms to an index. Returns whether the engine has taken them. If it rejects them because
- * of their contents or their size, that is logged, and the index keeps its synonyms.
+ * Sends synonyms to an index. Returns whether the engine has accepted them. If it rejects them
+ * because of their contents or their size, that is logged, and the index keeps its synonyms.
  * `taskClient` must have a key that may read the task.
  */
 export async function sendSynonyms(
@@ -82,20 +82,20 @@ export async function sendSynonyms(
 
 /**
  * Sets the synonyms of the engine, and gives the contents of the index a new version, because
- * cached answers are no longer valid. Synonyms that the engine rejects are logged and not sent
- * again until they change, or until they are compared with those of the engine. Throws LeaseLost.
+ * cached answers are no longer valid. If the engine rejects the synonyms, that is logged, and they
+ * are not sent again until they change or are compared with those of the engine. Throws LeaseLost.
  */
 export async function applySynonyms(target: SyncTarget, log: LogLine): Promise<void> {
   const { db, registrationName, lease } = target
   const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
-  const isTaken = await sendSynonyms(target, synonyms, { log })
+  const isAccepted = await sendSynonyms(target, synonyms, { log })
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
     await sql`
       update search_engines
       set words = ${synonymsVersion}, version = version + 1
       where name = ${registrationName}
-        and (${isTaken} or words is distinct from ${synonymsVersion})
+        and (${isAccepted} or words is distinct from ${synonymsVersion})
     `.execute(transaction)
   })
 }
