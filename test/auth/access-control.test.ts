@@ -5,7 +5,7 @@ import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
-/** For the tests that need no settings of their own. */
+/** The service of the tests that need no particular settings. */
 const { app, db, url } = await testService(t)
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
@@ -20,7 +20,7 @@ t.test('gives a caller without a key only the anonymous scopes', async (t) => {
 })
 
 t.test(
-  'gives a key exactly its own scopes, and rejects an invalid key also on open paths',
+  'gives a key exactly its own scopes, and rejects an invalid key even on open paths',
   async (t) => {
     const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
     t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
@@ -42,7 +42,7 @@ t.test(
       key.slice(4),
       `tqs_${'0'.repeat(12)}_${'A'.repeat(43)}`,
     ]) {
-      // Equal if the last character of the key is no letter.
+      // This is the same key if its last character is not a letter.
       const isValid = invalidKey === key
       const response = await app.inject({ url: '/api/search', headers: bearer(invalidKey) })
       t.equal(response.statusCode, isValid ? 200 : 401, invalidKey.slice(0, 20))

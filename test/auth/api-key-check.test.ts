@@ -43,7 +43,7 @@ t.test('S9: limits invalid keys per address, but not requests with a valid key',
   t.equal((await search(valid, '2001:db8:1:2::1')).statusCode, 200)
   const statuses: number[] = []
   for (let n = 0; n < 16; n += 1) {
-    // Another address of the same /64 each time, and another X-Forwarded-For.
+    // A different address of the same /64 each time, and a different X-Forwarded-For.
     const response = await search(n % 2 ? unknownKey(n) : 'nonsense', `2001:db8:1:2::${n + 2}`, {
       'x-forwarded-for': `198.51.100.${n}`,
     })
@@ -55,12 +55,12 @@ t.test('S9: limits invalid keys per address, but not requests with a valid key',
   t.equal(
     (await search(valid, '2001:db8:1:2::1')).statusCode,
     200,
-    'a valid key works although its address used up its attempts',
+    'a valid key works even if its address has used up its attempts',
   )
   t.equal(
     (await search(unknownKey(99), '192.0.2.1')).statusCode,
     401,
-    'another address has its own attempts',
+    'a different address has attempts of its own',
   )
 })
 
@@ -97,7 +97,7 @@ t.test('the log and the report name the id of a key that is refused', async (t) 
   t.same(await search(unknownKey(1), '192.0.2.1'), { status: 401, key: null })
   t.same(await search(other, '192.0.2.2'), { status: 401, key: null }, 'only the id is right')
   t.same(await search(expired.key, '192.0.2.3'), { status: 401, key: expired.id })
-  // Beyond the limit on invalid keys of this address too.
+  // This address has exceeded the limit on invalid keys, too.
   for (const status of [401, 401, 401, 429, 429])
     t.same(await search(revoked.key, '192.0.2.4'), { status, key: revoked.id })
 
@@ -201,7 +201,7 @@ t.test('S1: keys have only their prefix in common', async (t) => {
   for (const part of [keys.map((key) => key.slice(4, 16)), keys.map((key) => key.slice(17))]) {
     const sorted = part.toSorted()
     t.equal(new Set(sorted).size, 500)
-    // Of all pairs, neighbours in sorted order have the longest beginnings in common.
+    // Of all pairs, neighbours in sorted order share the longest prefixes.
     const commonLengths = sorted
       .slice(1)
       .map((text, n) => [...text].findIndex((letter, index) => letter !== sorted[n]?.[index]))

@@ -202,7 +202,7 @@ t.test('applies the rate limits of a key', async (t) => {
   t.equal(await limitOf(0.01), '1')
 })
 
-t.test('report lists the requests and refusals of each key by day', async (t) => {
+t.test('the report lists the requests and refusals of each key by day', async (t) => {
   const { db, url } = await testDatabase(t)
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['stats:read'] })
   const id = idOf(key)

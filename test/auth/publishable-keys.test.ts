@@ -17,7 +17,7 @@ async function serviceWithKey(t: Test, config = {}): Promise<TestService & { key
   return { ...service, key }
 }
 
-t.test('a page of its origin searches with the key in the URL or in Authorization', async (t) => {
+t.test('a page of its origin can search with the key in the URL or in Authorization', async (t) => {
   const { app, key } = await serviceWithKey(t)
   for (const method of ['GET', 'HEAD'] as const) {
     for (const request of [

@@ -1,5 +1,5 @@
-// Hosts that the service does not answer for, wide ranges of trusted proxies, and clients that
-// disconnect while they are checked.
+// Hosts that are not allowed, wide ranges of trusted proxies, and clients that disconnect while
+// they are checked.
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'

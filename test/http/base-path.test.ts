@@ -23,7 +23,7 @@ t.test('every link of the service stays under the path of PUBLIC_BASE_URL', asyn
     ([, href = '']) => new URL(href.replaceAll('&amp;', '&'), page.url).href,
   )
   t.ok(links.length >= 5)
-  // The page has an empty icon in itself.
+  // The page contains an empty icon.
   for (const link of links.filter((href) => href !== 'data:,')) {
     t.ok(link.startsWith(`${base}/`), link)
     t.equal((await get(link)).status, 200, link)
@@ -46,7 +46,7 @@ t.test('every link of the service stays under the path of PUBLIC_BASE_URL', asyn
   t.equal((await get(new URL('/docs', base))).status, 404, 'the proxy serves no other path')
 })
 
-/** Reads the whole body: a body that nobody reads keeps its connection open for a minute. */
+/** Reads the whole body, because an unread body keeps its connection open for a minute. */
 async function get(address: string | URL) {
   const response = await fetch(address)
   const { status, headers, url } = response

@@ -73,8 +73,8 @@ t.test(
   async (t) => {
     const { url, lines } = await startListening(t)
     const secret = 'tqs_000000000000_ThisMustNotComeBack'
-    const badRequest = { status: 400, code: 'malformed_request' }
-    for (const [name, text, expected = badRequest] of [
+    const malformedRequest = { status: 400, code: 'malformed_request' }
+    for (const [name, text, expected = malformedRequest] of [
       ['garbage', `\x16\x03\x01\x02\x00\x01 ${secret}\r\n\r\n`],
       ['another method', `FROBNICATE /api/search?key=${secret} HTTP/1.1\r\nHost: x\r\n\r\n`],
       ['another version', `GET /api/search?key=${secret} HTTP/9.9\r\nHost: x\r\n\r\n`],
@@ -254,7 +254,7 @@ t.test('answers a request that arrives too slowly with 408', async (t) => {
 })
 
 t.test(
-  'answers bad addresses, unknown paths and wrong types with problems and security headers',
+  'answers malformed URLs, unknown paths and wrong types with problems and security headers',
   async (t) => {
     const { app } = await testService(t)
     for (const [url, status, code, headers = {}] of [

@@ -78,7 +78,7 @@ t.test(
   },
 )
 
-t.test('names the source of an answer, degradation with its reason, and problems', async (t) => {
+t.test('names the source of a response, why it is degraded, and problems', async (t) => {
   const lines: Line[] = []
   const { app, config, engine } = await testService(t, {
     log: (line) => lines.push(JSON.parse(line)),
@@ -109,7 +109,7 @@ t.test('names the source of an answer, degradation with its reason, and problems
   t.match(degraded, { degraded: true, reason: /^(engine (rejected|outage)|no engine available)$/ })
 })
 
-t.test('logs requests that Node refuses, a hundred a second at most', async (t) => {
+t.test('logs requests that Node rejects, at most a hundred a second', async (t) => {
   const lines: Line[] = []
   const metrics = createMetrics()
   const { app } = await testService(t, { metrics, log: (line) => lines.push(JSON.parse(line)) })
@@ -137,8 +137,9 @@ t.test('logs requests that Node refuses, a hundred a second at most', async (t) 
 
   for (let round = 0; round < 10; round += 1)
     await Promise.all(Array.from({ length: 60 }, () => send('nonsense\r\n\r\n')))
-  const refused = () => metrics.requests.counts().find(({ status }) => status === 400)?.count ?? 0
-  t.equal(refused(), 601, 'with /%zz')
+  const rejectedCount = () =>
+    metrics.requests.counts().find(({ status }) => status === 400)?.count ?? 0
+  t.equal(rejectedCount(), 601, 'with /%zz')
   await sleep(timeouts.monitoring.lineLimit.ms)
   await send('nonsense\r\n\r\n')
   const logged = lines.filter(({ status }) => status === 400)

@@ -69,7 +69,7 @@ t.test('--format es reads days and decimal commas of quotes', async (t) => {
   ])
 })
 
-t.test('rejects numbers and days of another form, and does not guess', async (t) => {
+t.test('rejects numbers and days in a different form, and does not guess', async (t) => {
   const cases: [cells: string, problem: RegExp][] = [
     ['1.250', /price: "1\.250" is not a decimal number such as 1234,5/],
     ['1.250,50', /price: "1\.250,50" is not a decimal number/],
@@ -127,7 +127,7 @@ t.test(
   },
 )
 
-t.test('the first error names the whole command that imports the file', async (t) => {
+t.test('the first error shows the whole command that would import the file', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'import-format-test-'))
   t.teardown(() => rm(folder, { recursive: true }))
   const quoteHeader = 'number,status,issued_on,currency,description,quantity,unit_price\n'
@@ -191,7 +191,7 @@ t.test('does not take a point that may separate thousands for a decimal point', 
   t.match(again, { status: 1, stderr: /price.*1\.250/ }, 'neither 1.25 nor 1250 is guessed')
 })
 
-t.test('says which option is wrong', async (t) => {
+t.test('names the option that does not fit the file', async (t) => {
   const cases: [args: string[], message: RegExp][] = [
     [['--format', 'fr'], /--format fr is not known: use en or es/],
     [['--delimiter', 'x'], /use comma, semicolon, tab, bar/],

@@ -1,4 +1,4 @@
-// Files with some of the columns, and full files: what they remove, within which limit.
+// Files with only some of the columns, and full files: what they remove, and up to which limit.
 import { sql } from 'kysely'
 import t from 'tap'
 import { importProducts } from '../../src/imports/products/import-products.ts'
@@ -27,7 +27,7 @@ const productRows = (from: number, to: number) =>
 const readActive = async () =>
   (await readProducts(database)).filter(({ active }) => active).map(({ sku }) => sku)
 
-t.test('a file with some columns changes only these', async (t) => {
+t.test('a file with only some columns changes only these', async (t) => {
   await importTwenty()
   t.match(await importProducts(pool, csvFile('sku,active\nS0,no\nS1,yes\n')), {
     updated: 1,
@@ -47,7 +47,7 @@ t.test('a file with some columns changes only these', async (t) => {
   ])
 })
 
-t.test('a file with some columns is rejected if a product would be incomplete', async (t) => {
+t.test('a file with only some columns is rejected if a product would be incomplete', async (t) => {
   await importProducts(pool, csvFile('sku,name,price,currency\nA,Tubo,,\nB,Tubo,1,EUR\n'))
   const cases: [content: string, message: RegExp][] = [
     ['sku,active\nN,no\n', /line 2: sku: there is no such product yet, and .* column name/],
@@ -60,7 +60,7 @@ t.test('a file with some columns is rejected if a product would be incomplete', 
     t.match(await readImportError(t, database, content), message, content)
 })
 
-t.test('--full makes inactive what the file does not have, and is idempotent', async (t) => {
+t.test('--full makes products inactive that are not in the file, and is idempotent', async (t) => {
   await importTwenty()
   const file = `sku,name,price,currency\n${productRows(2, 20)}N,Nuevo,1,EUR\n`
   t.match(await importProducts(pool, csvFile(file), { isFull: true }), {
@@ -85,23 +85,26 @@ t.test('--full makes inactive what the file does not have, and is idempotent', a
   t.ok((await readActive()).includes('S0'), 'a product that comes back is active again')
 })
 
-t.test('--full is refused if more products would go than the limit allows', async (t) => {
-  await importTwenty()
-  const file = `sku,name,price,currency\n${productRows(3, 20)}`
-  const before = await readEveryRow(database)
-  await t.rejects(importProducts(pool, csvFile(file), { isFull: true }), {
-    message:
-      /lacks 3 of 20 active products \(S0, S1, S2\).* limit is 10 %.*--allow-removals 15%\.$/,
-  })
-  await t.rejects(importProducts(pool, csvFile('sku\n'), { isFull: true }), {
-    message: /lacks 20 of 20 active products \(S0, S1, S10, S11, S12, …\).*--allow-removals 100%/,
-  })
-  t.same(await readEveryRow(database), before)
-  const allowed = { isFull: true, deactivationLimitPercent: 15 }
-  t.match(await importProducts(pool, csvFile(file), allowed), { deactivated: 3 })
-})
+t.test(
+  '--full is rejected if it would make more products inactive than the limit allows',
+  async (t) => {
+    await importTwenty()
+    const file = `sku,name,price,currency\n${productRows(3, 20)}`
+    const before = await readEveryRow(database)
+    await t.rejects(importProducts(pool, csvFile(file), { isFull: true }), {
+      message:
+        /lacks 3 of 20 active products \(S0, S1, S2\).* limit is 10 %.*--allow-removals 15%\.$/,
+    })
+    await t.rejects(importProducts(pool, csvFile('sku\n'), { isFull: true }), {
+      message: /lacks 20 of 20 active products \(S0, S1, S10, S11, S12, …\).*--allow-removals 100%/,
+    })
+    t.same(await readEveryRow(database), before)
+    const allowed = { isFull: true, deactivationLimitPercent: 15 }
+    t.match(await importProducts(pool, csvFile(file), allowed), { deactivated: 3 })
+  },
+)
 
-t.test('--full keeps products whose row is rejected', async (t) => {
+t.test('--full does not change products whose row is rejected', async (t) => {
   await importTwenty()
   const file = `sku,name,price,currency\nS0,Tubo,x,EUR\nS1,Tubo\n${productRows(2, 20)}`
   const summary = await importProducts(pool, csvFile(file), {
@@ -112,37 +115,40 @@ t.test('--full keeps products whose row is rejected', async (t) => {
   t.equal((await readActive()).length, 20)
 })
 
-t.test('a full file of quotes names the quotes of its period that it lacks', async (t) => {
-  const header = 'number,version,status,issued_on,currency,description,quantity,unit_price\n'
-  const quote = (number: string, day: string, version = 1) =>
-    `${number},${version},sent,${day},EUR,Tubo,1,1\n`
-  const all = [
-    quote('A', '2026-01-31'),
-    quote('B', '2026-02-01'),
-    quote('C', '2026-02-14'),
-    quote('C', '2026-02-15', 2),
-    quote('D', '2026-02-28'),
-    quote('E', '2026-03-01'),
-  ]
-  await importQuotes(pool, csvFile(header + all.join('')))
-  const options = { fullPeriod: { from: '2026-02-01', to: '2026-02-28' } }
-  const complete = header + [all[1], all[3], all[4]].join('')
-  t.match((await importQuotes(pool, csvFile(complete), options)).warnings, [])
-  t.match(await importQuotes(pool, csvFile(header + all[3]), options), {
-    warnings: [
-      {
-        kind: 'missing_quotes',
-        count: 2,
-        examples: [
-          'quote B version 1 of 2026-02-01, sent',
-          'quote D version 1 of 2026-02-28, sent',
-        ],
-      },
-    ],
-  })
-  const { rows } = await sql`select count(*)::integer as quotes from quotes`.execute(database.db)
-  t.same(rows, [{ quotes: 6 }], 'no quote is deleted')
-  await t.rejects(importQuotes(pool, csvFile(header + all[3]), { ...options, isStrict: true }), {
-    message: /2 quotes in the period that are not in the file; they were not changed/,
-  })
-})
+t.test(
+  'a full file of quotes causes a warning that names the quotes missing from it',
+  async (t) => {
+    const header = 'number,version,status,issued_on,currency,description,quantity,unit_price\n'
+    const quote = (number: string, day: string, version = 1) =>
+      `${number},${version},sent,${day},EUR,Tubo,1,1\n`
+    const all = [
+      quote('A', '2026-01-31'),
+      quote('B', '2026-02-01'),
+      quote('C', '2026-02-14'),
+      quote('C', '2026-02-15', 2),
+      quote('D', '2026-02-28'),
+      quote('E', '2026-03-01'),
+    ]
+    await importQuotes(pool, csvFile(header + all.join('')))
+    const options = { fullPeriod: { from: '2026-02-01', to: '2026-02-28' } }
+    const complete = header + [all[1], all[3], all[4]].join('')
+    t.match((await importQuotes(pool, csvFile(complete), options)).warnings, [])
+    t.match(await importQuotes(pool, csvFile(header + all[3]), options), {
+      warnings: [
+        {
+          kind: 'missing_quotes',
+          count: 2,
+          examples: [
+            'quote B version 1 of 2026-02-01, sent',
+            'quote D version 1 of 2026-02-28, sent',
+          ],
+        },
+      ],
+    })
+    const { rows } = await sql`select count(*)::integer as quotes from quotes`.execute(database.db)
+    t.same(rows, [{ quotes: 6 }], 'no quote is deleted')
+    await t.rejects(importQuotes(pool, csvFile(header + all[3]), { ...options, isStrict: true }), {
+      message: /2 quotes in the period that are not in the file; they were not changed/,
+    })
+  },
+)

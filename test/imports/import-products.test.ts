@@ -1,4 +1,4 @@
-// The import of products: what is written, which rows are rejected, and that it is all or nothing.
+// The import of products: what is written, and which rows are rejected. It is all or nothing.
 import { PassThrough, Writable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
@@ -235,7 +235,7 @@ t.test('accepts the longest texts and the largest amounts that the schema allows
   t.equal(stored.length, 3)
 })
 
-t.test('rejects a SKU that the file has twice, and names both lines', async (t) => {
+t.test('rejects a SKU that occurs twice in the file, and names both lines', async (t) => {
   const message = await readImportError(
     t,
     database,
@@ -378,7 +378,7 @@ t.test('imports or rejects rows with any cells, without an error of PostgreSQL',
   t.equal(summary.inserted + summary.rejected, summary.read)
 })
 
-t.test('leaves the database unchanged when it is stopped, in every step', async (t) => {
+t.test('leaves the database unchanged if it is stopped at any step', async (t) => {
   const stopAt = async (step: ImportStep) => {
     const stop = new AbortController()
     const options = {

@@ -74,7 +74,7 @@ async function readImportError(t: Test, database: TestDatabase, ...rows: Row[]):
   return error instanceof ImportError ? error.message : `not an ImportError: ${error}`
 }
 
-/** A summary with these counts; all others are 0. */
+/** Returns a summary with these counts. All other counts are 0. */
 const summary = (counts: Partial<QuotesSummary>): QuotesSummary => ({
   read: 0,
   inserted: 0,
@@ -94,7 +94,7 @@ t.beforeEach(async () => {
   await database.db.deleteFrom('customers').execute()
 })
 
-t.test('imports quotes with all fields, whose rows are anywhere in the file', async (t) => {
+t.test('imports quotes with all fields, even if their rows are not together', async (t) => {
   const full: Row = {
     number: 'P-7',
     version: '2',
@@ -247,7 +247,7 @@ t.test(
     t.same(
       await readEveryRow(database),
       stored,
-      'the same values in another notation and order write no row',
+      'the same values in a different notation and order write no row',
     )
 
     const changed = [
@@ -411,7 +411,7 @@ t.test('creates missing customers, and never changes existing ones', async (t) =
 })
 
 t.test(
-  'sets the rate of the base currency to 1, and accepts an unknown rate of others',
+  'sets the rate of the base currency to 1, and accepts other currencies without a rate',
   async (t) => {
     const database = await testDatabase(t)
     const rates: Row[] = [
@@ -526,29 +526,26 @@ t.test('rejects an invalid row with its line, its column and the reason', async 
     )
 })
 
-t.test(
-  'rejects rows of a quote that contradict each other, and names the column and both lines',
-  async (t) => {
-    const ana = { customer_name: 'Ana', notes: 'n' }
-    const message = await readImportError(
-      t,
-      database,
-      ana,
-      { number: 'Q-2' },
-      ana,
-      { ...ana, customer_name: 'Eva', notes: '' },
-      { ...ana, version: '2', notes: 'm' },
-    )
-    t.match(message, 'One row is invalid')
-    t.match(
-      message,
-      'line 5: customer_name: "Eva" here, but "Ana" on line 2 of the same quote; ' +
-        'notes: empty here, but "n" on line 2 of the same quote',
-    )
-  },
-)
+t.test('rejects contradictory rows of a quote, and names the column and both lines', async (t) => {
+  const ana = { customer_name: 'Ana', notes: 'n' }
+  const message = await readImportError(
+    t,
+    database,
+    ana,
+    { number: 'Q-2' },
+    ana,
+    { ...ana, customer_name: 'Eva', notes: '' },
+    { ...ana, version: '2', notes: 'm' },
+  )
+  t.match(message, 'One row is invalid')
+  t.match(
+    message,
+    'line 5: customer_name: "Eva" here, but "Ana" on line 2 of the same quote; ' +
+      'notes: empty here, but "n" on line 2 of the same quote',
+  )
+})
 
-t.test('rejects positions that a quote has twice, or on some rows only', async (t) => {
+t.test('rejects positions that occur twice in a quote, or only on some of its rows', async (t) => {
   const rows = [
     { position: '1' },
     { position: '2' },

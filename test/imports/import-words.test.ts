@@ -140,7 +140,7 @@ t.test('imports hidden words', async (t) => {
   })
 })
 
-t.test('a full file without rows deletes nothing, and says how to', async (t) => {
+t.test('a full file without rows deletes nothing, and the error says how to do it', async (t) => {
   const { db } = database
   const options = { isFull: true }
   const files = { synonyms: 'word,synonyms\n', pins: 'query,skus\n', 'hidden-words': 'word\n' }
@@ -170,7 +170,7 @@ t.test('a full file without rows deletes nothing, and says how to', async (t) =>
   }
 })
 
-t.test('imports the words of further languages, all of them together', async (t) => {
+t.test('imports the words of all further languages together', async (t) => {
   const folder = new URL('../../src/words/more-languages/', import.meta.url)
   for (const name of await readdir(folder)) {
     const result = await importText('synonyms', await readFile(new URL(name, folder)))
@@ -178,7 +178,7 @@ t.test('imports the words of further languages, all of them together', async (t)
   }
 })
 
-t.test('limits how many words there are', async (t) => {
+t.test('limits the number of words', async (t) => {
   const rows = (count: number, synonyms: string) =>
     `word,synonyms\n${Array.from({ length: count }, (_, n) => `w${n}x,${synonyms}`).join('\n')}\n`
   await t.rejects(importText('synonyms', rows(1_001, 'one'), { options: { isFull: true } }), {
@@ -190,7 +190,7 @@ t.test('limits how many words there are', async (t) => {
   })
 })
 
-t.test('SQL that breaks the rules gets an error that says why', async (t: Test) => {
+t.test('an SQL statement that breaks the rules gets an error that says why', async (t: Test) => {
   const { db } = database
   const rejected: [() => Promise<unknown>, RegExp][] = [
     [() => add({ word: ' ', synonyms: ['a1'] }), /A word for search is empty/],

@@ -1,4 +1,4 @@
-// Product files in memory, and what their import leaves in the database.
+// Builds product files in memory, and reads what an import has written.
 import { Readable, Writable } from 'node:stream'
 import { sql } from 'kysely'
 import type { Test } from 'tap'

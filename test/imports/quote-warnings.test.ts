@@ -1,4 +1,4 @@
-// Warnings of quote imports: what is imported, what they name, and what --strict refuses.
+// Warnings of quote imports: what is imported, what they name, and what --strict rejects.
 import t from 'tap'
 import { describeSummary, exitStatusOf } from '../../scripts/cli/import-summary.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
@@ -65,7 +65,7 @@ t.test('a rate far from the median of its currency, or inverted, is a warning', 
   t.match(old.warnings, [{ count: 1, examples: [/9\.2 for USD, but roughly usual is 0\.9/] }])
 })
 
-t.test('the first file of an empty database with a rate upside down is a warning', async (t) => {
+t.test('an inverted rate in the first file of an empty database is a warning', async (t) => {
   const { warnings, inserted } = await importRows(
     { number: 'A', currency: 'JPY', rate: '162.5' },
     { number: 'B', currency: 'GBP', rate: '1.17' },
@@ -78,7 +78,7 @@ t.test('the first file of an empty database with a rate upside down is a warning
 })
 
 t.test(
-  'accepted quotes without a rate, identical lines and second dates are warnings',
+  'accepted quotes without a rate, identical lines and a second date are warnings',
   async (t) => {
     await importRows({ number: 'D', day: '2025-03-01' }, { number: 'V', day: '2026-02-01' })
     const { warnings } = await importRows(

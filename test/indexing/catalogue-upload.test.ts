@@ -1,4 +1,4 @@
-// The upload of the catalogue to a new index: it yields to changes and leaves nothing behind.
+// The upload of the catalogue to a new index: it makes way for changes and leaves nothing behind.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { nextIndexName } from '../../src/indexing/engine-keys.ts'

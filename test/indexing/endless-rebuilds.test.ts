@@ -1,5 +1,5 @@
-// What prevents endless rebuilds: settings are compared without further defaults, and a rebuild
-// that does not help is not repeated at once.
+// What prevents endless rebuilds: extra settings of the engine do not count as differences, and a
+// rebuild that does not help is not repeated at once.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -47,7 +47,7 @@ t.test('timestamps a rebuild request with the database clock', async (t) => {
 })
 
 t.test(
-  'an engine that returns other settings causes one rebuild, and no change waits',
+  'an engine that returns different settings causes one rebuild, and no change waits',
   async (t) => {
     const service = await testService(t)
     await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-/** Starts an engine that returns other settings than it got, as a later version might. */
+/** Starts an engine that returns settings that differ from those sent, as a later version might. */
 async function startProxyWithOtherSettings(t: Test, engineUrl: string): Promise<string> {
   const server = createServer(async (request, response) => {
     const { method = 'GET', url = '/', headers } = request

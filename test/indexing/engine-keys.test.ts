@@ -1,4 +1,4 @@
-// The API keys of the search engine: each has the rights of one purpose.
+// The API keys of the search engine: each has only the rights that its purpose needs.
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import {
@@ -10,54 +10,57 @@ import {
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { servers } from '../support/test-service.ts'
 
-t.test('keys have the rights of one purpose, and the next indexer deletes them', async (t) => {
-  const { meiliUrls, meiliMasterKey } = await servers()
-  const [url = ''] = meiliUrls
-  const engine = openIndexingClient(url, meiliMasterKey)
-  const indexName = `test_${randomBytes(6).toString('hex')}`
-  await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
-  t.teardown(() => engine.deleteIndexIfExists(indexName))
-  const withKey = (key: string) => openIndexingClient(url, key)
-  const readStatus = (request: Promise<unknown>) =>
-    request.then(
-      () => 200,
-      (error: { response?: { status: number } }) => error.response?.status,
-    )
-  await ensureEngineKeys(engine)
-  const searching = withKey(searchKey(meiliMasterKey))
-  t.equal(await readStatus(searching.index(indexName).search('')), 200)
-  t.equal(await readStatus(searching.index(indexName).addDocuments([{ id: '1' }])), 403)
-  t.equal(await readStatus(searching.index(indexName).getDocuments()), 403)
-  t.equal(await readStatus(searching.getKeys()), 403)
+t.test(
+  'keys have only the rights for their purpose, and the next indexer deletes them',
+  async (t) => {
+    const { meiliUrls, meiliMasterKey } = await servers()
+    const [url = ''] = meiliUrls
+    const engine = openIndexingClient(url, meiliMasterKey)
+    const indexName = `test_${randomBytes(6).toString('hex')}`
+    await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
+    t.teardown(() => engine.deleteIndexIfExists(indexName))
+    const withKey = (key: string) => openIndexingClient(url, key)
+    const readStatus = (request: Promise<unknown>) =>
+      request.then(
+        () => 200,
+        (error: { response?: { status: number } }) => error.response?.status,
+      )
+    await ensureEngineKeys(engine)
+    const searching = withKey(searchKey(meiliMasterKey))
+    t.equal(await readStatus(searching.index(indexName).search('')), 200)
+    t.equal(await readStatus(searching.index(indexName).addDocuments([{ id: '1' }])), 403)
+    t.equal(await readStatus(searching.index(indexName).getDocuments()), 403)
+    t.equal(await readStatus(searching.getKeys()), 403)
 
-  const index = { registrationName: `main of ${indexName}`, indexName }
-  t.same(await readDatabasesOfKeys(engine, index), [])
-  const replaceKeys = (fencingToken: string) =>
-    replaceIndexerKeys(engine, {
-      ...index,
-      fencingToken,
-      serverStartedAt: '1',
-      databaseIdentity: `identity ${fencingToken}`,
-    })
-  const firstKeys = await replaceKeys('1')
-  const writing = withKey(firstKeys.documents)
-  const addition = writing.index(indexName).addDocuments([{ id: '1' }])
-  t.equal(await readStatus(addition.waitTask()), 200)
-  t.equal(await readStatus(writing.index(indexName).search('')), 403, 'cannot search')
-  t.equal(await readStatus(writing.index('another').addDocuments([{ id: '1' }])), 403)
-  t.equal(await readStatus(writing.getKeys()), 403)
-  const additionToMissing = await writing
-    .index(`${indexName}_next`)
-    .addDocuments([{ id: '1' }])
-    .waitTask()
-  t.equal(
-    additionToMissing.error?.code,
-    'index_not_found',
-    'a write to an engine without data creates no index with default settings',
-  )
-  const secondKeys = await replaceKeys('2')
-  t.same(await readDatabasesOfKeys(engine, index), ['identity 2'], 'the database that wrote last')
-  const lateAddition = writing.index(indexName).addDocuments([{ id: '1' }])
-  t.equal(await readStatus(lateAddition), 403, 'the first keys are deleted')
-  t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)
-})
+    const index = { registrationName: `main of ${indexName}`, indexName }
+    t.same(await readDatabasesOfKeys(engine, index), [])
+    const replaceKeys = (fencingToken: string) =>
+      replaceIndexerKeys(engine, {
+        ...index,
+        fencingToken,
+        serverStartedAt: '1',
+        databaseIdentity: `identity ${fencingToken}`,
+      })
+    const firstKeys = await replaceKeys('1')
+    const writing = withKey(firstKeys.documents)
+    const addition = writing.index(indexName).addDocuments([{ id: '1' }])
+    t.equal(await readStatus(addition.waitTask()), 200)
+    t.equal(await readStatus(writing.index(indexName).search('')), 403, 'cannot search')
+    t.equal(await readStatus(writing.index('another').addDocuments([{ id: '1' }])), 403)
+    t.equal(await readStatus(writing.getKeys()), 403)
+    const additionToMissing = await writing
+      .index(`${indexName}_next`)
+      .addDocuments([{ id: '1' }])
+      .waitTask()
+    t.equal(
+      additionToMissing.error?.code,
+      'index_not_found',
+      'a write to an engine without data creates no index with default settings',
+    )
+    const secondKeys = await replaceKeys('2')
+    t.same(await readDatabasesOfKeys(engine, index), ['identity 2'], 'the database that wrote last')
+    const lateAddition = writing.index(indexName).addDocuments([{ id: '1' }])
+    t.equal(await readStatus(lateAddition), 403, 'the first keys are deleted')
+    t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)
+  },
+)

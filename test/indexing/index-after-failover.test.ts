@@ -1,5 +1,5 @@
-// The comparison of the index with the catalogue after PostgreSQL has failed over: changes are
-// applied meanwhile, and an indexer that dies leaves the comparison to the next one.
+// The comparison of the index with the catalogue after a failover of PostgreSQL: changes are
+// applied meanwhile, and if the indexer dies, the next one compares.
 import { sql } from 'kysely'
 import type { Index } from 'meilisearch'
 import t, { type Test } from 'tap'
@@ -23,7 +23,7 @@ async function startIndexed(t: Test) {
   return { db, target, engine, index, sync, readNames }
 }
 
-/** The record then is what a replica has that was promoted: that of the timeline before. */
+/** Sets the record to what a promoted replica has: the record of the previous timeline. */
 async function failOver({ db, target }: Awaited<ReturnType<typeof startIndexed>>): Promise<void> {
   await sql`
     update search_engines set
@@ -32,7 +32,7 @@ async function failOver({ db, target }: Awaited<ReturnType<typeof startIndexed>>
   `.execute(db)
 }
 
-/** They belong to no product. */
+/** Adds documents that belong to no product. */
 async function addDocuments(index: Index, count: number): Promise<void> {
   const documents = Array.from({ length: count }, (_, n) => ({ id: `${1_000_000 + n}` }))
   await index.addDocuments(documents, { primaryKey: 'id' }).waitTask({ timeout: 60_000 })
@@ -61,7 +61,7 @@ t.test('changes are applied while the index is compared', async (t) => {
   t.equal((await index.getStats()).numberOfDocuments, productCount)
 })
 
-t.test('changes are applied while documents without a product are looked for', async (t) => {
+t.test('changes are applied during the search for documents without a product', async (t) => {
   const service = await startIndexed(t)
   const { db, target, engine, index } = service
   await sql`update search_engines set is_writing = true`.execute(db)
@@ -84,7 +84,7 @@ t.test('changes are applied while documents without a product are looked for', a
   t.equal((await index.getStats()).numberOfDocuments, 12_001)
 })
 
-t.test('documents that are removed meanwhile hide no other one', async (t) => {
+t.test('the comparison misses no document if others are removed meanwhile', async (t) => {
   const { db, target, engine, index } = await startIndexed(t)
   await addDocuments(index, 12_000)
   const removed = { ids: [] as string[] }
@@ -104,7 +104,7 @@ t.test('documents that are removed meanwhile hide no other one', async (t) => {
   t.equal(extra.length, 9_000)
 })
 
-t.test('the next indexer compares if one dies that has applied changes', async (t) => {
+t.test('if an indexer dies after it has applied changes, the next one compares', async (t) => {
   const service = await startIndexed(t)
   const { db, target, engine, index, sync, readNames } = service
   await db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()

@@ -1,4 +1,5 @@
-// How far an index is behind: by engine, and in bounded time however many changes are pending.
+// How far an index is behind: for each engine, and in bounded time even if many changes are
+// pending.
 import { sql } from 'kysely'
 import t from 'tap'
 import { readEngineStatuses, readIndexLags } from '../../src/indexing/index-status.ts'

@@ -1,4 +1,4 @@
-// Health, metrics and log of the indexer: at rest, while the engine is away, and as a stand-by.
+// Health, metrics and log of the indexer: idle, while the engine is unreachable, and on standby.
 import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
@@ -21,7 +21,7 @@ async function readMetrics(port: number): Promise<Record<string, number>> {
   )
 }
 
-t.test('says what it does, and what fails', async (t) => {
+t.test('reports what it does, and what fails', async (t) => {
   const service = await testService(t)
   const { db, config } = service
   await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
@@ -98,7 +98,7 @@ t.test('says what it does, and what fails', async (t) => {
     ({ body }) => body.failing === null,
     60_000,
   )
-  // The log is written in blocks, so its last line may come after the answer of the health check.
+  // The log is written in blocks, so its last line may come after the response of the health check.
   const recovered = await eventually(
     async () => parseLines(indexer.output()),
     (all) => all.at(-1)?.msg === 'Following changes.',
@@ -110,7 +110,7 @@ t.test('says what it does, and what fails', async (t) => {
   }
 })
 
-t.test('follows changes also if its port is taken, and says so', async (t) => {
+t.test('follows changes even if its port is taken, and logs that', async (t) => {
   const service = await testService(t)
   const port = new URL(service.config.MEILI_URL).port
   const indexer = await startIndexerProcess(t, service, [], { INDEXER_OPS_PORT: port })

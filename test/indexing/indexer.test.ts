@@ -13,7 +13,7 @@ import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.
 // These tests mostly wait for an indexer.
 t.jobs = 3
 
-t.test('follows every committed change by plain SQL, and no rolled-back one', async (t) => {
+t.test('follows every change that plain SQL commits, and none that is rolled back', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
   const indexer = await startIndexerProcess(t, service)
@@ -60,7 +60,7 @@ t.test('the lag of a change after an idle hour does not include that hour', asyn
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
   const indexer = await startIndexer(t, service)
-  // The first time, the indexer may have recorded its first popularity instead.
+  // At first, the indexer may have recorded its first count of popularity instead.
   for (let time = 1; time <= 3; time++) {
     await service.pool.query("update search_engines set indexed_at = now() - interval '1 hour'")
     const recorded = await eventually(
@@ -151,7 +151,7 @@ t.test('reports an unreachable engine in one line, without the query or the key'
   t.notMatch(indexer.output(), indexerApiKey)
 })
 
-t.test('stops at once although the engine broke a connection before', async (t) => {
+t.test('stops at once even if the engine has broken a connection before', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   const proxy = await startFaultyProxy(t, service.config.MEILI_URL)

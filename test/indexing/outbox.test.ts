@@ -1,5 +1,5 @@
-// Reading the outbox: every change once, also of transactions that commit late, and none of the
-// settled rows that PostgreSQL keeps behind an old snapshot.
+// Reading the outbox: every change once, even of transactions that commit late, and none of the
+// settled rows that PostgreSQL keeps while an old snapshot is in use.
 import { sql } from 'kysely'
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
@@ -36,7 +36,7 @@ async function openCursor(t: Parameters<typeof testDatabase>[0]) {
   return { db, pool, cursor, settle, add, openClient }
 }
 
-t.test('reads each change once, in batches, also of a late transaction', async (t) => {
+t.test('reads each change once, in batches, even of a late transaction', async (t) => {
   const { cursor, settle, add, openClient } = await openCursor(t)
   const late = await openClient()
   await late.query('begin')
@@ -76,7 +76,7 @@ t.test('returns the same rows again until they are settled', async (t) => {
   t.notOk(first.isComplete)
 })
 
-t.test('does not read settled rows behind an old snapshot', async (t) => {
+t.test('does not read settled rows that an old snapshot still sees', async (t) => {
   const reads = 5
   const { db, cursor, settle, add, openClient } = await openCursor(t)
   const old = await openClient()
@@ -91,7 +91,7 @@ t.test('does not read settled rows behind an old snapshot', async (t) => {
     `.execute(db)
     return rows[0] ?? { scans: 0, entries: 0 }
   }
-  // Statistics arrive with a delay: wait until they stand still.
+  // Statistics arrive with a delay: wait until they no longer change.
   let last = -1
   const before = await eventually(readCounters, ({ entries }) => {
     const isStill = entries === last && entries > 0

@@ -1,5 +1,5 @@
-// An engine that accepts small requests only: the index is built and followed nevertheless, and
-// what the engine rejects is logged with the setting to change.
+// An engine that accepts only small requests: the index is built and kept up to date nevertheless,
+// and what the engine rejects is logged with the setting to change.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ t.test('deletions that are too large for one request are sent in several', async
   t.equal(await countDocuments(), 1)
 })
 
-t.test('synonyms that are too large are logged, and everything else goes on', async (t) => {
+t.test('synonyms that are too large are logged, and do not stop anything else', async (t) => {
   await db
     .insertInto('search_synonyms')
     .values({ word: 'zorgon', synonyms: ['tuerca'] })

@@ -1,8 +1,8 @@
-// Expects product names in the index, as searches find them or as the engine holds them.
+// Checks which product names the index contains, by searching or by reading the engine.
 import type { Test } from 'tap'
 import { eventually, type TestService } from '../support/test-service.ts'
 
-/** The names found by the index. While the engine is slow, PostgreSQL or nobody may answer. */
+/** Returns the names that the engine finds. Searches again if PostgreSQL or nobody answered. */
 export async function findNames({ app }: TestService, query: string): Promise<string[]> {
   const { hits = [], meta } = await eventually(
     async () =>
@@ -30,7 +30,7 @@ export async function expectFoundNames(
   t.same(found, names, query)
 }
 
-/** The names in the index, read from the engine itself. */
+/** Returns the names in the index, read from the engine itself. */
 export async function readIndexedNames({ engine, config }: TestService): Promise<string[]> {
   const { results } = await engine
     .index(config.SEARCH_INDEX)

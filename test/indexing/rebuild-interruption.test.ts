@@ -1,4 +1,4 @@
-// A rebuild that is stopped, that died, or that follows a truncation, leaves nothing behind.
+// A rebuild that is stopped, that dies, or that follows a truncation leaves nothing behind.
 import t from 'tap'
 import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
@@ -37,7 +37,7 @@ t.test('search finds no product of a truncated catalogue during the rebuild', as
   const service = await serviceWithProducts(t, 6_000, { config: { SEARCH_CACHE_MB: 0 } })
   await service.pool.query("update products set name = 'Zanahoria' where sku = 'S-1'")
   await rebuild(service.target)
-  // While the engine is slow, nobody may answer.
+  // While the engine is slow, a search may fail.
   const countHits = () =>
     eventually(
       async () =>
@@ -66,7 +66,7 @@ t.test('an indexer that takes over cancels the tasks of a rebuild that died', as
   await service.sync()
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   await queueProducts(service.db, `${service.target.registrationName}~next`, ['1', '2'])
-  // Documents of many different words, which take the engine long.
+  // Documents with many different words, which keep the engine busy for long.
   const word = (n: number) => ((n * 2_654_435_761) % 2_176_782_336).toString(36)
   const text = (id: number) =>
     Array.from({ length: 2_000 }, (_, n) => word(id * 2_000 + n)).join(' ')

@@ -1,4 +1,4 @@
-// The reasons for which an indexer rebuilds the index by itself.
+// The reasons why an indexer rebuilds the index on its own.
 import { sql } from 'kysely'
 import t from 'tap'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
@@ -37,7 +37,7 @@ t.test('an index with wrong contents, settings or shape is rebuilt', async (t) =
   t.notMatch(await buildIndex(service), 'Building', 'an index without a difference is not rebuilt')
 })
 
-t.test('the command build rebuilds an index with outdated settings, and only once', async (t) => {
+t.test('the command build rebuilds an index with outdated settings once', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
   await service.sync()

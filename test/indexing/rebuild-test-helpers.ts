@@ -1,4 +1,4 @@
-// A catalogue that is large enough for tests to observe a rebuild while it is running.
+// Helpers for tests of rebuilds: a catalogue so large that a rebuild can be observed while it runs.
 import { sql } from 'kysely'
 import type { Test } from 'tap'
 import { eventually, type TestService, testService } from '../support/test-service.ts'

@@ -66,7 +66,7 @@ t.test('a second indexer and a restarted one wait for the older transactions too
       (count) => count === 2,
     ),
     2,
-    'the second one waits too',
+    'the second indexer waits too',
   )
   t.equal(registered, 0)
   await late.query('commit')

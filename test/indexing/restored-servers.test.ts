@@ -1,5 +1,5 @@
-// A search engine or a database that was restored to an older state: the index is rebuilt, and
-// status and API do not claim before that it is up to date.
+// A search engine or a database that was restored to an older state: the index is rebuilt. Until
+// then the status and the API do not say that it is up to date.
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -85,64 +85,67 @@ t.test('detects an engine restored to a backup one batch old', async (t) => {
   t.notMatch(await build(url, restored.server.url), 'Building', 'only once')
 })
 
-t.test('a database that was restored from a copy is noticed, also by the API', async (t) => {
-  const directory = createTemporaryDirectory(t, 'restore')
-  const { url } = await testDatabase(t)
-  const engine = await openEngine(t, join(directory, 'engine'))
-  const run = async (statement: string) => {
-    const db = openDatabase(url, { connectionTimeoutMs: 60_000 })
-    await sql.raw(statement).execute(db)
-    await db.destroy()
-  }
-  await run("insert into products (sku, name) values ('A-1', 'uno')")
-  await build(url, engine.server.url)
+t.test(
+  'detects a database that was restored from a copy, in the indexer and in the API',
+  async (t) => {
+    const directory = createTemporaryDirectory(t, 'restore')
+    const { url } = await testDatabase(t)
+    const engine = await openEngine(t, join(directory, 'engine'))
+    const run = async (statement: string) => {
+      const db = openDatabase(url, { connectionTimeoutMs: 60_000 })
+      await sql.raw(statement).execute(db)
+      await db.destroy()
+    }
+    await run("insert into products (sku, name) values ('A-1', 'uno')")
+    await build(url, engine.server.url)
 
-  const name = new URL(url).pathname.slice(1)
-  const adminUrl = Object.assign(new URL(url), { pathname: '/postgres' }).href
-  const admin = openDatabase(adminUrl, { connections: 1, connectionTimeoutMs: 60_000 })
-  t.teardown(() => admin.destroy())
-  const copyDatabase = async (from: string, to: string) => {
-    await sql`
+    const name = new URL(url).pathname.slice(1)
+    const adminUrl = Object.assign(new URL(url), { pathname: '/postgres' }).href
+    const admin = openDatabase(adminUrl, { connections: 1, connectionTimeoutMs: 60_000 })
+    t.teardown(() => admin.destroy())
+    const copyDatabase = async (from: string, to: string) => {
+      await sql`
       select pg_terminate_backend(pid) from pg_stat_activity where datname in (${from}, ${to})
     `.execute(admin)
-    await sql`drop database if exists ${sql.id(to)} with (force)`.execute(admin)
-    await sql`create database ${sql.id(to)} template ${sql.id(from)}`.execute(admin)
-  }
-  await copyDatabase(name, `${name}_backup`)
-  t.teardown(() => sql`drop database ${sql.id(`${name}_backup`)} with (force)`.execute(admin))
-  await run("insert into products (sku, name) values ('A-2', 'lost')")
-  t.notMatch(await build(url, engine.server.url), 'Building')
-  t.same(await engine.readNames(), ['lost', 'uno'])
+      await sql`drop database if exists ${sql.id(to)} with (force)`.execute(admin)
+      await sql`create database ${sql.id(to)} template ${sql.id(from)}`.execute(admin)
+    }
+    await copyDatabase(name, `${name}_backup`)
+    t.teardown(() => sql`drop database ${sql.id(`${name}_backup`)} with (force)`.execute(admin))
+    await run("insert into products (sku, name) values ('A-2', 'lost')")
+    t.notMatch(await build(url, engine.server.url), 'Building')
+    t.same(await engine.readNames(), ['lost', 'uno'])
 
-  await copyDatabase(`${name}_backup`, name)
-  const db = openDatabase(url, { connectionTimeoutMs: 60_000 })
-  t.notOk(await isIndexUpToDate(db, registrationName), 'status does not claim that it is in step')
-  const indexStates = followIndexStates({
-    db,
-    registrationNames: [registrationName],
-    onWordsVersion: () => undefined,
-  })
-  const state = await eventually(
-    async () => indexStates.current(registrationName),
-    ({ isOfThisDatabase }) => !isOfThisDatabase,
-  )
-  t.match(state, { isOfThisDatabase: false, version: null }, 'the API does not use the index')
-  indexStates.stop()
-  await db.destroy()
-  t.match(await build(url, engine.server.url), 'changes that this database does not know')
-  t.same(await engine.readNames(), ['uno'])
-  t.notMatch(await build(url, engine.server.url), 'Building', 'only once')
+    await copyDatabase(`${name}_backup`, name)
+    const db = openDatabase(url, { connectionTimeoutMs: 60_000 })
+    t.notOk(await isIndexUpToDate(db, registrationName), 'status does not claim that it is in step')
+    const indexStates = followIndexStates({
+      db,
+      registrationNames: [registrationName],
+      onWordsVersion: () => undefined,
+    })
+    const state = await eventually(
+      async () => indexStates.current(registrationName),
+      ({ isOfThisDatabase }) => !isOfThisDatabase,
+    )
+    t.match(state, { isOfThisDatabase: false, version: null }, 'the API does not use the index')
+    indexStates.stop()
+    await db.destroy()
+    t.match(await build(url, engine.server.url), 'changes that this database does not have')
+    t.same(await engine.readNames(), ['uno'])
+    t.notMatch(await build(url, engine.server.url), 'Building', 'only once')
 
-  await copyDatabase(name, `${name}_backup`)
-  await copyDatabase(`${name}_backup`, name)
-  t.match(
-    await build(url, engine.server.url),
-    'changes that this database does not know',
-    'also if the engine has no newer task than the database knows',
-  )
-})
+    await copyDatabase(name, `${name}_backup`)
+    await copyDatabase(`${name}_backup`, name)
+    t.match(
+      await build(url, engine.server.url),
+      'changes that this database does not have',
+      'even if the engine has no newer task than the database has recorded',
+    )
+  },
+)
 
-t.test('a database whose files were put back is noticed by the tasks of the engine', async (t) => {
+t.test('detects a database whose files were restored, by the tasks of the engine', async (t) => {
   const directory = createTemporaryDirectory(t, 'restore')
   const engine = await openEngine(t, join(directory, 'engine'))
   const settings = { fsync: 'off', full_page_writes: 'on' }
@@ -172,7 +175,7 @@ t.test('a database whose files were put back is noticed by the tasks of the engi
   const restored = await open('backup')
   t.match(
     await build(restored.server.url, engine.server.url),
-    'changes that this database does not know',
+    'changes that this database does not have',
   )
   t.same(await engine.readNames(), ['uno'])
   const versions = [lostVersion, await readVersion(restored.db)]
@@ -199,7 +202,7 @@ t.test('a database whose files were put back is noticed by the tasks of the engi
   await promoted.stop()
 })
 
-/** Returns what cached answers are valid for. */
+/** Returns the version of the index for which cached answers are valid. */
 async function readVersion(db: Database): Promise<string | undefined> {
   const [state] = await readStates(db, [registrationName])
   return state?.isUpToDate ? state.version : undefined

@@ -1,5 +1,5 @@
-// During a rolling upgrade two releases have an index each. The older one is removed when nobody
-// uses it any more.
+// During a rolling upgrade each of two releases has an index. The older one is removed when no
+// program uses it any more.
 import { sql } from 'kysely'
 import t from 'tap'
 import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'

@@ -26,7 +26,7 @@ const [removal = ''] = [...(chapter ?? '').matchAll(/```sql\n([\s\S]*?)```/g)].m
   ([, block]) => block ?? '',
 )
 
-/** The steps of the runbook: the settings before each command, and its words. */
+/** The steps of the runbook: the settings before each command, and its arguments. */
 const [migrate, follow, status, setting] = commands
   .trim()
   .split('\n')
@@ -42,7 +42,7 @@ const [migrate, follow, status, setting] = commands
 
 const limitMs = 60_000
 
-t.test('a second engine as in the runbook', async (t) => {
+t.test('a second engine is added as the runbook says', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'tqs-second-'))
   chmodSync(directory, 0o755)
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))

@@ -83,11 +83,11 @@ t.test('an indexer that was paused before its write leaves no outdated document'
   t.same(await readIndexedNames(service), ['Nuevo'])
 })
 
-t.test('queues again what was sent with a lost lease', async (t) => {
+t.test('queues the products again that were sent with a lost lease', async (t) => {
   const service = await testService(t)
   const { db, target, config } = service
   await db.insertInto('products').values({ sku: 'A-1', name: 'Viejo' }).execute()
-  // Holds every request of the slow indexer back. Its key stays valid.
+  // Holds back every request of the slow indexer. Its key stays valid.
   const sent = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const { meiliMasterKey } = await servers()

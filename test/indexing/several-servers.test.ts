@@ -1,5 +1,5 @@
-// One URL that leads to several Meilisearch servers is noticed: nothing is written, the index is
-// not used, and status, health and metrics say why.
+// If one URL leads to several Meilisearch servers, nothing is written, the index is not used, and
+// status, health and metrics say why.
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -22,12 +22,12 @@ async function startEngine(t: Test, directory: string) {
   return { server, url: server.url, client }
 }
 
-/** How often a text occurs. */
+/** Returns how often a text occurs. */
 const count = (text: string, part: string) => text.split(part).length - 1
 
 const fault = 'MEILI_URL leads to several Meilisearch servers'
 
-t.test('a second server behind the URL of a running engine', async (t) => {
+t.test('detects a second server behind the URL of a running engine', async (t) => {
   const directory = createTemporaryDirectory(t, 'several')
   const first = await startEngine(t, join(directory, 'first'))
   const second = await startEngine(t, join(directory, 'second'))
@@ -96,7 +96,7 @@ t.test('a second server behind the URL of a running engine', async (t) => {
   t.equal(await metric(), '0')
 })
 
-t.test('two servers with the same data', async (t) => {
+t.test('detects two servers with the same data', async (t) => {
   const directory = createTemporaryDirectory(t, 'several')
   const first = await startEngine(t, join(directory, 'first'))
   const service = await testService(t, { index: false, config: { MEILI_URL: first.url } })

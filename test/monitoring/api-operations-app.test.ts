@@ -103,7 +103,7 @@ t.test(
     t.match(
       (await operations.inject('/health/ready')).json(),
       { degraded: ['search engine'], checks: { searchEngine: 'down' } },
-      'healthy, but the circuit breaker is open',
+      'the engine is healthy, but its circuit breaker is open',
     )
   },
 )

@@ -1,5 +1,5 @@
-// Connections to a search engine that the network has forgotten: a time-out replaces all of them,
-// even if another one works.
+// Connections to a search engine that were dropped silently: a timeout replaces all of them, even
+// if a newer one works.
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
@@ -8,31 +8,34 @@ import { servers } from '../support/test-service.ts'
 
 const limitMs = 5_000
 
-t.test('a time-out on one connection replaces the others, beside one that works', async (t) => {
-  const { meiliUrls, meiliMasterKey } = await servers()
-  const proxy = await startFaultyProxy(t, String(meiliUrls[0]))
-  const engine = openSearchEngine(proxy.url, meiliMasterKey)
-  t.teardown(() => engine.close())
-  const search = (ms = limitMs) => engine.search([], AbortSignal.timeout(ms))
-  const searchAtOnce = (count: number, ms = limitMs) =>
-    Promise.allSettled(Array.from({ length: count }, () => search(ms)))
+t.test(
+  'a timeout on one connection replaces all of them, even while another one works',
+  async (t) => {
+    const { meiliUrls, meiliMasterKey } = await servers()
+    const proxy = await startFaultyProxy(t, String(meiliUrls[0]))
+    const engine = openSearchEngine(proxy.url, meiliMasterKey)
+    t.teardown(() => engine.close())
+    const search = (ms = limitMs) => engine.search([], AbortSignal.timeout(ms))
+    const searchAtOnce = (count: number, ms = limitMs) =>
+      Promise.allSettled(Array.from({ length: count }, () => search(ms)))
 
-  proxy.delayMs = 200
-  await searchAtOnce(8)
-  proxy.delayMs = 0
-  // undici uses a connection again only in the next turn of the event loop.
-  await setImmediate()
-  t.equal(proxy.countConnections(), 8)
-  proxy.forgetConnections({ kept: 4 })
-  const startedAt = performance.now()
-  // Of the eight connections, five are used: at least one that works, and one that does not.
-  const answers = await searchAtOnce(5, 1_000)
-  t.ok(answers.some(({ status }) => status === 'fulfilled'))
-  t.ok(answers.some(({ status }) => status === 'rejected'))
+    proxy.delayMs = 200
+    await searchAtOnce(8)
+    proxy.delayMs = 0
+    // undici uses a connection again only in the next turn of the event loop.
+    await setImmediate()
+    t.equal(proxy.countConnections(), 8)
+    proxy.forgetConnections({ kept: 4 })
+    const startedAt = performance.now()
+    // Of the eight connections, five are used: at least one that works, and one that does not.
+    const answers = await searchAtOnce(5, 1_000)
+    t.ok(answers.some(({ status }) => status === 'fulfilled'))
+    t.ok(answers.some(({ status }) => status === 'rejected'))
 
-  engine.replaceConnections(startedAt)
-  const lost = proxy.countLostRequests()
-  const later = await searchAtOnce(8)
-  t.ok(later.every(({ status }) => status === 'fulfilled'))
-  t.equal(proxy.countLostRequests(), lost, 'no search uses a forgotten connection')
-})
+    engine.replaceConnections(startedAt)
+    const lost = proxy.countLostRequests()
+    const later = await searchAtOnce(8)
+    t.ok(later.every(({ status }) => status === 'fulfilled'))
+    t.equal(proxy.countLostRequests(), lost, 'no search uses a forgotten connection')
+  },
+)

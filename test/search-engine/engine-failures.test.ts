@@ -1,5 +1,5 @@
 // Single slow or failed requests to a search engine: they affect no other search, and metrics and
-// log tell them apart.
+// log distinguish them.
 
 import { sql } from 'kysely'
 import t from 'tap'
@@ -30,55 +30,58 @@ async function countDegraded(app: App, count: number, q = 'martillo'): Promise<n
   return degraded
 }
 
-t.test('after the network forgot 24 idle connections, the engine answers soon again', async (t) => {
-  const { app, engine } = await startBehindProxies(t, withoutCache)
-  // A search that times out closes its connection, so the engine must have answered all of them.
-  // Not all are complete, because only two queries are relaxed at the same time. On a slow machine
-  // 24 at once never succeed.
-  let wanted = idleConnections + 4
-  const { open } = await eventually(
-    async () => {
-      wanted = Math.max(8, wanted - 4)
-      // After a time-out, the engine is not asked for a while.
-      await eventually(
-        () => search(app, 'martillo'),
-        ({ meta }) => meta?.source === 'index',
-      )
-      engine.delayMs = 50
-      // With five words, each search sends two requests at once.
-      const texts = Array.from({ length: wanted }, (_, n) => `martillo de bola roja ${n}`)
-      const answers = await Promise.all(texts.map((text) => search(app, text)))
-      engine.delayMs = 0
-      // Counts that no search waits for any more may still be under way.
-      await eventually(
-        async () => engine.countWaitingConnections(),
-        (count) => count === 0,
-      )
-      const areFromEngine = answers.every(({ meta }) => meta?.source === 'index')
-      return { open: engine.countConnections(), areFromEngine }
-    },
-    ({ open, areFromEngine }) => open >= wanted && areFromEngine,
-    60_000,
-  )
-  t.ok(open >= wanted, `${open} connections are open`)
-  engine.forgetConnections()
-  const forgottenAt = performance.now()
-  // Several at once, because a single one may find a connection that has just expired.
-  await Promise.all(Array.from({ length: 4 }, () => search(app, 'martillo')))
-  let answeredFrom = performance.now()
-  for (let inARow = 0; inARow < 2 * idleConnections; inARow++) {
-    if ((await countDegraded(app, 1)) === 0) continue
-    inARow = -1
-    answeredFrom = performance.now()
-    if (answeredFrom - forgottenAt > 2 * longestRecoveryMs) break
-  }
-  const recoveryMs = answeredFrom - forgottenAt
-  t.ok(recoveryMs < longestRecoveryMs, `${Math.round(recoveryMs)} ms without the engine`)
-  const lost = engine.countLostRequests()
-  t.ok(lost > 0, `${lost} requests were lost`)
-  await Promise.all(Array.from({ length: idleConnections }, () => search(app, 'martillo')))
-  t.equal(engine.countLostRequests(), lost, 'no search uses another forgotten connection')
-})
+t.test(
+  'after 24 idle connections were dropped silently, the engine soon answers again',
+  async (t) => {
+    const { app, engine } = await startBehindProxies(t, withoutCache)
+    // A search that times out closes its connection, so the engine must have answered all of them.
+    // Not all are complete, because only two queries are relaxed at the same time. On a slow
+    // machine 24 at once never succeed.
+    let wanted = idleConnections + 4
+    const { open } = await eventually(
+      async () => {
+        wanted = Math.max(8, wanted - 4)
+        // After a timeout, the engine gets no searches for a while.
+        await eventually(
+          () => search(app, 'martillo'),
+          ({ meta }) => meta?.source === 'index',
+        )
+        engine.delayMs = 50
+        // With five words, each search sends two requests at once.
+        const texts = Array.from({ length: wanted }, (_, n) => `martillo de bola roja ${n}`)
+        const answers = await Promise.all(texts.map((text) => search(app, text)))
+        engine.delayMs = 0
+        // Counts that no search waits for any more may still be running.
+        await eventually(
+          async () => engine.countWaitingConnections(),
+          (count) => count === 0,
+        )
+        const areFromEngine = answers.every(({ meta }) => meta?.source === 'index')
+        return { open: engine.countConnections(), areFromEngine }
+      },
+      ({ open, areFromEngine }) => open >= wanted && areFromEngine,
+      60_000,
+    )
+    t.ok(open >= wanted, `${open} connections are open`)
+    engine.forgetConnections()
+    const forgottenAt = performance.now()
+    // Several at once, because a single one may find a connection that has just expired.
+    await Promise.all(Array.from({ length: 4 }, () => search(app, 'martillo')))
+    let answeredFrom = performance.now()
+    for (let inARow = 0; inARow < 2 * idleConnections; inARow++) {
+      if ((await countDegraded(app, 1)) === 0) continue
+      inARow = -1
+      answeredFrom = performance.now()
+      if (answeredFrom - forgottenAt > 2 * longestRecoveryMs) break
+    }
+    const recoveryMs = answeredFrom - forgottenAt
+    t.ok(recoveryMs < longestRecoveryMs, `${Math.round(recoveryMs)} ms without the engine`)
+    const lost = engine.countLostRequests()
+    t.ok(lost > 0, `${lost} requests were lost`)
+    await Promise.all(Array.from({ length: idleConnections }, () => search(app, 'martillo')))
+    t.equal(engine.countLostRequests(), lost, 'no search uses another forgotten connection')
+  },
+)
 
 t.test('idle connections expire, and closing opens none', async (t) => {
   const { app, engine } = await startBehindProxies(t, withoutCache)
@@ -92,7 +95,7 @@ t.test('idle connections expire, and closing opens none', async (t) => {
   t.equal(open, 0)
 })
 
-t.test('one search a second that times out sends no other search to PostgreSQL', async (t) => {
+t.test('if one search a second times out, no other search goes to PostgreSQL', async (t) => {
   const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
   engine.slowText = 'taladro'
   let isRunning = true
@@ -120,9 +123,9 @@ t.test('one search a second that times out sends no other search to PostgreSQL',
   )
 })
 
-t.test('a request that an answered search no longer needs is ended', async (t) => {
+t.test('a request is aborted when its search has been answered without it', async (t) => {
   const { app, engine } = await startBehindProxies(t, withoutCache)
-  // How many products contain each word is asked beside the first request.
+  // A second request, sent with the first, counts the products that contain each word.
   engine.slowText = '"limit":0'
   const answer = await eventually(
     () => search(app, 'martillo de bola'),
@@ -136,7 +139,7 @@ t.test('a request that an answered search no longer needs is ended', async (t) =
   t.ok(aborted > 0, 'its connection is closed')
 })
 
-t.test('answers that lack the relaxed query send no other search to PostgreSQL', async (t) => {
+t.test('if a query cannot be relaxed in time, no other search goes to PostgreSQL', async (t) => {
   const { app, engine, service, metrics } = await startBehindProxies(t, withoutCache)
   await service.db
     .insertInto('products')
@@ -152,9 +155,9 @@ t.test('answers that lack the relaxed query send no other search to PostgreSQL',
   t.equal(await countDegraded(app, 5, 'taladro'), 0)
 })
 
-t.test('a query that has to wait for others to be relaxed is answered without', async (t) => {
+t.test('a query that waits too long for its relaxation is answered without it', async (t) => {
   const { app, engine, metrics, service } = await startBehindProxies(t)
-  // A complete answer is cached, so each attempt writes the query in another way.
+  // A complete answer is cached, so each attempt spells the query differently.
   let attempts = 0
   const spellAnew = () => {
     attempts += 1
@@ -172,7 +175,7 @@ t.test('a query that has to wait for others to be relaxed is answered without', 
   engine.slowText = '"q":"martillo"'
   const answer = await eventually(
     async () => {
-      // Each keeps its place until its time limit ends it.
+      // Each keeps its place until it times out.
       const slow = Array.from({ length: maxRelaxing }, (_, n) =>
         search(app, `martillo percutor${' '.repeat(n)}`),
       )
@@ -207,7 +210,7 @@ t.test('queries that find nothing and are slow to relax open no circuit breaker'
   t.equal(await countDegraded(app, 5, 'taladro'), 0)
 })
 
-t.test('an engine that answers nothing is given up after a few searches', async (t) => {
+t.test('an engine that never answers gets no more searches after a few', async (t) => {
   const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
   t.equal((await search(app, 'martillo')).meta.source, 'index')
   engine.stopForwarding()
@@ -223,7 +226,7 @@ t.test('an engine that answers nothing is given up after a few searches', async 
   t.equal(metrics.values.engineAvailability.get('main'), true)
 })
 
-t.test('an answer that lacks the relaxed query is marked and not cached', async (t) => {
+t.test('an answer without the relaxed query is marked as degraded and not cached', async (t) => {
   const { app, engine, service } = await startBehindProxies(t)
   const q = 'martillo percutor'
   const complete = await eventually(

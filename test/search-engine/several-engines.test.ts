@@ -71,7 +71,7 @@ async function openCountingEngine(t: Test, url: string) {
   return { proxy, engine }
 }
 
-t.test('with two engines', async (t) => {
+t.test('two engines', async (t) => {
   const service = await testService(t)
   const { db, redis, config } = service
   const { url, target: secondTarget } = await startSecondEngine(t, service)

@@ -9,7 +9,7 @@ import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { unobserved } from '../support/redis-topologies.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
-/** Between the four a second of all together and the twelve of three on their own. */
+/** Reads a second: more than the four of processes that share, fewer than twelve of three alone. */
 const fewReads = 8
 
 type Process = {
@@ -133,7 +133,7 @@ t.test('without PostgreSQL no cached answer is used', async (t) => {
   t.same(versions, [null, null, null])
 })
 
-t.test('an index that the database does not know is not used', async (t) => {
+t.test('an index of which the database has no record is not used', async (t) => {
   const { processes } = await startProcesses(t)
   await waitForVersion(processes, await increaseVersion())
   const areUsed = async (expected: boolean) => {

@@ -1,5 +1,5 @@
-// The service and the database compute the same keys of codes, in every script: otherwise a pin or
-// a part of a code finds a product in the engine and not in PostgreSQL, or the reverse.
+// The service and the database compute the same keys of codes, in every script. Otherwise a pin or
+// a part of a code would find a product in the engine and not in PostgreSQL, or the reverse.
 import { sql } from 'kysely'
 import t from 'tap'
 import { listEnyePrefixes } from '../../src/text/enye-words.ts'
@@ -8,7 +8,7 @@ import { eventually, testDatabase, testService } from '../support/test-service.t
 
 type Answer = { hits: { sku: string }[]; meta: { source: string } }
 
-t.test('every character that both know counts the same', async (t) => {
+t.test('every character that both know has the same key', async (t) => {
   const { db } = await testDatabase(t)
   const { rows } = await sql<{ code: number; inside: string; alone: string }>`
     select code, code_key('a' || chr(code) || 'b') as inside, code_key(chr(code)) as alone
@@ -24,7 +24,7 @@ t.test('every character that both know counts the same', async (t) => {
   t.same(different, [])
 })
 
-t.test('a document never has half a character, which the engine rejects', async (t) => {
+t.test('a document never has half of a character, which the engine would reject', async (t) => {
   const names = ['ñan𝔸', 'ñ𝔸𝔸𝔸', '𝔸ñ', '𝔸𝔸𝔸𝔸s 3 mm', '2x𝔸4', `${'x'.repeat(39)}𝔸𝔸ñ`]
   for (const text of names) {
     const values = [...listCodeSuffixes(toFoldedCodeKey(text)), ...listEnyePrefixes(text)]
@@ -50,7 +50,7 @@ for (const source of ['index', 'database'] as const)
     const { db, app } = service
     const codes = awkward.map((text, n) => ({
       sku: `${text}-${100 + n}-Z${n}`,
-      // Not the word in lower case: Σ at its end would become another letter.
+      // Not the word in lower case: Σ at its end would become a different letter.
       pinnedAs: `${[...text].map((letter) => letter.toLowerCase()).join('')}_${100 + n}z${n}`,
       pinnedTo: `fijado ${String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26))}x`,
       beginning: `${text}-${100 + n}`,

@@ -20,7 +20,7 @@ async function search(
   return { status: response.statusCode, body: response.json<Answer>() }
 }
 
-/** Every instance answers from the changed index after this time (docs/decisions/0007). */
+/** After this time every instance answers from the changed index (docs/decisions/0007). */
 const changeVisibleMs = 1_000
 
 const isFrom = (source: string) => (answer: { body: Answer }) => answer.body.meta?.source === source
@@ -110,7 +110,7 @@ t.test(
     })
     t.ok(
       (cachedKeyAnswer.body.meta.indexedAt ?? '') >= (indexedAt ?? 'z'),
-      'the last known instant stays',
+      'indexedAt stays at the last known instant',
     )
     t.equal(
       (await search(app, 'martillo', { authorization: `Bearer ${unusedKey}` })).status,

@@ -1,5 +1,5 @@
-// The promises that hold in both sources, the search engine and PostgreSQL: the exact SKU is the
-// first hit, in any script, and filters mean the same.
+// What holds in the search engine and in PostgreSQL: the exact SKU is the first hit, in any script,
+// and filters mean the same.
 import t, { type Test } from 'tap'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
@@ -11,7 +11,7 @@ type Answer = {
   meta: { source: string }
 }
 
-/** Groups of SKUs that are easily mistaken for each other. */
+/** Groups of SKUs that are easily confused. */
 const similarSkus = [
   ['X_Y', 'X-Y', 'XY', 'x.y', 'X Y'],
   ['CHAIR', 'chair', 'Chair', 'c-h-a-i-r'],
@@ -34,7 +34,7 @@ const products = [
   { sku: 'N-4', name: 'Martillo grande', category: 'herramientas', brand: 'Acana' },
 ]
 
-/** More SKUs that share a key than are put in order: digits of other scripts are not in the key. */
+/** More SKUs with one key than the service orders: digits of other scripts are not in the key. */
 const arabicSkus = Array.from({ length: 210 }, (_, n) =>
   `Z-${1_000 + n}`.replace(/\d/g, (digit) => '٠١٢٣٤٥٦٧٨٩'.charAt(Number(digit))),
 )
@@ -76,7 +76,7 @@ for (const source of ['index', 'database'] as const) {
         t.equal(hit?.sku, sku)
         t.same(hit?.highlights.sku, [[0, sku.length]], `${sku} is highlighted`)
       }
-      // In the other Unicode form of Ñ.
+      // With Ñ in its other Unicode form.
       t.equal((await skus({ q: 'N\u0303U-7' }))[0], 'ÑU-7')
     })
 
@@ -87,7 +87,7 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('pinned products whose SKUs differ in digits or signs only', async (t) => {
+    t.test('pinned products may have SKUs that differ only in digits or signs', async (t) => {
       const pinned = ['Z-😁', 'N-1', ...arabicSkus.slice(-2).toReversed()]
       await service.db
         .insertInto('search_pins')
@@ -117,7 +117,7 @@ for (const source of ['index', 'database'] as const) {
       await service.db.deleteFrom('search_pins').execute()
     })
 
-    t.test('signs find the SKU of these signs and nothing else', async (t) => {
+    t.test('a query of signs finds the SKU of these signs and nothing else', async (t) => {
       t.same(await skus({ q: '*' }), ['*'])
       t.same(await skus({ q: '?' }), ['?'])
       t.same(await skus({ q: '¿¡' }), [])
@@ -132,7 +132,7 @@ for (const source of ['index', 'database'] as const) {
       t.same(await skus({ q: 'martillo', brand: 'acana' }), ['N-4'])
     })
 
-    t.test('a facet counts spellings together that a filter does not distinguish', async (t) => {
+    t.test('a facet counts spellings together if a filter treats them as equal', async (t) => {
       const { facets } = await search({ q: 'martillo', facets: 'category,brand' })
       t.same(Object.values(facets.category ?? {}), [3, 3])
       t.same(Object.values(facets.brand ?? {}).toSorted(), [1, 2])

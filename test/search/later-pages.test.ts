@@ -1,5 +1,5 @@
-// Later pages of many hits: the same list as one long page, and the engine does not return all hits
-// before them again.
+// Later pages of many hits: they are parts of the same list, and the engine does not return all
+// hits before them again.
 import t from 'tap'
 import { planQueries } from '../../src/search/engine-queries.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'

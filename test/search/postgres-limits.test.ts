@@ -1,5 +1,5 @@
-// Searches in PostgreSQL while the search engine is down: they are few, short and cancelled with
-// their client, and nothing else waits for them.
+// Searches in PostgreSQL while the search engine is down: few run at a time, they are short, they
+// end when their client disconnects, and nothing else waits for them.
 import { sql } from 'kysely'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
@@ -11,7 +11,7 @@ type Answer = { total: number; facets?: Record<string, object>; meta: Record<str
 
 const withoutEngine = { MEILI_URL: 'http://127.0.0.1:9', SEARCH_CACHE_MB: 0 }
 
-t.test('with the table of products locked', async (t) => {
+t.test('while the table of products is locked', async (t) => {
   const service = await testService(t, { config: { ...withoutEngine, ANONYMOUS_SCOPES: [] } })
   const { app, db, pool } = service
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
@@ -38,23 +38,26 @@ t.test('with the table of products locked', async (t) => {
   const unlock = () => blocker.query('rollback')
   t.teardown(() => blocker.release())
 
-  t.test('few searches wait, the others get a 503, and statistics are answered', async (t) => {
-    await lock()
-    const searches = Array.from({ length: 30 }, search)
-    t.equal(await eventually(countSearches, (count) => count === 2), 2, 'two connections search')
-    const stats = await app.inject({ url: '/api/stats', headers })
-    t.equal(stats.statusCode, 200, 'statistics and keys have their own connections')
-    const responses = await Promise.all(searches)
-    for (const response of responses) {
-      t.equal(response.statusCode, 503)
-      t.ok(Number(response.headers['retry-after']) > 0)
-    }
-    // The others do not wait until PostgreSQL has no connection for them.
-    const rejected = responses.filter(({ body }) => body.includes(overloadedProblem.message))
-    t.ok(rejected.length >= 20, `${rejected.length} were rejected because of overload`)
-    await unlock()
-    t.equal((await eventually(search, ({ statusCode }) => statusCode === 200)).statusCode, 200)
-  })
+  t.test(
+    'few searches wait, the others get a 503, and statistics are still available',
+    async (t) => {
+      await lock()
+      const searches = Array.from({ length: 30 }, search)
+      t.equal(await eventually(countSearches, (count) => count === 2), 2, 'two connections search')
+      const stats = await app.inject({ url: '/api/stats', headers })
+      t.equal(stats.statusCode, 200, 'statistics and keys have their own connections')
+      const responses = await Promise.all(searches)
+      for (const response of responses) {
+        t.equal(response.statusCode, 503)
+        t.ok(Number(response.headers['retry-after']) > 0)
+      }
+      // The others get their 503 before PostgreSQL has run out of connections.
+      const rejected = responses.filter(({ body }) => body.includes(overloadedProblem.message))
+      t.ok(rejected.length >= 20, `${rejected.length} were rejected because of overload`)
+      await unlock()
+      t.equal((await eventually(search, ({ statusCode }) => statusCode === 200)).statusCode, 200)
+    },
+  )
 
   t.test('a search ends in PostgreSQL when its client disconnects', async (t) => {
     const url = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -78,7 +81,7 @@ t.test('with the table of products locked', async (t) => {
   })
 })
 
-t.test('says when there are too many products to count facets', async (t) => {
+t.test('reports when there are too many products to count facets', async (t) => {
   const { app, db } = await testService(t, { config: withoutEngine, index: false })
   const search = async (query: string) => (await app.inject(`/api/search?${query}`)).json<Answer>()
   await sql`
@@ -98,7 +101,7 @@ t.test('says when there are too many products to count facets', async (t) => {
   }
 })
 
-t.test('short words are looked for among a bounded number of products', async (t) => {
+t.test('short words are looked up in a bounded number of products', async (t) => {
   const { app, db } = await testService(t, { config: withoutEngine, index: false })
   await sql`
     insert into products (sku, name)
@@ -117,7 +120,7 @@ t.test('short words are looked for among a bounded number of products', async (t
     return rows[0]?.count ?? 0
   }
   t.match(await search('tornillo qx'), { total: 1 })
-  // Statistics arrive with a delay: wait until they stand still.
+  // Statistics arrive with a delay: wait until they no longer change.
   let last = -1
   const readSettled = () =>
     eventually(countRead, (count) => {

@@ -1,9 +1,9 @@
-// How many queries are relaxed at the same time, and in which order: short ones do not wait for
+// How many queries are relaxed at the same time, and in which order: short queries do not wait for
 // long ones.
 import t from 'tap'
 import { maxRelaxing, RelaxationQueue } from '../../src/search/query/relaxation-queue.ts'
 
-/** Takes every place. Returns a function that frees one of them. */
+/** Occupies every place in the queue. Returns a function that frees one of them. */
 function fill(limit: RelaxationQueue): () => void {
   const ends = Array.from({ length: maxRelaxing }, () => {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -13,18 +13,21 @@ function fill(limit: RelaxationQueue): () => void {
   return () => ends.pop()?.()
 }
 
-t.test('queries with fewer words come first, and equal ones in their order', async (t) => {
-  const limit = new RelaxationQueue()
-  const free = fill(limit)
-  const order: string[] = []
-  const waiting = ['ten', 'three', 'ten again', 'two', 'three again'].map((name) => {
-    const wordCount = { two: 2, three: 3 }[name.split(' ')[0] ?? ''] ?? 10
-    return limit.run(wordCount, async () => void order.push(name))
-  })
-  free()
-  await Promise.all(waiting)
-  t.same(order, ['two', 'three', 'three again', 'ten', 'ten again'])
-})
+t.test(
+  'queries with fewer words come first, and those with equally many in their order',
+  async (t) => {
+    const limit = new RelaxationQueue()
+    const free = fill(limit)
+    const order: string[] = []
+    const waiting = ['ten', 'three', 'ten again', 'two', 'three again'].map((name) => {
+      const wordCount = { two: 2, three: 3 }[name.split(' ')[0] ?? ''] ?? 10
+      return limit.run(wordCount, async () => void order.push(name))
+    })
+    free()
+    await Promise.all(waiting)
+    t.same(order, ['two', 'three', 'three again', 'ten', 'ten again'])
+  },
+)
 
 t.test('a query that waits too long is not relaxed', async (t) => {
   const limit = new RelaxationQueue()

@@ -1,5 +1,5 @@
-// The relevance of hits: words of different products, sizes, plurals, ñ, synonyms, translations,
-// codes, highlights and pages.
+// The relevance of hits: relaxed queries, sizes, plurals, ñ, synonyms, translations, codes,
+// highlights and pages.
 import t, { type Test } from 'tap'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
@@ -96,7 +96,7 @@ t.test('relevance', async (t) => {
     )
   })
 
-  t.test('a word that is cut short before the last one counts as the whole word', async (t) => {
+  t.test('a shortened word anywhere in the query counts as the whole word', async (t) => {
     await service.db
       .insertInto('products')
       .values([
@@ -110,7 +110,7 @@ t.test('relevance', async (t) => {
   })
 
   t.test(
-    'three of four words come first, though many products have each two of them',
+    'products with three of four words come first, though many have each pair of them',
     async (t) => {
       const pairs = ['Biombo plegable', 'Biombo japonés', 'Plegable japonés']
       await service.db
@@ -272,7 +272,7 @@ t.test('relevance', async (t) => {
       t.same(
         await highlighted('taladro 18v'),
         ['Taladro', '18 V'],
-        'also if the unit could be the beginning of another word',
+        'even if the unit could be the beginning of a word',
       )
       t.ok(['742-X', '742X'].includes((await highlighted('742x', 'sku'))?.[0] ?? ''))
       t.same(await highlighted('qw-742-x', 'sku'), ['QW-742-X'])
@@ -443,7 +443,7 @@ t.test('PostgreSQL highlights words, prefixes, codes and sizes in UTF-16 code un
   t.same(
     (await service.app.inject('/api/search?q=AB-742-Z')).json<Answer>().hits,
     [],
-    'a similar code is no match',
+    'a similar code does not match',
   )
   t.same(await highlighted(''), {})
 })

@@ -241,7 +241,7 @@ t.test('the search engine', async (t) => {
     }
   })
 
-  t.test('answers HEAD, and forbids caches to store the answer', async (t) => {
+  t.test('answers HEAD, and forbids caches to store the response', async (t) => {
     const response = await service.app.inject({ method: 'HEAD', url: '/api/search?q=martillo' })
     t.equal(response.statusCode, 200)
     t.equal(response.headers['cache-control'], 'private, no-store')

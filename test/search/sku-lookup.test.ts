@@ -40,12 +40,12 @@ t.test('returns the product of each SKU in that order, and null for the others',
   t.same((await lookUp('AB-1')).json<SearchAnswer>().bySku?.length, 1)
 })
 
-t.test('a committed change is in the next answer', async (t) => {
+t.test('a committed change is in the next response', async (t) => {
   await db.updateTable('products').set({ name: 'Maza' }).where('sku', '=', 'AB-1').execute()
   t.equal((await lookUp('AB-1')).json<SearchAnswer>().bySku?.[0]?.name, 'Maza')
 })
 
-t.test('says what is wrong with the parameters', async (t) => {
+t.test('names the invalid parameter', async (t) => {
   const hundred = Array.from({ length: 100 }, (_, index) => `S-${index}`)
   t.equal((await lookUp(...hundred)).json<SearchAnswer>().bySku?.length, 100)
   const cases: [query: string, parameter: string, detail: RegExp][] = [
@@ -65,7 +65,7 @@ t.test('says what is wrong with the parameters', async (t) => {
     )
 })
 
-t.test('is unavailable, with Retry-After, if PostgreSQL does not answer', async (t) => {
+t.test('returns 503 with Retry-After if PostgreSQL does not answer', async (t) => {
   await db.schema.alterTable('products').renameTo('products_renamed').execute()
   const response = await lookUp('AB-1')
   t.match(response.json(), { status: 503, code: 'unavailable' })

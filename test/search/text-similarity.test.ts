@@ -28,14 +28,17 @@ t.test('singular, plural, sizes, codes and translations count as the word', asyn
   t.same(compare(['syringe'], { name: 'Jeringas desechables' }, { translations }), [1])
 })
 
-t.test('the beginning of a word counts less, for the last word and unknown ones', async (t) => {
-  t.same(compare(['mart'], { name: 'Martillo' }, { lastWord: 'mart' }), [0.9])
-  t.same(compare(['mart'], { name: 'Martillo' }), [0])
-  t.same(compare(['mart', 'x'], { name: 'Martillo' }, { unknownWords: ['mart'] }), [0.9, 0])
-  t.same(compare(['ma', 'x'], { name: 'Martillo' }, { unknownWords: ['ma'] }), [0, 0])
-})
+t.test(
+  'the beginning of a word counts less, and only for the last word and unknown words',
+  async (t) => {
+    t.same(compare(['mart'], { name: 'Martillo' }, { lastWord: 'mart' }), [0.9])
+    t.same(compare(['mart'], { name: 'Martillo' }), [0])
+    t.same(compare(['mart', 'x'], { name: 'Martillo' }, { unknownWords: ['mart'] }), [0.9, 0])
+    t.same(compare(['ma', 'x'], { name: 'Martillo' }, { unknownWords: ['ma'] }), [0, 0])
+  },
+)
 
-t.test('slips count less, and least in the first letter', async (t) => {
+t.test('words with typos count less, and least with a typo in the first letter', async (t) => {
   t.same(compare(['martilo'], { name: 'Martillo' }), [0.85])
   t.same(compare(['nartillo'], { name: 'Martillo' }), [0.6])
   t.same(compare(['destornilaodr'], { name: 'Destornillador' }), [0.7])

@@ -1,4 +1,4 @@
-// Whether words are counted early: the guess from what somebody typed before.
+// Guesses from what was typed before whether products have all the words of a text.
 import t from 'tap'
 import { WordMatches } from '../../src/search/query/word-matches.ts'
 

@@ -1,8 +1,8 @@
-// What is read from a typed text: words, codes, sizes, words with ñ, and what to highlight.
+// Parsing the text of a query: words, codes, sizes, words with ñ, and what to highlight.
 import t from 'tap'
 import { parseQuery } from '../../src/text/parse-query.ts'
 
-t.test('words, without the operators of the engine and with sizes in one form', async (t) => {
+t.test('finds words, without the operators of the engine and with sizes in one form', async (t) => {
   t.match(parseQuery('"Taladro -percutor 18 voltios'), {
     text: '"Taladro -percutor 18 voltios',
     engineText: ' Taladro percutor 18v',
@@ -17,7 +17,7 @@ t.test('words, without the operators of the engine and with sizes in one form', 
   t.equal(parseQuery(Array.from({ length: 12 }, (_, n) => `w${n}`).join(' ')).words.length, 10)
 })
 
-t.test('codes', async (t) => {
+t.test('recognises codes', async (t) => {
   t.match(parseQuery('AB-742-X'), {
     isCode: true,
     skuKey: 'ab742x',
@@ -33,11 +33,11 @@ t.test('codes', async (t) => {
     t.equal(parseQuery(text).wholeSkuKey, undefined, `no other SKU has the key of ${text}`)
 })
 
-t.test('texts without words', async (t) => {
+t.test('recognises texts without words', async (t) => {
   t.match(parseQuery('*'), { hasNoWords: true, words: [], skuKey: '*' })
   t.match(parseQuery(''), { hasNoWords: false, words: [], highlight: { isEmpty: true } })
 })
 
-t.test('words with ñ, in either Unicode form', async (t) => {
+t.test('finds words with ñ, in either Unicode form', async (t) => {
   t.same(parseQuery('Peña n\u0303andu caña').enyeWords, ['peña', 'ñandu', 'caña'])
 })
