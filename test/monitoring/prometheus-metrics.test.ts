@@ -19,7 +19,7 @@ import { eventually, type TestService, testService } from '../support/test-servi
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
 const metrics = createMetrics()
-// As if there were a replica.
+// As if a replica were configured.
 metrics.replica.setReplicaStatus('up')
 // So low that of 50 requests 10 are rejected even if a new minute begins meanwhile.
 const service = await testService(t, { metrics, config: { STATS_LIMIT_PER_MINUTE: 20 } })
