@@ -218,7 +218,7 @@ async function registerSearch(
     }),
     observer: metrics.search,
     ...(recorder && {
-      onAnswer: (caller, text, hasHits) => recorder.record(caller, text, hasHits),
+      onCompleteSearch: (caller, text, hasHits) => recorder.record(caller, text, hasHits),
     }),
   })
 }

@@ -12,7 +12,7 @@ export type Metrics = {
   requests: RequestMetrics
   callers: CallerMetrics
   search: {
-    countAnswer(source: SearchSource): void
+    countResponse(source: SearchSource): void
     countIncomplete(): void
     countEngineRequest(engineName: string, outcome: EngineOutcome): void
     setEngineAvailable(engineName: string, isAvailable: boolean): void
@@ -29,8 +29,8 @@ export type Metrics = {
   shedding: { countRejection(route: string | undefined): void }
   /** The current values. */
   values: {
-    searchAnswers: Map<string, number>
-    statsAnswers: Map<string, number>
+    searchResponses: Map<string, number>
+    statsResponses: Map<string, number>
     foldFailures: number
     driftChecks: number
     driftCheckFailures: number
@@ -59,8 +59,8 @@ const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
 /** Returns counters that start at zero. */
 export function createMetrics(): Metrics {
   const values = {
-    searchAnswers: zeroCounts(searchSources),
-    statsAnswers: zeroCounts(statsOutcomes),
+    searchResponses: zeroCounts(searchSources),
+    statsResponses: zeroCounts(statsOutcomes),
     foldFailures: 0,
     driftChecks: 0,
     driftCheckFailures: 0,
@@ -80,7 +80,7 @@ export function createMetrics(): Metrics {
     requests: new RequestMetrics(endpointPaths),
     callers: new CallerMetrics(),
     search: {
-      countAnswer: (source) => increment(values.searchAnswers, source),
+      countResponse: (source) => increment(values.searchResponses, source),
       countIncomplete() {
         values.incompleteSearches += 1
       },
@@ -95,7 +95,7 @@ export function createMetrics(): Metrics {
       },
     },
     stats: {
-      countResponse: (outcome) => increment(values.statsAnswers, outcome),
+      countResponse: (outcome) => increment(values.statsResponses, outcome),
       countFoldFailure() {
         values.foldFailures += 1
       },

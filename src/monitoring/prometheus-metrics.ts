@@ -46,7 +46,7 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
     ...connectionFamilies(sources),
     ...requestFamilies(metrics),
     ...callerFamilies(metrics),
-    ...answerFamilies(metrics),
+    ...responseFamilies(metrics),
     ...indexFamilies({
       readIndexProgress,
       listEngines: () => [...metrics.values.engineAvailability.keys()],
@@ -112,7 +112,7 @@ function callerFamilies({ callers }: Metrics): Family[] {
   ]
 }
 
-function answerFamilies({ values }: Metrics): Family[] {
+function responseFamilies({ values }: Metrics): Family[] {
   return [
     {
       type: 'counter',
@@ -120,21 +120,21 @@ function answerFamilies({ values }: Metrics): Family[] {
       help: 'Searches answered by PostgreSQL or incompletely, and statistics that were out of date',
       read: () =>
         samplesBy('route', [
-          [searchPath, (values.searchAnswers.get('database') ?? 0) + values.incompleteSearches],
-          [statsPath, values.statsAnswers.get('stale') ?? 0],
+          [searchPath, (values.searchResponses.get('database') ?? 0) + values.incompleteSearches],
+          [statsPath, values.statsResponses.get('stale') ?? 0],
         ]),
     },
     {
       type: 'counter',
       name: 'tqs_search_answers_total',
       help: 'Searches by source; cancelled: the client disconnected',
-      read: () => samplesBy('source', values.searchAnswers),
+      read: () => samplesBy('source', values.searchResponses),
     },
     {
       type: 'counter',
       name: 'tqs_stats_answers_total',
       help: 'Statistics answers by the outcome of the cache',
-      read: () => samplesBy('cache', values.statsAnswers),
+      read: () => samplesBy('cache', values.statsResponses),
     },
     {
       type: 'gauge',

@@ -11,8 +11,8 @@ import {
 import type { ParsedRequest } from './schema.ts'
 
 /**
- * At least this many hits are requested for a query of several words. Relaxation begins with them,
- * so they must be the same for every page.
+ * At least this many hits are requested for a query of several words. They decide whether and how
+ * the query is relaxed, so they must be the same for every page.
  */
 export const firstHitCount = 8
 

@@ -17,7 +17,7 @@ const wordPattern = /[\p{L}\p{M}\p{N}]+/gu
 const restOfWordPattern = /^[\p{L}\p{M}\p{N}]+/u
 const asciiPattern = /^[\0-\x7f]*$/
 
-/** Highlights a hit of the engine by the positions that the engine reports, codes and sizes. */
+/** Highlights a hit of the engine: the positions that the engine reports, codes and sizes. */
 export function highlightEngineHit(hit: EngineHit, terms: HighlightTerms): Highlights {
   if (terms.isEmpty) return {}
   return highlightAttributes(hit, terms, (value, attribute) => {
@@ -57,7 +57,7 @@ function highlightAttributes(
   return highlights
 }
 
-/** Converts a range in bytes of UTF-8, as the engine reports it. */
+/** Converts a range that the engine reports in bytes of UTF-8. */
 function toUtf16Range(value: string, start: number, length: number): Range {
   if (asciiPattern.test(value)) return [start, length]
   const bytes = Buffer.from(value)
@@ -107,7 +107,7 @@ function typedPrefixLength(found: string, typedWords: Set<string>): number {
   return end
 }
 
-/** Finds the first of the codes anywhere in a SKU, with the separators inside the match. */
+/** Finds the first of the codes that is in a SKU. The match includes separators inside it. */
 function findCode(sku: string, codes: string[]): Range[] {
   if (codes.length === 0) return []
   const key = toCodeKey(sku)

@@ -11,7 +11,7 @@ import type { ParsedRequest } from './schema.ts'
  * - `exact-sku`: the SKU equals the query, except for case and separators (its key). If many SKUs
  *   may have the same key, there are two parts with this rule: first the SKUs that also match in
  *   signs, then all others with the same key.
- * - `pinned`: the company puts the SKU first for this query, whatever its case and separators.
+ * - `pinned`: the company puts the SKU first for this query. Case and separators do not matter.
  * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
  * - `enye-names`: the name has every typed word with ñ, and matches the words.
  * - `words`: the remaining products that match the words.
@@ -21,7 +21,7 @@ export type PartRule = 'exact-sku' | 'pinned' | 'partial-code' | 'enye-names' | 
 /** The products of a part match all of these filters of the engine. */
 export type HitPart = { rule: PartRule; filter: string[] }
 
-/** Of at most this many products with the same SKU key, the SKU spelled as typed comes first. */
+/** The service orders at most this many products with the same SKU key by their spelling. */
 export const maxOrderedSkus = 200
 
 /** Returns the parts in the order in which they are shown. Each excludes the parts before it. */

@@ -3,7 +3,7 @@ import { type Operation, queryParameters } from '../api-docs/endpoint-descriptio
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
-import { Hit, SearchAnswer, SearchQuery } from './schema.ts'
+import { Hit, SearchQuery, SearchResponse } from './schema.ts'
 import { searchUnavailable } from './search-with-fallback.ts'
 
 const description = `
@@ -17,7 +17,7 @@ Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
 * The last word is a prefix. Words match with and without accents.
 * Trade words in Spanish and English, and the synonyms of the company, find each other. Products
   that the company has pinned to exactly this query come first, after an exact SKU. Both hold in
-  answers of PostgreSQL too.
+  responses from PostgreSQL too.
 * An empty \`q\` returns the products quoted most often in the last 12 months, to show when a
   palette opens.
 * While the search engine is slow or unavailable, PostgreSQL answers in the same shape and
@@ -44,7 +44,7 @@ const hammer: Hit = {
   highlights: { name: [[0, 8]] },
 }
 
-const answer: SearchAnswer = {
+const response: SearchResponse = {
   query: 'martilo',
   hits: [hammer],
   total: 37,
@@ -52,7 +52,7 @@ const answer: SearchAnswer = {
   meta: { source: 'index', degraded: false, indexedAt: '2026-11-21T05:14:00.000Z' },
 }
 
-const skuAnswer: SearchAnswer = {
+const skuResponse: SearchResponse = {
   query: '',
   hits: [],
   total: 1,
@@ -80,14 +80,17 @@ export const searchOperation: Operation = {
       headers: withHeaders(),
       content: {
         'application/json': {
-          schema: SearchAnswer,
+          schema: SearchResponse,
           examples: {
-            found: { summary: 'A hit despite a typo', value: answer },
+            found: { summary: 'A hit despite a typo', value: response },
             degraded: {
-              summary: 'An answer of PostgreSQL while the search engine is unavailable',
-              value: { ...answer, meta: { ...answer.meta, source: 'database', degraded: true } },
+              summary: 'A response from PostgreSQL while the search engine is unavailable',
+              value: {
+                ...response,
+                meta: { ...response.meta, source: 'database', degraded: true },
+              },
             },
-            bySku: { summary: 'Exact SKUs, of which one is unknown', value: skuAnswer },
+            bySku: { summary: 'Exact SKUs, of which one is unknown', value: skuResponse },
           },
         },
       },
@@ -101,7 +104,7 @@ export const searchOperation: Operation = {
       unavailable: searchUnavailable,
     }),
   },
-  schemas: { SearchAnswer, Hit },
+  schemas: { SearchResponse, Hit },
   exampleRequests: [
     { path: '/api/search?q=', description: 'the products quoted most often' },
     {

@@ -8,7 +8,7 @@ import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, toSearchRequest } from './query/query-parameters.ts'
 import { findInvalidSkus } from './query/sku-parameter.ts'
-import { SearchAnswer, SearchQuery, type SearchRequest } from './schema.ts'
+import { SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
 import { createSearchLog } from './search-log.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
@@ -16,41 +16,44 @@ export type SearchOptions = Omit<SearchServiceOptions, 'log'> & {
   access: Access
   rateLimit: RateLimit
   /**
-   * Called for each complete answer to a first page without filters. `caller` is the id of a secret
-   * key, or the address.
+   * Called when a search for a first page without filters was answered completely. `caller` is the
+   * id of a secret key, or the address.
    */
-  onAnswer?: (caller: string, text: string, hasHits: boolean) => void
+  onCompleteSearch?: (caller: string, text: string, hasHits: boolean) => void
 }
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
-  const { access, rateLimit, onAnswer, ...serviceOptions } = options
-  const search = new SearchService({ ...serviceOptions, log: createSearchLog(app.log) })
-  app.addHook('onClose', async () => search.stop())
+  const { access, rateLimit, onCompleteSearch, ...serviceOptions } = options
+  const service = new SearchService({ ...serviceOptions, log: createSearchLog(app.log) })
+  app.addHook('onClose', async () => service.stop())
 
   app.get(
     searchPath,
     {
       schema: {
         querystring: SearchQuery,
-        response: { 200: SearchAnswer, '4xx': ProblemBody, '5xx': ProblemBody },
+        response: { 200: SearchResponse, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       onRequest: access.requireScope('search:read'),
       preParsing: rateLimit,
       preValidation: rejectMalformedQuery,
-      config: { allowsCrossOrigin: true, hasCapacity: (url) => search.hasCapacity(url) },
+      config: { allowsCrossOrigin: true, hasCapacity: (url) => service.hasCapacity(url) },
     },
     async (request, reply) => {
       const { sku: skus } = request.query
       reply.header('cache-control', noStore)
       if (skus) {
         request.logFields = { source: 'database' }
-        return sendJson(reply, await search.lookUp(skus))
+        return sendJson(reply, await service.lookUp(skus))
       }
       const searchRequest = toSearchRequest(request.query)
-      const { json, hasHits, logged } = await search.answer(searchRequest, abortOnDisconnect(reply))
-      request.logFields = logged
-      if (onAnswer && hasHits !== undefined && isFirstPageOfAll(searchRequest))
-        onAnswer(identifyCaller(request), searchRequest.text, hasHits)
+      const { json, hasHits, logFields } = await service.search(
+        searchRequest,
+        abortOnDisconnect(reply),
+      )
+      request.logFields = logFields
+      if (onCompleteSearch && hasHits !== undefined && isFirstPageOfAll(searchRequest))
+        onCompleteSearch(identifyCaller(request), searchRequest.text, hasHits)
       return sendJson(reply, json)
     },
   )
@@ -60,7 +63,7 @@ function isFirstPageOfAll({ offset, category, brand }: SearchRequest): boolean {
   return offset === 0 && category === undefined && brand === undefined
 }
 
-/** Visitors share the publishable key, so the address tells them apart. */
+/** Visitors share a publishable key, so their addresses distinguish them. */
 function identifyCaller({ caller, ip }: FastifyRequest): string {
   return caller?.kind === 'secret' ? caller.id : ip
 }
@@ -74,12 +77,12 @@ function rejectMalformedQuery(
   const query = request.query as Record<string, unknown>
   const validate = request.getValidationFunction('querystring')
   const problem = findMalformedQuery(request.url, query, validate) ?? findInvalidSkus(query)
-  // The schema expects a list, but the parser returns a text if `sku` is given once.
+  // The schema expects a list, but the parser returns a string if `sku` occurs once.
   if (!problem && query.sku !== undefined) query.sku = [query.sku].flat()
   done(problem)
 }
 
-/** Aborts when the client disconnects before the answer has been sent. */
+/** Returns a signal that aborts when the client disconnects before it has the whole response. */
 function abortOnDisconnect(reply: FastifyReply): AbortSignal {
   const disconnect = new AbortController()
   const { raw } = reply
@@ -90,7 +93,7 @@ function abortOnDisconnect(reply: FastifyReply): AbortSignal {
   return disconnect.signal
 }
 
-/** Sends JSON as it is. The response schema only documents it. */
+/** Sends the text as JSON. The response schema is only documentation. */
 function sendJson(reply: FastifyReply, json: string): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json)
 }

@@ -1,4 +1,4 @@
-// The query parameters and the answer of GET /api/search.
+// The query parameters and the response of GET /api/search.
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
@@ -23,7 +23,7 @@ export const SearchQuery = Type.Object(
       default: '',
       description:
         'The text typed so far, at most 200 code points and 512 bytes of UTF-8. ' +
-        'If empty, the answer lists the most quoted products',
+        'If empty, the response lists the most quoted products',
     }),
     limit: Type.Integer({
       minimum: 1,
@@ -44,7 +44,7 @@ export const SearchQuery = Type.Object(
         pattern: '^(category|brand)(,(category|brand))*$',
         examples: ['category', 'category,brand'],
         description:
-          'Comma-separated list of category and brand. The answer counts all matching products ' +
+          'Comma-separated list of category and brand. The response counts all matching products ' +
           `by each, for the ${maxFacetValues} most frequent values`,
       }),
     ),
@@ -53,8 +53,8 @@ export const SearchQuery = Type.Object(
         minItems: 1,
         maxItems: maxSkus,
         description:
-          'An exact SKU, repeated for several: `sku=A&sku=B`. The answer has the product of each ' +
-          'in `bySku` and no hits. Cannot be combined with other parameters',
+          'An exact SKU, repeated for several: `sku=A&sku=B`. The response has the product of ' +
+          'each in `bySku` and no hits. Cannot be combined with other parameters',
       }),
     ),
   },
@@ -100,7 +100,7 @@ export const Facets = Type.Object(
 )
 export type Facets = Static<typeof Facets>
 
-export const SearchAnswer = Type.Object({
+export const SearchResponse = Type.Object({
   query: Type.String({ description: 'The normalised q: trimmed, NFC' }),
   hits: Type.Array(Hit, { description: 'The matching products, best first' }),
   total: Type.Integer({
@@ -139,7 +139,7 @@ export const SearchAnswer = Type.Object({
     ),
   }),
 })
-export type SearchAnswer = Static<typeof SearchAnswer>
+export type SearchResponse = Static<typeof SearchResponse>
 
 /** A normalised request, for the engine or for PostgreSQL. */
 export type SearchRequest = Pick<SearchQuery, 'limit' | 'offset' | 'category' | 'brand'> & {

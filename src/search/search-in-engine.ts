@@ -33,9 +33,9 @@ import type { WordMatches } from './query/word-matches.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /**
- * With at least this many words, products often lack one of them. The words are then counted at the
- * same time as the first request is sent, which costs a fifth of it. They are not counted early if
- * a product had all the words of the text before the last letters were typed.
+ * With this many words or more, products often lack one of them. So the words are counted at the
+ * same time as the first request, which adds a fifth to its cost. They are not counted early if a
+ * product had all the words of the text before the last letters were typed.
  */
 const minWordsToCountEarly = 3
 
@@ -48,7 +48,7 @@ type PartResult = Pick<PlannedQuery, 'rule' | 'offset'> & {
   firstHitsResult: EngineResult
 }
 
-/** Where to search, and what the searches of a process share. */
+/** The index, and what the searches of a process share. */
 export type SearchedIndex = {
   engine: SearchEngine
   indexName: string

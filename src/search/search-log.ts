@@ -1,5 +1,5 @@
-// Logs outages of search engines, searches that an engine rejects as invalid, and that the words of
-// the company cannot be read.
+// Logs outages of search engines, searches that an engine rejects as invalid, and failures to read
+// the words of the company.
 import { timeouts } from '../timeouts.ts'
 
 type Log = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
@@ -7,7 +7,7 @@ type Log = Record<'info' | 'warn' | 'error', (values: object, message: string) =
 export type SearchLog = {
   /** Logs that an engine became unavailable, with the error, or available again. */
   logAvailability(engineName: string, isAvailable: boolean, error?: unknown): void
-  /** Logs an error of this service: its request is invalid for the engine. */
+  /** Logs an error of this service: it has sent a request that is invalid for the engine. */
   logRejection(engineName: string, error: unknown): void
   /** Logs that the words of the company cannot be read. */
   logWordsFailure(error: unknown): void

@@ -1,4 +1,4 @@
-// Answers searches from the cache, an engine or PostgreSQL. Limits how many run at the same time.
+// Searches in the cache, an engine or PostgreSQL. Limits how many searches run at the same time.
 import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import { searchConnections } from '../database/connection-counts.ts'
@@ -22,12 +22,12 @@ import type { SearchEngine } from '../search-engine/search-client.ts'
 import { timeouts } from '../timeouts.ts'
 import { FollowedWords } from '../words/follow-words.ts'
 import type { SearchWords } from '../words/search-words.ts'
-import { AnswerCache } from './answer-cache.ts'
-import { assembleAnswer, type SerializedResult, serializeResult } from './answer-json.ts'
 import type { SearchDatabase } from './fallback/search-in-postgres.ts'
 import { parseSearchUrl, toCacheKey } from './query/query-parameters.ts'
 import { RelaxationQueue } from './query/relaxation-queue.ts'
 import { WordMatches } from './query/word-matches.ts'
+import { ResponseCache } from './response-cache.ts'
+import { assembleResponse, type SerializedResult, serializeResult } from './response-json.ts'
 import type { SearchRequest } from './schema.ts'
 import type { SearchLog } from './search-log.ts'
 import {
@@ -35,16 +35,18 @@ import {
   type SearchOutcome,
   searchWithFallback,
 } from './search-with-fallback.ts'
-import { lookUpSkus, toSkuAnswer } from './sku-lookup.ts'
+import { lookUpSkus, toSkuResponse } from './sku-lookup.ts'
 
-/** Receives what answered each search, and how each engine does. */
+/** Counts what answered each search and how each request to an engine ended. */
 export type SearchObserver = {
   /**
-   * `cancelled`: the client disconnected before there was an answer. `unavailable`: neither an
-   * engine nor PostgreSQL answered, or there was no capacity.
+   * `cancelled`: the client disconnected before the search ended. `unavailable`: neither an engine
+   * nor PostgreSQL answered, or there was no capacity.
    */
-  countAnswer(source: 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'): void
-  /** Called for an index answer that may lack products, because the engine was too slow. */
+  countResponse(source: 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'): void
+  /**
+   * Called for a response from the index that may lack products, because the engine was too slow.
+   */
   countIncomplete(): void
   countEngineRequest: EngineObserver['countRequest']
   setEngineAvailable(engineName: string, isAvailable: boolean): void
@@ -57,7 +59,7 @@ export type SearchServiceOptions = {
   /** Searches are distributed over the healthy engines. */
   engines: [NamedEngine, ...NamedEngine[]]
   indexName: string
-  /** The size of the answer cache; 0 disables it. */
+  /** The size of the response cache; 0 disables it. */
   cacheBytes: number
   observer: SearchObserver
   log: SearchLog
@@ -66,7 +68,7 @@ export type SearchServiceOptions = {
 }
 
 /** `hasHits` is present only if a search engine answered completely. */
-export type Answer = { json: string; hasHits?: boolean; logged: LogFields }
+export type ServiceResponse = { json: string; hasHits?: boolean; logFields: LogFields }
 
 type OutcomeFrom<Source> = Extract<SearchOutcome, { source: Source }>
 
@@ -83,7 +85,7 @@ export class SearchService {
   readonly #observer: SearchObserver
   readonly #engineObserver: EngineObserver
   readonly #selection: EngineSelection
-  readonly #cache: AnswerCache
+  readonly #cache: ResponseCache
   readonly #words: FollowedWords
   readonly #relaxations = new RelaxationQueue()
   readonly #matches = new WordMatches()
@@ -98,7 +100,7 @@ export class SearchService {
     this.#database = { db, pool: searchPool }
     this.#indexName = indexName
     this.#observer = observer
-    this.#cache = new AnswerCache(cacheBytes, engines.length)
+    this.#cache = new ResponseCache(cacheBytes, engines.length)
     const words = new FollowedWords(db, (error) => log.logWordsFailure(error))
     this.#words = words
     this.#selection = watchEngines({
@@ -124,7 +126,7 @@ export class SearchService {
   }
 
   /**
-   * Whether a request for this URL can be answered now or after a short wait. A cached answer
+   * Whether a request for this URL can be answered now or after a short wait. A cached response
    * needs no capacity.
    */
   hasCapacity(url: string): boolean {
@@ -134,23 +136,25 @@ export class SearchService {
   }
 
   /**
-   * Returns the answer. `disconnected` aborts when the client disconnects. Throws an
-   * `unavailable` problem if there is no capacity, or if neither the engine nor PostgreSQL answers.
+   * Returns the response to a search. `disconnected` aborts when the client disconnects. Throws an
+   * `unavailable` problem if there is no capacity, or if neither an engine nor PostgreSQL answers.
    */
-  async answer(request: SearchRequest, disconnected: AbortSignal): Promise<Answer> {
+  async search(request: SearchRequest, disconnected: AbortSignal): Promise<ServiceResponse> {
     const words = this.#words.current()
     const key = toVersionedKey(words, request)
     const engines = this.#selection.select()
-    // While every engine is down, the cached answers of the first one are still valid.
+    // While every engine is down, the cached responses of the first one are still valid.
     const cached = this.#readCache(engines[0] ?? this.#selection.candidates[0], key)
     if (cached !== undefined) return cached
-    const outcome = await this.#run(() => this.#search(request, words, engines, disconnected))
-    this.#observer.countAnswer(outcome.source)
-    if (outcome.source === 'cancelled') return { json: '', logged: { source: 'cancelled' } }
+    const outcome = await this.#run(() =>
+      this.#searchUncached(request, words, engines, disconnected),
+    )
+    this.#observer.countResponse(outcome.source)
+    if (outcome.source === 'cancelled') return { json: '', logFields: { source: 'cancelled' } }
     const result = serializeResult(request, outcome.result)
     return outcome.source === 'database'
-      ? this.#toDatabaseAnswer(result, outcome)
-      : this.#toIndexAnswer(result, outcome, key)
+      ? this.#toDatabaseResponse(result, outcome)
+      : this.#toIndexResponse(result, outcome, key)
   }
 
   /**
@@ -163,11 +167,11 @@ export class SearchService {
         throw createUnavailable(cause)
       }),
     )
-    this.#observer.countAnswer('database')
-    return JSON.stringify(toSkuAnswer(products))
+    this.#observer.countResponse('database')
+    return JSON.stringify(toSkuResponse(products))
   }
 
-  #search(
+  #searchUncached(
     request: SearchRequest,
     words: SearchWords,
     engines: EngineCandidate[],
@@ -187,35 +191,35 @@ export class SearchService {
     })
   }
 
-  #toDatabaseAnswer(
+  #toDatabaseResponse(
     serialized: SerializedResult,
     { result, reason }: OutcomeFrom<'database'>,
-  ): Answer {
+  ): ServiceResponse {
     const [first] = this.#selection.candidates
     const { indexedAt } = first.readState()
-    const json = assembleAnswer(serialized, {
+    const json = assembleResponse(serialized, {
       source: 'database',
       degraded: true,
       indexedAt,
       ...(result.facetsOmitted && { facetsOmitted: true }),
     })
-    return { json, logged: { source: 'database', degraded: true, reason } }
+    return { json, logFields: { source: 'database', degraded: true, reason } }
   }
 
-  /** Caches the answer if it is complete. */
-  #toIndexAnswer(
+  /** Caches the result if it is complete. */
+  #toIndexResponse(
     serialized: SerializedResult,
     { registrationName, state, isComplete, reason }: OutcomeFrom<'index'>,
     key: string,
-  ): Answer {
+  ): ServiceResponse {
     const { version, indexedAt } = state
-    const json = assembleAnswer(serialized, { source: 'index', degraded: !isComplete, indexedAt })
+    const json = assembleResponse(serialized, { source: 'index', degraded: !isComplete, indexedAt })
     if (!isComplete) {
       this.#observer.countIncomplete()
-      return { json, logged: { source: 'index', degraded: true, reason } }
+      return { json, logFields: { source: 'index', degraded: true, reason } }
     }
     this.#cache.set(registrationName, version, key, serialized)
-    return { json, hasHits: hasHits(serialized), logged: fromIndex }
+    return { json, hasHits: hasHits(serialized), logFields: fromIndex }
   }
 
   /** Runs a search within the concurrency limit, and counts it if it fails. */
@@ -223,19 +227,19 @@ export class SearchService {
     try {
       return await this.#limit.run(search)
     } catch (error) {
-      this.#observer.countAnswer('unavailable')
+      this.#observer.countResponse('unavailable')
       throw error
     }
   }
 
-  /** Returns the cached answer of this engine. */
-  #readCache(engine: EngineCandidate, key: string): Answer | undefined {
+  /** Returns the response with the cached result of this engine. */
+  #readCache(engine: EngineCandidate, key: string): ServiceResponse | undefined {
     const { version, indexedAt } = engine.readState()
     const cached = this.#cache.get(engine.name, version, key)
     if (!cached) return undefined
-    this.#observer.countAnswer('cache')
-    const json = assembleAnswer(cached, { source: 'index', degraded: false, indexedAt })
-    return { json, hasHits: hasHits(cached), logged: fromCache }
+    this.#observer.countResponse('cache')
+    const json = assembleResponse(cached, { source: 'index', degraded: false, indexedAt })
+    return { json, hasHits: hasHits(cached), logFields: fromCache }
   }
 
   #isCached(url: string): boolean {
@@ -250,7 +254,7 @@ export class SearchService {
 
 const hasHits = ({ total }: SerializedResult) => total !== '0'
 
-/** The words of the company also decide what an answer contains. */
+/** The words of the company also decide what a response contains. */
 function toVersionedKey({ version }: SearchWords, request: SearchRequest): string {
   return `${version}${toCacheKey(request)}`
 }

@@ -20,20 +20,20 @@ import type { WordMatches } from './query/word-matches.ts'
 import type { ParsedRequest, SearchRequest, SearchResult } from './schema.ts'
 import { searchInEngine } from './search-in-engine.ts'
 
-export const searchUnavailable = 'Search is not available at the moment. Try again in a moment.'
+export const searchUnavailable = 'Search is temporarily unavailable. Try again in a moment.'
 
-/** `reason`: why PostgreSQL answered, or why an answer of the engine is not complete. */
+/** `reason`: why PostgreSQL answered, or why the answer of the engine is incomplete. */
 export type SearchOutcome =
   | ({ source: 'index'; reason: string } & EngineAnswer<SearchResult>)
   | { source: 'database'; reason: string; result: DatabaseResult }
-  /** The client has disconnected: nobody reads an answer. */
+  /** The client has disconnected: nobody would read a response. */
   | { source: 'cancelled' }
 
 type SearchWithFallbackOptions = {
   database: SearchDatabase
-  /** Bounds the searches in PostgreSQL. */
+  /** Limits the searches in PostgreSQL. */
   limit: ConcurrencyLimit
-  /** In the order in which they are asked. */
+  /** They are tried in this order. */
   engines: EngineCandidate[]
   indexName: string
   relaxations: RelaxationQueue
@@ -83,7 +83,7 @@ async function searchFallback(
 ): Promise<SearchOutcome> {
   try {
     if (disconnected.aborted) return { source: 'cancelled' }
-    // If no engine was asked, the search may also wait for the time that an engine would have had.
+    // If no engine was tried, the search may also wait for the time that an engine would have had.
     const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
     const search = () => searchInPostgres(database, request, disconnected)
     const result = await limit.run(search, { moreWaitMs })

@@ -1,8 +1,8 @@
-// Looks up products by their exact SKUs, in PostgreSQL. No search engine is needed.
+// Looks up products by their exact SKUs in PostgreSQL. No search engine is needed.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { productColumns, toProduct } from './product-rows.ts'
-import type { Hit, SearchAnswer } from './schema.ts'
+import type { Hit, SearchResponse } from './schema.ts'
 
 /**
  * Returns the active product of each SKU, in the order of `skus`. Null: no active product has
@@ -19,8 +19,8 @@ export async function lookUpSkus(db: Kysely<Tables>, skus: string[]): Promise<(H
   return skus.map((sku) => products.get(sku) ?? null)
 }
 
-/** Returns the answer of a look-up. It has the same shape as that of a search, but no hits. */
-export function toSkuAnswer(bySku: (Hit | null)[]): SearchAnswer {
+/** Returns the response to a look-up. It has the shape of a search response, but no hits. */
+export function toSkuResponse(bySku: (Hit | null)[]): SearchResponse {
   return {
     query: '',
     hits: [],

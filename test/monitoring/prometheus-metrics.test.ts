@@ -88,7 +88,7 @@ async function sendRequests({ app, db, sync }: TestService): Promise<void> {
   await eventually(
     async () => {
       for (let times = 0; times < 10; times += 1) await app.inject('/api/search?q=martillo')
-      return metrics.values.searchAnswers.get('cache') ?? 0
+      return metrics.values.searchResponses.get('cache') ?? 0
     },
     (cachedAnswers) => cachedAnswers > 0,
   )

@@ -122,7 +122,7 @@ t.test(
     await eventually(
       async () => {
         await send('/api/search?q=known&limit=3', unlimitedKey)
-        return metrics.values.searchAnswers.get('cache') ?? 0
+        return metrics.values.searchResponses.get('cache') ?? 0
       },
       (answers) => answers > 0,
     )

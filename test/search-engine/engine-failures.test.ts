@@ -310,12 +310,12 @@ t.test('counts a search whose client disconnected as cancelled', async (t) => {
   client.abort()
   await t.rejects(answer)
   const cancelled = await eventually(
-    async () => metrics.values.searchAnswers.get('cancelled'),
+    async () => metrics.values.searchResponses.get('cancelled'),
     (count) => count === 1,
   )
   t.equal(cancelled, 1)
   t.equal(metrics.values.engineRequests.get('main')?.get('cancelled'), 1)
-  t.equal(metrics.values.searchAnswers.get('database'), 0)
+  t.equal(metrics.values.searchResponses.get('database'), 0)
   const counted = await eventually(
     async () => metrics.requests.counts().find(({ status }) => status === 499),
     (count) => count !== undefined,

@@ -1,6 +1,6 @@
 // GET /api/search?sku=…: exact products in the order of the request, without a search engine.
 import t from 'tap'
-import type { SearchAnswer } from '../../src/search/schema.ts'
+import type { SearchResponse } from '../../src/search/schema.ts'
 import { testService } from '../support/test-service.ts'
 
 const service = await testService(t, { index: false })
@@ -22,7 +22,7 @@ const lookUp = (...skus: string[]) =>
 t.test('returns the product of each SKU in that order, and null for the others', async (t) => {
   const response = await lookUp('Ñ/2 +%', 'none', 'AB-1', 'GONE', 'AB-1', 'AB1', 'ab-1')
   t.equal(response.statusCode, 200)
-  const { bySku, hits, total, meta } = response.json<SearchAnswer>()
+  const { bySku, hits, total, meta } = response.json<SearchResponse>()
   t.same(
     bySku?.map((product) => product?.name ?? null),
     ['Caña', null, 'Martillo', null, 'Martillo', null, 'Otro'],
@@ -37,17 +37,17 @@ t.test('returns the product of each SKU in that order, and null for the others',
   t.same(hits, [])
   t.equal(total, 3)
   t.match(meta, { source: 'database', degraded: false })
-  t.same((await lookUp('AB-1')).json<SearchAnswer>().bySku?.length, 1)
+  t.same((await lookUp('AB-1')).json<SearchResponse>().bySku?.length, 1)
 })
 
 t.test('a committed change is in the next response', async (t) => {
   await db.updateTable('products').set({ name: 'Maza' }).where('sku', '=', 'AB-1').execute()
-  t.equal((await lookUp('AB-1')).json<SearchAnswer>().bySku?.[0]?.name, 'Maza')
+  t.equal((await lookUp('AB-1')).json<SearchResponse>().bySku?.[0]?.name, 'Maza')
 })
 
 t.test('names the invalid parameter', async (t) => {
   const hundred = Array.from({ length: 100 }, (_, index) => `S-${index}`)
-  t.equal((await lookUp(...hundred)).json<SearchAnswer>().bySku?.length, 100)
+  t.equal((await lookUp(...hundred)).json<SearchResponse>().bySku?.length, 100)
   const cases: [query: string, parameter: string, detail: RegExp][] = [
     ['sku=', 'sku', /must have 1 to 100 characters/],
     [`sku=${'x'.repeat(101)}`, 'sku', /must have 1 to 100 characters/],

@@ -133,7 +133,7 @@ t.test('a cached answer is discarded for a pin, also while no indexer runs', asy
   await eventually(
     async () => {
       await skus()
-      return metrics.values.searchAnswers.get('cache') ?? 0
+      return metrics.values.searchResponses.get('cache') ?? 0
     },
     (answersFromCache) => answersFromCache > 1,
   )

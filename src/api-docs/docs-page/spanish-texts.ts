@@ -3,24 +3,24 @@
 /** The Spanish texts by the English ones. A test names those that are missing or unused. */
 export const spanishTexts: Record<string, string> = {
   ['The text typed so far, at most 200 code points and 512 bytes of UTF-8. If empty, the ' +
-    'answer lists the most quoted products']:
+    'response lists the most quoted products']:
     'El texto escrito hasta ahora, como mucho 200 puntos de código y 512 bytes de UTF-8. Si ' +
     'está vacío, la respuesta lista los productos más presupuestados',
   'The maximum number of hits to return': 'El número máximo de resultados que devolver',
   'The number of hits to skip': 'El número de resultados que saltar',
   'Return products of this category only': 'Solo productos de esta categoría',
   'Return products of this brand only': 'Solo productos de esta marca',
-  ['Comma-separated list of category and brand. The answer counts all matching products by ' +
+  ['Comma-separated list of category and brand. The response counts all matching products by ' +
     'each, for the 100 most frequent values']:
     'Lista separada por comas de category y brand. La respuesta cuenta todos los productos ' +
     'encontrados por cada una, para los 100 valores más frecuentes',
-  ['An exact SKU, repeated for several: `sku=A&sku=B`. The answer has the product of each in ' +
+  ['An exact SKU, repeated for several: `sku=A&sku=B`. The response has the product of each in ' +
     '`bySku` and no hits. Cannot be combined with other parameters']:
     'Un SKU exacto, repetido para varios: `sku=A&sku=B`. La respuesta tiene el producto de ' +
     'cada uno en `bySku` y ningún resultado. No se combina con otros parámetros',
   'The matching products, best first': 'Los productos encontrados, el mejor primero',
   'A hit despite a typo': 'Un resultado a pesar de una errata',
-  'An answer of PostgreSQL while the search engine is unavailable':
+  'A response from PostgreSQL while the search engine is unavailable':
     'Una respuesta de PostgreSQL mientras el motor de búsqueda no está disponible',
   'Exact SKUs, of which one is unknown': 'SKU exactos, uno de ellos desconocido',
   'Malformed request (`malformed_request`); Invalid parameter (`invalid_parameter`)':

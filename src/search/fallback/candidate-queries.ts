@@ -9,13 +9,13 @@ import { maxPhraseWords } from '../../words/word-rules.ts'
 
 /** More candidates than this are not read, ranked or counted. */
 export const maxCandidates = maxListed
-/** A search for a part of a SKU returns at most this many products. */
+/** A query for a part of a SKU returns at most this many products. */
 const maxPartialCodes = 200
 /** In a code, parts of at least this length are found anywhere, shorter ones at its beginning. */
 const minPartialCodeLength = 3
 /** A shorter word is too frequent as a prefix to be looked up alone. */
 const minPrefixLength = 3
-/** Shorter words, and numbers, have no typo. */
+/** Shorter words and numbers may have no typo. */
 const minTypoLength = 4
 /** The share of a word, from its beginning, that is free of typos. */
 const exactShare = 0.5
@@ -39,7 +39,9 @@ export const allProducts: CandidateQuery = (visibleCondition) => sql`
     order by name, id limit ${maxCandidates}
   )`
 
-/** The products that the company puts first. Without a score, they count as no match. */
+/**
+ * The products that the company puts first. They have no score, so they do not count as matches.
+ */
 export function pinnedProducts(query: ParsedQuery): CandidateQuery {
   return (visibleCondition) => sql`(
     select id, null::real as score from products
@@ -52,8 +54,8 @@ export function pinnedProducts(query: ParsedQuery): CandidateQuery {
 }
 
 /**
- * The key of a SKU as PostgreSQL computes it for `sku_key`. It differs from that of the engine for
- * letters that only one of the two knows, because they are newer in Unicode.
+ * The key of a SKU as PostgreSQL computes it for `sku_key`. It may differ from the key in the index
+ * for letters of a newer Unicode version, which only one of the two knows.
  */
 export const skuKeyOf = (text: string) => sql`code_key(${text})`
 
@@ -194,8 +196,8 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[]): Can
 }
 
 /**
- * Short words are looked for among at most this many products that have the other words. Of five
- * million products, hundreds of thousands may have one frequent word.
+ * Short words are looked up in at most this many products that have the other words. Of five
+ * million products, hundreds of thousands may contain a frequent word.
  */
 const maxFiltered = 5_000
 

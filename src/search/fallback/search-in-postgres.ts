@@ -1,7 +1,6 @@
-// Searches in PostgreSQL while the engine is unavailable. The answer has the same shape and simpler
-// relevance: codes, and products with all words or their prefixes. If there are none, products with
-// similar words.
-// Its cost does not depend on the number of products (candidate-queries.ts).
+// Searches in PostgreSQL while the engine is unavailable. The result has the same shape, but
+// simpler relevance: codes, and products with all words or their prefixes, or else products with
+// similar words. The cost does not depend on the number of products (candidate-queries.ts).
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Pool } from 'pg'
 import { runCancellableQuery } from '../../database/cancellable-query.ts'
@@ -26,11 +25,11 @@ import {
 export type SearchDatabase = {
   /** A pool for searches only. */
   pool: Pool
-  /** Cancels them. */
+  /** Cancels these searches. */
   db: Kysely<Tables>
 }
 
-/** `facetsOmitted`: more products match than are counted. */
+/** `facetsOmitted`: facets are empty, because more products match than are counted. */
 export type DatabaseResult = SearchResult & { facetsOmitted: boolean }
 
 /** `matching`: the number of products that match the words, pinned or not. */

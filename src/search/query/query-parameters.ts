@@ -74,7 +74,7 @@ export function findMalformedQuery(
     return invalidParameter(malformedParameter, 'must be UTF-8, percent-encoded')
   const malformed = findMalformedIntegers(query)
   if (malformed.length === 0) return undefined
-  // The problem names every invalid parameter, so the other ones are validated here.
+  // The problem must name every invalid parameter, so the others are validated here.
   const malformedNames = new Set<string>(malformed)
   const others = Object.entries(query).filter(([name]) => !malformedNames.has(name))
   return invalidParameters([

@@ -17,11 +17,13 @@ export type RelaxedHit = { hit: EngineHit; listMatches(): string[] }
 
 /** The number of hits requested for each subquery. */
 const subqueryHits = 15
-/** The same for each word of a query of two words: the answer consists of these hits only. */
+/**
+ * The number of hits for each word of a query of two words. No other hits are requested for them.
+ */
 const hitsPerWordOfTwo = 40
 /** If fewer products are found, single words are requested too. */
 const enoughHits = defaultHits
-/** At most this many translated words are requested, and as many translated pairs. */
+/** At most this many translated words and this many translated pairs are requested. */
 const maxTranslations = 8
 /** Pairs of known words that are further apart are not requested. */
 const maxPairDistance = 4
@@ -34,8 +36,8 @@ const fusionK = 60
 /** An assumed size of the catalogue. It affects how much rare words weigh, not their order. */
 const catalogueSize = 100_000
 /**
- * The weight of a word is a small power of its inverse frequency, so that two of three words count
- * more than the rarest one alone.
+ * The weight of a word is a small power of its inverse frequency, so that two of three words
+ * together count more than the rarest one alone.
  */
 const rarityExponent = 0.3
 
@@ -76,7 +78,7 @@ export async function countTypedWords(
 }
 
 /**
- * Finds products that contain some of the words of a query:
+ * Finds products that contain some of the words of a query, in four steps:
  * 1. Divide the words into those that products contain as typed, and unknown ones. Unknown words
  *    may have typos, be cut short or be in the other language.
  * 2. Request each pair of words, the unknown words, and the translations.
@@ -198,7 +200,7 @@ class Subqueries {
     this.#signal = signal
   }
 
-  /** Sends those that have not been sent before. Throws as `SearchEngine.search` does. */
+  /** Sends the subqueries that have not been sent before. Throws like `SearchEngine.search`. */
   async send(subqueries: { text: string; limit: number }[]): Promise<void> {
     const queries = subqueries
       .filter(({ text }) => !this.#results.has(text))
@@ -226,12 +228,12 @@ async function searchInParallel(
 ): Promise<EngineResult[]> {
   const results = queries.map(() => noHits)
   const requests = divideEvenly(queries).map(async (request) => {
-    const answers = await engine.search(
+    const requestResults = await engine.search(
       request.map(({ query }) => query),
       signal,
     )
     for (const [index, { position }] of request.entries())
-      results[position] = answers[index] ?? noHits
+      results[position] = requestResults[index] ?? noHits
   })
   await Promise.all(requests)
   return results
@@ -239,7 +241,7 @@ async function searchInParallel(
 
 type PositionedQuery = { query: EngineQuery; position: number }
 
-/** Spreads the slow queries evenly: those without quotes. `position` is the place in `queries`. */
+/** Spreads the slow queries, those without quotes, evenly. `position` is the place in `queries`. */
 function divideEvenly(queries: EngineQuery[]): PositionedQuery[][] {
   const positioned = queries.map((query, position) => ({ query, position }))
   const isQuoted = ({ query }: PositionedQuery) => query.q.endsWith('"')
@@ -297,18 +299,18 @@ class PairQueries {
     )
   }
 
-  /** Returns the query for two words, of which the first one is typed first. */
+  /** Returns the query for two words. `word` must come before `other` in the text. */
   get(word: string, other: string): string {
     const isAdjacent = this.#words.indexOf(other) - this.#words.indexOf(word) === 1
     if (isAdjacent && this.#synonyms.has(`${foldText(word)} ${foldText(other)}`))
       return `${word} ${other}`
-    // The engine completes the last word only. A word in no product may be cut short.
+    // The engine completes only the last word. A word that no product contains may be incomplete.
     const ordered =
       this.#unknown.has(word) && !this.#unknown.has(other) ? [other, word] : [word, other]
     return ordered.map((each) => (this.#isExact(each, isAdjacent) ? quote(each) : each)).join(' ')
   }
 
-  /** Whether a word needs no typos, and no synonyms and endings, which cost more. */
+  /** Whether a word is searched as typed. Typos, synonyms and endings cost more. */
   #isExact(word: string, isAdjacent: boolean): boolean {
     if (this.#unknown.has(word)) return false
     if (!isAdjacent) return true
@@ -318,7 +320,7 @@ class PairQueries {
 }
 
 /**
- * Returns the triples of words whose three pairs all have more products than were returned. A
+ * Returns the triples of words of which each pair has more products than were returned, so that a
  * product with the three words may be missing from all three results.
  */
 function listTriplesOfCutPairs(
@@ -343,8 +345,8 @@ function listTriplesOfCutPairs(
 }
 
 /**
- * Returns the translated words, each with every other word, and the whole text with its words
- * translated. Words without a translation, such as brands, stay as they are.
+ * Returns the translated words, their pairs with every other word, and the whole text translated.
+ * Words without a translation, such as brands, stay as they are.
  */
 function translatePhrases(words: string[], translations: Map<string, string[]>): string[] {
   if (translations.size === 0) return []
@@ -360,7 +362,7 @@ function translatePhrases(words: string[], translations: Map<string, string[]>):
   return [...whole, ...single.slice(0, maxTranslations), ...pairs.slice(0, maxTranslations)]
 }
 
-/** Returns the weight of a word that this many products contain: rarer words weigh more. */
+/** Returns the weight of a word that this many products contain. Rarer words weigh more. */
 function weighWord(productCount = 0): number {
   return Math.log(1 + catalogueSize / Math.max(1, productCount)) ** rarityExponent
 }

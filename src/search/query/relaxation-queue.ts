@@ -1,11 +1,13 @@
-// Limits how many queries are relaxed at the same time. Relaxing ten words costs the engine as much
-// as thirty keystrokes, so otherwise a few callers could slow everybody down.
+// Limits how many queries are relaxed at the same time. Relaxing a query of ten words costs the
+// engine as much as thirty keystrokes, so without a limit a few callers could slow all others down.
 import { timeouts } from '../../timeouts.ts'
 
-/** One process relaxes this many queries at the same time. Each keeps up to two cores busy. */
+/** Each of these queries keeps up to two cores busy. */
 export const maxRelaxing = 2
 
-/** A query was not relaxed, because too many others were. Its first request has been answered. */
+/**
+ * Thrown if a query is not relaxed, because too many others are. Its first request was answered.
+ */
 export class NotRelaxed extends Error {
   constructor() {
     super('too many queries are being relaxed at the same time')

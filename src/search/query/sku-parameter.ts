@@ -5,8 +5,8 @@ export const maxSkus = 100
 export const maxSkuLength = 100
 
 /**
- * Returns an `invalid_parameter` problem if `sku` is not valid, or if another parameter is given
- * with it.
+ * Returns an `invalid_parameter` problem if `sku` is not valid, or if it is combined with another
+ * parameter.
  */
 export function findInvalidSkus(query: Record<string, unknown>): Problem | undefined {
   if (query.sku === undefined) return undefined

@@ -6,19 +6,19 @@ import { listNumberForms } from '../../text/plurals.ts'
 import { findSizeForms } from '../../text/sizes-with-units.ts'
 import { toCodeKey } from '../../text/sku-and-hs-codes.ts'
 
-/** What a word counts by the field in which it is found. */
+/** How much a word counts, by the field in which it is found. */
 const nameWeight = 1
 const categoryWeight = 0.8
 const descriptionWeight = 0.5
-/** What a match counts by its kind. An equal word, its singular or plural, or a translation: 1. */
+/** How much a match counts, by its kind. An equal word, its plural or a translation counts 1. */
 const prefixQuality = 0.9
 const oneTypoQuality = 0.85
 const oneTypoAtStartQuality = 0.6
 const twoTyposQuality = 0.7
-/** As the engine tolerates typos (typo-tolerance.ts). */
+/** The same limits as those of the engine (typo-tolerance.ts). */
 const oneTypoLetters = 4
 const twoTyposLetters = 8
-/** A shorter word, except the last one, is no prefix: too many words begin with it. */
+/** A shorter word, unless it is the last, is not a prefix, because too many words begin with it. */
 const minLettersForPrefix = 3
 /** The rest of a longer description is not compared. */
 const maxDescriptionLength = 1_000
@@ -30,9 +30,9 @@ type QueryWord = {
   forms: Set<string>
   folded: string
   isLast: boolean
-  /** Whether no product has it as typed, so that it may be cut short. */
+  /** Whether no product contains the word as typed. Such a word may be incomplete. */
   isUnknown: boolean
-  /** How well words of products match this word. Cached, because they recur in many products. */
+  /** How well words of products match this word. A cache, because words recur in many products. */
   qualities: Map<string, number>
 }
 
@@ -83,7 +83,7 @@ export class TextSimilarity {
     return this.#words.map((word) => {
       if (isPartOfCode(word.folded, sku)) return nameWeight
       return fields.reduce((best, [words, weight]) => {
-        // No match in this field could be better.
+        // A match in this field cannot be better.
         if (best >= weight) return best
         return Math.max(best, weight * bestQuality(word, words))
       }, 0)

@@ -1,9 +1,9 @@
-// Remembers whether products had all the words of recent texts. Somebody who types sends the same
-// text again with one more letter, and the result is mostly the same.
+// Remembers whether products had all the words of recent texts. A caller who types sends the same
+// text again with one more letter, and the result is usually the same.
 
 /** At least this many recent texts are remembered, and at most twice as many. */
 const maxTexts = 2_000
-/** Somebody who types quickly sends up to this many letters before the first one is answered. */
+/** A fast typist types up to this many letters before the first one is answered. */
 const maxLettersBefore = 10
 
 export class WordMatches {

@@ -1,12 +1,12 @@
 // Compares the ways to add `meta` to a cached search answer: join serialised members, or serialise
 // the whole answer again.
-import { assembleAnswer, serializeResult } from '../../src/search/answer-json.ts'
-import type { Hit, SearchAnswer, SearchRequest } from '../../src/search/schema.ts'
+import { assembleResponse, serializeResult } from '../../src/search/response-json.ts'
+import type { Hit, SearchRequest, SearchResponse } from '../../src/search/schema.ts'
 import { runCommand } from '../cli/command.ts'
 import { median } from './support/quantile.ts'
 
 const help = `
-Usage: node scripts/bench/compare-answer-assembly.ts [--hits N] [--rounds N]
+Usage: node scripts/bench/compare-response-assembly.ts [--hits N] [--rounds N]
 
 Assembles an answer from a cached result in two ways and prints the median time of each:
 joining members that are serialised already, and serialising the whole answer.
@@ -31,11 +31,11 @@ await runCommand(help, options, async ({ hits, rounds }) => {
   }
   const indexedAt = new Date().toISOString()
   const cachedResult = serializeResult(request, result)
-  const meta: SearchAnswer['meta'] = { source: 'index', degraded: false, indexedAt }
+  const meta: SearchResponse['meta'] = { source: 'index', degraded: false, indexedAt }
   const cachedAnswer = { query: request.text, ...result }
 
   // The length is read from the bytes, as for sending, so that no string stays a lazy one.
-  const joinMembers = () => Buffer.from(assembleAnswer(cachedResult, meta)).length
+  const joinMembers = () => Buffer.from(assembleResponse(cachedResult, meta)).length
   const serializeAgain = () => Buffer.from(JSON.stringify({ ...cachedAnswer, meta })).length
   if (joinMembers() !== serializeAgain()) throw new Error('The two answers differ.')
 

@@ -1,21 +1,22 @@
-// Caches search answers while the index is unchanged. Short prefixes are typed again and again.
+// Caches search responses while the index is unchanged, because people type the same prefixes
+// often.
 import { LRUCache } from 'lru-cache'
-import type { SerializedResult } from './answer-json.ts'
+import type { SerializedResult } from './response-json.ts'
 
 /** A string takes at most two bytes per character. */
 const bytesPerCharacter = 2
-/** An estimate of what an entry costs besides its texts. */
+/** An estimate of the memory of an entry besides its texts. */
 const entryOverheadBytes = 200
 
-type EngineAnswers = { version: string; answers: LRUCache<string, SerializedResult> }
+type EngineResults = { version: string; results: LRUCache<string, SerializedResult> }
 
 /**
- * The answers of each engine, for one version of its index. The engines share the bytes equally;
- * the least recently used answers are evicted first.
+ * The results of each engine, for one version of its index. The engines share the bytes equally;
+ * the least recently used results are evicted first.
  */
-export class AnswerCache {
+export class ResponseCache {
   readonly #maxBytesPerEngine: number
-  readonly #byEngine = new Map<string, EngineAnswers>()
+  readonly #byEngine = new Map<string, EngineResults>()
 
   /** Caches nothing if `maxBytes` is 0. */
   constructor(maxBytes: number, engineCount: number) {
@@ -23,19 +24,19 @@ export class AnswerCache {
   }
 
   /**
-   * Returns the answer that was cached for this version of the engine's index. If the version is
-   * not that of the last call, all answers of the engine are discarded. Without a version nothing
-   * is cached.
+   * Returns the result that was cached for this version of the engine's index. If the version
+   * differs from that of the last call, all results of the engine are discarded. Without a version
+   * nothing is cached.
    */
   get(registrationName: string, version: string | null, key: string): SerializedResult | undefined {
     if (version === null || this.#maxBytesPerEngine === 0) return undefined
     const cached = this.#byEngine.get(registrationName)
-    if (cached?.version === version) return cached.answers.get(key)
-    this.#byEngine.set(registrationName, { version, answers: this.#emptyAnswers() })
+    if (cached?.version === version) return cached.results.get(key)
+    this.#byEngine.set(registrationName, { version, results: this.#createCache() })
     return undefined
   }
 
-  /** Caches an answer, unless `get` has been called with another version meanwhile. */
+  /** Caches a result, unless `get` has been called with a different version meanwhile. */
   set(
     registrationName: string,
     version: string | null,
@@ -43,10 +44,10 @@ export class AnswerCache {
     result: SerializedResult,
   ): void {
     const cached = this.#byEngine.get(registrationName)
-    if (cached?.version === version) cached.answers.set(key, result)
+    if (cached?.version === version) cached.results.set(key, result)
   }
 
-  #emptyAnswers(): LRUCache<string, SerializedResult> {
+  #createCache(): LRUCache<string, SerializedResult> {
     return new LRUCache({ maxSize: this.#maxBytesPerEngine, sizeCalculation: estimateBytes })
   }
 }
