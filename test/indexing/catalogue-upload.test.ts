@@ -5,7 +5,10 @@ import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { acquireLease, type Lease } from '../../src/indexing/indexer-lease.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { CatalogueUpload } from '../../src/indexing/rebuild/catalogue-upload.ts'
-import { deleteRebuildRecord } from '../../src/indexing/rebuild/rebuild-record.ts'
+import {
+  deleteRebuildRecord,
+  nextRegistrationName,
+} from '../../src/indexing/rebuild/rebuild-record.ts'
 import {
   countRowsForNext,
   countUnfinishedTasks,
@@ -16,6 +19,7 @@ import {
 const service = await serviceWithProducts(t, 6_000)
 const { db, engine, target } = service
 const indexName = nextIndexName(target.indexName)
+const registrationName = nextRegistrationName(target.registrationName)
 const index = engine.index(indexName)
 
 /** Starts an upload to a new index and waits until one of its payloads is queued. */
@@ -23,7 +27,7 @@ async function startUpload(t: Test, lease?: Lease): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
   const upload = new CatalogueUpload(
-    { ...target, indexName, registrationName: `${target.registrationName}~next`, lease },
+    { ...target, indexName, registrationName, lease },
     {
       indexCreated: Promise.resolve(),
       rebuildClient: engine,
@@ -67,7 +71,7 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
   await t.rejects(upload.finished, /lost/)
   const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
   t.ok(queued.length >= 3_000, `${queued.length} products`)
-  await queueProducts(db, `${target.registrationName}~next`, ['1'])
+  await queueProducts(db, registrationName, ['1'])
   await t.rejects(deleteRebuildRecord({ ...target, lease }), /another indexer/i)
   t.equal(await countRowsForNext(service), 1, 'rows that may belong to the other indexer stay')
   t.ok(
@@ -80,7 +84,7 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
 t.test('sends nothing before the index exists', async (t) => {
   const { promise, reject } = Promise.withResolvers<never>()
   const upload = new CatalogueUpload(
-    { ...target, indexName, registrationName: `${target.registrationName}~next` },
+    { ...target, indexName, registrationName },
     {
       indexCreated: promise,
       rebuildClient: engine,

@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { readEngineStatuses, readIndexLags } from '../../src/indexing/index-status.ts'
+import { emptySnapshot } from '../../src/indexing/outbox.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { testDatabase } from '../support/test-service.ts'
 
@@ -12,8 +13,8 @@ t.test('each engine has its own lag, and at most 10,000 changes are counted', as
   await sql`delete from product_changes`.execute(db)
   await sql`
     update search_engines
-    set indexed_at = now() - interval '1 hour', is_writing = false, settled_snapshot = '1:1:',
-      database_identity = database_identity()
+    set indexed_at = now() - interval '1 hour', is_writing = false,
+      settled_snapshot = ${emptySnapshot}::pg_snapshot, database_identity = database_identity()
   `.execute(db)
   const readLags = () => readIndexLags(db, ['second', 'main', 'unknown'])
   t.match(await readLags(), [

@@ -3,6 +3,7 @@ import t from 'tap'
 import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import { nextRegistrationName } from '../../src/indexing/rebuild/rebuild-record.ts'
 import { eventually } from '../support/test-service.ts'
 import {
   countRowsForNext,
@@ -65,7 +66,7 @@ t.test('an indexer that takes over cancels the tasks of a rebuild that died', as
   const indexName = nextIndexName(target.indexName)
   await service.sync()
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
-  await queueProducts(service.db, `${service.target.registrationName}~next`, ['1', '2'])
+  await queueProducts(service.db, nextRegistrationName(service.target.registrationName), ['1', '2'])
   // Documents with many different words, which keep the engine busy for long.
   const word = (n: number) => ((n * 2_654_435_761) % 2_176_782_336).toString(36)
   const text = (id: number) =>

@@ -1,6 +1,7 @@
 // Helpers for tests of rebuilds: a catalogue so large that a rebuild can be observed while it runs.
 import { sql } from 'kysely'
 import type { Test } from 'tap'
+import { nextRegistrationName } from '../../src/indexing/rebuild/rebuild-record.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
 /** A service with this many products, which are not in the index, and an empty outbox. */
@@ -23,11 +24,11 @@ export async function serviceWithProducts(
 }
 
 /** The number of outbox rows for the index of a running rebuild. */
-export async function countRowsForNext({ db }: TestService): Promise<number> {
+export async function countRowsForNext({ db, target }: TestService): Promise<number> {
   const rows = await db
     .selectFrom('product_changes')
     .select('id')
-    .where('engine', 'like', '%~next')
+    .where('engine', '=', nextRegistrationName(target.registrationName))
     .execute()
   return rows.length
 }
