@@ -64,19 +64,23 @@ const ShareSettings = Type.Pick(Settings, [
   'COUNT_VIEWS',
 ])
 
+/** The settings of the API server. */
 export type ServerConfig = Static<typeof ServerSettings>
 export type IndexerConfig = Static<typeof IndexerSettings>
 
 /** The name of a search engine in the database, and the URL of its server. */
 export type SearchEngineUrl = { name: string; url: string }
 
+/** The settings of the API server with its search engines, the first of which is SEARCH_ENGINE. */
+export type ServerConfigWithEngines = ServerConfig & {
+  searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]]
+}
+
 /**
  * Returns the settings of the API server and its search engines. This function and the following
  * ones throw one error that lists every missing or invalid setting.
  */
-export function readServerConfig(): ServerConfig & {
-  searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]]
-} {
+export function readServerConfig(): ServerConfigWithEngines {
   const config = readSettings(ServerSettings, {
     DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'],
   })

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
 import { readCompany } from './company/company.ts'
 import { checkCompany } from './company/company-record.ts'
-import { readServerConfig, type SearchEngineUrl, type ServerConfig } from './config.ts'
+import { readServerConfig, type SearchEngineUrl, type ServerConfigWithEngines } from './config.ts'
 import {
   createKysely,
   type Database,
@@ -95,7 +95,7 @@ async function logPooler({ pool }: Connections, app: FastifyInstance): Promise<v
 }
 
 /** Appends the shape of this release's index, a hash, to the names of the index and the engines. */
-function appendIndexShape(config: ReturnType<typeof readServerConfig>): typeof config {
+function appendIndexShape(config: ServerConfigWithEngines): ServerConfigWithEngines {
   const shape = computeIndexShape()
   const [first, ...others] = config.searchEngines
   const rename = (engine: SearchEngineUrl) => ({
@@ -117,10 +117,7 @@ function checkNodeVersion(): void {
   )
 }
 
-async function openConnections(
-  config: ServerConfig & { searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]] },
-  traces: Traces | null,
-) {
+async function openConnections(config: ServerConfigWithEngines, traces: Traces | null) {
   const pool = openApiPool(config.DATABASE_URL, config.DATABASE_CONNECTIONS)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const openEngine = ({ name, url }: SearchEngineUrl): NamedEngine => ({

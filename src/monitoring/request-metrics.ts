@@ -1,8 +1,10 @@
-// Counts requests and their durations by route and status. Plain numbers, because the histogram of
-// prom-client costs more than a cached answer (docs/decisions/0012-own-request-metrics.md).
+// Counts requests and their durations by route and status, in plain numbers: the histogram of
+// prom-client costs more than a cached response (docs/decisions/0012-own-request-metrics.md).
 import { toOpenApiPath } from '../http/endpoint-paths.ts'
 import type { Sample } from './metric-families.ts'
-import { bucketBoundsMs } from './response-time-buckets.ts'
+
+/** The upper bounds of the buckets in milliseconds. The metric states them in seconds. */
+const bucketBoundsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000]
 
 type Durations = { buckets: number[]; sumMs: number; count: number }
 type RouteCounts = { byStatusClass: (Durations | undefined)[]; byStatus: Map<number, number> }
