@@ -37,7 +37,7 @@ export class ApiKeyUsageRecorder {
     this.#add({ keyId, day: formatDay(now), calls: 1, refusals, wrongSecrets: 0 })
   }
 
-  /** Counts a request with the id of a key and a wrong secret, which is no call of the key. */
+  /** Counts a request with the id of a key and a wrong secret. It does not count as a call. */
   recordWrongSecret(keyId: string, now = new Date()): void {
     this.#add({ keyId, day: formatDay(now), calls: 0, refusals: 0, wrongSecrets: 1 })
   }

@@ -65,7 +65,8 @@ export async function keepIndexAfterFailover(
 /**
  * Records the database that last wrote to the index, if it is this database on a different
  * timeline: a server that was replaced is the primary again, or was never stopped.
- * `databaseIdentities` comes from the keys of the index, and must be read before they are replaced.
+ * `databaseIdentities` comes from the keys of the index, and must be read before those keys are
+ * replaced.
  */
 export async function recordOtherTimeline(
   { db, registrationName, lease }: Pick<SyncTarget, 'db' | 'registrationName'> & { lease: Lease },

@@ -86,8 +86,9 @@ export async function readNewestWrite(engine: Meilisearch, indexName: string): P
 /**
  * Records that the index contains every change that the snapshot of a complete read sees, and the
  * newest task of the engine. Gives the contents a new version if they may have changed. While the
- * index is being compared after a failover, it may still contain lost changes: then `is_writing`
- * and the instant stay as they are, also for an indexer that starts over.
+ * index is being compared after a failover, it may still contain lost changes. Until the comparison
+ * is complete, `is_writing` stays true and the instant does not change, even if an indexer starts
+ * over.
  */
 export async function recordSettled(
   transaction: Transaction<Tables>,

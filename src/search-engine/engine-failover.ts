@@ -22,7 +22,7 @@ export type Found<Result> = {
   /** The error of a later request, if the result is incomplete because that request failed. */
   error?: unknown
   /** Whether another request of this search may still be running. Its result is not needed. */
-  isRequestUnderWay?: boolean
+  hasRunningRequest?: boolean
 }
 
 export type EngineAnswer<Result> = Found<Result> & {
@@ -33,7 +33,7 @@ export type EngineAnswer<Result> = Found<Result> & {
 }
 
 type FailoverOptions<Result> = {
-  /** In the order in which they are asked. */
+  /** They are tried in this order. */
   engines: EngineCandidate[]
   search(engine: SearchEngine, signal: AbortSignal): Promise<Found<Result>>
   /** Aborts when the client disconnects. */
@@ -42,9 +42,9 @@ type FailoverOptions<Result> = {
 }
 
 /**
- * Returns the answer of the first engine that answers within 300 ms; at most two are asked. Returns
+ * Returns the answer of the first engine that answers within 300 ms; at most two are tried. Returns
  * null if none does, if one rejects the search as invalid, or if the client has disconnected. An
- * incomplete answer is returned, because asking again would not be faster.
+ * incomplete answer is returned, because a second attempt would not be faster.
  */
 export async function searchEngines<Result>(
   options: FailoverOptions<Result>,
@@ -113,7 +113,7 @@ async function searchWithinLimit<Result>(
   const abort = () => stop.abort()
   const startedAt = performance.now()
   let hasEnded = false
-  let isRequestUnderWay = true
+  let hasRunningRequest = true
   const timer = setTimeout(() => {
     if (hasEnded) return stop.abort(notNeeded)
     stop.abort(new EngineTimeout(timeouts.search.engine.ms))
@@ -123,12 +123,12 @@ async function searchWithinLimit<Result>(
   else disconnected.addEventListener('abort', abort, { once: true })
   try {
     const found = await search(engine, stop.signal)
-    isRequestUnderWay = found.isRequestUnderWay ?? false
+    hasRunningRequest = found.hasRunningRequest ?? false
     return found
   } finally {
     hasEnded = true
-    // If a request may be under way, the timer aborts it.
-    if (isRequestUnderWay) timer.unref()
+    // If a request may still be running, the timer aborts it.
+    if (hasRunningRequest) timer.unref()
     else clearTimeout(timer)
     disconnected.removeEventListener('abort', abort)
   }

@@ -22,7 +22,7 @@ export type EngineCandidate = NamedEngine & {
 export type EngineSelection = {
   candidates: readonly [EngineCandidate, ...EngineCandidate[]]
   /**
-   * Returns the engines for one request in the order in which they are asked: healthy ones with an
+   * Returns the engines for one request in the order in which they are tried: healthy ones with an
    * index that is up to date, then healthy ones with an older index. Empty if none is healthy.
    */
   select(): EngineCandidate[]

@@ -79,7 +79,7 @@ export async function searchInEngine(
     return {
       result: mergeParts(request, parts),
       isComplete: true,
-      isRequestUnderWay: earlyCounts !== undefined,
+      hasRunningRequest: earlyCounts !== undefined,
     }
   try {
     const hits = await relaxations.run(request.query.words.length, () =>
@@ -89,7 +89,7 @@ export async function searchInEngine(
     return { result: buildRelaxedResult(request, withPins), isComplete: true }
   } catch (error) {
     const result = mergeParts(request, parts)
-    const found = { result, isComplete: false, isRequestUnderWay: true }
+    const found = { result, isComplete: false, hasRunningRequest: true }
     if (error instanceof NotRelaxed) return found
     // After a time-out the results of the first request are sent, even if there are none, because
     // the engine is not down.

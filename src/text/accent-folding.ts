@@ -7,7 +7,7 @@ export function foldText(text: string): string {
   return removeAccents(text).toLowerCase()
 }
 
-/** Returns the text without accents. Letter case stays. */
+/** Returns the text without accents. Does not change letter case. */
 export function removeAccents(text: string): string {
   return ascii.test(text) ? text : text.normalize('NFD').replace(/\p{M}/gu, '')
 }
@@ -19,7 +19,7 @@ export function foldTextKeepingEnye(text: string): string {
 
 /**
  * Returns the text without accents and of the same length, so that positions in the result are
- * positions in the text. Letter case stays.
+ * positions in the text. Does not change letter case.
  */
 export function removeAccentsKeepingLength(text: string): string {
   return text.replace(/[^\0-\x7f]/g, (character) => {

@@ -145,7 +145,7 @@ function withoutStopWords(words: string[]): string[] {
 
 /**
  * Removes what the engine would read as an operator: quotes (phrases), except inch marks after a
- * number, and leading minus signs (exclusion). Nobody who searches as they type means either.
+ * number, and leading minus signs (exclusion). People who search while they type mean neither.
  */
 function removeEngineOperators(text: string): string {
   return text.replace(/(?<!\d\s?)["“”«»]/g, ' ').replace(/(^|\s)-+/g, '$1')

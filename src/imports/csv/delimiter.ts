@@ -1,4 +1,4 @@
-// Finds out the delimiter of a file: from a first line such as `sep=;`, or from its header.
+// Finds out the delimiter of a file from a first line such as `sep=;`, or from its header.
 import type { FileColumns } from '../file-columns.ts'
 import { type FileFormat, formatWords } from '../file-format.ts'
 
@@ -10,7 +10,7 @@ export function readSeparatorLine(text: string): FileFormat['delimiter'] | undef
   return separatorLine.exec(text)?.[1] as FileFormat['delimiter'] | undefined
 }
 
-/** Returns the text with the line `sep=;` blank, so that the numbers of the lines stay. */
+/** Returns the text with the line `sep=;` blank, so that the line numbers do not change. */
 export function removeSeparatorLine(text: string): string {
   return text.replace(separatorLine, '')
 }

@@ -48,8 +48,8 @@ export async function computeTotals(client: ClientBase): Promise<void> {
 }
 
 /**
- * Adds a problem for each quote whose lines add up to less than nothing. Only quotes with a
- * negative cell are computed, and only if all their rows are valid: other cells are not numbers.
+ * Adds a problem for each quote whose net would be below zero. Computes only quotes with a negative
+ * cell, and only if all their rows are valid, because cells of invalid rows may not be numbers.
  */
 export async function addNegativeTotalProblems(client: ClientBase): Promise<void> {
   await client.query(`

@@ -70,7 +70,8 @@ export class CatalogueUpload {
       .finally(() => {
         this.#isFinished = true
       })
-    // Whoever awaits `finished` gets the error. This prevents an unhandled rejection until then.
+    // The code that awaits `finished` gets the error. Until then this prevents an unhandled
+    // rejection.
     this.finished.catch(() => undefined)
   }
 

@@ -22,8 +22,8 @@ const sampleProduct: ProductRow = {
 }
 
 /**
- * Products whose documents are part of the shape. If a change of toDocument() does not change the
- * documents of these products, add a product whose document it changes.
+ * Products whose documents are part of the shape. If you change toDocument() and these documents
+ * stay the same, add a product whose document changes.
  */
 const sampleProducts: ProductRow[] = [
   sampleProduct,
