@@ -43,7 +43,7 @@ import type { RedisClient } from './redis/redis-connection.ts'
 import { RedisOutageLog } from './redis/redis-outage-log.ts'
 import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
-import type { NamedEngine } from './search-engine/engine-selection.ts'
+import type { RegisteredEngine } from './search-engine/engine-selection.ts'
 import { shareIndexStates } from './search-engine/index-state.ts'
 import { QueryRecorder } from './search-report/query-recorder.ts'
 import { searchReportRoutes } from './search-report/route.ts'
@@ -66,7 +66,7 @@ export type AppOptions = {
     searchPool: Pool
     redis: RedisClient | null
     /** Searches alternate between the healthy engines. */
-    searchEngines: [NamedEngine, ...NamedEngine[]]
+    searchEngines: [RegisteredEngine, ...RegisteredEngine[]]
   }
   logger: LoggerOptions
   metrics?: Metrics

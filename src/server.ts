@@ -23,7 +23,7 @@ import { buildApiOperationsApp } from './monitoring/api-operations-app.ts'
 import { openLogDestination } from './monitoring/log/log-destination.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { openRedis, redisHealth } from './redis/redis-connection.ts'
-import type { NamedEngine } from './search-engine/engine-selection.ts'
+import type { RegisteredEngine } from './search-engine/engine-selection.ts'
 import { openSearchEngine } from './search-engine/search-client.ts'
 import { nameWithShape } from './search-engine/shape-suffix.ts'
 import { readDrift } from './stats/summary/drift-check.ts'
@@ -120,12 +120,12 @@ function checkNodeVersion(): void {
 async function openConnections(config: ServerConfigWithEngines, traces: Traces | null) {
   const pool = openApiPool(config.DATABASE_URL, config.DATABASE_CONNECTIONS)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
-  const openEngine = ({ name, url }: SearchEngineUrl): NamedEngine => ({
-    name,
+  const openEngine = ({ name, url }: SearchEngineUrl): RegisteredEngine => ({
+    registrationName: name,
     engine: openSearchEngine(url, config.MEILI_SEARCH_KEY),
   })
   const [first, ...others] = config.searchEngines
-  const searchEngines: [NamedEngine, ...NamedEngine[]] = [
+  const searchEngines: [RegisteredEngine, ...RegisteredEngine[]] = [
     openEngine(first),
     ...others.map(openEngine),
   ]
@@ -164,7 +164,7 @@ function openOperationsApp(
     readIndexProgress: () =>
       readIndexLags(
         db,
-        searchEngines.map(({ name }) => name),
+        searchEngines.map(({ registrationName }) => registrationName),
       ),
     readUnfoldedChanges: () => readUnfoldedChanges(db),
     readDrift: () => readDrift(db),

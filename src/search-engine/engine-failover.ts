@@ -52,7 +52,8 @@ export async function searchEngines<Result>(
   for (const candidate of options.engines.slice(0, maxAttempts)) {
     const state = candidate.readState()
     const attempt = await searchOnce(candidate, options)
-    if (attempt.found) return { ...attempt.found, registrationName: candidate.name, state }
+    if (attempt.found)
+      return { ...attempt.found, registrationName: candidate.registrationName, state }
     if (!attempt.mayTryNext) return null
   }
   return null

@@ -9,10 +9,10 @@ import { followIndexStates, type IndexState } from './index-state.ts'
 import type { SearchEngine } from './search-client.ts'
 import { nameWithoutShape } from './shape-suffix.ts'
 
-/** An engine and the name under which its indexer registers it. */
-export type NamedEngine = { name: string; engine: SearchEngine }
+/** An engine and the name under which its indexer registers its index in the database. */
+export type RegisteredEngine = { registrationName: string; engine: SearchEngine }
 
-export type EngineCandidate = NamedEngine & {
+export type EngineCandidate = RegisteredEngine & {
   /** The name in the log and in metrics, without the shape of the index. */
   label: string
   breaker: CircuitBreaker
@@ -31,7 +31,7 @@ export type EngineSelection = {
 
 type EngineWatchOptions = {
   db: Kysely<Tables>
-  engines: readonly [NamedEngine, ...NamedEngine[]]
+  engines: readonly [RegisteredEngine, ...RegisteredEngine[]]
   /** Resolves if the engine answers searches. */
   probe(engine: SearchEngine): Promise<unknown>
   /** Called when an engine becomes unavailable, with the error, or available again. */
@@ -47,17 +47,18 @@ export function watchEngines(options: EngineWatchOptions): EngineSelection {
   const { db, engines, probe, onAvailabilityChange, onWordsVersion, shared } = options
   const indexStates = followIndexStates({
     db,
-    registrationNames: engines.map(({ name }) => name),
+    registrationNames: engines.map(({ registrationName }) => registrationName),
     onWordsVersion,
     ...(shared && { shared }),
   })
-  const toCandidate = ({ name, engine }: NamedEngine): EngineCandidate => {
-    const label = nameWithoutShape(name)
+  const toCandidate = ({ registrationName, engine }: RegisteredEngine): EngineCandidate => {
+    const label = nameWithoutShape(registrationName)
     const breaker = new CircuitBreaker({
       probe: () => probe(engine),
       onChange: (isOpen, error) => onAvailabilityChange(label, !isOpen, error),
     })
-    return { name, label, engine, breaker, readState: () => indexStates.current(name) }
+    const readState = () => indexStates.current(registrationName)
+    return { registrationName, label, engine, breaker, readState }
   }
   const [first, ...others] = engines
   const candidates = [toCandidate(first), ...others.map(toCandidate)] as const

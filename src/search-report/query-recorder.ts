@@ -3,7 +3,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
-import type { NamedEngine } from '../search-engine/engine-selection.ts'
+import type { RegisteredEngine } from '../search-engine/engine-selection.ts'
 import { timeouts } from '../timeouts.ts'
 import { ContinuedQueries } from './continued-queries.ts'
 import { countBatch } from './count-batch.ts'
@@ -17,7 +17,7 @@ type Options = {
   db: Kysely<Tables>
   redis: RedisAccess | null
   keyPrefix: string
-  engines: readonly NamedEngine[]
+  engines: readonly RegisteredEngine[]
   indexName: string
   /** Known to every API process, and not stored in PostgreSQL or Redis. */
   secret: string

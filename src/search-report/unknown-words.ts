@@ -1,6 +1,6 @@
 // Finds out which words no product has, by asking the search engine: it has received them anyway.
 import { LRUCache } from 'lru-cache'
-import type { NamedEngine } from '../search-engine/engine-selection.ts'
+import type { RegisteredEngine } from '../search-engine/engine-selection.ts'
 import type { EngineQuery, EngineResult } from '../search-engine/search-client.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -9,7 +9,7 @@ const maxWords = 40
 const maxKnownWords = 5_000
 
 export class UnknownWords {
-  readonly #engines: readonly NamedEngine[]
+  readonly #engines: readonly RegisteredEngine[]
   readonly #indexName: string
   /** Words that products have. */
   readonly #known = new LRUCache<string, true>({
@@ -17,7 +17,7 @@ export class UnknownWords {
     ttl: timeouts.searchReport.knownWord.ms,
   })
 
-  constructor(engines: readonly NamedEngine[], indexName: string) {
+  constructor(engines: readonly RegisteredEngine[], indexName: string) {
     this.#engines = engines
     this.#indexName = indexName
   }

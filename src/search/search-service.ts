@@ -15,7 +15,7 @@ import type { EngineObserver } from '../search-engine/engine-failover.ts'
 import {
   type EngineCandidate,
   type EngineSelection,
-  type NamedEngine,
+  type RegisteredEngine,
   watchEngines,
 } from '../search-engine/engine-selection.ts'
 import type { SearchEngine } from '../search-engine/search-client.ts'
@@ -57,7 +57,7 @@ export type SearchServiceOptions = {
   /** A pool only for searches in PostgreSQL. */
   searchPool: Pool
   /** Searches are distributed over the healthy engines. */
-  engines: [NamedEngine, ...NamedEngine[]]
+  engines: [RegisteredEngine, ...RegisteredEngine[]]
   indexName: string
   /** The size of the response cache; 0 disables it. */
   cacheBytes: number
@@ -235,7 +235,7 @@ export class SearchService {
   /** Returns the response with the cached result of this engine. */
   #readCache(engine: EngineCandidate, key: string): ServiceResponse | undefined {
     const { version, indexedAt } = engine.readState()
-    const cached = this.#cache.get(engine.name, version, key)
+    const cached = this.#cache.get(engine.registrationName, version, key)
     if (!cached) return undefined
     this.#observer.countResponse('cache')
     const json = assembleResponse(cached, { source: 'index', degraded: false, indexedAt })
@@ -247,7 +247,8 @@ export class SearchService {
     if (request === null) return false
     const key = toVersionedKey(this.#words.current(), request)
     return this.#selection.candidates.some(
-      ({ name, readState }) => this.#cache.get(name, readState().version, key) !== undefined,
+      ({ registrationName, readState }) =>
+        this.#cache.get(registrationName, readState().version, key) !== undefined,
     )
   }
 }

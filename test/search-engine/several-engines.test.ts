@@ -89,8 +89,8 @@ t.test('two engines', async (t) => {
         searchPool: service.pool,
         redis,
         searchEngines: [
-          { name: config.SEARCH_ENGINE, engine: first.engine },
-          { name: 'second', engine: second.engine },
+          { registrationName: config.SEARCH_ENGINE, engine: first.engine },
+          { registrationName: 'second', engine: second.engine },
         ],
       },
       logger: { level: 'silent' },

@@ -52,7 +52,7 @@ export async function startBehindProxies(
       preparingDb: db,
       searchPool,
       redis: redisConnection,
-      searchEngines: [{ name: service.config.SEARCH_ENGINE, engine: searchEngine }],
+      searchEngines: [{ registrationName: service.config.SEARCH_ENGINE, engine: searchEngine }],
     },
     metrics,
     logger: { level: 'info', stream: { write: (line: string) => void log.push(line) } },

@@ -253,7 +253,7 @@ export async function testService(
       replicaDb,
       searchPool,
       redis,
-      searchEngines: [{ name: config.SEARCH_ENGINE, engine }],
+      searchEngines: [{ registrationName: config.SEARCH_ENGINE, engine }],
     },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
     ...(clock && { clock }),

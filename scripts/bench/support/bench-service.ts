@@ -147,7 +147,7 @@ export async function benchService(
       preparingDb: db,
       searchPool,
       redis,
-      searchEngines: [{ name: target.registrationName, engine: searchEngine }],
+      searchEngines: [{ registrationName: target.registrationName, engine: searchEngine }],
     },
     logger: { level: config.LOG_LEVEL },
   })

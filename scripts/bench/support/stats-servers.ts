@@ -51,7 +51,7 @@ async function apiWithBaseline() {
       redis,
       searchEngines: [
         {
-          name: config.SEARCH_ENGINE,
+          registrationName: config.SEARCH_ENGINE,
           engine: openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY),
         },
       ],
