@@ -21,7 +21,7 @@ import { readNewestWrite, readTaskTime } from './sync-state.ts'
 /** If more documents differ, as after a restore from last week, building the index costs less. */
 const maxRepairedShare = 0.1
 const minRepairedCount = 1_000
-/** At most this many changes are applied between two pages, so that they need not wait longer. */
+/** At most this many changes are applied after each page, before the next page is compared. */
 const changesBetweenPages = maxRemovedDocuments / 2
 
 type ComparisonOptions = {

@@ -1,5 +1,4 @@
 // Renders /docs from the OpenAPI document, as HTML with one small script.
-
 import { problemKinds } from '../../http/problem-details.ts'
 import { loadPageTemplates } from '../../pages/page-templates.ts'
 import { apiIntroduction } from '../api-introduction.ts'

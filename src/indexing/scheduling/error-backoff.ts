@@ -4,7 +4,7 @@ import { timeouts } from '../../timeouts.ts'
 import { describeEngineError } from '../documents/payload-limit.ts'
 import { pause } from './pause.ts'
 
-/** Waits after errors, each time twice as long, up to a limit. Logs an error that repeats once. */
+/** Waits after errors, each time twice as long, up to a limit. Logs a repeated error only once. */
 export class ErrorBackoff {
   readonly #log: LogLine
   #pauseMs: number = timeouts.indexing.firstBackoff.ms

@@ -17,9 +17,7 @@ export type RelaxedHit = { hit: EngineHit; listMatches(): string[] }
 
 /** The number of hits requested for each subquery. */
 const subqueryHits = 15
-/**
- * The number of hits for each word of a query of two words. No other hits are requested for them.
- */
+/** A query of two words has no smaller pairs: each word is requested, with this many hits. */
 const hitsPerWordOfTwo = 40
 /** If fewer products are found, single words are requested too. */
 const enoughHits = defaultHits
