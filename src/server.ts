@@ -1,7 +1,6 @@
 // Starts the API process, and stops it when it receives a signal.
 import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
-import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
 import { readCompany } from './company/company.ts'
 import { checkCompany } from './company/company-record.ts'
@@ -33,6 +32,7 @@ import { openTraces, type Traces } from './tracing/open-traces.ts'
 
 const minNodeMajor = 24
 
+type App = Awaited<ReturnType<typeof buildApp>>
 type Connections = Awaited<ReturnType<typeof openConnections>>
 
 /** Starts the process. Resolves when it listens. Tests pass a `clock` to replace the time. */
@@ -86,7 +86,7 @@ export async function start(clock?: () => Date): Promise<void> {
   lifecycle.isServing = true
 }
 
-async function logPooler({ pool }: Connections, app: FastifyInstance): Promise<void> {
+async function logPooler({ pool }: Connections, app: App): Promise<void> {
   if (await isBehindPooler(pool))
     app.log.info(
       'PostgreSQL is behind a pooler: each transaction sets its limits, and prepared statements ' +
@@ -154,7 +154,7 @@ function openOperationsApp(
   keyPrefix: string,
   metrics: Metrics,
   isServing: () => boolean,
-): FastifyInstance {
+): App {
   return buildApiOperationsApp({
     db,
     redis: redis && redisHealth(redis, keyPrefix),
@@ -178,8 +178,8 @@ type Lifecycle = {
   stopping: AbortController
   /** Null until connections and apps are open. */
   running: {
-    app: FastifyInstance
-    operationsApp: FastifyInstance
+    app: App
+    operationsApp: App
     connections: Connections
     traces: Traces | null
   } | null
