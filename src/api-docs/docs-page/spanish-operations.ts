@@ -10,7 +10,7 @@ type Translation = {
 /** The texts by operation id. The Markdown is that of markdown.ts. */
 export const spanishOperations: Record<string, Translation> = {
   searchProducts: {
-    translatedFrom: '8c707ad089c6',
+    translatedFrom: 'ded1d57e82b2',
     summary: 'Buscar productos mientras se escribe',
     description: `Búsqueda de productos a medida que se escribe: para una paleta (Ctrl+K), un ERP
 o un CRM.
