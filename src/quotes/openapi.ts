@@ -1,7 +1,11 @@
 // The OpenAPI description of GET /quote/share/{token}.
 
 import type { Operation } from '../api-docs/endpoint-description.ts'
-import { malformedRequest, misdirectedRequest, problemResponses } from '../api-docs/problem-responses.ts'
+import {
+  malformedRequest,
+  misdirectedRequest,
+  problemResponses,
+} from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { languages } from '../company/languages.ts'
 import { quoteLinkPath, toOpenApiPath } from '../http/endpoint-paths.ts'
