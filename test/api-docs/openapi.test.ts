@@ -6,7 +6,7 @@ import { describeApi } from '../../src/app.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { testService } from '../support/test-service.ts'
 
-const service = await testService(t)
+const service = await testService(t, { index: false })
 
 t.test('the document contains exactly the three endpoints, tagged as the product', async (t) => {
   const response = await service.app.inject('/openapi.json')
@@ -174,7 +174,7 @@ t.test(
 t.test('/openapi.json and /docs can each be switched off', async (t) => {
   const database = { db: service.db, pool: service.pool, url: service.url, roles: service.roles }
   const statusesWith = async (config: object) => {
-    const { app } = await testService(t, { config, database })
+    const { app } = await testService(t, { config, database, index: false })
     return [(await app.inject('/openapi.json')).statusCode, (await app.inject('/docs')).statusCode]
   }
   t.same(await statusesWith({ SERVE_OPENAPI: false }), [404, 200])
@@ -182,7 +182,7 @@ t.test('/openapi.json and /docs can each be switched off', async (t) => {
   t.notMatch(
     (
       await (
-        await testService(t, { config: { SERVE_OPENAPI: false }, database })
+        await testService(t, { config: { SERVE_OPENAPI: false }, database, index: false })
       ).app.inject('/docs')
     ).body,
     /openapi\.json/,

@@ -6,12 +6,15 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
 /** The service of the tests that need no particular settings. */
-const { app, db, url } = await testService(t)
+const { app, db, url } = await testService(t, { index: false })
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 t.test('gives a caller without a key only the anonymous scopes', async (t) => {
-  const { app } = await testService(t, { config: { ANONYMOUS_SCOPES: ['search:read'] } })
+  const { app } = await testService(t, {
+    config: { ANONYMOUS_SCOPES: ['search:read'] },
+    index: false,
+  })
   t.equal((await app.inject('/api/search')).statusCode, 200)
   const rejected = await app.inject('/api/stats')
   t.equal(rejected.statusCode, 401)
@@ -111,7 +114,7 @@ t.test('stores only the hash of a key', async (t) => {
 })
 
 t.test('limits requests per key or else per address, except for unlimited keys', async (t) => {
-  const { app, db } = await testService(t, { config: { SEARCH_LIMIT_PER_SECOND: 2 } })
+  const { app, db } = await testService(t, { config: { SEARCH_LIMIT_PER_SECOND: 2 }, index: false })
   const limited = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
   const unlimited = await createApiKey(db, {
     kind: 'secret',
@@ -152,7 +155,7 @@ t.test('limits requests per key or else per address, except for unlimited keys',
 })
 
 t.test('counts HEAD and GET together', async (t) => {
-  const { app } = await testService(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 3 } })
+  const { app } = await testService(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 3 }, index: false })
   const openLink = (method: 'GET' | 'HEAD') =>
     app.inject({ method, url: `/quote/share/${'A'.repeat(43)}`, remoteAddress: '192.0.2.9' })
   // A new window may start in between. Then more requests pass, but never all.

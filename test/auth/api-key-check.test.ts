@@ -36,7 +36,10 @@ t.test('rejects a revoked key in every process within 5 s', async (t) => {
 })
 
 t.test('S9: limits invalid keys per address, but not requests with a valid key', async (t) => {
-  const { app, db } = await testService(t, { config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 } })
+  const { app, db } = await testService(t, {
+    config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
+    index: false,
+  })
   const valid = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
   const search = (key: string, remoteAddress: string, headers = {}) =>
     app.inject({ url: '/api/search', headers: { ...bearer(key), ...headers }, remoteAddress })
@@ -70,6 +73,7 @@ t.test('the log and the report name the id of a key that is refused', async (t) 
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3, SEARCH_LIMIT_PER_SECOND: 1_000 },
     log: (line) => lines.push(JSON.parse(line)),
+    index: false,
   })
   const create = async (expiresAt: Date | null = null) => {
     const key = await createApiKey(db, {
@@ -137,7 +141,10 @@ t.test('the log and the report name the id of a key that is refused', async (t) 
 })
 
 t.test('S9: counts an IPv4-mapped address as the IPv4 address', async (t) => {
-  const { app } = await testService(t, { config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3 } })
+  const { app } = await testService(t, {
+    config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3 },
+    index: false,
+  })
   const statuses: number[] = []
   for (let n = 0; n < 12; n += 1) {
     const remoteAddress = n % 2 ? '192.0.2.7' : '::ffff:192.0.2.7'

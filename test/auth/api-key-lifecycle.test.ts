@@ -20,7 +20,7 @@ function createRunner(url: string) {
 }
 
 t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe options', async (t) => {
-  const { app, db, url } = await testService(t, { config: { ANONYMOUS_SCOPES: [] } })
+  const { app, db, url } = await testService(t, { config: { ANONYMOUS_SCOPES: [] }, index: false })
   const run = createRunner(url)
   t.match(run('list'), { status: 0, stdout: /There is no key/ })
   const created = run(
@@ -117,7 +117,7 @@ t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe opti
 })
 
 t.test('rotates a key: both keys have the same rights until the old one expires', async (t) => {
-  const { app, db, url } = await testService(t)
+  const { app, db, url } = await testService(t, { index: false })
   const expiresAt = new Date(Date.now() + 100 * 86_400_000)
   const old = await createApiKey(db, {
     kind: 'secret',
@@ -160,7 +160,7 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
 })
 
 t.test('lists when a key was last used, and writes it at most once a minute', async (t) => {
-  const { app, db, url } = await testService(t)
+  const { app, db, url } = await testService(t, { index: false })
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
   const lastUse = async () =>
     (await db.selectFrom('api_keys').select('last_used_at').executeTakeFirstOrThrow()).last_used_at
@@ -175,7 +175,7 @@ t.test('lists when a key was last used, and writes it at most once a minute', as
 })
 
 t.test('writes pending times of last use when the app closes', async (t) => {
-  const { app, db } = await testService(t)
+  const { app, db } = await testService(t, { index: false })
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
   await app.inject({ url: '/api/search', headers: bearer(key) })
   await app.close()
@@ -185,7 +185,7 @@ t.test('writes pending times of last use when the app closes', async (t) => {
 })
 
 t.test('applies the rate limits of a key', async (t) => {
-  const { app, db } = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: 10 } })
+  const { app, db } = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: 10 }, index: false })
   const limitOf = async (limitFactor: number | null) => {
     const key = await createApiKey(db, {
       kind: 'secret',

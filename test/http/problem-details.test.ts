@@ -256,7 +256,7 @@ t.test('answers a request that arrives too slowly with 408', async (t) => {
 t.test(
   'answers malformed URLs, unknown paths and wrong types with problems and security headers',
   async (t) => {
-    const { app } = await testService(t)
+    const { app } = await testService(t, { index: false })
     for (const [url, status, code, headers = {}] of [
       ['/%zz', 400, 'malformed_request'],
       ['/api/search?q=%ff%fe', 400, 'invalid_parameter'],
@@ -280,7 +280,7 @@ t.test(
 
 t.test('answers a misspelt path with 404 and a write with a body with 405', async (t) => {
   const lines: string[] = []
-  const { app } = await testService(t, { log: (line) => lines.push(line) })
+  const { app } = await testService(t, { log: (line) => lines.push(line), index: false })
   const unknown = await app.inject('/api/serch')
   t.equal(unknown.statusCode, 404)
   t.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8')
@@ -313,7 +313,7 @@ t.test('answers a misspelt path with 404 and a write with a body with 405', asyn
 t.test(
   'S12: builds links from the configuration and ignores Host and X-Forwarded-Host',
   async (t) => {
-    const { app } = await testService(t)
+    const { app } = await testService(t, { index: false })
     for (const url of [
       '/api/search',
       '/api/stats',

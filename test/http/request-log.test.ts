@@ -112,7 +112,11 @@ t.test('names the source of a response, why it is degraded, and problems', async
 t.test('logs requests that Node rejects, at most a hundred a second', async (t) => {
   const lines: Line[] = []
   const metrics = createMetrics()
-  const { app } = await testService(t, { metrics, log: (line) => lines.push(JSON.parse(line)) })
+  const { app } = await testService(t, {
+    metrics,
+    log: (line) => lines.push(JSON.parse(line)),
+    index: false,
+  })
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
   const send = (text: string) =>
     new Promise<string>((resolve) => {
@@ -154,6 +158,7 @@ t.test('names the id of the key and the network of the caller, in log and metric
     metrics,
     log: (line) => lines.push(JSON.parse(line)),
     config: { STATS_LIMIT_PER_MINUTE: 2 },
+    index: false,
   })
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['stats:read'] })
   const id = key.split('_')[1] ?? ''
