@@ -17,7 +17,7 @@ export function makeDirectory(path: string): boolean {
       )
     missing.unshift(current)
   }
-  // Not with `recursive`: Node then loops forever below some read-only paths, such as /proc.
+  // With `recursive`, Node would loop forever below some read-only paths, such as /proc.
   for (const directory of missing) {
     try {
       mkdirSync(directory)
