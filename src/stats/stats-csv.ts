@@ -89,11 +89,11 @@ function customerRows(byCustomer: Stats['byCustomer']): Row[] {
   if (!byCustomer) return []
   const { rows, rest } = byCustomer
   return [
-    ...rows.map(({ customer, revenue, ...figures }) => ({
+    ...rows.map(({ customer, revenue, ...totals }) => ({
       dimension: 'customer',
       key: customer?.id ?? '',
       name: customer?.name ?? '',
-      ...figures,
+      ...totals,
       ...revenueCells(revenue),
     })),
     ...(rest ? [restRow('otherCustomers', rest.customers, rest)] : []),
@@ -104,11 +104,11 @@ function productRows(byProduct: Stats['byProduct']): Row[] {
   if (!byProduct) return []
   const { rows, rest } = byProduct
   return [
-    ...rows.map(({ product, revenue, ...figures }) => ({
+    ...rows.map(({ product, revenue, ...totals }) => ({
       dimension: 'product',
       key: product?.sku ?? '',
       name: product?.name ?? '',
-      ...figures,
+      ...totals,
       ...revenueCells(revenue),
     })),
     ...(rest ? [restRow('otherProducts', rest.products, rest)] : []),
@@ -118,9 +118,9 @@ function productRows(byProduct: Stats['byProduct']): Row[] {
 function restRow(
   dimension: string,
   others: number,
-  { revenue, ...figures }: Omit<Row, 'revenue'> & { revenue: Money },
+  { revenue, ...totals }: Omit<Row, 'revenue'> & { revenue: Money },
 ): Row {
-  return { ...figures, dimension, key: String(others), ...revenueCells(revenue) }
+  return { ...totals, dimension, key: String(others), ...revenueCells(revenue) }
 }
 
 function comparisonRows(comparison: Stats['comparison']): Row[] {

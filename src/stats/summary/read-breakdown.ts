@@ -34,7 +34,7 @@ type Base = { currency: string }
 
 function toCustomers(all: BreakdownRow[], { currency }: Base): NonNullable<Stats['byCustomer']> {
   const { listed, rest } = separateRest(all)
-  const figuresOf = ({ counted, accepted, revenue, unconverted }: BreakdownRow) => ({
+  const totalsOf = ({ counted, accepted, revenue, unconverted }: BreakdownRow) => ({
     quotes: Number(counted),
     accepted: Number(accepted),
     revenue: { amount: revenue, currency },
@@ -43,15 +43,15 @@ function toCustomers(all: BreakdownRow[], { currency }: Base): NonNullable<Stats
   return {
     rows: listed.map((row) => ({
       customer: row.key === noCustomer ? null : { id: row.key, name: row.name },
-      ...figuresOf(row),
+      ...totalsOf(row),
     })),
-    rest: rest ? { customers: Number(rest.groupCount), ...figuresOf(rest) } : null,
+    rest: rest ? { customers: Number(rest.groupCount), ...totalsOf(rest) } : null,
   }
 }
 
 function toProducts(all: BreakdownRow[], { currency }: Base): NonNullable<Stats['byProduct']> {
   const { listed, rest } = separateRest(all)
-  const figuresOf = ({ counted, revenue, unconverted }: BreakdownRow) => ({
+  const totalsOf = ({ counted, revenue, unconverted }: BreakdownRow) => ({
     lines: Number(counted),
     revenue: { amount: revenue, currency },
     unconverted: Number(unconverted),
@@ -59,9 +59,9 @@ function toProducts(all: BreakdownRow[], { currency }: Base): NonNullable<Stats[
   return {
     rows: listed.map((row) => ({
       product: row.key === noSku ? null : { sku: row.key, name: row.name },
-      ...figuresOf(row),
+      ...totalsOf(row),
     })),
-    rest: rest ? { products: Number(rest.groupCount), ...figuresOf(rest) } : null,
+    rest: rest ? { products: Number(rest.groupCount), ...totalsOf(rest) } : null,
   }
 }
 
