@@ -6,11 +6,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { startPrometheus } from '../operations/fault-world.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { eventually, servers, startProgram, testDatabase } from '../support/test-service.ts'
 
@@ -36,7 +36,7 @@ const disk = mountDisk()
 const engine = await startMeilisearch({ directory: join(disk, 'engine'), masterKey })
 t.teardown(() => engine.stop())
 await ensureEngineKeys(openIndexingClient(engine.url, masterKey))
-const port = await choosePort('the indexer')
+const port = await chooseFixedPort()
 const indexer = startProgram(t, ['scripts/indexer.ts'], {
   INDEXER_DATABASE_URL: roles.indexer,
   MEILI_URL: engine.url,

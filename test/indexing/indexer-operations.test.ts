@@ -1,7 +1,7 @@
 // Health, metrics and log of the indexer: idle, while the engine is unreachable, and on standby.
 import t from 'tap'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { eventually, testService } from '../support/test-service.ts'
 import { startIndexerProcess } from './run-indexer.ts'
 
@@ -26,7 +26,7 @@ t.test('reports what it does, and what fails', async (t) => {
   const { db, config } = service
   await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   const proxy = await startFaultyProxy(t, config.MEILI_URL)
-  const port = await choosePort('the indexer')
+  const port = await chooseFixedPort()
   const indexer = await startIndexerProcess(t, service, [], {
     MEILI_URL: proxy.url,
     INDEXER_OPS_PORT: String(port),
@@ -57,7 +57,7 @@ t.test('reports what it does, and what fails', async (t) => {
   ])
     t.ok(Math.abs(now - (rest[name] ?? 0)) < 60, name)
 
-  const standbyPort = await choosePort('the stand-by')
+  const standbyPort = await chooseFixedPort()
   const standby = await startIndexerProcess(t, service, [], {
     INDEXER_OPS_PORT: String(standbyPort),
   })

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { choosePort } from '../../scripts/servers/free-port.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 
 export type DebianPostgres = {
   /** The folder of psql, pg_dump and so on. */
@@ -28,7 +28,7 @@ export async function startDebianPostgres(
   const programs = findPrograms()
   const directory = mkdtempSync(join(tmpdir(), 'tqs-debian-postgres-'))
   const data = join(directory, 'data')
-  const port = await choosePort('test')
+  const port = await chooseFixedPort()
   const isRoot = process.getuid?.() === 0
   const run = (program: string, args: string[]) =>
     execFileSync(

@@ -16,7 +16,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Test } from 'tap'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import { indexerKey } from '../../src/indexing/engine-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
@@ -24,6 +23,7 @@ import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import {
   eventually,
   servers,
@@ -99,7 +99,7 @@ export async function startPrometheus(t: Test): Promise<Prometheus> {
       scrape_configs: jobs,
     }),
   )
-  const port = await choosePort('Prometheus')
+  const port = await chooseFixedPort()
   const output = openSync(join(directory, 'log'), 'w')
   const process = spawnChild(
     'prometheus',
@@ -173,7 +173,7 @@ export async function startFaultWorld(t: Test) {
   }
   /** Starts an indexer and returns its port and process. */
   const startIndexer = async (env: Record<string, string> = {}) => {
-    const port = await choosePort('the indexer')
+    const port = await chooseFixedPort()
     const program = startProgram(t, ['scripts/indexer.ts'], {
       INDEXER_DATABASE_URL: service.roles.indexer,
       MEILI_URL: proxies.engine.url,

@@ -10,10 +10,10 @@ import pg from 'pg'
 import t from 'tap'
 import { parse } from 'yaml'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { isAnswering } from '../../scripts/servers/redis.ts'
 import { eventually } from '../support/eventually.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { startDebianPostgres } from './debian-postgres.ts'
 
 type Secrets = Record<(typeof names)[number], string>
@@ -59,7 +59,7 @@ const postgres = await startDebianPostgres(t, { ownerPassword: readSecrets().POS
 const postgresUrl = (name: string, password: string) =>
   `postgres://${name}:${password}@127.0.0.1:${postgres.port}/quotes`
 
-const redisPort = await choosePort('Redis')
+const redisPort = await chooseFixedPort()
 const redisUrl = `redis://127.0.0.1:${redisPort}`
 
 /** Starts Redis by the command of docker-compose.yml. Returns what stops it. */
@@ -84,7 +84,7 @@ async function startRedis(password: string): Promise<() => Promise<void>> {
   }
 }
 
-const enginePort = await choosePort('Meilisearch')
+const enginePort = await chooseFixedPort()
 const engineUrl = `http://127.0.0.1:${enginePort}`
 
 async function startEngine(masterKey: string): Promise<() => Promise<void>> {

@@ -18,6 +18,7 @@ import { createServicesEnv } from '../../scripts/env/env-without-containers.ts'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { findMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { writeCompanyFile } from '../support/company.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { emptyDatabase, eventually, servers } from '../support/test-service.ts'
 import { readUnit, startCommand, startUnit } from './systemd-unit.ts'
 
@@ -65,8 +66,8 @@ t.test('systemd-analyze verify finds nothing wrong', async (t) => {
 async function configure(t: Test): Promise<number> {
   const databaseUrl = await emptyDatabase(t)
   const { redisUrl } = await servers()
-  const enginePort = await choosePort('the engine')
-  const indexerPort = await choosePort('the indexer')
+  const enginePort = await chooseFixedPort()
+  const indexerPort = await chooseFixedPort()
   const { host, pathname } = new URL(databaseUrl)
   const lines = createServicesEnv()
     .text.replaceAll('127.0.0.1:5432/quotes', `${host}${pathname}`)
@@ -145,7 +146,7 @@ async function startWithoutUnits(t: Test): Promise<void> {
   const docs = readFileSync(join(root, 'docs/operations/without-containers.md'), 'utf8')
   const [, block = ''] = /```sh\n((?:scripts\/run (?:server|indexer)\n)+)```/.exec(docs) ?? []
   t.equal(block, 'scripts/run server\nscripts/run indexer\n')
-  const [port, opsPort] = [await choosePort('the API'), await choosePort('the API')]
+  const [port, opsPort] = [await chooseFixedPort(), await chooseFixedPort()]
   const ports = { PORT: String(port), OPS_PORT: String(opsPort) }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const programs = block

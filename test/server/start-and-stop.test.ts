@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { writeCompanyFile } from '../support/company.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import {
   eventually,
@@ -25,8 +25,8 @@ function createStarter(t: Test) {
   const directory = createTemporaryDirectory(t, 'start-and-stop')
   writeCompanyFile(directory)
   return async (settings: Record<string, string> = {}, chosenPort?: number): Promise<Api> => {
-    const port = chosenPort ?? (await choosePort('test'))
-    const opsPort = await choosePort('test')
+    const port = chosenPort ?? (await chooseFixedPort())
+    const opsPort = await chooseFixedPort()
     const program = startProgram(t, ['src/server.ts'], {
       DATABASE_URL: config.DATABASE_URL,
       REDIS_URL: config.REDIS_URL,

@@ -1,9 +1,9 @@
-// Chooses ports for servers that a test stops and starts again on the same port.
+// Chooses ports for servers that a test starts later, or stops and starts again.
 import { choosePort } from '../../scripts/servers/free-port.ts'
 
 /**
- * Returns a free port that stays free while its server is down: it is below the range from which
- * the system takes the ports of outgoing connections.
+ * Returns a free port that stays free until its server starts, and while that is down: it is below
+ * the range from which the system takes the ports of outgoing connections.
  */
 export async function chooseFixedPort(): Promise<number> {
   for (;;) {

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { giveTo } from '../../scripts/servers/data-directory/server-account.ts'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
@@ -14,6 +13,7 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { company } from './company.ts'
 import { buildRoleUrl, logins } from './database-roles.ts'
 import { eventually } from './eventually.ts'
+import { chooseFixedPort } from './fixed-port.ts'
 import type { TestDatabase } from './test-service.ts'
 
 /** Fast instead of durable: the data of tests may be lost. */
@@ -57,7 +57,7 @@ export async function startReplicatedPostgres(t: Test): Promise<ReplicatedPostgr
     return server
   }
   chmodSync(directory, 0o755)
-  const port = await choosePort('test')
+  const port = await chooseFixedPort()
   const first = await start('primary', port)
   const url = await prepareDatabase(first.url)
   await first.stop()

@@ -11,7 +11,6 @@ import type { Meilisearch } from 'meilisearch'
 import type { Pool } from 'pg'
 import tap from 'tap'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startServers, type TestServers } from '../../scripts/servers/test-servers.ts'
 import { buildApp, describeApi } from '../../src/app.ts'
 import type { Brand } from '../../src/company/brand.ts'
@@ -44,6 +43,7 @@ import { company, writeCompanyFile } from './company.ts'
 import { buildRoleUrl, logins } from './database-roles.ts'
 import { eventually } from './eventually.ts'
 import { fastStart } from './fast-start.ts'
+import { chooseFixedPort } from './fixed-port.ts'
 import { checkEveryResponse } from './openapi-conformance.ts'
 
 /** The part of tap's test that this file needs. */
@@ -299,7 +299,7 @@ export async function startApi(
   const directory = await mkdtemp(join(tmpdir(), 'tqs-api-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   writeCompanyFile(directory)
-  const [port, opsPort] = [await choosePort('test'), await choosePort('test')]
+  const [port, opsPort] = [await chooseFixedPort(), await chooseFixedPort()]
   const program = startProgram(t, ['src/server.ts'], {
     ...Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)])),
     COMPANY_FILE: join(directory, 'company.json'),
