@@ -19,7 +19,7 @@ COPY --from=packages /app .
 # The user below can read the files, even if they were checked out with a strict umask.
 COPY --chmod=755 src src
 COPY --chmod=755 scripts/api-key.ts scripts/import.ts scripts/indexer.ts scripts/migrate.ts \
-  scripts/share.ts scripts/searches.ts scripts/stats.ts scripts/
+  scripts/share.ts scripts/search.ts scripts/stats.ts scripts/
 COPY --chmod=755 scripts/cli scripts/cli
 USER node
 EXPOSE 3000

@@ -105,7 +105,7 @@ async function requireReachable(url: string): Promise<void> {
     )
 }
 
-/** Settings for the import of half a million rows in one transaction. */
+/** Half a million rows are imported in one transaction. */
 const demoSettings = { shared_buffers: '256MB', max_wal_size: '2GB', checkpoint_timeout: '15min' }
 
 const databaseName = 'trade_quotes'

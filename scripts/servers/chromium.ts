@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import { runChild } from './child-lifetime.ts'
 import type { ReportProgress } from './running-server.ts'
 
-/** The headless shell is preferred: it needs a third of the processor time of the whole browser. */
+/** The headless shell first: without a user interface it needs a third of the processor time. */
 const programNames = [
   'chromium-headless-shell',
   'chromium',

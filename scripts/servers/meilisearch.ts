@@ -36,7 +36,7 @@ export async function startMeilisearch({
   const prepare = async (place: Place): Promise<Command> => ({
     command: await runnableMeilisearch(program, place),
     args: (port) => [...serverFlags(place.directory, port), ...flags],
-    // If the key were an argument, every user could read it in the process list.
+    // As an argument, every user could read it in the process list.
     env: { MEILI_MASTER_KEY: masterKey },
     url: (port) => `http://127.0.0.1:${port}`,
     isAnswering,
@@ -96,7 +96,7 @@ function makeExecutable(program: string): string {
   try {
     if ((statSync(program).mode & 0o111) === 0) chmodSync(program, 0o755)
   } catch {
-    // The file belongs to another user. `runnableMeilisearch` makes an executable copy.
+    // Not our file: `runnableMeilisearch` makes an executable copy.
   }
   return program
 }

@@ -17,7 +17,7 @@ export type Command = {
   args: (port: number) => string[]
   env?: NodeJS.ProcessEnv
   url: (port: number) => string
-  /** Returns whether the server executes requests. Throws if waiting longer is useless. */
+  /** Whether the server executes a request. Throws if waiting longer is useless. */
   isAnswering: (url: string) => Promise<boolean>
 }
 
@@ -35,7 +35,7 @@ type ServerOptions = {
 /** How often a start is repeated when another process has taken the chosen free port. */
 const portAttempts = 3
 
-/** Starts a server and waits until it responds. Throws an error that shows the end of its log. */
+/** Starts a server and waits until it answers. Throws an error that shows the end of its log. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { name, reportProgress } = options
   let { directory } = options

@@ -259,7 +259,7 @@ t.test(
       'scripts/api-key.ts',
       'scripts/import.ts',
       'scripts/share.ts',
-      'scripts/searches.ts',
+      'scripts/search.ts',
       'scripts/stats.ts',
     ])
     const scripts = files.filter((file) => file.startsWith('scripts/'))

@@ -16,7 +16,7 @@ function run(words: string[], env: Record<string, string> = {}) {
 }
 
 t.test('names its commands, and refuses others', async (t) => {
-  const all = /api-key\|demo\|env\|import\|indexer\|migrate\|searches\|server\|share\|stats/
+  const all = /api-key\|demo\|env\|import\|indexer\|migrate\|search\|server\|share\|stats/
   t.match(run([]), { status: 0, stderr: all })
   t.match(run(['serve']), { status: 2, stderr: all })
 })

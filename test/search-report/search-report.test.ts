@@ -227,22 +227,22 @@ t.test('shows the report to keys with stats:detail, and on the command line', as
     t.equal((await read(['stats:read', 'stats:detail'], query)).statusCode, 400, query)
 
   const script = (...args: string[]) =>
-    run(process.execPath, ['scripts/searches.ts', ...args], {
+    run(process.execPath, ['scripts/search.ts', ...args], {
       env: { ...process.env, DATABASE_URL: database.url },
     })
-  const table = (await script()).stdout
+  const table = (await script('report')).stdout
   t.match(table, /19 searches, 6 without a result \(31\.6 %\)\./)
   t.match(table, /Words that no product has:\nsearches +without result +text\n7 +7 +mastillo\n/)
-  const csv = (await script('--format', 'csv', '--days', '1')).stdout
+  const csv = (await script('report', '--format', 'csv', '--days', '1')).stdout
   const day = new Date().toISOString().slice(0, 10)
   t.match(csv, `day,kind,text,searches,without_result\n${day},all,,19,6\n`)
   t.match(csv, `${day},query,"'=cmd zzz",6,6\n`, 'no formula')
-  await t.rejects(script('--days', '91'), { message: /--days 91 is not/ })
-  // A name that every object has is no format.
-  await t.rejects(script('--format', 'toString'), {
+  await t.rejects(script('report', '--days', '91'), { message: /--days 91 is not/ })
+  // Names that every object has are no formats and no commands.
+  await t.rejects(script('report', '--format', 'toString'), {
     message: /Unknown --format toString: use one of table, csv/,
   })
-  await t.rejects(script('list'), { message: /Unexpected argument: list/ })
+  await t.rejects(script('list'), { message: /Unknown command list: use one of report/ })
 })
 
 t.test('deletes old counts and forgotten hashes, which the API cannot', async (t) => {

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { isRunning } from '../previous-run.ts'
 
-/** A directory below /tmp or /var/tmp would not do: the system deletes old files there. */
+/** Not below /tmp or /var/tmp: the system deletes old files there, one by one. */
 const base = '/var/lib/trade-quoting-service'
 /** The file in the requested directory that names the fallback directory. */
 const forwardFile = 'moved-to'

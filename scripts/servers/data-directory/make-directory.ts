@@ -17,7 +17,7 @@ export function makeDirectory(path: string): boolean {
       )
     missing.unshift(current)
   }
-  // With `recursive`, Node would loop forever below some read-only paths, such as /proc.
+  // Not with `recursive`: Node then loops forever below some read-only paths, such as /proc.
   for (const directory of missing) {
     try {
       mkdirSync(directory)

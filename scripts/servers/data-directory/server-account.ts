@@ -71,7 +71,7 @@ export function giveTo(account: Account, path: string): void {
 }
 
 /**
- * Finds out by trying, because mode bits do not show access lists, mounts and parent directories.
+ * Tries it: mode bits alone do not tell, because of access lists, mounts and parent directories.
  */
 function canUse({ directory, account }: Place, access: '-w' | '-x' = '-w'): boolean {
   const { status } = spawnSync('/bin/sh', ['-c', 'cd "$0" && test "$1" .', directory, access], {

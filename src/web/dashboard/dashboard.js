@@ -30,7 +30,7 @@ const { texts, formats } = page
 /** The language in the address, which links within the page must keep. */
 const lang = new URLSearchParams(location.search).get('lang')
 const container = elementById('statistics', HTMLElement)
-/** The tables whose links select a part of the statistics, which is then at the top of the page. */
+/** Their links select a part of what is shown, which is then at the top. */
 const selectingTables = '#trail, #timeline-table, #timeline-details, #countries, #currencies'
 const forgetKeyButton = elementById('forget-key', HTMLButtonElement)
 
@@ -113,7 +113,7 @@ function followFilterLink(/** @type {MouseEvent} */ event) {
   event.preventDefault()
   const isDrillDown = link.closest(selectingTables)
   goTo(href)
-  // The link may have disappeared. What it selects is at the top of the page.
+  // The link may have disappeared, and the answer to it is at the top.
   if (isDrillDown) elementById('period', HTMLElement).focus()
 }
 

@@ -1,4 +1,4 @@
-// Prints the report on what people search for.
+// Reports what people search for.
 import { readDatabaseConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { maxReportDays } from '../src/search-report/read-report.ts'
@@ -6,9 +6,9 @@ import { chooseByName, parseWholeNumber, runCommand, UsageError } from './cli/co
 import { formatSearchReport, formatSearchReportAsCsv } from './cli/search-report-table.ts'
 
 const help = `
-Usage: node scripts/searches.ts [--days 30] [--format table|csv]
+Usage: node scripts/search.ts report [--days 30] [--format table|csv]
 
-Prints what people searched for: how many searches found nothing, the most frequent queries,
+report prints what people searched for: how many searches found nothing, the most frequent queries,
 the most frequent queries without a result, and words that no product has. Add synonyms, pins or
 products for them (scripts/run import --help).
 
@@ -29,7 +29,8 @@ const options = {
   format: { type: 'string', default: 'table' },
 } as const
 
-await runCommand(help, options, async ({ days, format }, words) => {
+await runCommand(help, options, async ({ days, format }, [command, ...words]) => {
+  chooseByName({ report: true }, command, 'command')
   if (words.length > 0) throw new UsageError(`Unexpected argument: ${words[0]}`)
   const dayCount = parseWholeNumber('--days', days, maxReportDays)
   const formats = { table: formatSearchReport, csv: formatSearchReportAsCsv }
