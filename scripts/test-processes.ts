@@ -12,7 +12,6 @@ const longestFiles = [
   'test/web/palette.test.ts',
   'test/server/start-and-stop.test.ts',
   'test/web/dashboard.test.ts',
-  'test/redis/redis-topologies.test.ts',
   'test/database/migrations.test.ts',
   'test/history/history.test.ts',
 ]

@@ -32,8 +32,11 @@ type StopSignal = (typeof stopSignals)[number]
 const root = join(import.meta.dirname, '..')
 const log = (line: string) => console.log(line)
 
-/** Two for each processor of a small machine, because many tests wait for something. */
-const jobs = 4
+/**
+ * All tests run in two processes for each processor of a small machine, because many wait for
+ * something. Given files may be those of other targets, which start many servers each.
+ */
+const jobs = { all: 4, given: 3 }
 
 /** How long the processes of a stopped run may take to end before they are killed. */
 const stopTimeoutMs = 5_000
@@ -42,12 +45,13 @@ await runCommand(help, {}, async (_values, given) => {
   // Installs the browser if it is missing, before any test with a timeout starts.
   if (given.length === 0) await findChromium(log)
   const files = given.length > 0 ? given : findTestFiles()
+  const concurrency = given.length > 0 ? jobs.given : jobs.all
   const stop = abortOnSignal()
   const directory = await mkdtemp(join(temporaryDirectory(), 'tqs-tests-'))
   try {
-    const servers = await startServers(directory, Math.min(jobs, files.length), log)
+    const servers = await startServers(directory, Math.min(concurrency, files.length), log)
     try {
-      const status = stop.aborted ? 0 : await runTests(files, directory, servers, stop)
+      const status = stop.aborted ? 0 : await runTests(files, concurrency, directory, servers, stop)
       if (!stop.aborted) return status
       log(`Stopped by ${stop.reason}.`)
       return 128 + constants.signals[stop.reason as StopSignal]
@@ -79,11 +83,12 @@ function temporaryDirectory(): string {
 /** Runs the test files until all have ended or `stop` aborts. Returns the exit status. */
 async function runTests(
   files: string[],
+  concurrency: number,
   directory: string,
   servers: TestServers,
   stop: AbortSignal,
 ): Promise<number> {
-  const run = startTap(files, {
+  const run = startTap(files, concurrency, {
     TEST_SERVERS: JSON.stringify(servers),
     TMPDIR: directory,
     // Compiled modules are shared by all processes of the run: starting one costs half as much.
@@ -104,10 +109,10 @@ async function runTests(
  * Starts tap in a process group of its own, so that one signal reaches all that it started. It ends
  * with this process.
  */
-function startTap(files: string[], env: Record<string, string>): ChildProcess {
+function startTap(files: string[], concurrency: number, env: Record<string, string>): ChildProcess {
   const run = spawnChild(
     process.execPath,
-    [join(import.meta.dirname, 'tap-runner.ts'), String(jobs), ...files],
+    [join(import.meta.dirname, 'tap-runner.ts'), String(concurrency), ...files],
     {
       cwd: root,
       env: { ...process.env, ...env },
