@@ -2,7 +2,7 @@
 // it is first requested, and made again when `asOf` has advanced.
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import type { ContentEncoding } from '../http/negotiation/choose-encoding.ts'
+import type { ContentEncoding } from '../http/choose-encoding.ts'
 import type { Stats, StatsWithoutAsOf } from './schema.ts'
 import { formatCsv } from './stats-csv.ts'
 

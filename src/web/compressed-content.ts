@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { type ContentEncoding, chooseEncoding } from '../http/negotiation/choose-encoding.ts'
+import { type ContentEncoding, chooseEncoding } from '../http/choose-encoding.ts'
 
 // Level 9 takes some milliseconds, but only once.
 const compressWithGzip = (bytes: Buffer) => gzipSync(bytes, { level: 9 })

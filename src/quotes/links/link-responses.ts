@@ -1,7 +1,7 @@
 // Builds the responses of a quote link: the page, JSON and PDF of its quote, and error pages.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Seller } from '../../company/company.ts'
-import { chooseEncoding } from '../../http/negotiation/choose-encoding.ts'
+import { chooseEncoding } from '../../http/choose-encoding.ts'
 import type { Problem } from '../../http/problem-details.ts'
 import { mediaTypes, prefersErrorPage } from '../choose-representation.ts'
 import { chooseErrorPage, renderErrorPage } from '../page/error-page.ts'
