@@ -29,22 +29,23 @@ test: $(installed) $(examples_installed) ## Run all tests on real PostgreSQL, Re
 	@node scripts/test.ts $(FILES)
 
 browser-test: $(installed) ## Test accessibility, Chromium, Firefox and WebKit (see .ci/run)
-	@TEST_BROWSERS=chromium,firefox,webkit node scripts/test.ts test/web/*.browser.ts
+	@TEST_BROWSERS=chromium,firefox,webkit node scripts/test.ts \
+	  $(or $(FILES),test/web/*.browser.ts)
 
 cluster-test: $(installed) ## Test several machines: HAProxy, replicas, Sentinels, faults (4 minutes)
-	@node scripts/test.ts test/cluster/*.cluster.ts
+	@node scripts/test.ts $(or $(FILES),test/cluster/*.cluster.ts)
 
 operations-test: $(installed) $(kubernetes_installed) ## Test Helm chart, alerts, proxies, restore
-	@node scripts/test.ts test/operations/*.operations.ts
+	@node scripts/test.ts $(or $(FILES),test/operations/*.operations.ts)
 
-container-test: $(installed) ## Test image and runbook in containers, as root (10 minutes)
-	@node test/containers/run.ts
+container-test: $(installed) ## Test image, runbook, workflow in containers as root (20 minutes)
+	@node test/containers/run.ts $(FILES)
 
 benchmarks: $(installed) ## Measure everything on an idle machine and write docs/benchmarks.md
 	@node scripts/bench/page.ts
 
 endurance: $(installed) ## Run the long tests; docs/measurements.md has their results
-	@node scripts/test.ts test/endurance/*.endurance.ts
+	@node scripts/test.ts $(or $(FILES),test/endurance/*.endurance.ts)
 
 check: lint types test ## Check style and types, and run all tests
 

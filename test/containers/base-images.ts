@@ -10,6 +10,9 @@ const npmVersion = '11.6.2'
 /** Debian's packages of each root file system. PostgreSQL 18 is in forky and later. */
 const systems = { bookworm: '', forky: 'postgresql-18' } as const
 
+/** A machine for the steps of the forge's workflow. */
+export const machineImage = 'container-test/machine'
+
 /** A copy of Debian's archive may be weeks old, and then its signature counts as expired. */
 const debianOptions = ['--variant=minbase', '--aptopt=Acquire::Check-Valid-Until "false"']
 
@@ -49,7 +52,8 @@ export async function buildBaseImages(
   }
   const context = join(directory, 'context')
   await fillContext(context, signal)
-  for (const [stage, name] of Object.entries(imageNames())) {
+  const names = { ...imageNames(), machine: machineImage }
+  for (const [stage, name] of Object.entries(names)) {
     await run(docker, ['build', '--target', stage, '--tag', name, context], options)
   }
   rmSync(context, { recursive: true, force: true })

@@ -21,6 +21,11 @@ else
     mkdir "sys/fs/cgroup/$controller"
     mount -t cgroup -o "$controller" cgroup "sys/fs/cgroup/$controller"
   done
+  # A container that runs systemd keeps its services here.
+  if grep -q :name=systemd: /proc/self/cgroup; then
+    mkdir sys/fs/cgroup/systemd
+    mount -t cgroup -o none,name=systemd cgroup sys/fs/cgroup/systemd
+  fi
 fi
 mkdir -p ".$shared" machine
 mount --bind "$shared" ".$shared"

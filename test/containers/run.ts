@@ -2,27 +2,32 @@
 import { spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { runCommand } from '../../scripts/cli/command.ts'
 import { buildBaseImages } from './base-images.ts'
 import { checkMachine, type Engine, startOwnEngine } from './engine.ts'
+import { machineLabel } from './machine.ts'
 import { run } from './run-program.ts'
 
 const help = `
-Usage: node test/containers/run.ts       (or: make container-test)
+Usage: node test/containers/run.ts [FILE …]       (or: make container-test)
 
 Builds the image, starts docker-compose.yml and runs the commands of the runbook: deploy, import,
-restart, kill, backup and restore, rotation, a second engine, upgrade and roll back.
+restart, kill, backup and restore, rotation, a second engine, upgrade and roll back. Then executes
+the steps of .github/workflows/ci.yml, in a container, with the services of the workflow. FILE is
+one of test/containers/*.containers.ts: only that part.
 
-Without more settings it needs Linux, root, mmdebstrap, slirp4netns, about 6 GB of disk, Debian's
+Without more settings it needs Linux, root, mmdebstrap, slirp4netns, about 10 GB of disk, Debian's
 mirror and npm's registry. It installs Docker from Debian 13 in a directory of its own, and runs it
 in namespaces of its own: no service, network, firewall rule or image of the machine changes. Base
 images are built from Debian and npm packages, because no registry of images is needed then.
 docs/operations/container-test.md says what that cannot prove.
 
   KEEP=DIRECTORY            keeps engine and images there, so that the next run takes half as long
-  CONTAINER_IMAGES=official uses the Docker of this machine and the official images
-  CONTAINER_TEST_MINUTES=40 how long it may take
+  CONTAINER_IMAGES=official uses the Docker of this machine and the official images; the steps of
+                            the workflow are left to the forge
+  CONTAINER_TEST_MINUTES=60 how long it may take
+  WORKFLOW=whole            executes whole also those commands of the workflow that take minutes
 
 Exits with 1 if a check failed. Ctrl+C stops and removes everything, and exits with 130.
 `
@@ -31,6 +36,9 @@ const root = join(import.meta.dirname, '../..')
 const serviceImage = 'trade-quoting-service'
 /** The name of the folder is that of the project for Compose. */
 const projectName = 'quotes-container-test'
+const [imageTest = '', runbookTest = '', workflowTest = ''] = ['image', 'runbook', 'workflow'].map(
+  (name) => join(import.meta.dirname, `${name}.containers.ts`),
+)
 /** The exit status after each signal. */
 const stopStatuses: Record<string, number> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 const startedAt = performance.now()
@@ -40,10 +48,12 @@ function log(line: string): void {
   console.log(`# ${seconds.padStart(4)} s  ${line}`)
 }
 
-await runCommand(help, {}, async () => {
-  const { KEEP, CONTAINER_IMAGES, CONTAINER_TEST_MINUTES = '40' } = process.env
+await runCommand(help, {}, async (_values, given) => {
+  const { KEEP, CONTAINER_IMAGES, CONTAINER_TEST_MINUTES = '60' } = process.env
   const isOfficial = CONTAINER_IMAGES === 'official'
   if (!isOfficial) checkMachine()
+  const all = [imageTest, runbookTest, ...(isOfficial ? [] : [workflowTest])]
+  const files = given.length === 0 ? all : given.map((file) => resolve(file))
   const directory = KEEP ? resolve(KEEP) : mkdtempSync(join(tmpdir(), 'tqs-containers-'))
   const shared = join(directory, 'work')
   rmSync(shared, { recursive: true, force: true })
@@ -59,7 +69,7 @@ await runCommand(help, {}, async () => {
       log('building the base images')
       await buildBaseImages(join(engine.programs, 'docker'), shared, signal)
     }
-    return await testCopy(engine, shared, signal, isOfficial)
+    return await testCopy(engine, shared, files, signal, isOfficial)
   } catch (error) {
     if (!signal.aborted) throw error
     console.error(`Stopped: ${signal.reason}.`)
@@ -81,10 +91,11 @@ function createStop(minutes: number): { signal: AbortSignal; end(): void } {
   return { signal: stop.signal, end: () => clearTimeout(limit) }
 }
 
-/** Copies the project and runs the runbook there. Returns the exit status. */
+/** Copies the project and runs the test files there. Returns the exit status. */
 async function testCopy(
   engine: Engine,
   shared: string,
+  files: string[],
   signal: AbortSignal,
   isOfficial: boolean,
 ): Promise<number> {
@@ -95,12 +106,17 @@ async function testCopy(
   if (isOfficial && images !== '')
     throw new Error(`This machine has an image ${serviceImage}: the test would replace it.`)
   try {
-    log(`running the runbook; the older version is ${versions.older.slice(0, 10)}`)
-    const status = await runTest(engine, shared, versions, signal)
-    signal.throwIfAborted()
-    if (status !== 0)
-      console.error(await run('docker', ['compose', 'logs', '--no-color', '--tail=20'], docker))
-    return status
+    log(`the older version is ${versions.older.slice(0, 10)}`)
+    for (const file of files) {
+      log(`running ${basename(file)}`)
+      const status = await runTest(file, engine, shared, versions, signal)
+      signal.throwIfAborted()
+      if (status === 0) continue
+      if (file === runbookTest)
+        console.error(await run('docker', ['compose', 'logs', '--no-color', '--tail=20'], docker))
+      return status
+    }
+    return 0
   } finally {
     log('removing containers, volumes and the image of the service')
     await removeContainers(engine, shared)
@@ -110,12 +126,14 @@ async function testCopy(
 /** Also before there is an .env, without which Compose refuses every command. */
 async function removeContainers(engine: Engine, cwd: string): Promise<void> {
   const docker = (...args: string[]) => run('docker', args, { cwd, env: environment(engine) })
-  const label = `--filter=label=com.docker.compose.project=${projectName}`
-  const remove = async (list: string[], command: string[]) => {
-    const ids = (await docker(...list, '--quiet', label)).split('\n').filter(Boolean)
+  const ofService = `com.docker.compose.project=${projectName}`
+  const remove = async (list: string[], command: string[], label = ofService) => {
+    const filter = `--filter=label=${label}`
+    const ids = (await docker(...list, '--quiet', filter)).split('\n').filter(Boolean)
     if (ids.length > 0) await docker(...command, ...ids)
   }
-  await remove(['ps', '--all'], ['rm', '--force', '--volumes'])
+  for (const label of [ofService, machineLabel])
+    await remove(['ps', '--all'], ['rm', '--force', '--volumes'], label)
   await remove(['volume', 'ls'], ['volume', 'rm', '--force'])
   await remove(['network', 'ls'], ['network', 'rm'])
   await docker('image', 'rm', '--force', serviceImage)
@@ -139,7 +157,8 @@ async function copyProject(
   await inOrigin('rm', '--quiet', '-r', '.')
   const files = await git('-C', root, 'ls-files', '--cached', '--others', '--exclude-standard')
   for (const file of files.split('\n'))
-    if (existsSync(join(root, file))) cpSync(join(root, file), join(origin, file))
+    if (existsSync(join(root, file)))
+      cpSync(join(root, file), join(origin, file), { verbatimSymlinks: true })
   await inOrigin('add', '--all')
   await inOrigin('commit', '--quiet', '--allow-empty', '--message', 'The files as they are now')
   const newer = await inOrigin('rev-parse', 'HEAD')
@@ -157,12 +176,12 @@ function environment({ programs }: Engine): NodeJS.ProcessEnv {
 }
 
 async function runTest(
+  file: string,
   engine: Engine,
   shared: string,
   versions: { newer: string; older: string },
   stop: AbortSignal,
 ): Promise<number> {
-  const file = join(import.meta.dirname, 'runbook.containers.ts')
   const [program = '', ...args] = [...engine.inNetwork, process.execPath, file]
   const child = spawn(program, args, {
     cwd: root,

@@ -77,10 +77,20 @@ t.test('deploys, imports and answers', async (t) => {
   t.equal((await ask('/api/search?q=grifo')).status, 401)
 })
 
-t.test('starts and waits, and a Prometheus in its network reads metrics', async (t) => {
+t.test('starts and waits, and another container in its network reads all metrics', async (t) => {
   await compose('up', '-d', '--wait')
-  const code = "fetch('http://api:3001/metrics').then(({ status }) => console.log(status))"
-  t.equal((await tool('-e', code)).trim(), '200')
+  const code = `
+    const urls = ['http://api:3001/metrics', 'http://indexer:3002/metrics']
+    Promise.all(urls.map(async (url) => {
+      const response = await fetch(url)
+      if (!response.ok) throw new Error(url + ': ' + response.status)
+      return response.text()
+    })).then((texts) => console.log(JSON.stringify(texts)))`
+  const [ofApi, ofIndexer] = JSON.parse(await tool('-e', code)) as string[]
+  t.match(ofApi, /^tqs_index_built\{engine="main"\} 1$/m)
+  t.match(ofIndexer, /^tqs_indexer_holds_lease\{engine="main"\} 1$/m)
+  for (const port of [3001, 3002])
+    t.equal((await ask('/metrics', undefined, port)).status, 0, `${port} is not published`)
 })
 
 t.test('two API processes share a range of ports', async (t) => {
