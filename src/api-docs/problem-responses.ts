@@ -12,8 +12,7 @@ import { type HeaderName, withHeaders } from './response-headers.ts'
 /** The `detail` of a problem, with `errors` if the problem lists invalid parameters. */
 type ProblemExample = string | { detail: string; errors: ParameterError[] }
 
-/** The examples of problems that every endpoint can return. */
-export const malformedRequest = 'The request has no Host.'
+/** The example of a problem that every endpoint can return. */
 export const misdirectedRequest =
   'This service does not answer under this host name. ' +
   'The operator can allow the name with ALLOWED_HOSTS.'
@@ -23,7 +22,6 @@ export const misdirectedRequest =
  * that the endpoint needs, and `otherScope` another one.
  */
 export const commonProblems = (scope: Scope, otherScope: Scope) => ({
-  malformed_request: malformedRequest,
   unauthenticated:
     `This path needs a key with the scope ${scope}. The operator creates keys with ` +
     'scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".',

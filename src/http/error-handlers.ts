@@ -40,7 +40,7 @@ export function toProblem(error: FastifyError | Problem): Problem {
   if (error instanceof Problem) return error
   if (isValidationError(error)) return createValidationProblem(error)
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
-    return new Problem('malformed_request', error.message, {
+    return new Problem('invalid_parameter', error.message, {
       cause: error,
       status: error.statusCode,
     })

@@ -31,7 +31,7 @@ export function rejectInvalidHosts(app: FastifyInstance, options: HostOptions): 
   const isAllowed = createHostCheck(options)
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const error = findHostError(raw)
-    if (error !== null) return done(new Problem('malformed_request', messages[error]))
+    if (error !== null) return done(new Problem('invalid_parameter', messages[error]))
     done(isAllowed(raw.headers.host) ? undefined : createOtherHostProblem())
   })
 }

@@ -12,17 +12,17 @@ import { buildProblemBody, Problem, problemHeaders, sendProblem } from './proble
 // An import statement would also load Node's fetch, which delays the start by 50 ms.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
-const tooSlow = new Problem('malformed_request', 'The request did not arrive in time.', {
+const tooSlow = new Problem('invalid_parameter', 'The request did not arrive in time.', {
   status: 408,
 })
 const tooLarge = new Problem(
-  'malformed_request',
+  'invalid_parameter',
   'The header or the address of the request is larger than 16 kB.',
   { status: 431 },
 )
-const malformed = new Problem('malformed_request', 'This is not well-formed HTTP/1.1.')
+const malformed = new Problem('invalid_parameter', 'This is not well-formed HTTP/1.1.')
 const unknownExpectation = new Problem(
-  'malformed_request',
+  'invalid_parameter',
   'The only supported expectation is 100-continue.',
   { status: 417 },
 )
@@ -83,7 +83,7 @@ export class MalformedRequests {
   /** Answers a URL that Fastify cannot decode. The message of Fastify would repeat the URL. */
   answerUndecodableUrl(cause: Error, request: FastifyRequest, reply: FastifyReply): void {
     const detail = 'The address is not well-formed: check its percent signs.'
-    const problem = new Problem('malformed_request', detail, { cause })
+    const problem = new Problem('invalid_parameter', detail, { cause })
     this.#record(request.server.log, problem, request.id, request.ip)
     sendProblem(request, reply.headers(buildCommonHeaders(request.id)), problem)
   }

@@ -7,7 +7,6 @@ import type {} from './request-log.ts'
 /** Every problem code with its HTTP status and title. */
 export const problemKinds = {
   invalid_parameter: { status: 400, title: 'Invalid parameter' },
-  malformed_request: { status: 400, title: 'Malformed request' },
   unauthenticated: { status: 401, title: 'Not authenticated' },
   insufficient_scope: { status: 403, title: 'Not allowed with this key' },
   not_found: { status: 404, title: 'Not found' },
@@ -57,7 +56,7 @@ type ProblemOptions = {
   skipLogging?: boolean
   /** Appears only in the request log. */
   reason?: string
-  /** Overrides the status of the code, for example 408 for `malformed_request`. */
+  /** Overrides the status of the code, for example 408 for `invalid_parameter`. */
   status?: number
 }
 

@@ -1,11 +1,7 @@
 // The OpenAPI description of GET /quote/share/{token}.
 
 import type { Operation } from '../api-docs/endpoint-description.ts'
-import {
-  malformedRequest,
-  misdirectedRequest,
-  problemResponses,
-} from '../api-docs/problem-responses.ts'
+import { misdirectedRequest, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { languages } from '../company/languages.ts'
 import { quoteLinkPath, toOpenApiPath } from '../http/endpoint-paths.ts'
@@ -144,7 +140,6 @@ export const quoteOperation: Operation = {
     },
     ...problemResponses(
       {
-        malformed_request: malformedRequest,
         not_found: 'There is no quote behind this link.',
         not_acceptable:
           'A quote is available as text/html, application/json, application/pdf: ' +

@@ -73,7 +73,7 @@ t.test(
   async (t) => {
     const { url, lines } = await startListening(t)
     const secret = 'tqs_000000000000_ThisMustNotComeBack'
-    const malformedRequest = { status: 400, code: 'malformed_request' }
+    const malformedRequest = { status: 400, code: 'invalid_parameter' }
     for (const [name, text, expected = malformedRequest] of [
       ['garbage', `\x16\x03\x01\x02\x00\x01 ${secret}\r\n\r\n`],
       ['another method', `FROBNICATE /api/search?key=${secret} HTTP/1.1\r\nHost: x\r\n\r\n`],
@@ -103,17 +103,17 @@ t.test(
       [
         'a large header',
         `GET /api/search HTTP/1.1\r\nHost: x\r\nX: ${secret.repeat(2_000)}\r\n\r\n`,
-        { status: 431, code: 'malformed_request' },
+        { status: 431, code: 'invalid_parameter' },
       ],
       [
         'a long address',
         `GET /api/search?q=${secret.repeat(2_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
-        { status: 431, code: 'malformed_request' },
+        { status: 431, code: 'invalid_parameter' },
       ],
       [
         'an expectation',
         'GET /api/search HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\nConnection: close\r\n\r\n',
-        { status: 417, code: 'malformed_request' },
+        { status: 417, code: 'invalid_parameter' },
       ],
     ] as const) {
       const response = parseResponse(await sendBytes(url, text))
@@ -147,7 +147,7 @@ t.test('answers malformed and too large requests for links with a page', async (
     headers: { 'content-type': 'text/html; charset=utf-8' },
   })
 
-  const tooLarge = { status: 431, code: 'malformed_request' }
+  const tooLarge = { status: 431, code: 'invalid_parameter' }
   assertProblem(t, await send(tooLong, 'Accept: application/json\r\n'), tooLarge, 'Accept')
   const json = await send(`/quote/share/x?format=json&x=${'x'.repeat(20_000)}`)
   assertProblem(t, json, tooLarge, '?format=json')
@@ -244,7 +244,7 @@ t.test('answers a request that arrives too slowly with 408', async (t) => {
   assertProblem(
     t,
     parseResponse(await sendBytes(url, 'GET /api/search HTTP/1.1\r\nHost: x\r\nX-Slow: ')),
-    { status: 408, code: 'malformed_request' },
+    { status: 408, code: 'invalid_parameter' },
     'slow header',
   )
   t.ok(
@@ -258,7 +258,7 @@ t.test(
   async (t) => {
     const { app } = await testService(t, { index: false })
     for (const [url, status, code, headers = {}] of [
-      ['/%zz', 400, 'malformed_request'],
+      ['/%zz', 400, 'invalid_parameter'],
       ['/api/search?q=%ff%fe', 400, 'invalid_parameter'],
       ['/api/search?limit=0', 400, 'invalid_parameter'],
       ['/api/search/', 404, 'not_found'],

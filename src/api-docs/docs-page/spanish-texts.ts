@@ -23,10 +23,7 @@ export const spanishTexts: Record<string, string> = {
   'A response from PostgreSQL while the search engine is unavailable':
     'Una respuesta de PostgreSQL mientras el motor de búsqueda no está disponible',
   'Exact SKUs, of which one is unknown': 'SKU exactos, uno de ellos desconocido',
-  'Malformed request (`malformed_request`); Invalid parameter (`invalid_parameter`)':
-    'Petición mal formada (`malformed_request`); parámetro no válido (`invalid_parameter`)',
-  'Malformed request (`malformed_request`)': 'Petición mal formada (`malformed_request`)',
-  'Malformed request': 'Petición mal formada',
+  'Invalid parameter (`invalid_parameter`)': 'Parámetro no válido (`invalid_parameter`)',
   'Invalid parameter': 'Parámetro no válido',
   'Not authenticated (`unauthenticated`)': 'Sin autenticar (`unauthenticated`)',
   'Not authenticated': 'Sin autenticar',
