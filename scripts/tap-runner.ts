@@ -4,15 +4,19 @@
 // cost 0.7 s of processor time for each file. tap also adds to NODE_OPTIONS, with which each
 // process, and each program that a test starts, records its coverage: the import of the demo's data
 // took four times as long. `env` restores the options that this process was given.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { parse } from 'yaml'
 import { groupByProcess, sharedProcess } from './test-processes.ts'
 
 const [jobs, ...files] = process.argv.slice(2)
 /** Files that count failed answers under load. They run first, while nothing else does. */
 const filesAlone = ['test/cluster/faults.cluster.ts']
-/** A file that takes longer hangs. */
-const fileTimeoutSeconds = 300
+/** Seconds after which a test file is ended, because it hangs. The time limit is in .taprc. */
+const { timeout: fileTimeoutSeconds } = parse(
+  readFileSync(join(import.meta.dirname, '../.taprc'), 'utf8'),
+) as { timeout: number }
 
 const untrackedPromises = join(import.meta.dirname, 'untracked-promises.ts')
 const nodeOptions = `NODE_OPTIONS=${process.env.NODE_OPTIONS ?? ''}`
