@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import { listNumberForms } from '../src/text/plurals.ts'
-import { splitIntoFoldedWords } from '../src/text/word-translations.ts'
+import { splitIntoDictionaryWords } from '../src/text/word-translations.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `
@@ -61,7 +61,7 @@ await runCommand(help, options, async ({ only, out = defaultFile }) => {
 })
 
 function contentWords(name: string): string[] {
-  const words = splitIntoFoldedWords(name).filter(
+  const words = splitIntoDictionaryWords(name).filter(
     (word) => word.length >= 3 && !stopWords.has(word) && !/\d/.test(word),
   )
   return [...new Set(words)]

@@ -329,7 +329,9 @@ async function printLinks(
 function describeLink(link: Omit<ListedLink, 'views'> & { views: number | null }): string {
   const { id, version, createdAt, isErased, views, lastViewedAt } = link
   const erased = isErased ? '\tdocument erased' : ''
-  const opened = lastViewedAt ? `\topened ${views} times, last ${lastViewedAt.toISOString()}` : ''
+  const opened = lastViewedAt
+    ? `\topened ${countNoun(views ?? 0, 'time')}, last ${lastViewedAt.toISOString()}`
+    : ''
   const created = `created ${createdAt.toISOString()}`
   return `${id}\tversion ${version}\t${created}\t${describeLinkState(link)}${erased}${opened}`
 }

@@ -33,10 +33,10 @@ const root = join(import.meta.dirname, '..')
 const log = (line: string) => console.log(line)
 
 /**
- * All tests run in two processes for each processor of a small machine, because many wait for
- * something. Given files may be those of other targets, which start many servers each.
+ * How many processes run tests at the same time. With four on two processors, tests that wait for
+ * something failed now and then.
  */
-const jobs = { all: 4, given: 3 }
+const concurrency = 3
 
 /** How long the processes of a stopped run may take to end before they are killed. */
 const stopTimeoutMs = 5_000
@@ -45,7 +45,6 @@ await runCommand(help, {}, async (_values, given) => {
   // Installs the browser if it is missing, before any test with a timeout starts.
   if (given.length === 0) await findChromium(log)
   const files = given.length > 0 ? given : findTestFiles()
-  const concurrency = given.length > 0 ? jobs.given : jobs.all
   const stop = abortOnSignal()
   const directory = await mkdtemp(join(temporaryDirectory(), 'tqs-tests-'))
   try {

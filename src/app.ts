@@ -27,8 +27,8 @@ import { logRequests } from './http/request-log.ts'
 import { buildServerOptions, type LoggerOptions } from './http/server-options.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
+import { createEarlyErrorPages } from './quotes/early-error-pages.ts'
 import { replaceMalformedLinkPath } from './quotes/links/malformed-link-paths.ts'
-import { createMalformedRequestPages } from './quotes/malformed-request-pages.ts'
 import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
 import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
@@ -94,10 +94,7 @@ export async function buildApp({
   const { db } = connections
   const generateRequestId = createRequestIdGenerator()
   const isRegisteredOrigin = createOriginCheck(db)
-  const malformedRequests = new MalformedRequests(
-    metrics.requests,
-    createMalformedRequestPages(company),
-  )
+  const malformedRequests = new MalformedRequests(metrics.requests, createEarlyErrorPages(company))
   const app = Fastify(
     buildServerOptions({
       logger,

@@ -38,11 +38,9 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
 
 /** Creates Kysely on an existing pool. `db.destroy()` closes both. */
 export function createKysely(pool: FailoverPool): Database {
-  const dialect = createDialect(
-    pool,
-    (client, text, values) => client.query(text, [...values]),
-    pool,
-  )
+  const dialect = createDialect(pool, (client, text, values) => client.query(text, [...values]), {
+    retriesReads: pool.retriesReads,
+  })
   return new Kysely<Tables>({ dialect })
 }
 

@@ -22,7 +22,7 @@ export function createPreparingKysely(pool: FailoverPool): Kysely<Tables> {
         if (isPooled(client)) return client.query(text, [...values])
         return client.query({ name: nameOf(text), text, values: [...values] })
       },
-      pool,
+      { retriesReads: pool.retriesReads },
     ),
   })
 }

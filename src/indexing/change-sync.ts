@@ -27,7 +27,7 @@ const readSize = 2_500
 /** Each upload has a fixed cost in the engine: more than reading this many products costs. */
 const uploadSize = 10_000
 
-/** An index and the outbox that feeds it. Without a `lease` no other indexer may be running. */
+/** An index and the outbox with its changes. If `lease` is absent, no other indexer may run. */
 export type SyncTarget = {
   db: Kysely<Tables>
   engine: Meilisearch

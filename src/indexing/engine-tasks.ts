@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type EnqueuedTask, type Meilisearch, MeilisearchApiError, type Task } from 'meilisearch'
 import { timeouts } from '../timeouts.ts'
 
-/** An accepted task failed. `code` is the error code of Meilisearch. */
+/** An accepted task failed, was cancelled or did not end in time. `code`: of Meilisearch, or ''. */
 export class TaskFailed extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -28,7 +28,7 @@ export async function waitForTask(
     const task = await tasks.getTask(taskUid)
     if (task.status !== 'enqueued' && task.status !== 'processing') return task
     if (performance.now() > deadline)
-      throw new Error(`Meilisearch: task ${taskUid} has not ended after ${ms / 1_000} s`)
+      throw new TaskFailed('', `Meilisearch: task ${taskUid} has not ended after ${ms / 1_000} s`)
     await sleep(pollMs)
   }
 }
@@ -42,16 +42,15 @@ export async function waitForSuccess(
   enqueued: Promise<EnqueuedTask>,
 ): Promise<number> {
   const task = await waitForTask(taskClient, await enqueued)
-  if (task.error)
-    throw new TaskFailed(task.error.code, `Meilisearch: task ${task.status}: ${task.error.message}`)
   requireTaskSuccess(task)
   return task.uid
 }
 
-/** Throws the reason if an accepted task failed or was cancelled. */
+/** Throws TaskFailed if an accepted task failed or was cancelled. */
 export function requireTaskSuccess({ status, error }: Pick<Task, 'status' | 'error'>): void {
-  if (status !== 'succeeded')
-    throw new Error(`Meilisearch: task ${status}: ${error?.message ?? 'no reason given'}`)
+  if (status === 'succeeded') return
+  const reason = error?.message ?? 'no reason given'
+  throw new TaskFailed(error?.code ?? '', `Meilisearch: task ${status}: ${reason}`)
 }
 
 /**

@@ -4,23 +4,17 @@ import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
 import { TaskFailed } from './engine-tasks.ts'
 import { LeaseLost, ServerReplaced } from './indexer-lease.ts'
-import { MultipleServersFound } from './single-server-check.ts'
+import { SeveralServersFound } from './single-server-check.ts'
 
 /** Returns the kind of an error that ended a run. */
 export function findErrorKind(error: unknown): IndexerErrorKind {
   if (error instanceof ServerReplaced) return 'postgresql'
   if (error instanceof LeaseLost) return 'lease_lost'
-  if (error instanceof MultipleServersFound) return 'several_servers'
-  if (isTaskFailure(error)) return 'engine_task'
+  if (error instanceof SeveralServersFound) return 'several_servers'
+  if (error instanceof TaskFailed || error instanceof PayloadRejected) return 'engine_task'
   if (error instanceof MeilisearchApiError) return 'engine_refused'
   if (error instanceof MeilisearchError) return 'engine_unreachable'
   return isPostgresError(error) ? 'postgresql' : 'other'
-}
-
-function isTaskFailure(error: unknown): boolean {
-  const isKnown = error instanceof TaskFailed || error instanceof PayloadRejected
-  // The messages of requireTaskSuccess() and waitForTask() begin with this text.
-  return isKnown || (error instanceof Error && error.message.startsWith('Meilisearch: task '))
 }
 
 /** The errors of the driver have a code of PostgreSQL or of the socket. */

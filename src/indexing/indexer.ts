@@ -50,9 +50,9 @@ import {
 import { pause } from './scheduling/pause.ts'
 import { applySynonyms, haveSynonymsDiverged, haveWordsChanged } from './settings/synonym-sync.ts'
 import {
-  MultipleServersFound,
-  recordMultipleServers,
+  recordSeveralServers,
   requireSingleServer,
+  SeveralServersFound,
 } from './single-server-check.ts'
 import { SyncState } from './sync-state.ts'
 import { removeUnusedIndexes } from './unused-indexes.ts'
@@ -199,7 +199,7 @@ async function prepareEngine(
   const keys = await replaceIndexerKeys(indexerClient, { ...lease, indexName })
   // Copies of one server had the same keys until the line above created new ones on one of them.
   await checkSingleServer(index, indexerClient)
-  await recordMultipleServers(db, registrationName, false)
+  await recordSeveralServers(db, registrationName, false)
   // The previous indexer may still be writing. Requests with its keys that the engine has already
   // accepted end within this time.
   if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
@@ -212,7 +212,7 @@ async function prepareEngine(
   return { target, rebuildClient, indexerClient }
 }
 
-/** Throws MultipleServersFound, and records it, if the URL leads to several servers. */
+/** Throws SeveralServersFound, and records it, if the URL leads to several servers. */
 async function checkSingleServer(
   { db, registrationName, indexName }: Pick<SyncTarget, 'db' | 'registrationName' | 'indexName'>,
   indexerClient: Meilisearch,
@@ -220,8 +220,7 @@ async function checkSingleServer(
   try {
     await requireSingleServer({ engine: indexerClient, registrationName, indexName })
   } catch (error) {
-    if (error instanceof MultipleServersFound)
-      await recordMultipleServers(db, registrationName, true)
+    if (error instanceof SeveralServersFound) await recordSeveralServers(db, registrationName, true)
     throw error
   }
 }

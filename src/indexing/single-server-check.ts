@@ -8,7 +8,7 @@ import { timeouts } from '../timeouts.ts'
 import { identifyByKeys } from './engine-keys.ts'
 
 /** The URL of an engine leads to several servers. */
-export class MultipleServersFound extends Error {
+export class SeveralServersFound extends Error {
   constructor() {
     super(
       'MEILI_URL leads to several Meilisearch servers, which share nothing. The index is not ' +
@@ -28,7 +28,7 @@ const rounds = 3
 type EngineOfIndex = { engine: Meilisearch; registrationName: string; indexName: string }
 
 /**
- * Throws MultipleServersFound if servers with different API keys answer the requests. Each run of
+ * Throws SeveralServersFound if servers with different API keys answer the requests. Each run of
  * an indexer creates keys, so even servers with the same data differ after one run. `engine` is
  * opened with the indexer's key.
  */
@@ -38,7 +38,7 @@ export async function requireSingleServer(target: EngineOfIndex): Promise<void> 
     if (new Set(await Promise.all(requests)).size === 1) return
     if (round < rounds) await sleep(timeouts.indexing.engineRecheck.ms)
   }
-  throw new MultipleServersFound()
+  throw new SeveralServersFound()
 }
 
 /** Returns a text that identifies the server that answers. */
@@ -56,7 +56,7 @@ async function readIdentity({ engine, ...index }: EngineOfIndex): Promise<string
  * Records whether the URL leads to several servers. If it does, the contents of the index are
  * unknown: the API does not use the index, and it is built again afterwards.
  */
-export async function recordMultipleServers(
+export async function recordSeveralServers(
   db: Kysely<Tables>,
   registrationName: string,
   hasSeveral: boolean,

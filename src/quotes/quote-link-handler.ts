@@ -25,7 +25,7 @@ import {
   buildPdfResponse,
   type LinkResponse,
 } from './links/link-responses.ts'
-import type { Pdf, PdfRequest } from './pdf/pdf-messages.ts'
+import type { Pdf, PdfVariant } from './pdf/pdf-messages.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
 import {
   AlteredDocumentError,
@@ -181,7 +181,7 @@ export class QuoteLinkHandler {
     const language = getRequestedLanguage(request.query)
     const pdf = { contentHash: link.contentHash, status: link.status, language: language ?? null }
     if (representation === 'pdf')
-      return buildPdfResponse(await this.#getCountedPdf(request, link, pdf))
+      return buildPdfResponse(await this.#getPdfCountingFailures(request, link, pdf))
     const wanted: PageOrJson =
       representation === 'json'
         ? { kind: 'json' }
@@ -232,10 +232,10 @@ export class QuoteLinkHandler {
    * Counts failures of the service. Errors of the caller are not counted, and neither are PDFs that
    * are not ready yet.
    */
-  async #getCountedPdf(
+  async #getPdfCountingFailures(
     request: LinkRequest,
     link: OpenLink,
-    wanted: Omit<PdfRequest, 'document'>,
+    wanted: PdfVariant,
   ): Promise<Pdf> {
     try {
       return await this.#getPdf(request, link, wanted)
@@ -247,11 +247,7 @@ export class QuoteLinkHandler {
     }
   }
 
-  async #getPdf(
-    request: LinkRequest,
-    link: OpenLink,
-    wanted: Omit<PdfRequest, 'document'>,
-  ): Promise<Pdf> {
+  async #getPdf(request: LinkRequest, link: OpenLink, wanted: PdfVariant): Promise<Pdf> {
     const cached = this.#pdfRenderer.getCached(wanted)
     if (cached) return cached
     return this.#runAndRecheckLink(request, async () => {

@@ -8,9 +8,9 @@ import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { addProblemToLog, type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
+import { createEarlyErrorPages } from './early-error-pages.ts'
 import { createLinkResponseHeaders } from './links/link-response-headers.ts'
 import { buildErrorPageResponse, type LinkResponse } from './links/link-responses.ts'
-import { createMalformedRequestPages } from './malformed-request-pages.ts'
 import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import { SharedQuote } from './schema.ts'
 
@@ -60,7 +60,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       },
       config: {
         maxDelayFactor: quoteLinkDelayFactor,
-        buildOverloadPage: createMalformedRequestPages(company),
+        buildOverloadPage: createEarlyErrorPages(company),
       },
     },
     async (request, reply) => {

@@ -41,25 +41,37 @@ type FailoverOptions<Result> = {
   observer: EngineObserver
 }
 
+/** `lastOutcome`: how the last attempt ended; null if no engine was tried. */
+export type FailoverResult<Result> = {
+  answer: EngineAnswer<Result> | null
+  lastOutcome: RequestOutcome | 'cancelled' | null
+}
+
 /**
- * Returns the answer of the first engine that answers within 300 ms; at most two are tried. Returns
- * null if none does, if one rejects the search as invalid, or if the client has disconnected. An
- * incomplete answer is returned, because a second attempt would not be faster.
+ * Returns the answer of the first engine that answers within 300 ms; at most two are tried. The
+ * answer is null if none does, if one rejects the search as invalid, or if the client has
+ * disconnected. An incomplete answer is returned, because a second attempt would not be faster.
  */
 export async function searchEngines<Result>(
   options: FailoverOptions<Result>,
-): Promise<EngineAnswer<Result> | null> {
+): Promise<FailoverResult<Result>> {
+  let lastOutcome: FailoverResult<Result>['lastOutcome'] = null
   for (const candidate of options.engines.slice(0, maxAttempts)) {
+    const { registrationName } = candidate
     const state = candidate.readState()
-    const attempt = await searchOnce(candidate, options)
-    if (attempt.found)
-      return { ...attempt.found, registrationName: candidate.registrationName, state }
-    if (!attempt.mayTryNext) return null
+    const { found, outcome, mayTryNext } = await searchOnce(candidate, options)
+    lastOutcome = outcome
+    if (found) return { answer: { ...found, registrationName, state }, lastOutcome }
+    if (!mayTryNext) break
   }
-  return null
+  return { answer: null, lastOutcome }
 }
 
-type Attempt<Result> = { found?: Found<Result>; mayTryNext: boolean }
+type Attempt<Result> = {
+  found?: Found<Result>
+  outcome: RequestOutcome | 'cancelled'
+  mayTryNext: boolean
+}
 
 /** Searches in one engine, and records the outcome. Errors are recorded, not thrown. */
 async function searchOnce<Result>(
@@ -68,11 +80,12 @@ async function searchOnce<Result>(
 ): Promise<Attempt<Result>> {
   try {
     const found = await searchWithinLimit(candidate, options)
-    recordOutcome(candidate, options, found.error, { hasAnswer: true })
-    return options.disconnected.aborted ? { mayTryNext: false } : { found, mayTryNext: false }
+    const outcome = recordOutcome(candidate, options, found.error, { hasAnswer: true })
+    const isWanted = !options.disconnected.aborted
+    return { ...(isWanted && { found }), outcome, mayTryNext: false }
   } catch (error) {
     const outcome = recordOutcome(candidate, options, error)
-    return { mayTryNext: outcome === 'timeout' || outcome === 'outage' }
+    return { outcome, mayTryNext: outcome === 'timeout' || outcome === 'outage' }
   }
 }
 

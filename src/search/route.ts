@@ -52,14 +52,14 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         abortOnDisconnect(reply),
       )
       request.logFields = logFields
-      if (onCompleteSearch && hasHits !== undefined && isFirstPageOfAll(searchRequest))
+      if (onCompleteSearch && hasHits !== undefined && isFirstUnfilteredPage(searchRequest))
         onCompleteSearch(identifyCaller(request), searchRequest.text, hasHits)
       return sendJson(reply, json)
     },
   )
 }
 
-function isFirstPageOfAll({ offset, category, brand }: SearchRequest): boolean {
+function isFirstUnfilteredPage({ offset, category, brand }: SearchRequest): boolean {
   return offset === 0 && category === undefined && brand === undefined
 }
 

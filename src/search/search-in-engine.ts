@@ -54,7 +54,7 @@ export type SearchedIndex = {
   indexName: string
   /** Limits how many queries are relaxed at the same time. */
   relaxations: RelaxationQueue
-  matches: WordMatches
+  wordMatches: WordMatches
 }
 
 /**
@@ -63,18 +63,18 @@ export type SearchedIndex = {
  * the first is returned with the error. Throws if the engine does not answer or `signal` aborts.
  */
 export async function searchInEngine(
-  { engine, indexName, relaxations, matches }: SearchedIndex,
+  { engine, indexName, relaxations, wordMatches }: SearchedIndex,
   request: ParsedRequest,
   signal: AbortSignal,
 ): Promise<Found<SearchResult>> {
   const plan = planQueries(request, indexName)
   const count = () =>
     countTypedWords(engine, toBaseQuery(indexName, request), request.query, signal)
-  const earlyCounts = shouldCountEarly(request.query, matches) ? count() : undefined
+  const earlyCounts = shouldCountEarly(request.query, wordMatches) ? count() : undefined
   earlyCounts?.catch(() => undefined) // thrown where it is awaited
   const parts = await sendQueries(engine, request, plan, signal)
   const hasAllWords = isSatisfied(request.query, parts)
-  if (request.query.words.length > 1) matches.record(request.query.text, hasAllWords)
+  if (request.query.words.length > 1) wordMatches.record(request.query.text, hasAllWords)
   if (hasAllWords)
     return {
       result: mergeParts(request, parts),
@@ -99,9 +99,9 @@ export async function searchInEngine(
 }
 
 /** Whether the words are counted at the same time as the first request is sent. */
-function shouldCountEarly(query: ParsedQuery, matches: WordMatches): boolean {
-  if (!mayRelax(query) || query.words.length < minWordsToCountEarly) return false
-  return !matches.guess(query.text)
+function shouldCountEarly(query: ParsedQuery, wordMatches: WordMatches): boolean {
+  if (!canRelax(query) || query.words.length < minWordsToCountEarly) return false
+  return !wordMatches.guess(query.text)
 }
 
 async function sendQueries(
@@ -113,7 +113,7 @@ async function sendQueries(
   const queries = plan.map((planned) => planned.query)
   // The first hits decide whether the query is relaxed. A later page lacks them, so one more query
   // requests them.
-  const laterPage = mayRelax(query) ? plan.find(({ offset }) => offset > 0) : undefined
+  const laterPage = canRelax(query) ? plan.find(({ offset }) => offset > 0) : undefined
   if (laterPage) queries.push(toFirstHitsQuery(laterPage))
   const results = await engine.search(queries, signal)
   const laterPageFirstHits = laterPage ? results[plan.length] : undefined
@@ -125,14 +125,9 @@ async function sendQueries(
   })
 }
 
-/** Whether the query may be relaxed. Codes are exact, so a query that is a code never is. */
-function mayRelax(query: ParsedQuery): boolean {
-  return canRelax(query) && !query.isCode
-}
-
 /** Whether no relaxation is needed: a code was found, or a best hit contains all the words. */
 function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
-  if (!mayRelax(query)) return true
+  if (!canRelax(query)) return true
   // Pinned products need not match.
   const matching = parts.filter(({ rule }) => rule !== 'pinned')
   const hasCode = matching.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)

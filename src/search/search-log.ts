@@ -23,7 +23,7 @@ export function createSearchLog(log: Log): SearchLog {
     logAvailability(engine, isAvailable, err) {
       if (isAvailable) log.info({ engine }, 'search engine available again')
       else
-        log.warn({ engine, err }, 'search engine unavailable, PostgreSQL or another engine answers')
+        log.warn({ engine, err }, 'search engine unavailable; another engine or PostgreSQL answers')
     },
     logRejection(engine, err) {
       const now = performance.now()
@@ -35,11 +35,11 @@ export function createSearchLog(log: Log): SearchLog {
       rejections.set(engine, { loggedAt: now, unlogged: 0 })
       log.error(
         { engine, err, alsoRejected: last?.unlogged ?? 0 },
-        'search engine rejected a search as invalid, PostgreSQL answers',
+        'search engine rejected a search as invalid; PostgreSQL answers',
       )
     },
     logWordsFailure(err) {
-      log.warn({ err }, 'the words of the company cannot be read, search uses the last known ones')
+      log.warn({ err }, 'the words of the company cannot be read; search uses the last known ones')
     },
   }
 }

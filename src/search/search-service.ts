@@ -88,7 +88,7 @@ export class SearchService {
   readonly #cache: ResponseCache
   readonly #words: FollowedWords
   readonly #relaxations = new RelaxationQueue()
-  readonly #matches = new WordMatches()
+  readonly #wordMatches = new WordMatches()
   readonly #limit = new ConcurrencyLimit({
     maxRunning: maxRunningSearches,
     maxQueued: maxQueuedSearches,
@@ -179,13 +179,13 @@ export class SearchService {
   ): Promise<SearchOutcome> {
     return searchWithFallback({
       database: this.#database,
-      limit: this.#fallbackLimit,
+      fallbackLimit: this.#fallbackLimit,
       engines,
       indexName: this.#indexName,
       relaxations: this.#relaxations,
-      matches: this.#matches,
+      wordMatches: this.#wordMatches,
       request,
-      words,
+      companyWords: words,
       disconnected,
       observer: this.#engineObserver,
     })

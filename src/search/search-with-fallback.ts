@@ -7,6 +7,7 @@ import {
   searchEngines,
 } from '../search-engine/engine-failover.ts'
 import type { EngineCandidate } from '../search-engine/engine-selection.ts'
+import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import { timeouts } from '../timeouts.ts'
 import type { SearchWords } from '../words/search-words.ts'
@@ -32,15 +33,14 @@ export type SearchOutcome =
 type SearchWithFallbackOptions = {
   database: SearchDatabase
   /** Limits the searches in PostgreSQL. */
-  limit: ConcurrencyLimit
+  fallbackLimit: ConcurrencyLimit
   /** They are tried in this order. */
   engines: EngineCandidate[]
   indexName: string
   relaxations: RelaxationQueue
-  matches: WordMatches
+  wordMatches: WordMatches
   request: SearchRequest
-  /** The words of the company. */
-  words: SearchWords
+  companyWords: SearchWords
   /** Aborts when the client disconnects. */
   disconnected: AbortSignal
   observer: EngineObserver
@@ -53,31 +53,29 @@ type SearchWithFallbackOptions = {
 export async function searchWithFallback(
   options: SearchWithFallbackOptions,
 ): Promise<SearchOutcome> {
-  const { engines, indexName, relaxations, matches, disconnected } = options
-  let reason = 'no engine available'
-  const observer: EngineObserver = {
-    countRequest(engineName, outcome) {
-      // An incomplete answer without an error: too many searches were relaxed at the same time.
-      reason = outcome === 'answered' ? 'not relaxed' : `engine ${outcome}`
-      options.observer.countRequest(engineName, outcome)
-    },
-    reportRejection: options.observer.reportRejection,
-  }
+  const { engines, indexName, relaxations, wordMatches, disconnected, observer } = options
   const { text, ...others } = options.request
-  const request = { ...others, query: parseQuery(text, options.words) }
-  const answer = await searchEngines({
+  const request = { ...others, query: parseQuery(text, options.companyWords) }
+  const { answer, lastOutcome } = await searchEngines({
     engines,
     search: (engine, signal) =>
-      searchInEngine({ engine, indexName, relaxations, matches }, request, signal),
+      searchInEngine({ engine, indexName, relaxations, wordMatches }, request, signal),
     disconnected,
     observer,
   })
+  const reason = describeReason(lastOutcome)
   if (answer) return { source: 'index', reason, ...answer }
   return searchFallback(options, request, reason)
 }
 
+function describeReason(outcome: RequestOutcome | 'cancelled' | null): string {
+  if (outcome === null) return 'no engine available'
+  // An incomplete answer without an error: too many searches were relaxed at the same time.
+  return outcome === 'answered' ? 'not relaxed' : `engine ${outcome}`
+}
+
 async function searchFallback(
-  { database, limit, engines, disconnected }: SearchWithFallbackOptions,
+  { database, fallbackLimit, engines, disconnected }: SearchWithFallbackOptions,
   request: ParsedRequest,
   reason: string,
 ): Promise<SearchOutcome> {
@@ -86,7 +84,7 @@ async function searchFallback(
     // If no engine was tried, the search may also wait for the time that an engine would have had.
     const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
     const search = () => searchInPostgres(database, request, disconnected)
-    const result = await limit.run(search, { moreWaitMs })
+    const result = await fallbackLimit.run(search, { moreWaitMs })
     return { source: 'database', reason, result }
   } catch (cause) {
     if (disconnected.aborted) return { source: 'cancelled' }

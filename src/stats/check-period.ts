@@ -18,8 +18,8 @@ export function checkPeriod({ from, to, by }: StatsQuery, today: string): void {
   if (from !== undefined) checkDay('from', from)
   if (to !== undefined) checkDay('to', to)
   if (from !== undefined && to !== undefined) checkSpan(from, to)
-  // An open end later becomes the day of the first or last quote, which is not known yet: quotes
-  // are dated from 1970 to 2099. Until then the given end is compared with today.
+  // An open end becomes the day of the first or last quote. That day is not known yet, so the given
+  // end is compared with today.
   else if (from !== undefined && countDays(from, today) > maxSpanDays)
     throw invalidParameter('from', `${from} is more than 200 years ago`)
   else if (to !== undefined && countDays(today, to) > maxSpanDays)
@@ -29,7 +29,7 @@ export function checkPeriod({ from, to, by }: StatsQuery, today: string): void {
 
 function checkListedDays(from: string | undefined, to: string | undefined): void {
   if (from !== undefined && to !== undefined && countDays(from, to) < maxListedDays) return
-  throw invalidParameter('by', `day lists at most ${maxListedDays} days: give from and to`)
+  throw invalidParameter('by', `day needs from and to, and lists at most ${maxListedDays} days`)
 }
 
 function checkDay(parameter: 'from' | 'to', day: string): void {

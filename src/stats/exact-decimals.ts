@@ -2,7 +2,7 @@
 // numeric division to about 16 digits, so rounding that result again could round twice.
 
 /**
- * Returns `dividend / divisor` with `digits` decimals, rounded half up (halves away from zero).
+ * Returns `dividend / divisor` rounded to `digits` decimals, halves away from zero.
  * Returns null if the divisor is zero.
  */
 export function divide(

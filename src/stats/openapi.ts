@@ -9,7 +9,7 @@ import { formatCsv } from './stats-csv.ts'
 const description = `
 Statistics over quotes for dashboards and ERPs: counts and money by status, acceptance rates,
 revenue and days to decision, by country and by month. Amounts are exact to the cent. The counts
-and amounts of every breakdown add up to the total.
+and amounts by country, month, day and customer add up to the total.
 
 * Revenue is the net (before tax) of accepted quotes in the base currency. Each quote is converted
   at its own exchange rate and rounded half up before the amounts are added. Quotes without a rate
@@ -26,8 +26,8 @@ and amounts of every breakdown add up to the total.
   A sent quote counts as expired from the day after its last valid day.
 * \`country\` and \`currency\` filter: every number covers only those quotes. With \`currency=USD\`,
   \`revenue.total\` is the revenue of the quotes in USD, converted to the base currency.
-* Customers are those of the quotes, and add up to the total. Products are the SKUs in the lines of
-  accepted quotes. The net of the lines is converted at the rate of the quote and rounded for each
+* \`by=customer\` groups all quotes by customer. \`by=product\` groups the lines of accepted quotes
+  by SKU. The net of the lines is converted at the rate of the quote and rounded for each
   product, so the sum of all products may differ from the revenue by cents.
 * A committed change is visible within two seconds. The statistics contain every change that was
   committed before \`asOf\`, which advances while nothing changes.
@@ -119,7 +119,7 @@ const exampleStats: Stats = {
     },
     {
       month: '2026-02',
-      partial: false,
+      partial: true,
       quotes: 60,
       accepted: 34,
       revenue: eur('73273.40'),

@@ -17,7 +17,8 @@ export function toCodeKey(text: string): string {
 
 /**
  * Returns the key by which a whole SKU is found. A SKU of signs only, such as "*", is its own key.
- * The function code_key of the database does the same for all characters that both know.
+ * The function code_key of the database does the same for every character that both Unicode
+ * versions define.
  */
 export function toSkuKey(sku: string): string {
   return toCodeKey(sku) || toLowerCaseLetters(sku)

@@ -19,7 +19,7 @@ const translationsByWord = readTranslations(join(import.meta.dirname, 'spanish-e
  */
 export function translateWord(word: string, hidden: ReadonlySet<string>): string[] {
   if (hidden.has(everyWord)) return []
-  const [folded = ''] = splitIntoFoldedWords(word)
+  const [folded = ''] = splitIntoDictionaryWords(word)
   const form = listNumberForms(folded).find((candidate) => translationsByWord.has(candidate))
   const translations = (form !== undefined && translationsByWord.get(form)) || []
   if (hidden.size === 0) return translations
@@ -28,7 +28,7 @@ export function translateWord(word: string, hidden: ReadonlySet<string>): string
 }
 
 /** Splits a text into folded words of the letters a to z and digits, as the CSV file has them. */
-export function splitIntoFoldedWords(text: string): string[] {
+export function splitIntoDictionaryWords(text: string): string[] {
   return foldText(text).match(/[a-z0-9]+/g) ?? []
 }
 

@@ -56,7 +56,7 @@ t.test('the command build rebuilds an index with outdated settings once', async 
 })
 
 t.test(
-  'the index answers searches of an empty, an emptied and a truncated catalogue',
+  'the index, not PostgreSQL, answers searches while the catalogue is empty or was emptied',
   async (t) => {
     const service = await testService(t)
     // The answer cache may return an older answer for a moment.

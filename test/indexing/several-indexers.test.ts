@@ -83,7 +83,7 @@ t.test('an indexer that was paused before its write leaves no outdated document'
   t.same(await readIndexedNames(service), ['Nuevo'])
 })
 
-t.test('queues the products again that were sent with a lost lease', async (t) => {
+t.test('if the lease is lost during an upload, its products are queued again', async (t) => {
   const service = await testService(t)
   const { db, target, config } = service
   await db.insertInto('products').values({ sku: 'A-1', name: 'Viejo' }).execute()

@@ -1,6 +1,6 @@
 // A test file that starts a server and a program, reports what a stopped run must end, and never
 // ends by itself.
-import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -14,6 +14,9 @@ t.test('hangs', async (t) => {
   const server = await startPostgres({ directory: join(parent, 'postgres') })
   const program = startProgram(t, ['--eval', 'setInterval(() => undefined, 1000)'], {})
   const pids = [process.pid, process.ppid, server.pid, program.child.pid]
-  await writeFile(process.env.HANGING_TEST_REPORT ?? '', JSON.stringify(pids))
+  const report = process.env.HANGING_TEST_REPORT ?? ''
+  // Renamed, so that a reader never sees half of it.
+  await writeFile(`${report}.part`, JSON.stringify(pids))
+  await rename(`${report}.part`, report)
   await server.exited
 })

@@ -15,7 +15,7 @@ t.test('a text that continues another one probably has the same result', async (
   t.equal(matches.guess('bomba de agua de mar y tierra'), false, 'too many letters later')
 })
 
-t.test('the latest texts are remembered, and not without a limit', async (t) => {
+t.test('recent texts are remembered, and older ones are forgotten', async (t) => {
   const matches = new WordMatches()
   matches.record('tubo de cobre', true)
   for (let number = 0; number < 1_900; number++) matches.record(`pieza ${number}`, true)

@@ -20,7 +20,7 @@ export async function recordEngineRequests(
   const requests = new Map<string, string>()
   let withMoreRequests = 0
   const relaxations = new RelaxationQueue()
-  const matches = new WordMatches()
+  const wordMatches = new WordMatches()
   for (const text of new Set(trace)) {
     let first: EngineQuery[] | undefined
     let sent = 0
@@ -33,7 +33,7 @@ export async function recordEngineRequests(
       },
     }
     await searchInEngine(
-      { engine: recording, indexName, relaxations, matches },
+      { engine: recording, indexName, relaxations, wordMatches },
       { query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
       AbortSignal.timeout(60_000),
     )

@@ -38,11 +38,12 @@ Cancela la petición cuando se pulse la tecla siguiente: el servicio cancela ent
 Necesita el permiso \`search:read\`.`,
   },
   readStats: {
-    translatedFrom: 'b65bced4c221',
+    translatedFrom: '0f17093e52ca',
     summary: 'Cifras de los presupuestos: números, importes, aceptación y días, por país y por mes',
     description: `Cifras de los presupuestos para paneles y ERP: números e importes por estado,
 tasas de aceptación, ingresos y días hasta la decisión, por país y por mes. Los importes son
-exactos al céntimo. Los números e importes de cada desglose suman el total.
+exactos al céntimo. Los números e importes por país, mes, día y cliente suman el
+total.
 
 * Los ingresos son el neto (sin impuestos) de los presupuestos aceptados, en la moneda base. Cada
   presupuesto se convierte con su propio cambio y se redondea (la mitad, hacia arriba) antes de
@@ -63,7 +64,7 @@ exactos al céntimo. Los números e importes de cada desglose suman el total.
 * \`country\` y \`currency\` filtran: cada número cubre solo esos presupuestos. Con
   \`currency=USD\`, \`revenue.total\` son los ingresos de los presupuestos en USD, convertidos a
   la moneda base.
-* Los clientes son los de los presupuestos, y suman el total. Los productos son los SKU de las
+* \`by=customer\` agrupa todos los presupuestos por cliente. \`by=product\` agrupa por SKU las
   líneas de los presupuestos aceptados. El neto de las líneas se convierte con el cambio del
   presupuesto y se redondea por producto, así que la suma de todos los productos puede diferir de
   los ingresos en céntimos.

@@ -59,7 +59,7 @@ class RetryingClient {
     const client = this.#client
     if (!client)
       throw new BrokenConnectionError('The connection broke, and no other was available.')
-    const mayRetry = this.#retriesReads && client.getTransactionStatus() === 'I' && isRead(text)
+    const mayRetry = this.#retriesReads && client.getTransactionStatus() === 'I' && mayRepeat(text)
     try {
       return await this.#send(client, text, values)
     } catch (error) {
@@ -81,10 +81,11 @@ class RetryingClient {
 }
 
 /**
- * Whether the statement may be sent twice. The functions that the API calls with `select` may run
- * twice. `with` may contain a write.
+ * Whether the statement may be sent twice. A `select` may call a function that writes, such as
+ * `fold_quote_changes`: each function that the API calls may run twice. A `with` that contains a
+ * write may not.
  */
-function isRead(text: string): boolean {
+function mayRepeat(text: string): boolean {
   return /^\s*select\b/i.test(text) || (/^\s*with\b/i.test(text) && !writes.test(text))
 }
 

@@ -1,6 +1,7 @@
-// Recognizes requests that are larger than the engine accepts, and names the setting to change.
+// Recognises requests that are larger than the engine accepts, and names the setting to change.
 import { MeilisearchApiError } from 'meilisearch'
 import { describeError } from '../../monitoring/describe-error.ts'
+import { toSentence } from '../../text/to-sentence.ts'
 
 /**
  * For requests with a large body: the connection is closed afterwards. An engine that rejects such
@@ -20,6 +21,5 @@ export function isTooLarge(error: unknown): boolean {
 export function describeEngineError(error: unknown): string {
   const message = describeError(error)
   if (!isTooLarge(error)) return message
-  const sentence = message.endsWith('.') ? message : `${message}.`
-  return `${sentence} Raise MEILI_HTTP_PAYLOAD_SIZE_LIMIT of Meilisearch`
+  return `${toSentence(message)} Raise MEILI_HTTP_PAYLOAD_SIZE_LIMIT of Meilisearch`
 }

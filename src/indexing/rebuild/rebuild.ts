@@ -158,7 +158,10 @@ async function uploadCatalogue(
   return upload.finished
 }
 
-/** Changes the live index. The upload makes way, because the engine runs one task at a time. */
+/**
+ * Changes the live index. Cancels queued uploads first if necessary, because the engine runs one
+ * task at a time.
+ */
 async function runBefore(
   upload: CatalogueUpload,
   changeLiveIndex: () => Promise<unknown>,

@@ -1,5 +1,6 @@
 // Decides how long the indexer waits after an error, and which errors it logs.
 import type { LogLine } from '../../monitoring/log/program-log.ts'
+import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { describeEngineError } from '../documents/payload-limit.ts'
 import { pause } from './pause.ts'
@@ -21,7 +22,7 @@ export class ErrorBackoff {
 
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
     const cause = describeEngineError(error)
-    if (cause !== this.#loggedCause) this.#log(`${cause}. Trying again.`, 'warn')
+    if (cause !== this.#loggedCause) this.#log(`${toSentence(cause)} Trying again.`, 'warn')
     this.#loggedCause = cause
     await pause(this.#pauseMs, signal)
     this.#pauseMs = Math.min(timeouts.indexing.longestBackoff.ms, this.#pauseMs * 2)

@@ -6,6 +6,7 @@ import { type Kysely, sql } from 'kysely'
 import { type EnqueuedTask, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
+import { toSentence } from '../../text/to-sentence.ts'
 import { builtInWords, readSearchWords } from '../../words/search-words.ts'
 import type { SyncTarget } from '../change-sync.ts'
 import { describeEngineError, isTooLarge, onOwnConnection } from '../documents/payload-limit.ts'
@@ -74,7 +75,7 @@ export async function sendSynonyms(
     return true
   } catch (error) {
     if (!isRejection(error)) throw error
-    const reason = describeEngineError(error).replace(/\.?$/, '.')
+    const reason = toSentence(describeEngineError(error))
     log(`The search engine rejects the synonyms: ${reason}`, 'warn')
     return false
   }

@@ -1,5 +1,6 @@
 // How many typos search allows in a word, and where it allows none.
 import type { TypoTolerance } from 'meilisearch'
+import { oneTypoLetters, twoTyposLetters } from '../../search-engine/typo-limits.ts'
 
 /**
  * Words of 4 letters may have one typo, words of 8 letters two, numbers and codes none. Chosen by
@@ -7,7 +8,7 @@ import type { TypoTolerance } from 'meilisearch'
  */
 export const typoTolerance = {
   enabled: true,
-  minWordSizeForTypos: { oneTypo: 4, twoTypos: 8 },
+  minWordSizeForTypos: { oneTypo: oneTypoLetters, twoTypos: twoTyposLetters },
   // In the order in which the engine returns them.
   disableOnAttributes: ['hsCode', 'otherNumbers', 'sizes', 'sku', 'skuForms'],
   disableOnWords: [],

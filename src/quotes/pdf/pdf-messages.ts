@@ -3,16 +3,15 @@ import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 
-/**
- * Everything that a PDF depends on. `document` is the frozen canonical JSON. If `language` is null,
- * the PDF is in the language of the document.
- */
-export type PdfRequest = {
-  document: string
+/** Which PDF of a quote. If `language` is null, it is in the language of the document. */
+export type PdfVariant = {
   contentHash: string
   status: SharedQuote['status']
   language: Language | null
 }
+
+/** Everything that a PDF depends on. `document` is the frozen canonical JSON. */
+export type PdfRequest = PdfVariant & { document: string }
 
 /** A request to the process. The brand is the same for all of its PDFs. */
 export type PdfRendering = PdfRequest & { brand: Brand }

@@ -3,7 +3,7 @@ import { type Brand, defaultBrand } from '../../company/brand.ts'
 import { timeouts } from '../../timeouts.ts'
 import { maxQueuedRenderings, pdfCacheBytes } from '../rendering/rendering-limits.ts'
 import { type FailureListener, RenderingQueue } from '../rendering/rendering-queue.ts'
-import type { Pdf, PdfRequest } from './pdf-messages.ts'
+import type { Pdf, PdfVariant } from './pdf-messages.ts'
 import { PdfProcessClient } from './pdf-process-client.ts'
 import { type PdfLimits, pdfLimits } from './pdf-process-limits.ts'
 
@@ -39,7 +39,7 @@ export class PdfRenderer {
   }
 
   /** Returns a cached PDF, or undefined. */
-  getCached(request: Omit<PdfRequest, 'document'>): Pdf | undefined {
+  getCached(request: PdfVariant): Pdf | undefined {
     return this.#queue.getCached(getCacheKey(request))
   }
 
@@ -47,12 +47,12 @@ export class PdfRenderer {
    * Waits for a PDF that is queued or being rendered. Returns undefined if there is none.
    * Throws RenderingUnavailableError if it failed before.
    */
-  findPending(request: Omit<PdfRequest, 'document'>): Promise<Pdf | undefined> {
+  findPending(request: PdfVariant): Promise<Pdf | undefined> {
     return this.#queue.findPending(getCacheKey(request))
   }
 
   /** Returns whether the PDF failed before and may not be tried again yet. */
-  hasFailed(request: Omit<PdfRequest, 'document'>): boolean {
+  hasFailed(request: PdfVariant): boolean {
     return this.#queue.hasFailed(getCacheKey(request))
   }
 
@@ -63,7 +63,7 @@ export class PdfRenderer {
    * fails.
    */
   render(
-    request: Omit<PdfRequest, 'document'>,
+    request: PdfVariant,
     readDocument: () => Promise<string>,
     onFailure?: FailureListener,
   ): Promise<Pdf> {
@@ -79,6 +79,6 @@ export class PdfRenderer {
   }
 }
 
-function getCacheKey({ contentHash, status, language }: Omit<PdfRequest, 'document'>): string {
+function getCacheKey({ contentHash, status, language }: PdfVariant): string {
   return `${contentHash} ${status} ${language}`
 }

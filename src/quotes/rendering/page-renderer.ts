@@ -91,7 +91,10 @@ export function isLarge({ documentBytes }: OpenLink): boolean {
   return documentBytes > maxMainThreadDocumentBytes
 }
 
-/** The key contains everything that a rendering depends on. */
+/**
+ * The key contains everything that a rendering depends on, except the brand and `offersReplies`:
+ * they are the same for all requests of a process.
+ */
 function getCacheKey(link: OpenLink, wanted: PageOrJson): string {
   const kind = wanted.kind === 'json' ? 'json' : `page ${wanted.language} ${wanted.offersPdf}`
   return `${link.contentHash} ${link.status} ${link.link.expiresAt} ${kind}`

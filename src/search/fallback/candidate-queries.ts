@@ -2,6 +2,7 @@
 // number of candidates, whatever the number of products.
 import { type RawBuilder, sql } from 'kysely'
 import { maxListed } from '../../search-engine/result-limits.ts'
+import { oneTypoLetters } from '../../search-engine/typo-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toCodeKey, toWholeSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
@@ -15,8 +16,6 @@ const maxPartialCodes = 200
 const minPartialCodeLength = 3
 /** A shorter word is too frequent as a prefix to be looked up alone. */
 const minPrefixLength = 3
-/** Shorter words and numbers may have no typo. */
-const minTypoLength = 4
 /** The share of a word, from its beginning, that is free of typos. */
 const exactShare = 0.5
 /** The lowest mean similarity of the words that counts as a match: 0 to 1 (word_similarity). */
@@ -28,8 +27,8 @@ const minSimilarity = 0.4
  */
 export type CandidateQuery = (visibleCondition: RawBuilder<unknown>) => RawBuilder<unknown>
 
-/** The products quoted most often, then the first ones by name. */
-export const allProducts: CandidateQuery = (visibleCondition) => sql`
+/** For an empty query: the products quoted most often, then the first ones by name. */
+export const productsForEmptyQuery: CandidateQuery = (visibleCondition) => sql`
   (
     select id, 1::real as score
     from products join product_popularity on product_id = id
@@ -60,8 +59,8 @@ export function pinnedProducts(query: ParsedQuery): CandidateQuery {
 export const skuKeyOf = (text: string) => sql`code_key(${text})`
 
 /**
- * The keys of the pinned SKUs, in their order. Null for a SKU with a key that many may have, if
- * there is a product with exactly this SKU.
+ * The keys of the pinned SKUs, in their order. A key is null if other SKUs may have it and a
+ * product has exactly this SKU.
  */
 export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
   select case
@@ -257,7 +256,7 @@ export function similarMatches({ foldedWords }: ParsedQuery): CandidateQuery | n
 }
 
 function mayHaveTypo(word: string): boolean {
-  return word.length >= minTypoLength && !/\d/.test(word)
+  return word.length >= oneTypoLetters && !/\d/.test(word)
 }
 
 function beginningOf(word: string): string {

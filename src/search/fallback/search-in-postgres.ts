@@ -12,12 +12,12 @@ import { highlightByComparison } from '../highlights.ts'
 import { type ProductRow, toProduct } from '../product-rows.ts'
 import type { Facets, Hit, ParsedRequest, SearchResult } from '../schema.ts'
 import {
-  allProducts,
   type CandidateQuery,
   exactMatches,
   maxCandidates,
   pinnedKeysOf,
   pinnedProducts,
+  productsForEmptyQuery,
   similarMatches,
   skuKeyOf,
 } from './candidate-queries.ts'
@@ -47,7 +47,7 @@ export async function searchInPostgres(
 ): Promise<DatabaseResult> {
   const { query } = request
   const run = (candidates: CandidateQuery) => runSearch(database, request, candidates, signal)
-  if (query.text === '') return run(allProducts)
+  if (query.text === '') return run(productsForEmptyQuery)
   const result = await run(exactMatches(query))
   // A code allows no typo, so similar products are no match for it.
   const similar = result.matching > 0 || query.isCode ? null : similarMatches(query)

@@ -50,9 +50,12 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
   return matched.maxMatchingWords - matched.matchingWords > stopWordCount
 }
 
-/** Whether a relaxed query can find more: there are several words, or a word has a translation. */
-export function canRelax({ words, translations }: ParsedQuery): boolean {
-  return words.length > 1 || translations.size > 0
+/**
+ * Whether a relaxed query can find more: there are several words, or a word has a translation.
+ * False for a code, because codes are exact.
+ */
+export function canRelax({ words, translations, isCode }: ParsedQuery): boolean {
+  return !isCode && (words.length > 1 || translations.size > 0)
 }
 
 /** For each word, the number of products that contain it as typed. */
@@ -200,9 +203,12 @@ class Subqueries {
 
   /** Sends the subqueries that have not been sent before. Throws like `SearchEngine.search`. */
   async send(subqueries: { text: string; limit: number }[]): Promise<void> {
-    const queries = subqueries
-      .filter(({ text }) => !this.#results.has(text))
-      .map(({ text, limit }) => toSubquery(this.#base, text, limit))
+    const unsent = new Map(
+      subqueries
+        .filter(({ text }) => !this.#results.has(text))
+        .map(({ text, limit }) => [text, limit]),
+    )
+    const queries = [...unsent].map(([text, limit]) => toSubquery(this.#base, text, limit))
     const results = await searchInParallel(this.#engine, queries, this.#signal)
     for (const [index, { q }] of queries.entries()) this.#results.set(q, results[index] ?? noHits)
   }
@@ -349,7 +355,7 @@ function listTriplesOfCutPairs(
 function translatePhrases(words: string[], translations: Map<string, string[]>): string[] {
   if (translations.size === 0) return []
   const translate = (word: string) => translations.get(word)?.[0] ?? word
-  const single = [...translations.values()].flat()
+  const single = [...new Set([...translations.values()].flat())]
   const pairs = words.flatMap((word, index) =>
     words
       .slice(index + 1)

@@ -1,6 +1,7 @@
 // Compares the text of a product with the words of a query: which of them it contains, in which
 // field, and how exactly.
 import type { EngineHit } from '../../search-engine/search-client.ts'
+import { oneTypoLetters, twoTyposLetters } from '../../search-engine/typo-limits.ts'
 import { foldText } from '../../text/accent-folding.ts'
 import { listNumberForms } from '../../text/plurals.ts'
 import { findSizeForms } from '../../text/sizes-with-units.ts'
@@ -15,9 +16,6 @@ const prefixQuality = 0.9
 const oneTypoQuality = 0.85
 const oneTypoAtStartQuality = 0.6
 const twoTyposQuality = 0.7
-/** The same limits as those of the engine (typo-tolerance.ts). */
-const oneTypoLetters = 4
-const twoTyposLetters = 8
 /** A shorter word, unless it is the last, is not a prefix, because too many words begin with it. */
 const minLettersForPrefix = 3
 /** The rest of a longer description is not compared. */
@@ -64,18 +62,19 @@ export class TextSimilarity {
 
   /** Returns the words of the product that match a word of the query, folded, for highlights. */
   listMatches({ name, brand, category, description }: EngineHit): string[] {
-    const texts = [name, brand, category, description].filter((text) => text !== null)
-    return listMatches(this.#words, texts)
+    return [name, brand, category, description]
+      .flatMap((text) => (text === null ? [] : splitIntoComparedWords(text)))
+      .filter((candidate) => this.#words.some((word) => compareWords(word, candidate) > 0))
   }
 
   /** Returns for each word how well the product matches it: from 0 (not at all) to 1. */
   compare(product: EngineHit): number[] {
     const fields: [words: string[], weight: number][] = [
-      [splitIntoFoldedWords(`${product.name} ${product.brand ?? ''}`), nameWeight],
+      [splitIntoComparedWords(`${product.name} ${product.brand ?? ''}`), nameWeight],
       [findSizeForms(product.name), nameWeight],
-      [splitIntoFoldedWords(product.category ?? ''), categoryWeight],
+      [splitIntoComparedWords(product.category ?? ''), categoryWeight],
       [
-        splitIntoFoldedWords((product.description ?? '').slice(0, maxDescriptionLength)),
+        splitIntoComparedWords((product.description ?? '').slice(0, maxDescriptionLength)),
         descriptionWeight,
       ],
     ]
@@ -91,14 +90,7 @@ export class TextSimilarity {
   }
 }
 
-/** Returns the words of these texts that match a word of the query, folded. */
-function listMatches(words: QueryWord[], texts: string[]): string[] {
-  return texts
-    .flatMap(splitIntoFoldedWords)
-    .filter((candidate) => words.some((word) => compareWords(word, candidate) > 0))
-}
-
-function splitIntoFoldedWords(text: string): string[] {
+function splitIntoComparedWords(text: string): string[] {
   return foldText(text).match(textWords) ?? []
 }
 

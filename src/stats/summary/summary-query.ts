@@ -81,8 +81,8 @@ export function queryTotals(
 
 /**
  * Returns a query builder with the sums of each group as `totals`. All groups are computed in one
- * statement, so that `details` is computed once for all: the valid quotes and the changes that are
- * not grouped, by month, country and currency.
+ * statement, so that `details` is computed only once. It has the sent quotes that are still valid
+ * and the single changes that are not folded, by month, country and currency.
  */
 function withTotals(
   db: Kysely<Tables>,
@@ -97,12 +97,12 @@ function withTotals(
     db
       .with('details', () =>
         sumValidity(db, request, validityRanges, monthStartSql).unionAll(
-          sumChanges(db, request, range, monthStartSql),
+          sumChangedFigures(db, request, range, monthStartSql),
         ),
       )
       // The sums by country and currency.
       .with('pairs', (query) =>
-        sumGroups(db, request, pairRanges, keysOfPair).unionAll(
+        sumGroupedFigures(db, request, pairRanges, keysOfPair).unionAll(
           query.selectFrom('details').selectAll(),
         ),
       )
@@ -119,7 +119,7 @@ function withTotals(
         const groups = query.selectFrom('groups').selectAll()
         if (!byCountryAndMonth) return groups.where('level', '<>', 'country')
         const details = query.selectFrom('details').selectAll()
-        const sums = sumGroups(db, request, months, keysOfMonth).unionAll(details)
+        const sums = sumGroupedFigures(db, request, months, keysOfMonth).unionAll(details)
         return groups.unionAll(
           query
             .selectFrom(sums.as('sums'))
@@ -142,9 +142,9 @@ export function queryDays(
   baseDigits: number,
 ) {
   const ranges = coverWithDays(range, { acrossCountries: request.country === undefined })
-  const sums = sumGroups(db, request, ranges, keysOfDay)
+  const sums = sumGroupedFigures(db, request, ranges, keysOfDay)
     .unionAll(sumValidity(db, request, coverValidityWithDays(range, request.today), daySql))
-    .unionAll(sumChanges(db, request, range, daySql))
+    .unionAll(sumChangedFigures(db, request, range, daySql))
   return db
     .with('days', () =>
       db
@@ -245,8 +245,8 @@ const noCurrency = sql<string | null>`null::text`.as('currency')
 const keysOfMonth = [monthStartSql('starts_on'), noCountry, noCurrency] as const
 const keysOfDay = [daySql('starts_on'), noCountry, noCurrency] as const
 
-/** Adds up figures by these keys, without changes that are not grouped. */
-function sumGroups(
+/** Adds up the rows of `grouped_figures` by these keys. */
+function sumGroupedFigures(
   db: Kysely<Tables>,
   request: StatsRequest,
   ranges: GrainRange[],
@@ -268,8 +268,8 @@ function sumGroups(
   return subtracted?.length ? sums.unionAll(sumRows(subtracted, -1)) : sums
 }
 
-/** Adds up the changes that are not grouped, by month or day, country and currency. */
-function sumChanges(
+/** Adds up the rows of `changed_figures` by month or day, country and currency. */
+function sumChangedFigures(
   db: Kysely<Tables>,
   request: StatsRequest,
   { from, to }: DateRange,

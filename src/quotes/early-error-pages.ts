@@ -8,15 +8,15 @@ import { createLinkResponseHeaders } from './links/link-response-headers.ts'
 import { buildErrorPageResponse, type LinkResponse } from './links/link-responses.ts'
 import { isLinkUrl } from './links/malformed-link-paths.ts'
 
-type MalformedRequest = { url?: string | undefined; headers: IncomingHttpHeaders }
+type EarlyRequest = { url?: string | undefined; headers: IncomingHttpHeaders }
 
 /**
  * Returns a function that builds the page of a problem with all its headers. It returns null if the
  * request asks for JSON or for a different path.
  */
-export function createMalformedRequestPages({ brand = defaultBrand, seller }: Company) {
+export function createEarlyErrorPages({ brand = defaultBrand, seller }: Company) {
   const linkResponseHeaders = createLinkResponseHeaders(brand)
-  return ({ url = '', headers }: MalformedRequest, problem: Problem): LinkResponse | null => {
+  return ({ url = '', headers }: EarlyRequest, problem: Problem): LinkResponse | null => {
     if (!isLinkUrl(url)) return null
     const page = buildErrorPageResponse({ headers, query: readQuery(url) }, problem, seller)
     return page && { ...page, headers: { ...linkResponseHeaders, ...page.headers } }
