@@ -1,8 +1,7 @@
 // Runs the whole service on real data without any configuration: servers, data, API and indexer.
-import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { runCommand } from './cli/command.ts'
-import { readDemoFile } from './demo/demo-file.ts'
+import { deleteDemoFile, readDemoFile } from './demo/demo-file.ts'
 import { startDemoServers } from './demo/demo-servers.ts'
 import { prepareDemo } from './demo/prepare-demo.ts'
 import { printInstructions } from './demo/printed-instructions.ts'
@@ -47,7 +46,7 @@ await runCommand(help, {}, async () => {
   reportProgress('starting PostgreSQL, Meilisearch and Redis')
   const servers = await startDemoServers(directory, reportProgress)
   // Deleted only now: a failed start keeps the keys and the link of the previous one.
-  rmSync(file, { force: true })
+  deleteDemoFile(file)
   const programs: Program[] = []
   try {
     if (stop.signal.aborted) return 0

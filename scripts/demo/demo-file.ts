@@ -1,5 +1,7 @@
 // data/demo.json: the addresses and keys of the demo, for the next start and for developers.
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+// data/demo.env: what a shell needs to use scripts/run and curl on the demo.
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 export type DemoFile = {
   url: string
@@ -24,8 +26,30 @@ export function readDemoFile(file: string): Partial<DemoFile> | null {
   }
 }
 
-/** Only the owner can read the file, because it contains keys. */
+/** Only the owner can read the two files, because they contain keys and a password. */
 export function writeDemoFile(file: string, demo: DemoFile): void {
-  writeFileSync(`${file}.new`, JSON.stringify(demo, null, 2), { mode: 0o600 })
+  replaceFile(file, JSON.stringify(demo, null, 2))
+  const variables = {
+    DATABASE_URL: demo.databaseUrl,
+    PUBLIC_BASE_URL: demo.url,
+    QUOTE_LINK: demo.shareUrl,
+  }
+  const lines = Object.entries(variables).map(
+    ([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`,
+  )
+  replaceFile(shellFileOf(file), lines.join(''))
+}
+
+export function deleteDemoFile(file: string): void {
+  for (const name of [file, shellFileOf(file)]) rmSync(name, { force: true })
+}
+
+/** Returns the name of the file that a shell reads, beside the JSON file. */
+function shellFileOf(file: string): string {
+  return join(dirname(file), 'demo.env')
+}
+
+function replaceFile(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text, { mode: 0o600 })
   renameSync(`${file}.new`, file)
 }

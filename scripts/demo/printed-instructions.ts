@@ -48,7 +48,7 @@ The data is Online Retail (UCI, doi 10.24432/C5BW33), CC0. The quotes numbered E
 invented examples. See demo/NOTICE.md.
 Data and logs are kept in ${directory}. To use scripts/run on it:
 
-  export DATABASE_URL='${demo.databaseUrl}' PUBLIC_BASE_URL='${demo.url}'
+  . '${directory}/demo.env'
 
 Ctrl+C stops everything.
 `)

@@ -1,6 +1,7 @@
 // Starts, uses, stops, restarts and kills the demo, and compares its statistics with a computation
 // from the raw file.
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -114,6 +115,55 @@ t.test('the demo', async (t) => {
       ),
       pounds(expected.byCountry),
     )
+  })
+
+  await t.test('the commands of README work as they stand', async (t) => {
+    const project = await mkdtemp(join(tmpdir(), 'tqs-readme-'))
+    t.teardown(() => rm(project, { recursive: true, force: true }))
+    const root = join(import.meta.dirname, '../..')
+    for (const name of ['scripts', 'node_modules'])
+      await symlink(join(root, name), join(project, name))
+    await symlink(directory, join(project, 'data'))
+    const readme = await readFile(join(root, 'README.md'), 'utf8')
+    const blocksOf = (heading: string, language: string) => {
+      const [, chapter = ''] = readme.split(`\n## ${heading}\n`)
+      const [text = ''] = chapter.split('\n## ')
+      const blocks = text.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))
+      return [...blocks].map(([, block = '']) => block)
+    }
+    const shell = (commands: string) =>
+      new Promise<string>((resolve, reject) => {
+        const prelude = 'set -eu; curl() { command curl -fsS "$@"; echo; }; . data/demo.env'
+        execFile('bash', ['-c', `${prelude}\n${commands}`], { cwd: project }, (error, output) =>
+          error ? reject(error) : resolve(output),
+        )
+      })
+
+    const [usage = ''] = blocksOf('Use it', 'sh')
+    const [found = '', stats = '', quote = ''] = (await shell(usage)).trim().split('\n')
+    t.match(JSON.parse(found).hits[0].name, /^JUMBO STORAGE BAG/)
+    t.match(JSON.parse(stats), { byMonth: Array, byCountry: Array })
+    t.match(JSON.parse(quote).document.number, /^EJ-/)
+
+    const heading = 'Import your own data'
+    const files = blocksOf(heading, 'csv')
+    t.equal(files.length, 2)
+    for (const [i, name] of ['products.csv', 'quotes.csv'].entries())
+      await writeFile(join(project, name), files[i] ?? '')
+    const examples = blocksOf(heading, 'console').flatMap((block) => block.split(/^\$ /m).slice(1))
+    t.equal(examples.length, 4)
+    for (const example of examples) {
+      const [command = '', ...lines] = example.trim().split('\n')
+      // Times, ids and tokens vary, and a response is cut off.
+      const expected = lines
+        .map((line) => line.replace(/ in \d.*|"id".*/, '').replace(/http.*\/share\/.*/, '/share/'))
+        .filter((line) => line !== '')
+      const output = await eventually(
+        () => shell(command),
+        (text) => !command.startsWith('curl') || text.includes('GR-15-CR'),
+      )
+      for (const line of expected) t.ok(output.includes(line), `${command}: ${line}: ${output}`)
+    }
   })
 
   await t.test('prints a link to an example quote, which is marked as such', async (t) => {
