@@ -1,4 +1,5 @@
 // The indexer: acquires the lease of an engine, rebuilds the index if necessary, follows changes.
+// docs/indexing.md follows one change of a product through these files and explains the terms.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Kysely } from 'kysely'

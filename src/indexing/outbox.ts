@@ -1,16 +1,5 @@
 // Reads, deletes and adds the outbox rows of an engine: one row for each changed product.
-//
-// Terms, some of which are columns of the database:
-// - shape: a hash of the index settings and of how documents are built. Each shape has an index.
-// - registration: the row of an index in search_engines. Its name is the `engine` of outbox rows.
-// - fence: the fencing token of the indexer with the lease (indexer-lease.ts).
-// - position: the transaction and the id of an outbox row, by which the rows are ordered.
-// - snapshot: which transactions a query sees, written as xmin:xmax:xip. It sees all transactions
-//   below xmin, none from xmax on, and of those between them all but the ones listed in xip, which
-//   were still running.
-// - settled: the index contains every change that the settled snapshot sees.
-// - round: several reads with a limit, until one reaches the end of the outbox. The snapshot of its
-//   first read becomes the settled one.
+// docs/indexing.md explains the terms: snapshot, settled, position, round, registration.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'

@@ -292,7 +292,7 @@ export async function readStates(
 
 /**
  * An SQL condition: there are outbox rows of the engine `e` that its settled snapshot does not see
- * (the terms are explained in indexing/outbox.ts).
+ * (docs/indexing.md explains the terms).
  */
 export const unsettledChangesCondition = sql`(
   exists (
