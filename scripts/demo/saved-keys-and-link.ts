@@ -1,7 +1,7 @@
 // The demo's API keys and quote link: those of the previous start while they are valid, or new
 // ones.
 import { ApiKeyChecker } from '../../src/auth/api-key-check.ts'
-import { createApiKey } from '../../src/auth/api-keys.ts'
+import { type ApiKey, createApiKey, isUsable } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
@@ -14,7 +14,7 @@ export async function reuseOrCreateKey(
   scopes: Scope[],
   previousKey: string | undefined,
 ): Promise<string> {
-  if (previousKey && (await new ApiKeyChecker(db).findUsableKey(previousKey))) return previousKey
+  if (previousKey && (await findUsableKey(db, previousKey))) return previousKey
   return createApiKey(db, {
     kind: 'secret',
     name: `Demo ${scopes.at(-1)}`,
@@ -29,8 +29,8 @@ export async function reuseOrCreatePaletteKey(
   origins: string[],
   previousKey: string | undefined,
 ): Promise<string> {
-  const details = previousKey ? await new ApiKeyChecker(db).findUsableKey(previousKey) : null
-  if (previousKey && details && origins.every((origin) => details.origins.includes(origin)))
+  const apiKey = previousKey ? await findUsableKey(db, previousKey) : null
+  if (previousKey && apiKey && origins.every((origin) => apiKey.origins.includes(origin)))
     return previousKey
   return createApiKey(db, {
     kind: 'publishable',
@@ -49,4 +49,9 @@ export async function reuseOrCreateLink(
   const token = previousUrl?.split('/').at(-1) ?? ''
   const shared = await readLink(db, token, { timeZone, now: new Date() })
   return shared.state === 'open' ? token : createShareLink(db, { number: exampleShareNumber })
+}
+
+async function findUsableKey(db: Database, key: string): Promise<ApiKey | null> {
+  const apiKey = await new ApiKeyChecker(db).findKey(key)
+  return apiKey && isUsable(apiKey) ? apiKey : null
 }

@@ -4,10 +4,10 @@ import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
-import { ApiKeyChecker, type CachedKey, type KnownKey } from './api-key-check.ts'
+import { ApiKeyChecker } from './api-key-check.ts'
 import { LastUsedRecorder } from './api-key-last-used.ts'
 import { ApiKeyUsageRecorder } from './api-key-usage.ts'
-import type { ApiKey } from './api-keys.ts'
+import { type ApiKey, isUsable } from './api-keys.ts'
 import {
   createCheckFailedProblem,
   createUnauthenticatedProblem,
@@ -115,12 +115,12 @@ class AccessControl implements Access {
           return done()
         }
         const cached = this.#keys.findCachedKey(key)
-        if (cached.state === 'fresh' && cached.usableKey) {
+        if (cached && isUsable(cached)) {
           this.#admit(request, reply, cached, scope)
           return done()
         }
-        this.#findOrCountFailure(request, key, cached)
-          .then((known) => this.#admit(request, reply, known, scope))
+        this.#findOrCountFailure(request, key)
+          .then((apiKey) => this.#admit(request, reply, apiKey, scope))
           .then(
             () => done(),
             (problem: Error) => this.#reject(request, reply, problem, done),
@@ -155,38 +155,21 @@ class AccessControl implements Access {
    * Returns the key, or null if there is none. A key that may not be used counts as a failed
    * attempt. Throws a problem if this address has made too many of them.
    */
-  async #findOrCountFailure(
-    request: FastifyRequest,
-    key: string,
-    cached: CachedKey,
-  ): Promise<KnownKey | null> {
+  async #findOrCountFailure(request: FastifyRequest, key: string): Promise<ApiKey | null> {
     const { failedAttempts } = this.#options
     // The limit applies before the look-up only to keys that were never found. A known key is
     // always looked up, so that the log of a 429 has its id.
-    if (cached.state === 'unseen') failedAttempts.rejectIfExceeded(request)
-    const known = await this.#finishLookUp(key, cached).catch(toProblem)
-    request.keyId = known?.id ?? null
-    if (!known?.usableKey) await failedAttempts.recordFailure(request)
-    return known
-  }
-
-  async #finishLookUp(key: string, cached: CachedKey): Promise<KnownKey | null> {
-    switch (cached.state) {
-      case 'fresh':
-        return cached
-      case 'refreshing':
-        return cached.refreshed
-      case 'gone':
-      case 'unseen':
-        return this.#keys.findKey(key)
-    }
+    if (!this.#keys.hasFound(key)) failedAttempts.rejectIfExceeded(request)
+    const apiKey = await this.#keys.findKey(key).catch(toProblem)
+    request.keyId = apiKey?.id ?? null
+    if (!apiKey || !isUsable(apiKey)) await failedAttempts.recordFailure(request)
+    return apiKey
   }
 
   /** Throws a problem unless the key is valid, has the scope, and is bound to the origin. */
-  #admit(request: FastifyRequest, reply: FastifyReply, known: KnownKey | null, scope: Scope): void {
-    request.keyId = known?.id ?? null
-    const apiKey = known?.usableKey ?? null
-    if (apiKey === null)
+  #admit(request: FastifyRequest, reply: FastifyReply, apiKey: ApiKey | null, scope: Scope): void {
+    request.keyId = apiKey?.id ?? null
+    if (!apiKey || !isUsable(apiKey))
       throw createUnauthenticatedProblem(
         `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
       )

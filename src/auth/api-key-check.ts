@@ -8,45 +8,30 @@ import { timeouts } from '../timeouts.ts'
 import { hashKey, parseKey } from './api-key-format.ts'
 import type { ApiKey } from './api-keys.ts'
 
-type StoredKey = ApiKey & { hash: Buffer; expiresAt: Date | null; isRevoked: boolean }
-
 /**
- * A key that exists, sent with its right secret. `usableKey` is null if the key is expired or
- * revoked: the request is refused, but its log has the id.
+ * A row of api_keys in the cache. Times are those of performance.now(). What a request does with
+ * the row depends on the time since the query that read it began:
+ * - up to 1.5 s: uses it.
+ * - up to 3 s: uses it, and starts to read it again in the background.
+ * - then: waits until it has been read again. If PostgreSQL does not respond, requests use the row
+ *   for another second at a time, until it is 15 minutes old. Then they fail.
  */
-export type KnownKey = { id: string; usableKey: ApiKey | null }
-
-/**
- * What the cache says about a key.
- * - `fresh`: read recently.
- * - `refreshing`: found before, but too old to be used before `refreshed` has settled.
- * - `gone`: found before, and deleted since then.
- * - `unseen`: this process has not found it yet.
- */
-export type CachedKey =
-  | ({ state: 'fresh' } & KnownKey)
-  | { state: 'refreshing'; refreshed: Promise<KnownKey | null> }
-  | { state: 'gone' }
-  | { state: 'unseen' }
-
-const gone: CachedKey = { state: 'gone' }
-const unseen: CachedKey = { state: 'unseen' }
-
-/** A row of api_keys in the cache. Times are those of performance.now(). */
-type CachedRow = {
-  id: string
-  /** Null when the row is deleted, or has another secret. */
-  storedKey: StoredKey | null
+type CachedKey = {
+  readonly id: string
+  readonly secretHash: Buffer
+  /** Null once the row is deleted or has another secret. Then the cache has removed it. */
+  apiKey: ApiKey | null
   /** When the last query that returned the row began. */
   readAt: number
   /** From this moment on, requests wait until the row has been read again. */
   nextCheckAt: number
+  /** The query that reads the row again. */
   refresh: Promise<void> | null
 }
 
 const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp } = timeouts.auth
 /** A row in use is read again this long before requests would have to wait for it. */
-const backgroundCheckMs = keyCache.ms - keyRefresh.ms
+const backgroundRefreshMs = keyCache.ms - keyRefresh.ms
 
 const maxCachedKeys = 10_000
 /** Anybody can invent ids, so at most this many are looked up at the same time. */
@@ -60,11 +45,11 @@ const maxConcurrentLookUps = 64
 export class ApiKeyChecker {
   readonly #db: Kysely<Tables>
   readonly #onWrongSecret: (id: string) => void
-  readonly #rowsById = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
+  readonly #keysById = new LRUCache<string, CachedKey>({ max: maxCachedKeys })
   /** By the whole text of the key, so that a known key is not hashed for each request. */
-  readonly #rowsByKey = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
+  readonly #keysByText = new LRUCache<string, CachedKey>({ max: maxCachedKeys })
   readonly #unknownIds = new LRUCache<string, true>({ max: maxCachedKeys, ttl: keyCache.ms })
-  readonly #lookUps = new Map<string, Promise<CachedRow | null>>()
+  readonly #lookUps = new Map<string, Promise<CachedKey | null>>()
 
   /**
    * `onWrongSecret` is called with the id of a key when a request has its id and a wrong secret.
@@ -74,80 +59,75 @@ export class ApiKeyChecker {
     this.#onWrongSecret = onWrongSecret
   }
 
-  /** Returns the key if it may be used, and otherwise null. Throws like `findKey`. */
-  async findUsableKey(key: string): Promise<ApiKey | null> {
-    return (await this.findKey(key))?.usableKey ?? null
+  /** Returns a key that was found before and needs no query now, and otherwise null. */
+  findCachedKey(text: string): ApiKey | null {
+    const cached = this.#keysByText.get(text)
+    return cached && this.#refreshIfOld(cached) === null ? cached.apiKey : null
+  }
+
+  /** Whether this process has found the key before. It may have been deleted since then. */
+  hasFound(text: string): boolean {
+    return this.#keysByText.has(text)
   }
 
   /**
-   * Returns the key, or null if it is unknown or malformed, or its secret is wrong. Throws if
-   * PostgreSQL is unreachable and the key is not cached.
+   * Returns the key, even if it is revoked or expired. Returns null if it is unknown or malformed,
+   * or its secret is wrong. Throws if PostgreSQL is unreachable and the key is not cached.
    */
-  async findKey(key: string): Promise<KnownKey | null> {
-    const parsed = parseKey(key)
-    const row = parsed && (await this.#findRow(parsed.id))
-    if (!row) return null
-    const cached = this.#describeCached(row)
-    if (cached.state === 'refreshing') await cached.refreshed
-    if (!row.storedKey) return null
-    const { kind, hash } = row.storedKey
-    if (kind !== parsed.kind || !timingSafeEqual(hash, hashKey(key))) {
-      this.#onWrongSecret(row.id)
+  async findKey(text: string): Promise<ApiKey | null> {
+    const found = this.#keysByText.get(text)
+    if (found?.apiKey) {
+      await this.#refreshIfOld(found)
+      return found.apiKey
+    }
+    this.#keysByText.delete(text)
+    const parsed = parseKey(text)
+    const cached = parsed && (await this.#findById(parsed.id))
+    if (!cached) return null
+    await this.#refreshIfOld(cached)
+    if (!cached.apiKey) return null
+    const hasRightSecret = timingSafeEqual(cached.secretHash, hashKey(text))
+    if (cached.apiKey.kind !== parsed.kind || !hasRightSecret) {
+      this.#onWrongSecret(cached.id)
       return null
     }
-    this.#rowsByKey.set(key, row)
-    return describeKey(row)
+    this.#keysByText.set(text, cached)
+    return cached.apiKey
   }
 
-  /** Returns what is known without a query. Starts a query if the row will soon be too old. */
-  findCachedKey(key: string): CachedKey {
-    const row = this.#rowsByKey.get(key)
-    if (!row) return unseen
-    const cached = this.#describeCached(row)
-    if (cached.state === 'gone') this.#rowsByKey.delete(key)
-    return cached
-  }
-
-  #describeCached(row: CachedRow): CachedKey {
-    const { id, storedKey } = row
-    if (!storedKey) return gone
+  /**
+   * Returns null if the cached key may be used at once, and otherwise the query to wait for. Starts
+   * that query, or joins it, if the row is or will soon be too old.
+   */
+  #refreshIfOld(cached: CachedKey): Promise<void> | null {
     const now = performance.now()
-    if (now < row.nextCheckAt - backgroundCheckMs)
-      return { state: 'fresh', id, usableKey: usableKeyOf(storedKey) }
-    const refresh = this.#refreshOnce(row)
-    if (now >= row.nextCheckAt)
-      return { state: 'refreshing', refreshed: refresh.then(() => describeKey(row)) }
-    // The next request tries again. If the row is too old to be used by then, it gets the error.
-    refresh.catch(() => undefined)
-    return { state: 'fresh', id, usableKey: usableKeyOf(storedKey) }
-  }
-
-  /** Reads the row again, or joins the query that does. */
-  #refreshOnce(row: CachedRow): Promise<void> {
-    row.refresh ??= this.#refresh(row).finally(() => {
-      row.refresh = null
+    if (!cached.apiKey || now < cached.nextCheckAt - backgroundRefreshMs) return null
+    cached.refresh ??= this.#refresh(cached).finally(() => {
+      cached.refresh = null
     })
-    return row.refresh
+    // If no request waits, the next one tries again. It gets the error if the row is too old.
+    cached.refresh.catch(() => undefined)
+    return now < cached.nextCheckAt ? null : cached.refresh
   }
 
-  async #refresh(row: CachedRow): Promise<void> {
+  async #refresh(cached: CachedKey): Promise<void> {
     const startedAt = performance.now()
     try {
-      const storedKey = await readStoredKey(this.#db, row.id)
-      row.storedKey = storedKey && hasSameSecret(storedKey, row) ? storedKey : null
-      row.readAt = startedAt
-      row.nextCheckAt = startedAt + keyCache.ms
-      if (!row.storedKey) this.#rowsById.delete(row.id)
+      const row = await readRow(this.#db, cached.id)
+      cached.apiKey = row && timingSafeEqual(row.secretHash, cached.secretHash) ? row.apiKey : null
+      cached.readAt = startedAt
+      cached.nextCheckAt = startedAt + keyCache.ms
+      if (!cached.apiKey) this.#keysById.delete(cached.id)
     } catch (error) {
       // PostgreSQL is unreachable: the row stays as it is, until it is too old.
-      if (performance.now() - row.readAt >= keyOutage.ms) throw error
-      row.nextCheckAt = performance.now() + keyOutageRetry.ms
+      if (performance.now() - cached.readAt >= keyOutage.ms) throw error
+      cached.nextCheckAt = performance.now() + keyOutageRetry.ms
     }
   }
 
-  async #findRow(id: string): Promise<CachedRow | null> {
-    const row = this.#rowsById.get(id) ?? this.#lookUps.get(id)
-    if (row) return row
+  async #findById(id: string): Promise<CachedKey | null> {
+    const cached = this.#keysById.get(id) ?? this.#lookUps.get(id)
+    if (cached) return cached
     if (this.#unknownIds.has(id)) return null
     if (this.#lookUps.size >= maxConcurrentLookUps)
       throw new Error(`More than ${maxConcurrentLookUps} unknown keys are being looked up`)
@@ -157,43 +137,30 @@ export class ApiKeyChecker {
   }
 
   /** Reads a row that is not in the cache. */
-  async #lookUp(id: string): Promise<CachedRow | null> {
+  async #lookUp(id: string): Promise<CachedKey | null> {
     const start = performance.now()
-    const storedKey = await readStoredKey(this.#db, id)
-    if (!storedKey) {
+    const row = await readRow(this.#db, id)
+    if (!row) {
       this.#unknownIds.set(id, true, { start })
       return null
     }
-    const row = { id, storedKey, readAt: start, nextCheckAt: start + keyCache.ms, refresh: null }
-    this.#rowsById.set(id, row)
-    return row
+    const cached = { id, ...row, readAt: start, nextCheckAt: start + keyCache.ms, refresh: null }
+    this.#keysById.set(id, cached)
+    return cached
   }
 }
 
-function hasSameSecret(storedKey: StoredKey, row: CachedRow): boolean {
-  return row.storedKey !== null && timingSafeEqual(storedKey.hash, row.storedKey.hash)
-}
-
-function describeKey({ id, storedKey }: CachedRow): KnownKey | null {
-  return storedKey && { id, usableKey: usableKeyOf(storedKey) }
-}
-
-/** Returns null if the key is revoked or expired. */
-function usableKeyOf(storedKey: StoredKey): ApiKey | null {
-  const { expiresAt, isRevoked } = storedKey
-  const isUsable = !isRevoked && (expiresAt === null || expiresAt.getTime() > Date.now())
-  return isUsable ? storedKey : null
-}
+type KeyRow = { apiKey: ApiKey; secretHash: Buffer }
 
 /** Returns null if no row has the id. Throws if PostgreSQL fails or takes too long. */
-function readStoredKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
-  return pTimeout(queryKey(db, id), {
+function readRow(db: Kysely<Tables>, id: string): Promise<KeyRow | null> {
+  return pTimeout(queryRow(db, id), {
     milliseconds: lookUp.ms,
     message: 'PostgreSQL did not return the API key in time',
   })
 }
 
-async function queryKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
+async function queryRow(db: Kysely<Tables>, id: string): Promise<KeyRow | null> {
   const row = await db
     .selectFrom('api_keys')
     .select([
@@ -203,13 +170,13 @@ async function queryKey(db: Kysely<Tables>, id: string): Promise<StoredKey | nul
       'origins',
       'unlimited',
       'limit_factor',
-      'secret_hash as hash',
+      'secret_hash',
       'expires_at as expiresAt',
       sql<boolean>`revoked_at is not null`.as('isRevoked'),
     ])
     .where('id', '=', id)
     .executeTakeFirst()
   if (!row) return null
-  const { limit_factor: limitFactor, ...key } = row
-  return { ...key, limitFactor: limitFactor === null ? null : Number(limitFactor) }
+  const { secret_hash: secretHash, limit_factor: factor, ...key } = row
+  return { secretHash, apiKey: { ...key, limitFactor: factor === null ? null : Number(factor) } }
 }

@@ -12,6 +12,8 @@ export type ApiKey = {
   unlimited: boolean
   /** Multiplies the configured rate limits; null for the configured ones. */
   limitFactor: number | null
+  expiresAt: Date | null
+  isRevoked: boolean
 }
 export type NewKey = {
   kind: KeyKind
@@ -21,6 +23,11 @@ export type NewKey = {
   unlimited?: boolean
   limitFactor?: number | null
   expiresAt?: Date | null
+}
+
+/** Returns whether the key is neither revoked nor expired. */
+export function isUsable({ isRevoked, expiresAt }: ApiKey): boolean {
+  return !isRevoked && (expiresAt === null || expiresAt.getTime() > Date.now())
 }
 
 /** Stores only the hash of a new key. Returns the key itself, which cannot be read again. */
