@@ -1,5 +1,6 @@
 // Runs an import in one transaction that can be cancelled at any moment before its commit.
 import type { ClientBase, Pool } from 'pg'
+import { cancelOnAbort } from '../database/cancel-on-abort.ts'
 import { ImportError } from './import-error.ts'
 import { waitForImportLock } from './import-lock.ts'
 import type { FileKind, ImportOptions } from './import-options.ts'
@@ -13,68 +14,38 @@ type TransactionOptions = { kind: FileKind } & Pick<ImportOptions, 'signal' | 'o
  */
 export async function runInImportTransaction<Result>(
   pool: Pool,
-  { kind, signal, onStep }: TransactionOptions,
+  { kind, signal = new AbortController().signal, onStep }: TransactionOptions,
   work: (client: ClientBase) => Promise<Result>,
 ): Promise<Result> {
-  signal?.throwIfAborted()
+  signal.throwIfAborted()
   const client = await pool.connect()
   // A connection that breaks between two statements emits an error. The next statement reports it.
   client.on('error', ignore)
-  let abort: AbortListener | undefined
-  let isBroken = false
+  let stopCancelling = async () => true
+  let isReusable = true
   try {
     await client.query('begin')
-    abort = await listenForAbort(pool, client, signal)
-    signal?.throwIfAborted()
+    stopCancelling = await cancelOnAbort(client, signal, (processId) =>
+      pool.query('select pg_cancel_backend($1)', [processId]),
+    )
     await client.query(transactionSettings)
     await waitForImportLock(client, kind, () => onStep?.('waiting'))
     const result = await work(client)
-    signal?.throwIfAborted()
-    abort.stop()
+    signal.throwIfAborted()
+    await stopCancelling()
     await client.query('commit')
     return result
   } catch (error) {
-    // Wait for the cancel request: after the rollback a pooler may give the connection to someone
-    // else, whose statement it would cancel.
-    await abort?.cancellation()
+    isReusable = await stopCancelling()
     // Report the original error: a rollback only fails on a broken connection.
     await client.query('rollback').catch(() => {
-      isBroken = true
+      isReusable = false
     })
-    if (signal?.aborted) throw signal.reason
+    if (signal.aborted) throw signal.reason
     throw explainError(error)
   } finally {
-    abort?.stop()
     client.off('error', ignore)
-    // The cancel request may reach the connection late, so a cancelled connection is not reused.
-    client.release(isBroken || signal?.aborted === true)
-  }
-}
-
-type AbortListener = {
-  /** Resolves when PostgreSQL has answered the cancel request, or at once if none was sent. */
-  cancellation(): Promise<unknown>
-  /** After this call nothing is cancelled. */
-  stop(): void
-}
-
-/** Cancels the running statement of `client` when `signal` is aborted. */
-async function listenForAbort(
-  pool: Pool,
-  client: ClientBase,
-  signal: AbortSignal | undefined,
-): Promise<AbortListener> {
-  // Inside the transaction, because a pooler may use another connection for each transaction.
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  let cancellation: Promise<unknown> = Promise.resolve()
-  // If the cancellation fails, the statement runs to its end, and throwIfAborted() then throws.
-  const cancelStatement = () => {
-    cancellation = pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(ignore)
-  }
-  signal?.addEventListener('abort', cancelStatement, { once: true })
-  return {
-    cancellation: () => cancellation,
-    stop: () => signal?.removeEventListener('abort', cancelStatement),
+    client.release(!isReusable)
   }
 }
 

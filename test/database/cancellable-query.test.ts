@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { runCancellableQuery } from '../../src/database/cancellable-query.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { eventually, testDatabase } from '../support/test-service.ts'
 
 t.test('an abort ends the query in PostgreSQL and keeps the connection usable', async (t) => {
@@ -30,4 +31,19 @@ t.test('an abort ends the query in PostgreSQL and keeps the connection usable', 
   t.same(await runCancellableQuery({ pool, db }, query, new AbortController().signal), [{ one: 1 }])
   await t.rejects(runCancellableQuery({ pool, db }, query, stop.signal), /nobody waits/)
   t.equal(pool.totalCount, 1)
+})
+
+t.test('a connection is not reused if its cancel request got no response', async (t) => {
+  const { db, pool } = await testDatabase(t)
+  const unreachable = openDatabase('postgres://127.0.0.1:1/nothing')
+  t.teardown(() => unreachable.destroy())
+  const stop = new AbortController()
+  const sleeping = runCancellableQuery(
+    { pool, db: unreachable },
+    sql`select pg_sleep(1)`.compile(db),
+    stop.signal,
+  )
+  setTimeout(() => stop.abort(new Error('nobody waits')), 300)
+  t.equal((await sleeping).length, 1, 'the query was not cancelled')
+  t.equal(pool.totalCount, 0)
 })

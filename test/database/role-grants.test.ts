@@ -104,6 +104,24 @@ t.test(
   },
 )
 
+t.test('the API may call no function that writes, except those that may run twice', async (t) => {
+  const { db } = database
+  const { rows } = await sql<{ name: string }>`
+    select proname as name from pg_proc
+    where pronamespace = 'public'::regnamespace and provolatile = 'v'
+      and prorettype <> 'trigger'::regtype
+      -- Not the functions of extensions, which are in C.
+      and prolang in (select oid from pg_language where lanname in ('sql', 'plpgsql'))
+      and has_function_privilege('tqs_test_api', oid, 'execute')
+    order by name
+  `.execute(db)
+  // The API sends a select again if its connection breaks, even if it had been executed.
+  t.same(
+    rows.map(({ name }) => name),
+    ['claim_summary_check', 'fold_quote_changes', 'run_summary_check'],
+  )
+})
+
 t.test(
   'the indexer writes its own tables, and reads of quotes only which products they list',
   async (t) => {

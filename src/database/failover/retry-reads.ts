@@ -81,9 +81,9 @@ class RetryingClient {
 }
 
 /**
- * Whether the statement may be sent twice. A `select` may call a function that writes, such as
- * `fold_quote_changes`: each function that the API calls may run twice. A `with` that contains a
- * write may not.
+ * Whether the statement may be sent twice. A `select` may call a function that writes. The API may
+ * call only three of them, such as `fold_quote_changes`, and each may run twice. A `with` that
+ * contains a write may not.
  */
 function mayRepeat(text: string): boolean {
   return /^\s*select\b/i.test(text) || (/^\s*with\b/i.test(text) && !writes.test(text))
