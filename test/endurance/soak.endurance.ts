@@ -10,7 +10,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
@@ -22,6 +21,7 @@ import { searchKey } from '../../src/indexing/engine-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { writeCompanyFile } from '../support/company.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { company, eventually } from '../support/test-service.ts'
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 10)
@@ -86,9 +86,9 @@ t.test(`fails only during outages and keeps its memory flat for ${minutes} minut
 async function startServers(t: Test, directory: string) {
   const masterKey = randomBytes(24).toString('base64url')
   const ports = {
-    postgres: await choosePort('soak'),
-    redis: await choosePort('soak'),
-    engine: await choosePort('soak'),
+    postgres: await chooseFixedPort(),
+    redis: await chooseFixedPort(),
+    engine: await chooseFixedPort(),
   }
   const starters: Record<string, () => Promise<RunningServer | null>> = {
     PostgreSQL: () =>
@@ -161,7 +161,7 @@ type Programs = {
 
 async function startPrograms(t: Test, directory: string, servers: Servers): Promise<Programs> {
   const companyFile = writeCompanyFile(directory)
-  const [port, opsPort] = [await choosePort('soak'), await choosePort('soak')]
+  const [port, opsPort] = [await chooseFixedPort(), await chooseFixedPort()]
   const env = {
     PATH: process.env.PATH,
     DATABASE_URL: servers.databaseUrl,

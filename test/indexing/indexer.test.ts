@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { eventually, startProgram, testService } from '../support/test-service.ts'
 import { expectFoundNames, findNames } from './product-names.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
@@ -127,7 +127,7 @@ t.test('reports an unreachable engine in one line, without the query or the key'
   await sql`
     insert into products (sku, name) select 'S-' || n, 'Pieza' from generate_series(1, 1000) n
   `.execute(service.db)
-  const port = await choosePort('test')
+  const port = await chooseFixedPort()
   const meiliUrl = `http://127.0.0.1:${port}`
   const indexerApiKey = 'a key that nobody created'
   const reason = `has failed: connect ECONNREFUSED 127.0.0.1:${port}`

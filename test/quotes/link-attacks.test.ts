@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import {
   company,
   eventually,
@@ -628,7 +628,7 @@ async function startApi(t: Test, { roles }: TestDatabase) {
   const companyFile = join(directory, 'company.json')
   const { seller, ...calendar } = company
   writeFileSync(companyFile, JSON.stringify({ ...seller, ...calendar }))
-  const port = await choosePort('test')
+  const port = await chooseFixedPort()
   const program = startProgram(t, ['src/server.ts'], {
     API_DATABASE_URL: roles.api,
     REDIS_URL: redisUrl,

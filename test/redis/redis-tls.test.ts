@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { choosePort } from '../../scripts/servers/free-port.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { startRedisServer } from '../support/redis-topologies.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { eventually, startApi, testService } from '../support/test-service.ts'
@@ -42,7 +42,7 @@ function createCertificates(): void {
 
 t.test('TLS to Redis with an authority of the operator', async (t) => {
   createCertificates()
-  const port = await choosePort('test')
+  const port = await chooseFixedPort()
   await startRedisServer(t, [
     'save ""',
     `tls-port ${port}`,

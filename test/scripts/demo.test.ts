@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import type { DemoFile } from '../../scripts/demo/demo-file.ts'
-import { choosePort } from '../../scripts/servers/free-port.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { eventually, type RunningProgram, startProgram } from '../support/test-service.ts'
 
 type Stats = {
@@ -27,7 +27,7 @@ t.setTimeout(280_000)
 t.test('explains a DATABASE_URL that is left over from a stopped demo', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
-  const [port, closed] = [await choosePort('test'), await choosePort('test')]
+  const [port, closed] = [await chooseFixedPort(), await chooseFixedPort()]
   const env = {
     DATA_DIR: directory,
     PORT: String(port),
@@ -48,7 +48,7 @@ t.test('the demo', async (t) => {
   await chmod(directory, 0o755)
   // The servers of a killed demo may still be writing their last files.
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }))
-  const env = { DATA_DIR: directory, PORT: String(await choosePort('test')) }
+  const env = { DATA_DIR: directory, PORT: String(await chooseFixedPort()) }
 
   const ready = async (program: RunningProgram): Promise<DemoFile> => {
     await eventually(
@@ -225,7 +225,7 @@ t.test('the demo', async (t) => {
   })
   const badDirectory = startProgram(t, ['scripts/demo.ts'], {
     DATA_DIR: join(directory, 'demo.json', 'data'),
-    PORT: String(await choosePort('test')),
+    PORT: String(await chooseFixedPort()),
   })
   t.same(await Promise.all([samePort.exit, badDirectory.exit]), [1, 1])
   t.match(samePort.output(), /port \d+ .*in use/i, 'names a taken port')
@@ -258,7 +258,7 @@ t.test('leaves no process behind when it gets SIGTERM while it starts', async (t
   const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
   await chmod(directory, 0o755)
   t.teardown(() => rm(directory, { recursive: true, force: true }))
-  const env = { DATA_DIR: directory, PORT: String(await choosePort('test')) }
+  const env = { DATA_DIR: directory, PORT: String(await chooseFixedPort()) }
   const program = startProgram(t, ['scripts/demo.ts'], env)
   const { pid = 0 } = program.child
   // initdb, Redis and Meilisearch: the demo is in the middle of starting its servers.

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
@@ -11,13 +10,14 @@ import { buildQuote } from '../stats/quote-builder.ts'
 import type { Stats } from '../stats/reference-stats.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
 import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
 t.setTimeout(120_000)
 // Most of the time is spent waiting. Each test has its own browser context.
 t.jobs = 3
 const browser = await startBrowser(t)
-const port = await choosePort('test')
+const port = await chooseFixedPort()
 const base = `http://127.0.0.1:${port}`
 const database = await testDatabase(t)
 const { db } = database

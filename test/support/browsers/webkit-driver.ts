@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { Builder, Key, type WebDriver } from 'selenium-webdriver'
 import { spawnChild, watchExit } from '../../../scripts/servers/child-lifetime.ts'
-import { choosePort } from '../../../scripts/servers/free-port.ts'
+import { chooseFixedPort } from '../fixed-port.ts'
 import { eventually } from '../test-service.ts'
 import type { OpenPage, Test } from './browser-page.ts'
 import { splitKey } from './split-key.ts'
@@ -79,7 +79,7 @@ async function startDisplay(t: Test): Promise<string> {
 }
 
 async function openSession(t: Test, display: string): Promise<WebDriver> {
-  const port = await choosePort('WebKitWebDriver')
+  const port = await chooseFixedPort()
   const { output } = start(t, driverProgram, [`--port=${port}`], {
     DISPLAY: display,
     LIBGL_ALWAYS_SOFTWARE: '1',
