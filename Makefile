@@ -25,12 +25,12 @@ help: ## List the commands
 demo: $(installed) ## Run the whole service on real data, without configuration
 	@exec node scripts/demo.ts
 
-test: $(installed) $(examples_installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
+test: $(installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
 
-browser-test: $(installed) ## Test accessibility, Chromium, Firefox and WebKit (see .ci/run)
+browser-test: $(installed) $(examples_installed) ## Test pages and palette in three browsers
 	@TEST_BROWSERS=chromium,firefox,webkit node scripts/test.ts \
-	  $(or $(FILES),test/web/*.browser.ts)
+	  $(or $(FILES),test/*/*.browser.ts)
 
 cluster-test: $(installed) ## Test several machines: HAProxy, replicas, Sentinels, faults (4 minutes)
 	@node scripts/test.ts $(or $(FILES),test/cluster/*.cluster.ts)

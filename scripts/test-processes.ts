@@ -7,11 +7,10 @@ import { join } from 'node:path'
  * that compute alternate with those that mostly wait.
  */
 const longestFiles = [
+  'test/web/every-browser.browser.ts',
   'test/scripts/demo.test.ts',
   'test/search-engine/engine-failures.test.ts',
-  'test/web/palette.test.ts',
   'test/server/start-and-stop.test.ts',
-  'test/web/dashboard.test.ts',
   'test/database/migrations.test.ts',
   'test/history/history.test.ts',
 ]
@@ -22,10 +21,14 @@ export const sharedProcess = 'shared process'
 /** A process for fewer files would cost more than it evens out. */
 const fewestFilesPerProcess = 4
 
-/** Returns the paths of all files of `make test`, those that take longest first. */
+/** Returns the paths of all files of `make test`. */
 export function findTestFiles(): string[] {
   const cwd = join(import.meta.dirname, '..')
-  const files = globSync('test/**/*.test.ts', { cwd, exclude: ['**/node_modules/**'] }).sort()
+  return globSync('test/**/*.test.ts', { cwd, exclude: ['**/node_modules/**'] }).sort()
+}
+
+/** Returns the files, those that take longest first. */
+export function putLongestFirst(files: string[]): string[] {
   return [...new Set([...longestFiles.filter((file) => files.includes(file)), ...files])]
 }
 

@@ -13,7 +13,7 @@ import { spawnChild } from './servers/child-lifetime.ts'
 import { findChromium } from './servers/chromium.ts'
 import { waitForServersBelow } from './servers/previous-run.ts'
 import { startServers, type TestServers } from './servers/test-servers.ts'
-import { findTestFiles, sharedProcess } from './test-processes.ts'
+import { findTestFiles, putLongestFirst, sharedProcess } from './test-processes.ts'
 
 const help = `
 Usage: node scripts/test.ts [FILE …]
@@ -42,9 +42,9 @@ const concurrency = 3
 const stopTimeoutMs = 5_000
 
 await runCommand(help, {}, async (_values, given) => {
+  const files = putLongestFirst(given.length > 0 ? given : findTestFiles())
   // Installs the browser if it is missing, before any test with a timeout starts.
-  if (given.length === 0) await findChromium(log)
-  const files = given.length > 0 ? given : findTestFiles()
+  if (files.some((file) => file.endsWith('.browser.ts'))) await findChromium(log)
   const stop = abortOnSignal()
   const directory = await mkdtemp(join(temporaryDirectory(), 'tqs-tests-'))
   try {

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { findTestFiles, groupByProcess } from '../../scripts/test-processes.ts'
+import { findTestFiles, groupByProcess, putLongestFirst } from '../../scripts/test-processes.ts'
 import { servers } from '../support/test-service.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
 t.test('each test file runs once, and the longest have a process of their own', async (t) => {
-  const files = findTestFiles()
+  const files = putLongestFirst(findTestFiles())
   const groups = groupByProcess(files, 3)
   t.same(groups.flat().sort(), files.toSorted())
   t.ok(groups.length < files.length / 3, `${groups.length} processes for ${files.length} files`)

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
-// Every page in every state has no finding of axe, in Chromium. dashboard.test.ts and
-// palette.test.ts check more states, in one look each. `make browser-test` runs this file.
+// Every page in every state has no finding of axe, in Chromium. dashboard.browser.ts and
+// palette.browser.ts check more states, in one look each.
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { type Language, languages } from '../../src/company/languages.ts'
