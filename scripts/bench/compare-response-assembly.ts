@@ -30,7 +30,7 @@ await runCommand(help, options, async ({ hits, rounds }) => {
     facets: { category: { Herramientas: 31, Ferretería: 6 } },
   }
   const indexedAt = new Date().toISOString()
-  const cachedResult = serializeResult(request, result)
+  const cachedResult = serializeResult(request, { ...result, facetsOmitted: false })
   const meta: SearchResponse['meta'] = { source: 'index', degraded: false, indexedAt }
   const cachedAnswer = { query: request.text, ...result }
 

@@ -7,7 +7,8 @@ import { EngineError } from './search-client.ts'
  * - `timeout`: the engine was too slow, or failed at this request. It may answer other requests.
  * - `outage`: no request can succeed: no connection, no index, an invalid key.
  */
-export type RequestOutcome = 'answered' | 'rejected' | 'timeout' | 'outage'
+export type RequestOutcome = 'answered' | RequestFailure
+export type RequestFailure = 'rejected' | 'timeout' | 'outage'
 
 const invalidRequestStatuses = [400, 413, 414]
 /** An invalid key, or an index that does not exist. */
@@ -21,7 +22,7 @@ export class EngineTimeout extends Error {
 }
 
 /** Returns what an error of a request says about the engine. */
-export function classifyFailure(error: unknown): Exclude<RequestOutcome, 'answered'> {
+export function classifyFailure(error: unknown): RequestFailure {
   if (error instanceof EngineTimeout) return 'timeout'
   if (error instanceof Error && error.name === 'TimeoutError') return 'timeout'
   if (!(error instanceof EngineError)) return 'outage'

@@ -1,6 +1,6 @@
 // Serialises search responses. The result is serialised once and cached; `meta` changes with every
 // refresh of the index state, so it is serialised for each response.
-import type { SearchRequest, SearchResponse, SearchResult } from './schema.ts'
+import type { SearchMeta, SearchRequest, SearchResponse, SearchResult } from './schema.ts'
 
 /** The members of a response except `meta`, each as JSON. */
 export type SerializedResult = { [Member in keyof Omit<SearchResponse, 'meta'>]: string }
@@ -15,6 +15,11 @@ export function serializeResult(request: SearchRequest, result: SearchResult): S
   }
 }
 
+/** Whether the result has hits, on this page or on another one. */
+export function hasHits({ total }: SerializedResult): boolean {
+  return total !== '0'
+}
+
 /**
  * Joins the serialised members and `meta` into the JSON of a response. Serialising a cached result
  * again takes about six times as long: 4.6 µs instead of 0.7 µs for 8 hits, 30 µs instead of 5 µs
@@ -22,7 +27,7 @@ export function serializeResult(request: SearchRequest, result: SearchResult): S
  */
 export function assembleResponse(
   { query, hits, total, facets }: SerializedResult,
-  meta: SearchResponse['meta'],
+  meta: SearchMeta,
 ): string {
   const facetsMember = facets === undefined ? '' : `"facets":${facets},`
   const metaMember = `"meta":${JSON.stringify(meta)}`

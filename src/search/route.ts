@@ -1,4 +1,4 @@
-// GET /api/search: product search as people type.
+// GET /api/search: product search as people type. docs/search.md follows one search step by step.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../auth/access-control.ts'
@@ -6,8 +6,8 @@ import { noStore } from '../http/cache-control.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
-import { findMalformedQuery, toSearchRequest } from './query/query-parameters.ts'
-import { findInvalidSkus } from './query/sku-parameter.ts'
+import { findMalformedQuery, toSearchRequest } from './query-parameters.ts'
+import { assembleResponse, hasHits } from './response-json.ts'
 import { SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
 import { createSearchLog } from './search-log.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
@@ -47,14 +47,14 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         return sendJson(reply, await service.lookUp(skus))
       }
       const searchRequest = toSearchRequest(request.query)
-      const { json, hasHits, logFields } = await service.search(
-        searchRequest,
-        abortOnDisconnect(reply),
-      )
-      request.logFields = logFields
-      if (onCompleteSearch && hasHits !== undefined && isFirstUnfilteredPage(searchRequest))
-        onCompleteSearch(identifyCaller(request), searchRequest.text, hasHits)
-      return sendJson(reply, json)
+      const response = await service.search(searchRequest, abortOnDisconnect(reply))
+      request.logFields = response?.logFields ?? { source: 'cancelled' }
+      // Nobody reads what is sent to a client that has disconnected.
+      if (!response) return sendJson(reply, '')
+      const { result, meta } = response
+      if (!meta.degraded && isFirstUnfilteredPage(searchRequest))
+        onCompleteSearch?.(identifyCaller(request), searchRequest.text, hasHits(result))
+      return sendJson(reply, assembleResponse(result, meta))
     },
   )
 }
@@ -76,7 +76,7 @@ function rejectMalformedQuery(
 ): void {
   const query = request.query as Record<string, unknown>
   const validate = request.getValidationFunction('querystring')
-  const problem = findMalformedQuery(request.url, query, validate) ?? findInvalidSkus(query)
+  const problem = findMalformedQuery(request.url, query, validate)
   // The schema expects a list, but the parser returns a string if `sku` occurs once.
   if (!problem && query.sku !== undefined) query.sku = [query.sku].flat()
   done(problem)

@@ -10,7 +10,10 @@ import {
   maxTotal,
 } from '../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
-import { maxSkuLength, maxSkus } from './query/sku-parameter.ts'
+
+/** A look-up asks for at most this many SKUs, of at most this many characters. */
+export const maxSkus = 100
+export const maxSkuLength = 100
 
 const NullableText = (description: string) => Nullable(Type.String({ description }))
 
@@ -140,6 +143,7 @@ export const SearchResponse = Type.Object({
   }),
 })
 export type SearchResponse = Static<typeof SearchResponse>
+export type SearchMeta = SearchResponse['meta']
 
 /** A normalised request, for the engine or for PostgreSQL. */
 export type SearchRequest = Pick<SearchQuery, 'limit' | 'offset' | 'category' | 'brand'> & {
@@ -152,4 +156,10 @@ export type SearchRequest = Pick<SearchQuery, 'limit' | 'offset' | 'category' | 
 export type ParsedRequest = Omit<SearchRequest, 'text'> & { query: ParsedQuery }
 
 /** The result of a search, from the engine or from PostgreSQL. */
-export type SearchResult = { hits: Hit[]; total: number; facets: Facets }
+export type SearchResult = {
+  hits: Hit[]
+  total: number
+  facets: Facets
+  /** Whether facets are empty because more products match than PostgreSQL counts. */
+  facetsOmitted: boolean
+}

@@ -11,28 +11,29 @@ import {
   maxRunningSearches,
 } from '../overload/concurrency-limit.ts'
 import type { SharedPolling } from '../redis/shared-polling.ts'
-import type { EngineObserver } from '../search-engine/engine-failover.ts'
 import {
   type EngineCandidate,
   type EngineSelection,
   type RegisteredEngine,
   watchEngines,
 } from '../search-engine/engine-selection.ts'
+import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 import type { SearchEngine } from '../search-engine/search-client.ts'
+import { parseQuery } from '../text/parse-query.ts'
 import { timeouts } from '../timeouts.ts'
 import { FollowedWords } from '../words/follow-words.ts'
 import type { SearchWords } from '../words/search-words.ts'
-import type { SearchDatabase } from './fallback/search-in-postgres.ts'
-import { parseSearchUrl, toCacheKey } from './query/query-parameters.ts'
-import { RelaxationQueue } from './query/relaxation-queue.ts'
-import { WordMatches } from './query/word-matches.ts'
+import { parseSearchUrl, toCacheKey } from './query-parameters.ts'
+import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
+import { WordMatches } from './relaxation/word-matches.ts'
 import { ResponseCache } from './response-cache.ts'
-import { assembleResponse, type SerializedResult, serializeResult } from './response-json.ts'
-import type { SearchRequest } from './schema.ts'
+import { type SerializedResult, serializeResult } from './response-json.ts'
+import type { SearchMeta, SearchRequest, SearchResult } from './schema.ts'
 import type { SearchLog } from './search-log.ts'
 import {
   createUnavailable,
   type SearchOutcome,
+  type SearchResources,
   searchWithFallback,
 } from './search-with-fallback.ts'
 import { lookUpSkus, toSkuResponse } from './sku-lookup.ts'
@@ -48,7 +49,7 @@ export type SearchObserver = {
    * Called for a response from the index that may lack products, because the engine was too slow.
    */
   countIncomplete(): void
-  countEngineRequest: EngineObserver['countRequest']
+  countEngineRequest(engineName: string, outcome: RequestOutcome | 'cancelled'): void
   setEngineAvailable(engineName: string, isAvailable: boolean): void
 }
 
@@ -67,38 +68,23 @@ export type SearchServiceOptions = {
   sharedStates?: SharedPolling
 }
 
-/** `hasHits` is present only if a search engine answered completely. */
-export type ServiceResponse = { json: string; hasHits?: boolean; logFields: LogFields }
-
-type OutcomeFrom<Source> = Extract<SearchOutcome, { source: Source }>
-
-const fromCache: LogFields = { source: 'cache' }
-const fromIndex: LogFields = { source: 'index' }
+/** A response to a search in its two parts, and what the log says about it. */
+export type ServiceResponse = { result: SerializedResult; meta: SearchMeta; logFields: LogFields }
 
 export class SearchService {
-  readonly #database: SearchDatabase
-  readonly #fallbackLimit = new ConcurrencyLimit({
-    maxRunning: searchConnections,
-    maxQueued: maxQueuedFallbacks,
-  })
-  readonly #indexName: string
   readonly #observer: SearchObserver
-  readonly #engineObserver: EngineObserver
   readonly #selection: EngineSelection
   readonly #cache: ResponseCache
   readonly #words: FollowedWords
-  readonly #relaxations = new RelaxationQueue()
-  readonly #wordMatches = new WordMatches()
   readonly #limit = new ConcurrencyLimit({
     maxRunning: maxRunningSearches,
     maxQueued: maxQueuedSearches,
   })
+  readonly #resources: SearchResources
 
   /** Starts to watch the engines. Stop it with `stop()`. */
   constructor(options: SearchServiceOptions) {
     const { db, searchPool, engines, indexName, cacheBytes, observer, log, sharedStates } = options
-    this.#database = { db, pool: searchPool }
-    this.#indexName = indexName
     this.#observer = observer
     this.#cache = new ResponseCache(cacheBytes, engines.length)
     const words = new FollowedWords(db, (error) => log.logWordsFailure(error))
@@ -115,9 +101,19 @@ export class SearchService {
       ...(sharedStates && { shared: sharedStates }),
     })
     for (const { label } of this.#selection.candidates) observer.setEngineAvailable(label, true)
-    this.#engineObserver = {
-      countRequest: (name, outcome) => observer.countEngineRequest(name, outcome),
-      reportRejection: (name, error) => log.logRejection(name, error),
+    this.#resources = {
+      indexName,
+      relaxations: new RelaxationQueue(),
+      wordMatches: new WordMatches(),
+      database: { db, pool: searchPool },
+      fallbackLimit: new ConcurrencyLimit({
+        maxRunning: searchConnections,
+        maxQueued: maxQueuedFallbacks,
+      }),
+      reportEngineRequest(engineName, outcome, error) {
+        observer.countEngineRequest(engineName, outcome)
+        if (outcome === 'rejected') log.logRejection(engineName, error)
+      },
     }
   }
 
@@ -131,30 +127,41 @@ export class SearchService {
    */
   hasCapacity(url: string): boolean {
     const isEngineHealthy = this.#selection.candidates.some(({ breaker }) => !breaker.isOpen)
-    const limit = isEngineHealthy ? this.#limit : this.#fallbackLimit
+    const limit = isEngineHealthy ? this.#limit : this.#resources.fallbackLimit
     return limit.hasCapacity() || this.#isCached(url)
   }
 
   /**
-   * Returns the response to a search. `disconnected` aborts when the client disconnects. Throws an
-   * `unavailable` problem if there is no capacity, or if neither an engine nor PostgreSQL answers.
+   * Returns the response to a search, from the cache if it can. `disconnected` aborts when the
+   * client disconnects; then the response is null. Throws an `unavailable` problem if there is no
+   * capacity, or if neither an engine nor PostgreSQL answers.
    */
-  async search(request: SearchRequest, disconnected: AbortSignal): Promise<ServiceResponse> {
+  async search(request: SearchRequest, disconnected: AbortSignal): Promise<ServiceResponse | null> {
     const words = this.#words.current()
     const key = toVersionedKey(words, request)
     const engines = this.#selection.select()
     // While every engine is down, the cached responses of the first one are still valid.
     const cached = this.#readCache(engines[0] ?? this.#selection.candidates[0], key)
-    if (cached !== undefined) return cached
-    const outcome = await this.#run(() =>
-      this.#searchUncached(request, words, engines, disconnected),
-    )
+    if (cached) return cached
+
+    const { text, ...others } = request
+    const outcome = await this.#run(() => {
+      const parsed = { ...others, query: parseQuery(text, words) }
+      return searchWithFallback(this.#resources, engines, parsed, disconnected)
+    })
     this.#observer.countResponse(outcome.source)
-    if (outcome.source === 'cancelled') return { json: '', logFields: { source: 'cancelled' } }
+    if (outcome.source === 'cancelled') return null
+
     const result = serializeResult(request, outcome.result)
-    return outcome.source === 'database'
-      ? this.#toDatabaseResponse(result, outcome)
-      : this.#toIndexResponse(result, outcome, key)
+    const logFields = toLogFields(outcome)
+    if (outcome.source === 'database')
+      return { result, meta: this.#describeDatabaseResult(outcome.result), logFields }
+    const { registrationName, indexState, degradedReason } = outcome
+    const degraded = degradedReason !== null
+    if (degraded) this.#observer.countIncomplete()
+    else this.#cache.set(registrationName, indexState.version, key, result)
+    const { indexedAt } = indexState
+    return { result, meta: { source: 'index', degraded, indexedAt }, logFields }
   }
 
   /**
@@ -163,7 +170,7 @@ export class SearchService {
    */
   async lookUp(skus: string[]): Promise<string> {
     const products = await this.#run(() =>
-      lookUpSkus(this.#database.db, skus).catch((cause: unknown) => {
+      lookUpSkus(this.#resources.database.db, skus).catch((cause: unknown) => {
         throw createUnavailable(cause)
       }),
     )
@@ -171,55 +178,14 @@ export class SearchService {
     return JSON.stringify(toSkuResponse(products))
   }
 
-  #searchUncached(
-    request: SearchRequest,
-    words: SearchWords,
-    engines: EngineCandidate[],
-    disconnected: AbortSignal,
-  ): Promise<SearchOutcome> {
-    return searchWithFallback({
-      database: this.#database,
-      fallbackLimit: this.#fallbackLimit,
-      engines,
-      indexName: this.#indexName,
-      relaxations: this.#relaxations,
-      wordMatches: this.#wordMatches,
-      request,
-      companyWords: words,
-      disconnected,
-      observer: this.#engineObserver,
-    })
-  }
-
-  #toDatabaseResponse(
-    serialized: SerializedResult,
-    { result, reason }: OutcomeFrom<'database'>,
-  ): ServiceResponse {
-    const [first] = this.#selection.candidates
-    const { indexedAt } = first.readState()
-    const json = assembleResponse(serialized, {
+  #describeDatabaseResult({ facetsOmitted }: SearchResult): SearchMeta {
+    const { indexedAt } = this.#selection.candidates[0].readState()
+    return {
       source: 'database',
       degraded: true,
       indexedAt,
-      ...(result.facetsOmitted && { facetsOmitted: true }),
-    })
-    return { json, logFields: { source: 'database', degraded: true, reason } }
-  }
-
-  /** Caches the result if it is complete. */
-  #toIndexResponse(
-    serialized: SerializedResult,
-    { registrationName, state, isComplete, reason }: OutcomeFrom<'index'>,
-    key: string,
-  ): ServiceResponse {
-    const { version, indexedAt } = state
-    const json = assembleResponse(serialized, { source: 'index', degraded: !isComplete, indexedAt })
-    if (!isComplete) {
-      this.#observer.countIncomplete()
-      return { json, logFields: { source: 'index', degraded: true, reason } }
+      ...(facetsOmitted && { facetsOmitted: true }),
     }
-    this.#cache.set(registrationName, version, key, serialized)
-    return { json, hasHits: hasHits(serialized), logFields: fromIndex }
   }
 
   /** Runs a search within the concurrency limit, and counts it if it fails. */
@@ -232,14 +198,17 @@ export class SearchService {
     }
   }
 
-  /** Returns the response with the cached result of this engine. */
-  #readCache(engine: EngineCandidate, key: string): ServiceResponse | undefined {
+  /** Returns the response with the cached result of this engine; null if there is none. */
+  #readCache(engine: EngineCandidate, key: string): ServiceResponse | null {
     const { version, indexedAt } = engine.readState()
-    const cached = this.#cache.get(engine.registrationName, version, key)
-    if (!cached) return undefined
+    const result = this.#cache.get(engine.registrationName, version, key)
+    if (!result) return null
     this.#observer.countResponse('cache')
-    const json = assembleResponse(cached, { source: 'index', degraded: false, indexedAt })
-    return { json, hasHits: hasHits(cached), logFields: fromCache }
+    return {
+      result,
+      meta: { source: 'index', degraded: false, indexedAt },
+      logFields: { source: 'cache' },
+    }
   }
 
   #isCached(url: string): boolean {
@@ -253,7 +222,10 @@ export class SearchService {
   }
 }
 
-const hasHits = ({ total }: SerializedResult) => total !== '0'
+function toLogFields(outcome: Exclude<SearchOutcome, { source: 'cancelled' }>): LogFields {
+  const { source, degradedReason: reason } = outcome
+  return reason === null ? { source } : { source, degraded: true, reason }
+}
 
 /** The words of the company also decide what a response contains. */
 function toVersionedKey({ version }: SearchWords, request: SearchRequest): string {

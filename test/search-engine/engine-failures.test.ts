@@ -3,7 +3,7 @@
 
 import { sql } from 'kysely'
 import t from 'tap'
-import { maxRelaxing } from '../../src/search/query/relaxation-queue.ts'
+import { maxRelaxing } from '../../src/search/relaxation/relaxation-queue.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
 import { eventually } from '../support/test-service.ts'
 

@@ -1,7 +1,7 @@
 // Later pages of many hits: they are parts of the same list, and the engine does not return all
 // hits before them again.
 import t from 'tap'
-import { planQueries } from '../../src/search/engine-queries.ts'
+import { planQueries } from '../../src/search/engine/engine-queries.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 
 const plan = (text: string, offset: number) =>

@@ -1,6 +1,6 @@
 // Parses the request from a URL that has not been validated yet, to find it in the answer cache.
 import t from 'tap'
-import { parseSearchUrl } from '../../src/search/query/query-parameters.ts'
+import { parseSearchUrl } from '../../src/search/query-parameters.ts'
 
 t.test('the defaults of the schema apply to missing parameters', async (t) => {
   const withDefaults = { text: '', limit: 8, offset: 0, facets: [] }

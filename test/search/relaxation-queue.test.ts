@@ -1,7 +1,7 @@
 // How many queries are relaxed at the same time, and in which order: short queries do not wait for
 // long ones.
 import t from 'tap'
-import { maxRelaxing, RelaxationQueue } from '../../src/search/query/relaxation-queue.ts'
+import { maxRelaxing, RelaxationQueue } from '../../src/search/relaxation/relaxation-queue.ts'
 
 /** Occupies every place in the queue. Returns a function that frees one of them. */
 function fill(limit: RelaxationQueue): () => void {

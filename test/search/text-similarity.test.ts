@@ -1,6 +1,6 @@
 // How well the text of a product matches the words of a query.
 import t from 'tap'
-import { countTypos, TextSimilarity } from '../../src/search/query/text-similarity.ts'
+import { countTypos, TextSimilarity } from '../../src/search/relaxation/text-similarity.ts'
 import type { EngineHit } from '../../src/search-engine/search-client.ts'
 
 const product = (values: Partial<EngineHit>) =>

@@ -1,6 +1,6 @@
 // Guesses from what was typed before whether products have all the words of a text.
 import t from 'tap'
-import { WordMatches } from '../../src/search/query/word-matches.ts'
+import { WordMatches } from '../../src/search/relaxation/word-matches.ts'
 
 t.test('a text that continues another one probably has the same result', async (t) => {
   const matches = new WordMatches()

@@ -29,12 +29,6 @@ export type SearchDatabase = {
   db: Kysely<Tables>
 }
 
-/** `facetsOmitted`: facets are empty, because more products match than are counted. */
-export type DatabaseResult = SearchResult & { facetsOmitted: boolean }
-
-/** `matching`: the number of products that match the words, pinned or not. */
-type CountedResult = DatabaseResult & { matching: number }
-
 /**
  * Searches the table of products and returns the requested page of hits. If no product contains all
  * the words, returns those with similar words. Throws if PostgreSQL does not answer within its
@@ -44,38 +38,35 @@ export async function searchInPostgres(
   database: SearchDatabase,
   request: ParsedRequest,
   signal: AbortSignal,
-): Promise<DatabaseResult> {
+): Promise<SearchResult> {
   const { query } = request
-  const run = (candidates: CandidateQuery) => runSearch(database, request, candidates, signal)
-  if (query.text === '') return run(productsForEmptyQuery)
-  const result = await run(exactMatches(query))
+  const find = async (candidates: CandidateQuery) => {
+    const statement = searchQuery(request, candidates).compile(database.db)
+    const [row] = await runCancellableQuery<SearchRow>(database, statement, signal)
+    return row
+  }
+  if (query.text === '') return toResult(request, await find(productsForEmptyQuery))
+  const exact = await find(exactMatches(query))
   // A code allows no typo, so similar products are no match for it.
-  const similar = result.matching > 0 || query.isCode ? null : similarMatches(query)
-  return similar ? run(similar) : result
+  const mayHaveTypos = !exact?.matching && !query.isCode
+  const similarCandidates = mayHaveTypos ? similarMatches(query) : null
+  return toResult(request, similarCandidates ? await find(similarCandidates) : exact)
 }
 
 type SearchRow = {
   hits: ProductRow[] | null
   total: number
+  /** The number of products that match the words, pinned or not. */
   matching: number
   category: Record<string, number> | null
   brand: Record<string, number> | null
 }
 
-async function runSearch(
-  database: SearchDatabase,
-  request: ParsedRequest,
-  candidateQuery: CandidateQuery,
-  signal: AbortSignal,
-): Promise<CountedResult> {
-  const statement = searchQuery(request, candidateQuery).compile(database.db)
-  const [row] = await runCancellableQuery<SearchRow>(database, statement, signal)
-  const { query, facets } = request
+function toResult({ query, facets }: ParsedRequest, row: SearchRow | undefined): SearchResult {
   const total = row?.total ?? 0
   return {
     hits: (row?.hits ?? []).map((product) => toHit(product, query)),
     total: Math.min(maxTotal, total),
-    matching: row?.matching ?? 0,
     facets: Object.fromEntries(facets.map((name) => [name, row?.[name] ?? {}])) as Facets,
     facetsOmitted: facets.length > 0 && total >= maxCandidates,
   }

@@ -1,14 +1,17 @@
-// Turns the query parameters of GET /api/search into a normalised request.
+// Turns the query parameters of GET /api/search into a normalised request. The schema says what is
+// allowed; this file also rejects what a JSON schema cannot express.
 import { Value } from '@sinclair/typebox/value'
 import {
   invalidParameter,
   invalidParameters,
   type ParameterError,
   type Problem,
-} from '../../http/problem-details.ts'
-import { describeValidationErrors } from '../../http/validation-problems.ts'
-import { SearchQuery, type SearchRequest } from '../schema.ts'
-import { normalizeQueryText } from './query-text.ts'
+} from '../http/problem-details.ts'
+import { describeValidationErrors } from '../http/validation-problems.ts'
+import { maxSkuLength, maxSkus, SearchQuery, type SearchRequest } from './schema.ts'
+
+const maxCodePoints = 200
+const maxBytes = 512
 
 /** The parameters that are whole numbers. */
 const integerParameters = ['limit', 'offset'] as const
@@ -23,7 +26,7 @@ export function toSearchRequest(query: SearchQuery): SearchRequest {
   rejectNul('category', category)
   rejectNul('brand', brand)
   return {
-    text: normalizeQueryText(q),
+    text: normalizeText(q),
     limit,
     offset,
     facets: [...new Set(facets?.split(','))].sort() as SearchRequest['facets'],
@@ -55,14 +58,34 @@ export function toCacheKey(request: SearchRequest): string {
   return JSON.stringify(request)
 }
 
+/**
+ * Returns the text trimmed, in NFC, and with blanks instead of control characters. Throws an
+ * `invalid_parameter` problem if it has more than 200 code points or 512 bytes of UTF-8.
+ */
+function normalizeText(q: string): string {
+  const text = q.toWellFormed().normalize('NFC').trim()
+  if ([...text].length > maxCodePoints)
+    throw invalidParameter('q', `must have at most ${maxCodePoints} characters`)
+  if (Buffer.byteLength(text) > maxBytes)
+    throw invalidParameter('q', `must have at most ${maxBytes} bytes of UTF-8`)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced here.
+  return text.replace(/[\u0000-\u001f\u007f]/g, ' ').trim()
+}
+
+/** PostgreSQL cannot store NUL, so no product can have it. */
+function rejectNul(parameter: string, value: string | undefined): void {
+  if (value?.includes('\u0000'))
+    throw invalidParameter(parameter, 'must not contain the character NUL (%00)')
+}
+
 /** The validation of Fastify; it returns false and sets `errors` if the data is not valid. */
 type Validate = { (data: unknown): unknown; errors?: SchemaErrors | null }
 type SchemaErrors = Parameters<typeof describeValidationErrors>[0]
 
 /**
- * Returns an `invalid_parameter` problem if percent signs do not encode UTF-8, or if `limit` or
- * `offset` is not written in decimal digits. Validation would accept both: the parser of the query
- * string keeps malformed percent signs as text, and 1e1, 0x10 and blanks convert to numbers.
+ * Returns an `invalid_parameter` problem for what the validation of Fastify would accept or explain
+ * badly. The parser of the query string keeps malformed percent signs as text; 1e1, 0x10 and blanks
+ * convert to numbers; and `sku` may be a string or a list.
  */
 export function findMalformedQuery(
   url: string,
@@ -73,7 +96,7 @@ export function findMalformedQuery(
   if (malformedParameter !== undefined)
     return invalidParameter(malformedParameter, 'must be UTF-8, percent-encoded')
   const malformed = findMalformedIntegers(query)
-  if (malformed.length === 0) return undefined
+  if (malformed.length === 0) return findInvalidSkus(query)
   // The problem must name every invalid parameter, so the others are validated here.
   const malformedNames = new Set<string>(malformed)
   const others = Object.entries(query).filter(([name]) => !malformedNames.has(name))
@@ -116,8 +139,18 @@ function isPercentEncodedUtf8(text: string): boolean {
   }
 }
 
-/** PostgreSQL cannot store NUL, so no product can have it. */
-function rejectNul(parameter: string, value: string | undefined): void {
-  if (value?.includes('\u0000'))
-    throw invalidParameter(parameter, 'must not contain the character NUL (%00)')
+/** Returns a problem if `sku` is not valid, or if it is combined with another parameter. */
+function findInvalidSkus(query: Record<string, unknown>): Problem | undefined {
+  if (query.sku === undefined) return undefined
+  const skus = [query.sku].flat() as string[]
+  const [other] = Object.keys(query).filter((name) => name !== 'sku')
+  if (other !== undefined)
+    return invalidParameter(other, 'cannot be combined with sku, which asks for exact products')
+  if (skus.length > maxSkus)
+    return invalidParameter('sku', `may be given ${maxSkus} times at most, not ${skus.length}`)
+  if (skus.some((sku) => sku === '' || [...sku].length > maxSkuLength))
+    return invalidParameter('sku', `must have 1 to ${maxSkuLength} characters`)
+  if (skus.some((sku) => sku.includes('\u0000')))
+    return invalidParameter('sku', 'must not contain the character NUL (%00)')
+  return undefined
 }

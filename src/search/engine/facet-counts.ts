@@ -1,8 +1,8 @@
 // Counts products by the values of the requested facets.
-import { maxFacetValues } from '../search-engine/result-limits.ts'
-import type { EngineHit, EngineResult } from '../search-engine/search-client.ts'
-import { toFilterKey } from '../text/filter-values.ts'
-import type { Facets, SearchRequest } from './schema.ts'
+import { maxFacetValues } from '../../search-engine/result-limits.ts'
+import type { EngineHit, EngineResult } from '../../search-engine/search-client.ts'
+import { toFilterKey } from '../../text/filter-values.ts'
+import type { Facets, SearchRequest } from '../schema.ts'
 
 type FacetNames = SearchRequest['facets']
 

@@ -1,6 +1,7 @@
 // Plans the queries that are sent to the engine: one for each part of the hits (hit-order.ts).
-import { shownAttributes } from '../search-engine/document-fields.ts'
-import type { EngineQuery } from '../search-engine/search-client.ts'
+import { shownAttributes } from '../../search-engine/document-fields.ts'
+import type { EngineQuery } from '../../search-engine/search-client.ts'
+import type { ParsedRequest } from '../schema.ts'
 import {
   type HitPart,
   maxOrderedSkus,
@@ -8,7 +9,6 @@ import {
   splitIntoParts,
   usesWords,
 } from './hit-order.ts'
-import type { ParsedRequest } from './schema.ts'
 
 /**
  * At least this many hits are requested for a query of several words. They decide whether and how

@@ -1,10 +1,10 @@
 // Decides which hits come first: products with exactly the typed SKU, then those that the company
 // pins to the query, then other products with the typed code, then names with ñ if ñ was typed,
 // then all others by relevance.
-import type { EngineHit } from '../search-engine/search-client.ts'
-import type { ParsedQuery } from '../text/parse-query.ts'
-import { canBeginHsCode, toSkuKey, toWholeSkuKey } from '../text/sku-and-hs-codes.ts'
-import type { ParsedRequest } from './schema.ts'
+import type { EngineHit } from '../../search-engine/search-client.ts'
+import type { ParsedQuery } from '../../text/parse-query.ts'
+import { canBeginHsCode, toSkuKey, toWholeSkuKey } from '../../text/sku-and-hs-codes.ts'
+import type { ParsedRequest } from '../schema.ts'
 
 /**
  * What selects the products of a part of the hits:

@@ -1,16 +1,22 @@
 // Searches products in the engine: plans and sends the queries, merges their results, and computes
 // highlights. Relaxes the query if no product contains all its words.
-import { shownAttributes } from '../search-engine/document-fields.ts'
-import type { Found } from '../search-engine/engine-failover.ts'
-import { EngineTimeout } from '../search-engine/request-outcome.ts'
-import { maxTotal } from '../search-engine/result-limits.ts'
-import type {
-  EngineHit,
-  EngineQuery,
-  EngineResult,
-  SearchEngine,
-} from '../search-engine/search-client.ts'
-import type { ParsedQuery } from '../text/parse-query.ts'
+import { shownAttributes } from '../../search-engine/document-fields.ts'
+import { EngineTimeout } from '../../search-engine/request-outcome.ts'
+import { maxTotal } from '../../search-engine/result-limits.ts'
+import type { EngineHit, EngineResult, SearchEngine } from '../../search-engine/search-client.ts'
+import type { ParsedQuery } from '../../text/parse-query.ts'
+import { highlightByComparison, highlightEngineHit } from '../highlights.ts'
+import {
+  canRelax,
+  countTypedWords,
+  missesWords,
+  type RelaxedResult,
+  relaxQuery,
+} from '../relaxation/relax-query.ts'
+import { NotRelaxed, type RelaxationQueue } from '../relaxation/relaxation-queue.ts'
+import { type BaseQuery, Subqueries } from '../relaxation/subqueries.ts'
+import type { WordMatches } from '../relaxation/word-matches.ts'
+import type { Hit, ParsedRequest, SearchResult } from '../schema.ts'
 import {
   firstHitCount,
   type PlannedQuery,
@@ -18,19 +24,7 @@ import {
   toFirstHitsQuery,
 } from './engine-queries.ts'
 import { countFacets, sumFacetCounts } from './facet-counts.ts'
-import { highlightByComparison, highlightEngineHit } from './highlights.ts'
 import { putExactSpellingFirst, putInPinnedOrder, toEngineFilters, usesWords } from './hit-order.ts'
-import {
-  canRelax,
-  countTypedWords,
-  missesWords,
-  type RelaxedHit,
-  searchRelaxed,
-  type WordCounts,
-} from './query/query-relaxation.ts'
-import { NotRelaxed, type RelaxationQueue } from './query/relaxation-queue.ts'
-import type { WordMatches } from './query/word-matches.ts'
-import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /**
  * With this many words or more, products often lack one of them. So the words are counted at the
@@ -58,42 +52,49 @@ export type SearchedIndex = {
 }
 
 /**
+ * What an engine found. If the query had to be relaxed and was not, because too many others were,
+ * or because a later request failed, the result is that of the first request.
+ */
+export type EngineAnswer =
+  | { kind: 'complete'; result: SearchResult }
+  | { kind: 'not-relaxed'; result: SearchResult }
+  | { kind: 'relaxation-failed'; result: SearchResult; error: unknown }
+
+/**
  * Searches the index and returns the requested page of hits. If no product contains all the words,
- * a second request finds products that contain some of them. If only that one fails, the result of
- * the first is returned with the error. Throws if the engine does not answer or `signal` aborts.
+ * further requests find products that contain some of them. Throws if the engine does not answer
+ * the first request, or if `signal` aborts before. A request that is not needed any more may still
+ * run when this function returns; it ends when `signal` aborts.
  */
 export async function searchInEngine(
   { engine, indexName, relaxations, wordMatches }: SearchedIndex,
   request: ParsedRequest,
   signal: AbortSignal,
-): Promise<Found<SearchResult>> {
-  const plan = planQueries(request, indexName)
-  const count = () =>
-    countTypedWords(engine, toBaseQuery(indexName, request), request.query, signal)
-  const earlyCounts = shouldCountEarly(request.query, wordMatches) ? count() : undefined
+): Promise<EngineAnswer> {
+  const { query } = request
+  const subqueries = new Subqueries(engine, toBaseQuery(indexName, request), signal)
+  const countWords = () => countTypedWords(subqueries, query)
+  const earlyCounts = shouldCountEarly(query, wordMatches) ? countWords() : null
   earlyCounts?.catch(() => undefined) // thrown where it is awaited
-  const parts = await sendQueries(engine, request, plan, signal)
-  const hasAllWords = isSatisfied(request.query, parts)
-  if (request.query.words.length > 1) wordMatches.record(request.query.text, hasAllWords)
-  if (hasAllWords)
-    return {
-      result: mergeParts(request, parts),
-      isComplete: true,
-      hasRunningRequest: earlyCounts !== undefined,
-    }
+
+  const parts = await requestParts(engine, request, planQueries(request, indexName), signal)
+  const hasAllWords = isSatisfied(query, parts)
+  if (query.words.length > 1) wordMatches.record(query.text, hasAllWords)
+  if (hasAllWords) return { kind: 'complete', result: mergeParts(request, parts) }
+
   try {
-    const hits = await relaxations.run(request.query.words.length, () =>
-      relaxQuery(engine, indexName, request, { parts, wordCounts: earlyCounts ?? count() }, signal),
-    )
-    const withPins = withPinnedFirst(request.query, parts, hits)
-    return { result: buildRelaxedResult(request, withPins), isComplete: true }
+    const relaxed = await relaxations.run(query.words.length, async () => {
+      const wordCounts = await (earlyCounts ?? countWords())
+      return relaxQuery(subqueries, query, listWholeTextHits(parts), wordCounts)
+    })
+    return { kind: 'complete', result: buildRelaxedResult(request, parts, relaxed) }
   } catch (error) {
     const result = mergeParts(request, parts)
-    const found = { result, isComplete: false, hasRunningRequest: true }
-    if (error instanceof NotRelaxed) return found
+    if (error instanceof NotRelaxed) return { kind: 'not-relaxed', result }
     // After a time-out the results of the first request are sent, even if there are none, because
     // the engine is not down.
-    if (error instanceof EngineTimeout || result.total > 0) return { ...found, error }
+    if (error instanceof EngineTimeout || result.total > 0)
+      return { kind: 'relaxation-failed', result, error }
     throw error
   }
 }
@@ -104,7 +105,8 @@ function shouldCountEarly(query: ParsedQuery, wordMatches: WordMatches): boolean
   return !wordMatches.guess(query.text)
 }
 
-async function sendQueries(
+/** Sends the queries of all parts in one request. */
+async function requestParts(
   engine: SearchEngine,
   { query }: ParsedRequest,
   plan: PlannedQuery[],
@@ -135,63 +137,46 @@ function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
   return hasCode || bestHits.some((hit) => !missesWords(hit, query.words))
 }
 
-/** Returns what all subqueries of a relaxed query have in common. */
-function toBaseQuery(indexName: string, request: ParsedRequest): Omit<EngineQuery, 'limit'> {
+function toBaseQuery(indexName: string, request: ParsedRequest): BaseQuery {
   return {
     indexUid: indexName,
-    q: request.query.engineText,
     filter: toEngineFilters(request),
     attributesToRetrieve: shownAttributes,
   }
 }
 
-/** Returns the hits of the relaxed query. Throws as `searchRelaxed` does. */
-function relaxQuery(
-  engine: SearchEngine,
-  indexName: string,
-  request: ParsedRequest,
-  { parts, wordCounts }: { parts: PartResult[]; wordCounts: Promise<WordCounts> },
-  signal: AbortSignal,
-): Promise<RelaxedHit[]> {
-  const wholeTextLists = parts
+/** Returns the best hits of the whole text, the same ones for every page. */
+function listWholeTextHits(parts: PartResult[]): EngineResult[] {
+  return parts
     .filter(({ rule }) => usesWords(rule))
     .map(({ firstHitsResult: list }) => ({ ...list, hits: list.hits.slice(0, firstHitCount) }))
-  const base = toBaseQuery(indexName, request)
-  return searchRelaxed(engine, base, request.query, { wholeTextLists, wordCounts }, signal)
-}
-
-/** Pinned products come first even if they have none of the words. */
-function withPinnedFirst(
-  { pinnedSkus }: ParsedQuery,
-  parts: PartResult[],
-  relaxed: RelaxedHit[],
-): RelaxedHit[] {
-  const part = parts.find(({ rule }) => rule === 'pinned')
-  const pinned = putInPinnedOrder(part?.result.hits ?? [], pinnedSkus)
-  const ids = new Set(pinned.map(({ id }) => id))
-  return [
-    ...pinned.map((hit) => ({ hit, listMatches: () => [] })),
-    ...relaxed.filter(({ hit }) => !ids.has(hit.id)),
-  ]
 }
 
 /**
- * Returns the requested page. Highlights by comparison: the engine would have to report positions
- * for every hit of every subquery, and only one page of them is shown.
+ * Returns the requested page. Pinned products come first even if they have none of the words.
+ * Highlights by comparison: the engine would have to report positions for every hit of every
+ * subquery, and only one page of them is shown.
  */
-function buildRelaxedResult(request: ParsedRequest, hits: RelaxedHit[]): SearchResult {
-  const { offset, limit, facets, query } = request
-  const page = hits.slice(offset, offset + limit)
+function buildRelaxedResult(
+  { offset, limit, facets, query }: ParsedRequest,
+  parts: PartResult[],
+  relaxed: RelaxedResult,
+): SearchResult {
+  const pinned = putInPinnedOrder(
+    parts.find(({ rule }) => rule === 'pinned')?.result.hits ?? [],
+    query.pinnedSkus,
+  )
+  const pinnedIds = new Set(pinned.map(({ id }) => id))
+  const hits = [...pinned, ...relaxed.hits.filter(({ id }) => !pinnedIds.has(id))]
   return {
-    hits: page.map(({ hit, listMatches }) => {
-      const words = new Set([...query.highlight.words, ...listMatches()])
+    hits: hits.slice(offset, offset + limit).map((hit) => {
+      const matches = pinnedIds.has(hit.id) ? [] : relaxed.listMatches(hit)
+      const words = new Set([...query.highlight.words, ...matches])
       return toHit(hit, highlightByComparison(hit, { ...query.highlight, words }))
     }),
     total: Math.min(maxTotal, hits.length),
-    facets: countFacets(
-      facets,
-      hits.map(({ hit }) => hit),
-    ),
+    facets: countFacets(facets, hits),
+    facetsOmitted: false,
   }
 }
 
@@ -205,6 +190,7 @@ function mergeParts(request: ParsedRequest, parts: PartResult[]): SearchResult {
     hits: hits.slice(start, start + request.limit),
     total: Math.min(maxTotal, total),
     facets: sumFacetCounts(request.facets, results),
+    facetsOmitted: false,
   }
 }
 

@@ -1,0 +1,81 @@
+// Sends the subqueries of one relaxed query to the engine, and holds their results.
+import type { EngineQuery, EngineResult, SearchEngine } from '../../search-engine/search-client.ts'
+
+/** The subqueries are divided among this many requests, which the engine answers in parallel. */
+const parallelRequests = 2
+
+/** What all subqueries of a query have in common: the index, the filters and the attributes. */
+export type BaseQuery = Omit<EngineQuery, 'q' | 'limit'>
+
+type Subquery = { text: string; limit: number }
+
+const noHits: EngineResult = { hits: [], estimatedTotalHits: 0 }
+
+export class Subqueries {
+  readonly #engine: SearchEngine
+  readonly #base: BaseQuery
+  readonly #signal: AbortSignal
+  readonly #results = new Map<string, EngineResult>()
+
+  /** Requests end when `signal` aborts. */
+  constructor(engine: SearchEngine, base: BaseQuery, signal: AbortSignal) {
+    this.#engine = engine
+    this.#base = base
+    this.#signal = signal
+  }
+
+  /**
+   * Returns for each text how many products match it. Holds no results. Throws like
+   * `SearchEngine.search`.
+   */
+  async count(texts: string[]): Promise<number[]> {
+    const queries = texts.map((text) => this.#toQuery({ text, limit: 0 }))
+    const results = await this.#engine.search(queries, this.#signal)
+    return texts.map((_, index) => results[index]?.estimatedTotalHits ?? 0)
+  }
+
+  /** Sends the subqueries whose text was not sent before. Throws like `SearchEngine.search`. */
+  async send(subqueries: Subquery[]): Promise<void> {
+    const unsent = new Map(
+      subqueries
+        .filter(({ text }) => !this.#results.has(text))
+        .map((subquery) => [subquery.text, subquery]),
+    )
+    // Reserves the places, so that `results` keeps the order whichever request is answered first.
+    for (const text of unsent.keys()) this.#results.set(text, noHits)
+    await Promise.all(divideEvenly([...unsent.values()]).map((request) => this.#request(request)))
+  }
+
+  /** Returns the result for a text; undefined if it was not sent. */
+  result(text: string): EngineResult | undefined {
+    return this.#results.get(text)
+  }
+
+  /** Returns all results, in the order in which they were sent. */
+  results(): EngineResult[] {
+    return [...this.#results.values()]
+  }
+
+  async #request(subqueries: Subquery[]): Promise<void> {
+    const queries = subqueries.map((subquery) => this.#toQuery(subquery))
+    const results = await this.#engine.search(queries, this.#signal)
+    for (const [index, { text }] of subqueries.entries())
+      this.#results.set(text, results[index] ?? noHits)
+  }
+
+  #toQuery({ text, limit }: Subquery): EngineQuery {
+    return { ...this.#base, q: text, limit, matchingStrategy: 'all' }
+  }
+}
+
+/** Divides the subqueries among the parallel requests, and the slow ones evenly. */
+function divideEvenly(subqueries: Subquery[]): Subquery[][] {
+  const slowFirst = subqueries.toSorted((a, b) => Number(isFast(a)) - Number(isFast(b)))
+  const count = Math.min(parallelRequests, subqueries.length)
+  return Array.from({ length: count }, (_, request) =>
+    slowFirst.filter((_, index) => index % count === request),
+  )
+}
+
+/** If the last word is quoted, the engine looks for no typos and no endings of it. */
+const isFast = ({ text }: Subquery) => text.endsWith('"')
