@@ -33,7 +33,8 @@ async function readDateRange(
   const [firstMonth, lastMonth] = [byMonth.at(0)?.month, byMonth.at(-1)?.month]
   const hasBothEnds = request.from !== undefined && request.to !== undefined
   if (hasBothEnds || !firstMonth || !lastMonth) return { first: null, last: null }
-  return queryDateRange(db, request, rangeOf(request), [firstMonth, lastMonth])
+  const query = queryDateRange(db, request, rangeOf(request), [firstMonth, lastMonth])
+  return query.executeTakeFirstOrThrow()
 }
 
 const earlier = (day: string, other = day): string => (day < other ? day : other)

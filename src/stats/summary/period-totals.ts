@@ -81,7 +81,8 @@ export async function readPeriodTotals(
   { range, byCountryAndMonth }: { range: DateRange; byCountryAndMonth: boolean },
 ): Promise<PeriodTotals> {
   const baseDigits = requireCurrencyDigits(company.baseCurrency)
-  const rows = await queryTotals(db, request, range, { baseDigits, byCountryAndMonth })
+  const query = queryTotals(db, request, range, { baseDigits, byCountryAndMonth })
+  const rows = await query.execute()
   const rowsOf = (level: SummaryLevel) => rows.filter((row) => row.level === level)
   const [total] = rowsOf('total')
   const currencies = rowsOf('currency')
@@ -109,7 +110,7 @@ export async function readDayTotals(
   range: DateRange,
 ): Promise<(GroupTotals & { day: string })[]> {
   const baseDigits = requireCurrencyDigits(company.baseCurrency)
-  const rows = await queryDays(db, request, range, baseDigits)
+  const rows = await queryDays(db, request, range, baseDigits).execute()
   return rows.map((row) => ({ day: row.day, ...toGroupTotals(row) }))
 }
 
