@@ -47,7 +47,7 @@ export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): 
   return new SharedPolling(redis, `${keyPrefix}index-states`, {
     lockMs: indexStateLock.ms,
     maxAgeMs: indexStateMaxAge.ms,
-    responseMs: timeouts.stats.dataVersionRedis.ms,
+    responseMs: timeouts.stats.redisVersionResponse.ms,
     pauseMs: timeouts.stats.redisPause.ms,
   })
 }

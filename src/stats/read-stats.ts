@@ -8,6 +8,7 @@ import { retryIfConnectionBreaks } from '../database/failover/retry-reads.ts'
 import type { Tables } from '../database/table-types.ts'
 import { acceptanceRates } from './acceptance-rates.ts'
 import { type DataVersion, readDataVersion, readVersionAndPosition } from './cache/data-version.ts'
+import type { Moment } from './cache/moments.ts'
 import { comparisonPeriod } from './comparison-period.ts'
 import { daysToDecision } from './days-to-decision.ts'
 import { divide, subtract } from './exact-decimals.ts'
@@ -31,12 +32,14 @@ import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 
 /**
- * The statistics of a snapshot and its data version. `position` is a WAL position at or after every
- * change in them, or null if it was not read.
+ * The statistics of a snapshot and its data version. They contain every commit before
+ * `knownCurrentAt`. `position` is a WAL position at or after every change in them, or null if it
+ * was not read.
  */
 export type StatsSnapshot = {
   stats: StatsWithoutAsOf
   version: DataVersion
+  knownCurrentAt: Moment
   position: number | null
 }
 
@@ -51,8 +54,9 @@ export async function readStats(
   request: StatsRequest,
   { withPosition = false } = {},
 ): Promise<StatsSnapshot> {
-  const read = () =>
-    db
+  const read = () => {
+    const knownCurrentAt = performance.now()
+    return db
       .transaction()
       .setIsolationLevel('repeatable read')
       .setAccessMode('read only')
@@ -61,8 +65,10 @@ export async function readStats(
         const snapshot = withPosition
           ? await readVersionAndPosition(transaction)
           : { version: await readDataVersion(transaction), position: null }
-        return { stats: await assembleStats(transaction, company, request), ...snapshot }
+        const stats = await assembleStats(transaction, company, request)
+        return { stats, knownCurrentAt, ...snapshot }
       })
+  }
   return retryIfConnectionBreaks(read)
 }
 

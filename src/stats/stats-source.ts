@@ -8,9 +8,6 @@ import { timeouts } from '../timeouts.ts'
 import { readStats, type StatsSnapshot } from './read-stats.ts'
 import type { StatsRequest } from './schema.ts'
 
-/** Statistics that contain every commit before `currentAt` (performance.now). */
-export type DatedStatsSnapshot = StatsSnapshot & { currentAt: number }
-
 export type StatsSourceOptions = {
   db: Kysely<Tables>
   /** Null if there is none. */
@@ -20,11 +17,11 @@ export type StatsSourceOptions = {
   isPrimaryFailing(): boolean
 }
 
-/** Returns the statistics with their age. Throws if neither server can be read. */
+/** Throws if neither server can be read. */
 export async function readStatsPreferringReplica(
   { db, replica, company, isPrimaryFailing }: StatsSourceOptions,
   request: StatsRequest,
-): Promise<DatedStatsSnapshot> {
+): Promise<StatsSnapshot> {
   const isOnlySource = isPrimaryFailing()
   const maxAgeMs = isOnlySource ? Number.POSITIVE_INFINITY : timeouts.database.replicaLag.ms
   const replicated = await replica?.read(
@@ -33,9 +30,7 @@ export async function readStatsPreferringReplica(
     { isOnlySource },
   )
   if (replicated) return replicated
-  const currentAt = performance.now()
-  const snapshot = await readStats(db, company, request, { withPosition: replica !== null })
-  return { ...snapshot, currentAt }
+  return readStats(db, company, request, { withPosition: replica !== null })
 }
 
 /**
@@ -51,7 +46,7 @@ async function readStatsFromReplica(
   company: Company,
   request: StatsRequest,
   maxAgeMs: number,
-): Promise<DatedStatsSnapshot | null> {
+): Promise<StatsSnapshot | null> {
   return db.connection().execute(async (connection) => {
     // Read before the statistics, whose snapshot then contains at least what the state contains.
     const state = await readReplicaState(connection)
@@ -61,9 +56,9 @@ async function readStatsFromReplica(
     const snapshot = await readStats(connection, company, request, { withPosition: true })
     // A commit with synchronous_commit = off may be later in the WAL than the position of the
     // primary that was read with its version.
-    if (snapshot.version.changes < contained.version.changes) return null
+    if (snapshot.version.changeCount < contained.version.changeCount) return null
     // Checked again, because meanwhile another request may have been answered from the primary.
     if (!history.includesSentPositions(state)) return null
-    return { ...snapshot, version: contained.version, currentAt: contained.readAt }
+    return { ...snapshot, version: contained.version, knownCurrentAt: contained.readAt }
   })
 }

@@ -50,19 +50,19 @@ export const statsTimeouts = {
     why: 'Cached statistics are at most this old while the data is unchanged.',
     afterwards: 'The process reads the data version itself. Without Redis it is always alone.',
   },
-  dataVersionLock: {
+  redisVersionLock: {
     ms: 180,
     what: 'The time for which one process reads the data version for all',
     why: 'All processes together read it about five times a second.',
     afterwards: 'The next process that asks Redis reads the data version.',
   },
-  sharedVersionPoll: {
+  redisVersionPoll: {
     ms: 100,
     what: 'The time between two polls of Redis for the data version',
     why: 'Processes use a shared version for 0.4 s, and the next one arrives sooner.',
     afterwards: 'The process uses a newer version, or reads the data version for all.',
   },
-  dataVersionRedis: {
+  redisVersionResponse: {
     ms: 100,
     what: 'A response of Redis to a poll for the data version',
     why: 'Reading PostgreSQL takes less time than a slow Redis.',

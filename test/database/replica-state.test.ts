@@ -8,7 +8,7 @@ t.test('a replica is judged by its database, timeline and position', async (t) =
     databaseId: 'a',
     timeline,
     position,
-    version: { generation: 'g', changes: position },
+    version: { generation: 'g', changeCount: position },
     readAt,
   })
   const history = new PrimaryHistory()

@@ -204,10 +204,10 @@ t.test('a bulk update that changes only products changes the data version', asyn
   const request = { date: 'issued', today, by: 'product', country: 'ES' } as const
   const { stats, version } = await readStats(db, company, request)
   t.match(stats.byProduct, { rows: [{ product: { sku: 'B' }, lines: 150 }] })
-  t.equal(version.changes, before.changes + 1, 'so that cached statistics end')
+  t.equal(version.changeCount, before.changeCount + 1, 'so that cached statistics end')
   await sql`update quotes set country = 'ES'`.execute(db)
-  const { changes } = await readDataVersion(db)
-  t.equal(changes, version.changes + 1, 'once for each statement')
+  const { changeCount } = await readDataVersion(db)
+  t.equal(changeCount, version.changeCount + 1, 'once for each statement')
   while ((await foldBatch(db)) > 0);
   t.same(await findSummaryDifferences(db), [])
 })

@@ -8,7 +8,7 @@ export type PrimaryState = {
   databaseId: string
   timeline: number
   position: number
-  version: { generation: string; changes: number }
+  version: { generation: string; changeCount: number }
   readAt: number
 }
 

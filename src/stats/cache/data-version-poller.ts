@@ -97,10 +97,10 @@ export class DataVersionPoller {
     if (result?.lock) void this.#readAndPublish(result.lock)
     // A process that cannot read PostgreSQL leaves the lock to the others and tries on its own.
     else if (!result || this.#hasFailed) this.readInBackground()
-    const { sharedVersionPoll, dataVersionPoll } = timeouts.stats
+    const { redisVersionPoll, dataVersionPoll } = timeouts.stats
     const isAlone = !result || this.#hasFailed || result.lock?.isAwaited === false
     if (!result && this.#isIdle()) return timeouts.process.idlePoll.ms
-    return isAlone ? dataVersionPoll.ms : sharedVersionPoll.ms
+    return isAlone ? dataVersionPoll.ms : redisVersionPoll.ms
   }
 
   /** Never with a replica, which is compared with recent states of the primary. */

@@ -2,29 +2,30 @@
 import { type Kysely, sql } from 'kysely'
 import { parseWalPosition, walPosition } from '../../database/replica/wal-position.ts'
 import type { Tables } from '../../database/table-types.ts'
+import type { Moment } from './moments.ts'
 
 /**
- * `changes` counts the changes of this generation that the snapshot contains, folded or not. It
+ * `changeCount` counts the changes of this generation that the snapshot contains, folded or not. It
  * grows with each commit, however long ago the transaction began. Folding does not change it.
  *
  * `generation` changes when the summary is rebuilt, when the quotes are truncated, and when the
  * database is restored. A restored copy continues the count from an older state, so the generation
  * includes the table's oid and the start time of the PostgreSQL server.
  */
-export type DataVersion = { generation: string; changes: number }
+export type DataVersion = { generation: string; changeCount: number }
 
 const generation = sql<string>`concat_ws(
   ' ', generation, tableoid, extract(epoch from pg_postmaster_start_time())
 )`.as('generation')
-const changes = sql<string>`folded + count_unfolded_changes()`.as('changes')
+const changeCount = sql<string>`folded + count_unfolded_changes()`.as('changeCount')
 
 /** Returns the data version of the snapshot that `db` reads. */
 export async function readDataVersion(db: Kysely<Tables>): Promise<DataVersion> {
   const row = await db
     .selectFrom('quote_summary')
-    .select([generation, changes])
+    .select([generation, changeCount])
     .executeTakeFirstOrThrow()
-  return { generation: row.generation, changes: Number(row.changes) }
+  return { generation: row.generation, changeCount: Number(row.changeCount) }
 }
 
 /**
@@ -36,28 +37,28 @@ export async function readVersionAndPosition(
 ): Promise<{ version: DataVersion; position: number | null }> {
   const row = await db
     .selectFrom('quote_summary')
-    .select([generation, changes, walPosition.as('position')])
+    .select([generation, changeCount, walPosition.as('position')])
     .executeTakeFirstOrThrow()
   return {
-    version: { generation: row.generation, changes: Number(row.changes) },
+    version: { generation: row.generation, changeCount: Number(row.changeCount) },
     position: parseWalPosition(row.position),
   }
 }
 
 /** Whether data at `version` contains every change that data at `other` contains. */
-export function includesChangesOf(version: DataVersion, other: DataVersion): boolean {
-  return version.generation === other.generation && version.changes >= other.changes
+export function isAtLeast(version: DataVersion, other: DataVersion): boolean {
+  return version.generation === other.generation && version.changeCount >= other.changeCount
 }
 
 /**
- * A data version and where and when it was read. `readAt` (performance.now) is a moment before the
- * query was sent: the version contains every commit before it. `databaseId` identifies the
+ * A data version and where and when it was read. `readAt` is a moment before the query was
+ * sent: the version contains every commit before it. `databaseId` identifies the
  * database. `wal` is the position of the primary at that time, and is read only if there is a
  * replica.
  */
 export type ObservedVersion = {
   version: DataVersion
   databaseId: string
-  readAt: number
+  readAt: Moment
   wal?: { timeline: number; position: number }
 }

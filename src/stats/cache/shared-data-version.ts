@@ -4,7 +4,7 @@
 import type { RedisAccess } from '../../redis/optional-redis.ts'
 import { type PollLock, SharedPolling } from '../../redis/shared-polling.ts'
 import { timeouts } from '../../timeouts.ts'
-import { computationVersion } from './computation-version.ts'
+import { codeHash } from './code-hash.ts'
 import type { ObservedVersion } from './data-version.ts'
 
 /**
@@ -23,15 +23,15 @@ export class SharedDataVersion {
   readonly #polling: SharedPolling
 
   /**
-   * Only processes with the same `computation` share versions, because another version of the code
-   * may count changes differently.
+   * Only processes with the same `code` share versions, because another release may count changes
+   * differently.
    */
-  constructor(redis: RedisAccess | null, prefix: string, computation = computationVersion) {
-    const { dataVersionLock, dataVersionRedis, maxAge, redisPause } = timeouts.stats
-    this.#polling = new SharedPolling(redis, `${prefix}stats-version:${computation}`, {
-      lockMs: dataVersionLock.ms,
+  constructor(redis: RedisAccess | null, prefix: string, code = codeHash) {
+    const { redisVersionLock, redisVersionResponse, maxAge, redisPause } = timeouts.stats
+    this.#polling = new SharedPolling(redis, `${prefix}stats-version:${code}`, {
+      lockMs: redisVersionLock.ms,
       maxAgeMs: maxAge.ms,
-      responseMs: dataVersionRedis.ms,
+      responseMs: redisVersionResponse.ms,
       pauseMs: redisPause.ms,
     })
   }
@@ -62,11 +62,11 @@ function parseVersion(
   { text, readAt }: { text: string; readAt: number },
   { databaseId, version, wal }: ObservedVersion,
 ): ObservedVersion | null {
-  const [changes, position] = text
+  const [changeCount, position] = text
     .split(' ')
     .map((number) => (number ? Number(number) : Number.NaN))
-  if (!Number.isSafeInteger(changes) || changes === undefined) return null
-  const observed = { version: { ...version, changes }, databaseId, readAt }
+  if (!Number.isSafeInteger(changeCount) || changeCount === undefined) return null
+  const observed = { version: { ...version, changeCount }, databaseId, readAt }
   if (!wal) return observed
   if (!Number.isSafeInteger(position) || position === undefined) return null
   return { ...observed, wal: { ...wal, position } }
@@ -80,7 +80,8 @@ function toVersionLock(lock: PollLock, known: ObservedVersion): VersionPollLock 
         databaseId === known.databaseId &&
         version.generation === known.version.generation &&
         wal?.timeline === known.wal?.timeline
-      if (hasSameScope) lock.publish([version.changes, ...(wal ? [wal.position] : [])].join(' '))
+      if (hasSameScope)
+        lock.publish([version.changeCount, ...(wal ? [wal.position] : [])].join(' '))
       else lock.release()
     },
   }

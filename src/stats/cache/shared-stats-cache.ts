@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { OptionalRedis, type RedisAccess } from '../../redis/optional-redis.ts'
 import { timeouts } from '../../timeouts.ts'
-import { computationVersion } from './computation-version.ts'
+import { codeHash } from './code-hash.ts'
 import type { DataVersion } from './data-version.ts'
 
 /**
@@ -21,8 +21,6 @@ export type SharedStats = {
   position?: number | null
 }
 
-/** Changes with the format of the stored text. */
-const formatVersion = 2
 /** Statistics are kept for a day, so that they are available while PostgreSQL is unreachable. */
 const lifetimeSeconds = 86_400
 
@@ -32,11 +30,11 @@ export class SharedStatsCache {
 
   /**
    * Without Redis, every read returns null and writes do nothing. Only processes with the same
-   * `computation` share statistics.
+   * `code` share statistics.
    */
-  constructor(redis: RedisAccess | null, prefix: string, computation = computationVersion) {
+  constructor(redis: RedisAccess | null, prefix: string, code = codeHash) {
     this.#redis = new OptionalRedis(redis, timeouts.stats.redisPause.ms)
-    this.#prefix = `${prefix}stats:${formatVersion}:${computation}`
+    this.#prefix = `${prefix}stats:${code}`
   }
 
   /**
@@ -70,11 +68,12 @@ function parseShared(text: string): SharedStats | null {
     const { body, version, today, computedAtEpochMs, position, hash } = shared
     if (typeof body !== 'string' || hash !== hashOf(body)) return null
     if (typeof today !== 'string' || typeof computedAtEpochMs !== 'number') return null
-    if (typeof version?.generation !== 'string' || typeof version.changes !== 'number') return null
-    const { generation, changes } = version
+    if (typeof version?.generation !== 'string' || typeof version.changeCount !== 'number')
+      return null
+    const { generation, changeCount } = version
     return {
       body,
-      version: { generation, changes },
+      version: { generation, changeCount },
       today,
       computedAtEpochMs,
       ...(typeof position === 'number' && { position }),

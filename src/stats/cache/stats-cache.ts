@@ -1,4 +1,14 @@
 // The cache of statistics in this process: stale-while-revalidate, validated by the data version.
+//
+// What a request gets depends on the time since the cached statistics were last known to be
+// current. The waiting times are in src/timeouts/stats-timeouts.ts.
+//
+//   up to 0.5 s   They are sent.
+//   up to 2 s     They are sent, and refreshed in the background.
+//   over 2 s      The request waits up to 1 s for a refresh. If that fails, they are sent as stale.
+//   none cached   The request waits up to 10 s. If computing fails, it gets 503.
+//
+// A refresh takes the statistics from Redis if they are current there, or else computes them.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
@@ -6,8 +16,9 @@ import { maxRunningStats } from '../../overload/concurrency-limit.ts'
 import { timeouts } from '../../timeouts.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
-import { type DataVersion, includesChangesOf, type ObservedVersion } from './data-version.ts'
+import { type DataVersion, isAtLeast, type ObservedVersion } from './data-version.ts'
 import type { DataVersionPoller } from './data-version-poller.ts'
+import { formatMoment, type Moment, toEpochMs, toMoment } from './moments.ts'
 import type { SharedStats, SharedStatsCache } from './shared-stats-cache.ts'
 
 /**
@@ -34,18 +45,17 @@ const maxEntries = 500
 const maxCharacters = 20_000_000
 
 /**
- * `currentAt` (performance.now) is the latest moment when the statistics were known to be current,
- * and `asOf` is that moment as text.
+ * `knownCurrentAt` is the latest moment when the statistics were known to be current, and `asOf` is
+ * that moment as text.
  */
 type Entry = {
   bodies: ResponseBodies
   version: DataVersion
   today: string
-  currentAt: number
+  knownCurrentAt: Moment
   asOf: string
 }
 type Refreshed = { entry: Entry; outcome: 'shared' | 'miss' | 'stale' }
-type Refresh = { result: Promise<Refreshed>; isJoined: boolean }
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
@@ -54,12 +64,11 @@ export type StatsCacheOptions = {
   readToday(): string
   /**
    * Computes the statistics without `asOf`, as JSON text, with the data version that they contain.
-   * `currentAt` (performance.now) is the latest moment when they are known to have been current.
-   * Default: when the computation began.
+   * They contain every commit before `knownCurrentAt`.
    */
   compute(
     request: StatsRequest,
-  ): Promise<Pick<SharedStats, 'body' | 'version' | 'position'> & { currentAt?: number }>
+  ): Promise<Pick<SharedStats, 'body' | 'version' | 'position'> & { knownCurrentAt: Moment }>
   /** Called with a WAL position at or after every change in cached statistics, if it is known. */
   recordSentPosition?(position: number): void
 }
@@ -83,18 +92,17 @@ export class StatsCache {
   }
 
   /**
-   * Returns current statistics without a promise if they are cached. Otherwise computes them, and
-   * falls back to older ones. Throws the error of `compute` if there are none at all.
+   * Returns current statistics from the cache, or computes them. Falls back to older ones. Throws
+   * the error of `compute` if there are none at all.
    */
-  read(request: StatsRequest): CachedStats | Promise<CachedStats> {
+  async read(request: StatsRequest): Promise<CachedStats> {
     const key = cacheKeyOf(request)
     const entry = this.#entries.get(key)
     if (entry?.today !== request.today) return this.#waitForRefresh(key, request, entry)
     const ageMs = this.#renewAndGetAge(entry)
     if (ageMs >= timeouts.stats.maxAge.ms) return this.#waitForRefresh(key, request, entry)
     // The error is ignored here. The next request that has to wait for a refresh reports it.
-    if (ageMs >= timeouts.stats.refreshAge.ms)
-      this.#refresh(key, request).result.catch(() => undefined)
+    if (ageMs >= timeouts.stats.refreshAge.ms) this.#refresh(key, request).catch(() => undefined)
     return toCachedStats(entry, 'hit', ageMs)
   }
 
@@ -107,14 +115,14 @@ export class StatsCache {
     const latest = this.#versions.latest()
     if (
       latest &&
-      latest.readAt > entry.currentAt &&
+      latest.readAt > entry.knownCurrentAt &&
       entry.today === this.#readToday() &&
-      includesChangesOf(entry.version, latest.version)
+      isAtLeast(entry.version, latest.version)
     ) {
-      entry.currentAt = latest.readAt
-      entry.asOf = formatInstant(latest.readAt)
+      entry.knownCurrentAt = latest.readAt
+      entry.asOf = formatMoment(latest.readAt)
     }
-    return performance.now() - entry.currentAt
+    return performance.now() - entry.knownCurrentAt
   }
 
   async #waitForRefresh(
@@ -122,9 +130,9 @@ export class StatsCache {
     request: StatsRequest,
     older: Entry | undefined,
   ): Promise<CachedStats> {
-    const { result, isJoined } = this.#refresh(key, request)
+    const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
     try {
-      const { entry, outcome } = await pTimeout(result, {
+      const { entry, outcome } = await pTimeout(this.#refresh(key, request), {
         milliseconds: this.#maxWaitMs(older),
         message: 'Computing the statistics takes too long',
       })
@@ -146,13 +154,13 @@ export class StatsCache {
   }
 
   /** Starts a refresh, or joins the one that is running for the same key and day. */
-  #refresh(key: string, request: StatsRequest): Refresh {
-    const refreshKey = `${request.today} ${key}`
+  #refresh(key: string, request: StatsRequest): Promise<Refreshed> {
+    const refreshKey = refreshKeyOf(key, request)
     const running = this.#refreshes.get(refreshKey)
-    if (running) return { result: running, isJoined: true }
-    const result = this.#load(key, request).finally(() => this.#refreshes.delete(refreshKey))
-    this.#refreshes.set(refreshKey, result)
-    return { result, isJoined: false }
+    if (running) return running
+    const refresh = this.#load(key, request).finally(() => this.#refreshes.delete(refreshKey))
+    this.#refreshes.set(refreshKey, refresh)
+    return refresh
   }
 
   async #load(key: string, request: StatsRequest): Promise<Refreshed> {
@@ -161,10 +169,10 @@ export class StatsCache {
     const isCurrent =
       shared?.today === request.today &&
       latest !== null &&
-      includesChangesOf(shared.version, latest.version)
+      isAtLeast(shared.version, latest.version)
     if (isCurrent) {
-      const currentAt = this.#clampToRequest(request, latest.readAt, requestedAt)
-      return { entry: this.#store(key, shared, currentAt), outcome: 'shared' }
+      const knownCurrentAt = this.#latestMomentOfRequestDay(request, requestedAt, latest.readAt)
+      return { entry: this.#store(key, shared, knownCurrentAt), outcome: 'shared' }
     }
     try {
       return await this.#limitConcurrency(() => this.#computeAndShare(key, request, requestedAt))
@@ -174,7 +182,7 @@ export class StatsCache {
       const local = this.#entries.get(key)
       if (!shared || (local && !isNewer(shared, local))) throw error
       return {
-        entry: this.#store(key, shared, toMonotonic(shared.computedAtEpochMs)),
+        entry: this.#store(key, shared, toMoment(shared.computedAtEpochMs)),
         outcome: 'stale',
       }
     }
@@ -200,22 +208,30 @@ export class StatsCache {
     return { shared: latest && (await this.#shared.read(latest.databaseId, key)), latest }
   }
 
-  /** Returns `moment`, or `requestedAt` if the day of the request has ended since the request. */
-  #clampToRequest({ today }: StatsRequest, moment: number, requestedAt: number): number {
+  /**
+   * Returns `moment`, or `requestedAt` if the day of the request has ended since. A request of
+   * 23:59:59 whose statistics are computed at 00:00:01 gets those of the day that has just ended.
+   * They are known to have been current at 23:59:59, but not at 00:00:01.
+   */
+  #latestMomentOfRequestDay({ today }: StatsRequest, requestedAt: Moment, moment: Moment): Moment {
     return this.#readToday() === today ? moment : Math.min(moment, requestedAt)
   }
 
   async #computeAndShare(
     key: string,
     request: StatsRequest,
-    requestedAt: number,
+    requestedAt: Moment,
   ): Promise<Refreshed> {
-    const startedAt = this.#clampToRequest(request, performance.now(), requestedAt)
-    const { currentAt: knownAt = startedAt, ...computed } = await this.#compute(request)
-    const currentAt = Math.min(startedAt, knownAt)
-    const computedAtEpochMs = toEpochMs(currentAt)
-    const shared = { ...computed, today: request.today, computedAtEpochMs }
-    const entry = this.#store(key, shared, currentAt)
+    // Determined before computing: midnight may pass meanwhile.
+    const startedAt = this.#latestMomentOfRequestDay(request, requestedAt, performance.now())
+    const { knownCurrentAt: computedAt, ...computed } = await this.#compute(request)
+    const knownCurrentAt = Math.min(startedAt, computedAt)
+    const shared = {
+      ...computed,
+      today: request.today,
+      computedAtEpochMs: toEpochMs(knownCurrentAt),
+    }
+    const entry = this.#store(key, shared, knownCurrentAt)
     // Shared only under the id of the database that the statistics were computed from.
     const latest = this.#versions.latest()
     if (latest?.version.generation === shared.version.generation)
@@ -224,21 +240,15 @@ export class StatsCache {
     return { entry, outcome: 'miss' }
   }
 
-  #store(key: string, shared: SharedStats, currentAt: number): Entry {
+  #store(key: string, shared: SharedStats, knownCurrentAt: Moment): Entry {
     const { body, version, today, position } = shared
     if (position != null) this.#recordSentPosition?.(position)
-    const asOf = formatInstant(currentAt)
-    const entry = { bodies: new ResponseBodies(body), version, today, currentAt, asOf }
+    const asOf = formatMoment(knownCurrentAt)
+    const entry = { bodies: new ResponseBodies(body), version, today, knownCurrentAt, asOf }
     this.#entries.set(key, entry, { size: body.length })
     return entry
   }
 }
-
-/** Converts a moment of Date.now() to performance.now(). A moment in the future becomes now. */
-const toMonotonic = (epochMs: number) => performance.now() - Math.max(0, Date.now() - epochMs)
-
-/** Converts a moment of performance.now() to Date.now(). */
-const toEpochMs = (moment: number) => Date.now() - (performance.now() - moment)
 
 /**
  * Whether the statistics in Redis are newer than those of this process. Numbers of changes are
@@ -246,9 +256,9 @@ const toEpochMs = (moment: number) => Date.now() - (performance.now() - moment)
  */
 function isNewer(shared: SharedStats, local: Entry): boolean {
   if (shared.version.generation !== local.version.generation)
-    return toMonotonic(shared.computedAtEpochMs) > local.currentAt
-  if (shared.version.changes !== local.version.changes)
-    return shared.version.changes > local.version.changes
+    return toMoment(shared.computedAtEpochMs) > local.knownCurrentAt
+  if (shared.version.changeCount !== local.version.changeCount)
+    return shared.version.changeCount > local.version.changeCount
   return shared.today > local.today
 }
 
@@ -256,17 +266,13 @@ function toCachedStats({ bodies, asOf }: Entry, outcome: CacheOutcome, ageMs: nu
   return { bodies, outcome, ageMs, asOf }
 }
 
-/** Returns a moment of performance.now() as RFC 3339 text, rounded down to the second. */
-function formatInstant(moment: number): string {
-  return new Date(Math.floor(toEpochMs(moment) / 1_000) * 1_000).toISOString().replace('.000Z', 'Z')
-}
-
 /**
  * The key contains every parameter that the statistics depend on. The company and the clock are the
  * same for all requests of a process. No parameter can contain a space.
  */
 function cacheKeyOf({ from, to, date, country, currency, compare, by }: StatsRequest): string {
-  const period = `${date} ${from ?? ''} ${to ?? ''}`
-  // Joining an array would take as long as the rest of a hit.
-  return `${period} ${country ?? ''} ${currency ?? ''} ${compare ?? ''} ${by ?? ''}`
+  return [date, from, to, country, currency, compare, by].join(' ')
 }
+
+/** Requests of one day share a refresh. A request after midnight starts another one. */
+const refreshKeyOf = (key: string, { today }: StatsRequest) => `${today} ${key}`

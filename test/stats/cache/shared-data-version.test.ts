@@ -148,12 +148,15 @@ t.test(
     await sleep(100)
     t.match(await newcomer.poll(), { observed: null }, 'polls too late')
     await reader.poll()
-    lock.publish({ ...known, version: { ...version, changes: 7 } })
+    lock.publish({ ...known, version: { ...version, changeCount: 7 } })
     const found = await eventually(
       () => reader.poll(),
       (found) => found?.observed != null,
     )
-    t.match(found?.observed, { version: { ...version, changes: 7 }, databaseId: known.databaseId })
+    t.match(found?.observed, {
+      version: { ...version, changeCount: 7 },
+      databaseId: known.databaseId,
+    })
     const readAt = found?.observed?.readAt ?? Number.NaN
     t.ok(before <= readAt && readAt <= after, 'as old as the first poll')
     t.match(await newcomer.poll(), { observed: null })
@@ -161,15 +164,15 @@ t.test(
     const [key = ''] = await redis.keys(`${prefixOf(redis)}*:published`)
     const older = await redis.hgetall(key)
     const next = await poller.lock()
-    next.publish({ ...known, version: { ...version, changes: 8 } })
+    next.publish({ ...known, version: { ...version, changeCount: 8 } })
     await eventually(
       () => reader.poll(),
-      (found) => found?.observed?.version.changes === 8,
+      (found) => found?.observed?.version.changeCount === 8,
     )
     await redis.hset(key, older)
     t.match(
       (await reader.poll())?.observed,
-      { version: { changes: 7 }, readAt },
+      { version: { changeCount: 7 }, readAt },
       'no newer although Redis was set back to an older state',
     )
   },
@@ -255,7 +258,7 @@ async function checkCurrent(t: Test, service: Process, expectedTotal: number) {
   t.ok(total === expectedTotal || cacheStatus.includes('stale'), `${total}: ${cacheStatus}`)
 }
 
-const version = { generation: '1', changes: 1 }
+const version = { generation: '1', changeCount: 1 }
 const known = { version, databaseId: 'database', readAt: 0 }
 const prefixes = new WeakMap<Redis, string>()
 const prefixOf = (redis: Redis) => prefixes.get(redis) ?? ''

@@ -242,7 +242,7 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
   const request = { date: 'issued' as const, today: '2026-11-21' }
   const statsAfter = (changes: number) => ({
     body: JSON.stringify(`after ${changes} changes`),
-    version: { generation: '1', changes },
+    version: { generation: '1', changeCount: changes },
   })
   let shared:
     | (ReturnType<typeof statsAfter> & { today: string; computedAtEpochMs: number })
@@ -260,7 +260,7 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
     readToday: () => request.today,
     compute: async () => {
       if (!isUp) throw new Error('PostgreSQL is unreachable')
-      return statsAfter(2)
+      return { ...statsAfter(2), knownCurrentAt: performance.now() }
     },
   })
   const read = async () => {
@@ -284,7 +284,7 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
 t.test('statistics that were computed across midnight do not count as current', async (t) => {
   let today = '2026-11-21'
   let isUp = true
-  const version = { generation: '1', changes: 0 }
+  const version = { generation: '1', changeCount: 0 }
   const latest = () => ({ version, databaseId: '1', readAt: performance.now() })
   const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
   const cache = new StatsCache({
@@ -298,8 +298,9 @@ t.test('statistics that were computed across midnight do not count as current', 
     readToday: () => today,
     compute: async () => {
       if (!isUp) throw new Error('PostgreSQL is unreachable')
+      const knownCurrentAt = performance.now()
       await isComputed
-      return { body: '"of yesterday"', version }
+      return { body: '"of yesterday"', version, knownCurrentAt }
     },
   })
   const first = cache.read({ date: 'issued', today })
@@ -320,7 +321,7 @@ t.test('statistics that were computed across midnight do not count as current', 
 
 t.test('the cache evicts the entry that was used least recently', async (t) => {
   const request = (to: string) => ({ date: 'issued' as const, to, today: '2026-11-21' })
-  const version = { generation: '1', changes: 0 }
+  const version = { generation: '1', changeCount: 0 }
   // Every entry is current, so that none is refreshed in the background.
   const latest = () => ({ version, databaseId: '1', readAt: performance.now() })
   const cacheOfEntries = (characters: number) =>
@@ -333,7 +334,11 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
         isFailing: () => false,
       },
       readToday: () => '2026-11-21',
-      compute: async () => ({ body: JSON.stringify('x'.repeat(characters)), version }),
+      compute: async () => ({
+        body: JSON.stringify('x'.repeat(characters)),
+        version,
+        knownCurrentAt: performance.now(),
+      }),
     })
   const outcomeOf = async (cache: StatsCache, to: string) => (await cache.read(request(to))).outcome
 

@@ -77,14 +77,17 @@ t.test(
       const start = await readDataVersion(db)
       await insertQuotes(db, [buildQuote('early', {})])
       const before = await readDataVersion(db)
-      t.ok(before.changes > start.changes)
+      t.ok(before.changeCount > start.changeCount)
       while ((await foldBatch(db)) > 0);
       t.same(await readDataVersion(db), before, 'folding changes no statistic')
       await db.updateTable('quotes').set({ notes: 'not part of any statistic' }).execute()
       t.same(await readDataVersion(db), before, 'notes change no statistic')
       await late.query('commit')
       const after = await readDataVersion(db)
-      t.ok(after.changes > before.changes, 'ids assigned before the fold, committed after it')
+      t.ok(
+        after.changeCount > before.changeCount,
+        'ids assigned before the fold, committed after it',
+      )
       t.equal((await statsOf(db)).quotes.total, 2)
       await rebuildSummary(db)
       t.not(

@@ -1,26 +1,21 @@
-// The version of the code that computes statistics, as a hash of its sources. It is part of the
-// keys in Redis, so that no release sends what another release computed.
+// The hash of the code that computes statistics. It is part of the keys in Redis, so that no
+// release sends what another release computed, or reads what another release wrote.
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-/**
- * Increase it if a migration makes the database compute the summary differently: the hash does not
- * cover migrations.
- */
-const summaryVersion = 1
 
 const sourceFiles = [
   'stats/**/*.ts',
   'company/calendar.ts',
   'company/currencies.ts',
   'company/money.ts',
+  // They define what the database computes.
+  'database/migrations/*.ts',
 ]
 const sourceDirectory = join(import.meta.dirname, '../..')
 
-export const computationVersion = `${summaryVersion}-${hashSources()}`
+export const codeHash = hashSources()
 
-/** Returns a hash of the code that computes and formats statistics. */
 function hashSources(): string {
   const hash = createHash('sha256')
   for (const file of globSync(sourceFiles, { cwd: sourceDirectory }).toSorted())
