@@ -10,6 +10,21 @@ export function toLocalDate(timeZone: string, instant: Date): string {
   return getDateFormat(timeZone).format(instant)
 }
 
+/**
+ * Returns a function that gives the current local date in a time zone. It formats the date once a
+ * second, because formatting costs as much as all other work for cached statistics. A day begins
+ * with a new second.
+ */
+export function createLocalDateReader(timeZone: string, clock: () => Date): () => string {
+  let [second, date] = [Number.NaN, '']
+  return () => {
+    const now = clock()
+    const currentSecond = Math.floor(now.getTime() / 1_000)
+    if (currentSecond !== second) [second, date] = [currentSecond, toLocalDate(timeZone, now)]
+    return date
+  }
+}
+
 /** Returns true for an existing day of the years 1000 to 9999 in the form YYYY-MM-DD. */
 export function isLocalDate(text: string): boolean {
   if (!/^[1-9]\d{3}-\d\d-\d\d$/.test(text)) return false

@@ -5,6 +5,7 @@ import { withHeaders } from '../api-docs/response-headers.ts'
 import { statsPath } from '../http/endpoint-paths.ts'
 import { Period, Stats, StatsQuery } from './schema.ts'
 import { formatCsv } from './stats-csv.ts'
+import { notAcceptableDetail, unavailableDetail } from './stats-problems.ts'
 
 const description = `
 Statistics over quotes for dashboards and ERPs: counts and money by status, acceptance rates,
@@ -246,9 +247,8 @@ export const statsOperation: Operation = {
         detail: 'from: 2026-03-01 is after to (2026-01-31)',
         errors: [{ parameter: 'from', detail: '2026-03-01 is after to (2026-01-31)' }],
       },
-      not_acceptable:
-        'Statistics are available as application/json or text/csv: use Accept or ?format=.',
-      unavailable: 'The statistics cannot be computed at the moment. Try again in a moment.',
+      not_acceptable: notAcceptableDetail,
+      unavailable: unavailableDetail,
     }),
   },
   schemas: { Stats, Period },

@@ -2,10 +2,10 @@
 // docs/statistics.md explains the terms and follows a quote from its table to the JSON.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Access } from '../auth/access-control.ts'
-import { toLocalDate } from '../company/calendar.ts'
+import { createLocalDateReader } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
@@ -26,6 +26,7 @@ import { checkPeriod } from './check-period.ts'
 import { chooseFormat, negotiate } from './negotiate-format.ts'
 import type { Format } from './response-body.ts'
 import { listsNames, Stats, StatsQuery } from './schema.ts'
+import { unavailableDetail } from './stats-problems.ts'
 import { readStatsPreferringReplica } from './stats-source.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
 import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
@@ -50,32 +51,10 @@ export type StatsObserver = FoldObserver &
   DriftObserver & { countResponse(outcome: CacheOutcome): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
-  const { db, replica, redis, keyPrefix, company, access, rateLimit, clock, observer } = options
-  const versions = new DataVersionPoller(
-    db,
-    new SharedDataVersion(redis, keyPrefix),
-    replica?.history ?? null,
-  )
-  versions.start()
-  const tasks = [
-    versions,
-    startFolding(db, { log: app.log, observer }),
-    startDriftCheck(db, { log: app.log, observer, intervalMs: options.driftCheckMs }),
-  ]
-  app.addHook('onClose', async () => void (await Promise.all(tasks.map((task) => task.stop()))))
-
-  const readToday = localDayOf(clock, company.timeZone)
-  const source = { db, replica, company, isPrimaryFailing: () => versions.isFailing() }
-  const cache = new StatsCache({
-    shared: new SharedStatsCache(redis, keyPrefix),
-    versions,
-    readToday,
-    compute: async (request) => {
-      const { stats, ...snapshot } = await readStatsPreferringReplica(source, request)
-      return { body: JSON.stringify(stats), ...snapshot }
-    },
-    recordSentPosition: (position) => replica?.history.recordSentPosition(position),
-  })
+  const { access, rateLimit, observer } = options
+  const readToday = createLocalDateReader(options.company.timeZone, options.clock)
+  const versions = startBackgroundTasks(app, options)
+  const cache = createStatsCache(options, versions, readToday)
 
   app.get(
     statsPath,
@@ -92,7 +71,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       onRequest: access.requireScope('stats:read'),
       preParsing: rateLimit,
     },
-    (request, reply) => {
+    async (request, reply) => {
       const { query } = request
       // Checked before the cache is read, because all callers share it.
       if (listsNames(query)) access.checkFurtherScope(request, 'stats:detail', `by=${query.by}`)
@@ -101,39 +80,60 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       checkCodes(query)
       const negotiated = negotiate(request.headers)
       const format = chooseFormat(negotiated, query)
-      const respond = (stats: CachedStats) => {
-        observer.countResponse(stats.outcome)
-        request.logFields = loggedOutcomes[stats.outcome]
-        sendStats(request, reply, stats, { format, encoding: negotiated.encoding })
-      }
-      const cached = cache.read({ ...query, today })
-      if (!(cached instanceof Promise)) return respond(cached)
-      return cached.catch(throwUnavailable).then(respond)
+      const stats = await cache.read({ ...query, today }).catch(throwUnavailable)
+      observer.countResponse(stats.outcome)
+      request.logFields = loggedOutcomes[stats.outcome]
+      return sendStats(request, reply, stats, { format, encoding: negotiated.encoding })
     },
   )
 }
 
 /**
- * Returns a function that gives the current local day. It formats the date once a second, because
- * formatting costs as much as all other work for cached statistics. A day begins with a new
- * second.
+ * Starts to poll the data version, to fold changes, and to compare the summary with the quotes. All
+ * stop when the app closes. Returns the poller of the data version.
  */
-function localDayOf(clock: () => Date, timeZone: string): () => string {
-  let [second, day] = [Number.NaN, '']
-  return () => {
-    const now = clock()
-    const currentSecond = Math.floor(now.getTime() / 1_000)
-    if (currentSecond !== second) [second, day] = [currentSecond, toLocalDate(timeZone, now)]
-    return day
-  }
+function startBackgroundTasks(
+  app: FastifyInstance,
+  { db, replica, redis, keyPrefix, observer, driftCheckMs }: StatsOptions,
+): DataVersionPoller {
+  const versions = new DataVersionPoller(
+    db,
+    new SharedDataVersion(redis, keyPrefix),
+    replica?.history ?? null,
+  )
+  versions.start()
+  const tasks = [
+    versions,
+    startFolding(db, { log: app.log, observer }),
+    startDriftCheck(db, { log: app.log, observer, intervalMs: driftCheckMs }),
+  ]
+  app.addHook('onClose', async () => void (await Promise.all(tasks.map((task) => task.stop()))))
+  return versions
+}
+
+function createStatsCache(
+  { db, replica, redis, keyPrefix, company }: StatsOptions,
+  versions: DataVersionPoller,
+  readToday: () => string,
+): StatsCache {
+  const source = { db, replica, company, isPrimaryFailing: () => versions.isFailing() }
+  return new StatsCache({
+    shared: new SharedStatsCache(redis, keyPrefix),
+    versions,
+    readToday,
+    compute: async (request) => {
+      const { stats, ...snapshot } = await readStatsPreferringReplica(source, request)
+      return { body: JSON.stringify(stats), ...snapshot }
+    },
+    recordSentPosition: (position) => replica?.history.recordSentPosition(position),
+  })
 }
 
 function throwUnavailable(cause: unknown): never {
-  throw new Problem(
-    'unavailable',
-    'The statistics cannot be computed at the moment. Try again in a moment.',
-    { headers: { 'retry-after': String(timeouts.stats.retryAfter.ms / 1_000) }, cause },
-  )
+  throw new Problem('unavailable', unavailableDetail, {
+    headers: { 'retry-after': String(timeouts.stats.retryAfter.ms / 1_000) },
+    cause,
+  })
 }
 
 /** The Cache-Status header (RFC 9211). */
@@ -165,7 +165,7 @@ function sendStats(
   reply: FastifyReply,
   { bodies, outcome, ageMs, asOf }: CachedStats,
   { format, encoding }: { format: Format; encoding: ContentEncoding },
-): void {
+): FastifyReply {
   const etag = bodies.etagOf(format)
   reply
     .header('cache-control', 'private, no-cache')
@@ -173,8 +173,8 @@ function sendStats(
     .header('etag', etag)
     .header('age', ageMs < 1_000 ? '0' : String(Math.floor(ageMs / 1_000)))
     .header('cache-status', cacheStatus[outcome])
-  if (matchesEtag(headers['if-none-match'], etag)) return void reply.code(304).send()
+  if (matchesEtag(headers['if-none-match'], etag)) return reply.code(304).send()
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
-  reply.type(contentTypes[format]).send(bodies.get(format, encoding, asOf))
+  return reply.type(contentTypes[format]).send(bodies.get(format, encoding, asOf))
 }
