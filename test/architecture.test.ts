@@ -151,6 +151,14 @@ t.test(`no line is longer than ${maxLineLength} characters`, async (t) => {
   }
 })
 
+t.test(`no line of README is longer than ${maxLineLength} characters`, async (t) => {
+  const lines = readFileSync(join(root, 'README.md'), 'utf8').split('\n')
+  t.same(
+    lines.filter((line) => [...line].length > maxLineLength),
+    [],
+  )
+})
+
 t.test('every program file that README or docs name exists', async (t) => {
   const pages = ['README.md', ...listFiles('docs').filter((name) => name.endsWith('.md'))]
   let found = 0
