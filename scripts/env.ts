@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { readCompany } from '../src/company/company.ts'
-import { indexerKey, searchKey } from '../src/indexing/engine-keys.ts'
+import { indexerKey, searchKey } from '../src/indexing/engine/engine-keys.ts'
 import { runCommand } from './cli/command.ts'
 import {
   addToEnv,

@@ -1,17 +1,17 @@
 // Runs the indexer, requests a rebuild, verifies an index, or shows the status of all indexes.
 import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
-import { withRepairKey } from '../src/indexing/engine-keys.ts'
+import { withRepairKey } from '../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
 import {
   type EngineStatus,
   isIndexUpToDate,
   readEngineStatuses,
   readIndexLags,
-  requestRebuild,
-} from '../src/indexing/index-status.ts'
+} from '../src/indexing/index-lag.ts'
+import { requestRebuild } from '../src/indexing/index-record.ts'
 import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
 import { type IndexerOptions, runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
-import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
 import { registerEngine } from '../src/indexing/register-engine.ts'
 import { describeError } from '../src/monitoring/describe-error.ts'

@@ -12,14 +12,14 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { migrate } from '../../src/database/run-migrations.ts'
 import { toDocumentLine } from '../../src/indexing/documents/document-upload.ts'
 import { readDocumentsAfter } from '../../src/indexing/documents/product-to-document.ts'
-import { requestRebuild } from '../../src/indexing/index-status.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { requestRebuild } from '../../src/indexing/index-record.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { OutboxCursor } from '../../src/indexing/outbox.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { indexSettings } from '../../src/indexing/settings/index-settings.ts'
 import type { ProductDocument } from '../../src/search-engine/document-fields.ts'
-import { readStates } from '../../src/search-engine/index-state.ts'
+import { readIndexStates } from '../../src/search-engine/read-index-states.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
@@ -285,7 +285,7 @@ async function measurePolls(db: Database): Promise<string> {
     return `p50 ${quantile(times, 0.5).toFixed(2)} ms, p95 ${quantile(times, 0.95).toFixed(2)} ms`
   }
   return (
-    `a poll of the API: ${await time(() => readStates(db, [registrationName]))}; ` +
+    `a poll of the API: ${await time(() => readIndexStates(db, [registrationName]))}; ` +
     `of the indexer: ${await time(() => outbox.read(2))}`
   )
 }

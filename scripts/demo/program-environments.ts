@@ -1,6 +1,6 @@
 // The environment variables of the demo's programs: each gets only what it needs, as in production.
 import type { Program } from '../../src/database/role-grants.ts'
-import { indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
+import { indexerKey, searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import type { DemoServers } from './demo-servers.ts'
 
 export type ApiSettings = {

@@ -20,7 +20,7 @@ import {
   queueProducts,
   requeueIfLeaseLost,
 } from './outbox.ts'
-import { readTaskTime, recordSettled, recordWriting, SyncState } from './sync-state.ts'
+import { OutboxProgress, readTaskTime, recordSettled, recordWriting } from './outbox-progress.ts'
 
 const batchSize = 20_000
 const readSize = 2_500
@@ -40,7 +40,7 @@ export type SyncTarget = {
   registrationName: string
   lease?: Lease | undefined
   /** Without it, each batch reads the outbox from its beginning. */
-  syncState?: SyncState | undefined
+  progress?: OutboxProgress | undefined
 }
 
 export type BatchOptions = {
@@ -61,22 +61,22 @@ export async function syncBatch(
   { alsoQueueFor, limit = batchSize }: BatchOptions = {},
 ): Promise<number> {
   const { db, engine, indexName, registrationName, lease } = target
-  const syncState = target.syncState ?? new SyncState(db, registrationName)
-  const read = await syncState.outbox.read(limit)
+  const progress = target.progress ?? new OutboxProgress(db, registrationName)
+  const read = await progress.outbox.read(limit)
   const changes = read.rows.filter(isProductChange)
-  syncState.wasTruncated = changes.length < read.rows.length
+  progress.wasTruncated = changes.length < read.rows.length
   if (changes.length === 0) {
-    if (read.isComplete && (syncState.isWriting || syncState.isRecordDue()))
-      await recordBatch(target, syncState, { read, alsoQueueFor, productIds: [], rejected: [] })
+    if (read.isComplete && (progress.isWriting || progress.isRecordDue()))
+      await recordBatch(target, progress, { read, alsoQueueFor, productIds: [], rejected: [] })
     return 0
   }
 
   const productIds = [...new Set(changes.map(({ productId }) => productId))]
   try {
-    await recordWriting(target, syncState, read.rows.length)
+    await recordWriting(target, progress, read.rows.length)
     const { rejected, lastTask } = await applyChanges(db, engine.index(indexName), productIds)
-    syncState.lastTask = Math.max(syncState.lastTask, lastTask)
-    await recordBatch(target, syncState, { read, alsoQueueFor, productIds, rejected })
+    progress.lastTask = Math.max(progress.lastTask, lastTask)
+    await recordBatch(target, progress, { read, alsoQueueFor, productIds, rejected })
   } catch (error) {
     if (lease && (await requeueIfLeaseLost(db, lease, productIds)))
       throw error instanceof LeaseLost ? error : new LeaseLost()
@@ -89,9 +89,9 @@ export async function syncBatch(
 export async function hasPendingChanges({
   db,
   registrationName,
-  syncState,
+  progress,
 }: SyncTarget): Promise<boolean> {
-  const { outbox } = syncState ?? new SyncState(db, registrationName)
+  const { outbox } = progress ?? new OutboxProgress(db, registrationName)
   const { rows } = await outbox.read(2)
   return rows.some(isProductChange)
 }
@@ -160,10 +160,10 @@ type AppliedBatch = {
  */
 async function recordBatch(
   { db, engine, registrationName, lease }: SyncTarget,
-  syncState: SyncState,
+  progress: OutboxProgress,
   { read, productIds, rejected, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
-  const number = syncState.lastTask
+  const number = progress.lastTask
   const task =
     read.isComplete && number >= 0
       ? { number, acceptedAt: await readTaskTime(engine, number) }
@@ -176,5 +176,5 @@ async function recordBatch(
     await parkDocuments(transaction, registrationName, rejected)
     if (read.isComplete) await recordSettled(transaction, registrationName, read, task)
   })
-  syncState.markSettled(read)
+  progress.markSettled(read)
 }

@@ -7,8 +7,8 @@ import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
-import { indexExists } from './engine-tasks.ts'
-import { readIndexRecord } from './index-status.ts'
+import { indexExists } from './engine/engine-tasks.ts'
+import { readIndexRecord } from './index-record.ts'
 import {
   listDriftIds,
   maxRemovedDocuments,
@@ -16,7 +16,7 @@ import {
   verifyIndex,
 } from './index-verification.ts'
 import { type Lease, requireLease } from './indexer-lease.ts'
-import { readNewestWrite, readTaskTime } from './sync-state.ts'
+import { readNewestWrite, readTaskTime } from './outbox-progress.ts'
 
 /** If more documents differ, as after a restore from last week, building the index costs less. */
 const maxRepairedShare = 0.1

@@ -2,9 +2,9 @@
 import { MeilisearchApiError, MeilisearchError } from 'meilisearch'
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
-import { TaskFailed } from './engine-tasks.ts'
+import { TaskFailed } from './engine/engine-tasks.ts'
+import { SeveralServersFound } from './engine/single-server-check.ts'
 import { LeaseLost, ServerReplaced } from './indexer-lease.ts'
-import { SeveralServersFound } from './single-server-check.ts'
 
 /** Returns the kind of an error that ended a run. */
 export function findErrorKind(error: unknown): IndexerErrorKind {

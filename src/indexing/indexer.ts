@@ -15,10 +15,16 @@ import {
   nextIndexName,
   readDatabasesOfKeys,
   replaceIndexerKeys,
-} from './engine-keys.ts'
-import { deleteIndex, deleteRebuildLeftovers } from './engine-tasks.ts'
+} from './engine/engine-keys.ts'
+import { deleteIndex, deleteRebuildLeftovers } from './engine/engine-tasks.ts'
+import {
+  recordSeveralServers,
+  requireSingleServer,
+  SeveralServersFound,
+} from './engine/single-server-check.ts'
+import { removeUnusedIndexes } from './engine/unused-indexes.ts'
 import { keepIndexAfterFailover, recordOtherTimeline } from './index-after-failover.ts'
-import { isRebuildRequested } from './index-status.ts'
+import { isRebuildRequested } from './index-record.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
 import {
   type AcquiredLease,
@@ -28,6 +34,7 @@ import {
   releaseLease,
   startLeaseRenewal,
 } from './indexer-lease.ts'
+import { OutboxProgress } from './outbox-progress.ts'
 import { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
 import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
@@ -50,13 +57,6 @@ import {
 } from './scheduling/interval-tasks.ts'
 import { pause } from './scheduling/pause.ts'
 import { applySynonyms, haveSynonymsDiverged, haveWordsChanged } from './settings/synonym-sync.ts'
-import {
-  recordSeveralServers,
-  requireSingleServer,
-  SeveralServersFound,
-} from './single-server-check.ts'
-import { SyncState } from './sync-state.ts'
-import { removeUnusedIndexes } from './unused-indexes.ts'
 
 export type IndexerOptions = {
   db: Kysely<Tables>
@@ -206,8 +206,8 @@ async function prepareEngine(
   if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
   const engine = openClient(keys.documents)
   const rebuildClient = openClient(keys.rebuild)
-  const syncState = new SyncState(db, registrationName)
-  const target: SyncTarget = { db, engine, indexName, registrationName, lease, syncState }
+  const progress = new OutboxProgress(db, registrationName)
+  const target: SyncTarget = { db, engine, indexName, registrationName, lease, progress }
   await deleteRebuildLeftovers(engine, rebuildClient, nextIndexName(indexName))
   await deleteRebuildRecord(target)
   return { target, rebuildClient, indexerClient }
@@ -307,8 +307,8 @@ function createIdleTasks(run: Run): IntervalTask[] {
   ]
 }
 
-async function mustRebuildNow({ db, registrationName, syncState }: SyncTarget): Promise<boolean> {
-  return syncState?.wasTruncated || (await isRebuildRequested(db, registrationName))
+async function mustRebuildNow({ db, registrationName, progress }: SyncTarget): Promise<boolean> {
+  return progress?.wasTruncated || (await isRebuildRequested(db, registrationName))
 }
 
 async function rebuildIfNecessary(run: Run): Promise<void> {

@@ -2,7 +2,7 @@
 import { Problem } from '../http/problem-details.ts'
 import type { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
 import type { EngineCandidate } from '../search-engine/engine-selection.ts'
-import type { IndexState } from '../search-engine/index-state.ts'
+import type { IndexState } from '../search-engine/read-index-states.ts'
 import {
   classifyFailure,
   EngineTimeout,

@@ -2,10 +2,10 @@
 // changes that were lost, is not built anew, and later changes reach it.
 import t, { type Test } from 'tap'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { indexerKey } from '../../src/indexing/engine-keys.ts'
-import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
+import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { eventually } from '../support/test-service.ts'
 import { type Engine, indexName, masterKey, startEngines } from './engines.ts'
 import { type PostgresPair, startPostgresPair } from './postgres-pair.ts'

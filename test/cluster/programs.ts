@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
+import { indexerKey, searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { writeCompanyFile } from '../support/company.ts'
 import { buildRoleUrlOfHosts } from '../support/database-roles.ts'
 import { fastStart } from '../support/fast-start.ts'

@@ -1,8 +1,8 @@
 // Compares everything that the cluster holds with PostgreSQL: both indexes, the figures, and what
 // each API process answers.
 import { sql } from 'kysely'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import {

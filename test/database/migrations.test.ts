@@ -15,7 +15,7 @@ import {
   migrate,
   readPendingMigrations,
 } from '../../src/database/run-migrations.ts'
-import { searchKey } from '../../src/indexing/engine-keys.ts'
+import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import {
   company,

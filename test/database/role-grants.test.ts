@@ -4,8 +4,8 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
-import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import {
   emptyDatabase,
   logins,

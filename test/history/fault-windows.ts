@@ -1,7 +1,7 @@
 // Records when each process was faulty, so that a failed response during a fault is excused.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { type Cluster, type EngineName, indexName, type ProcessName } from './cluster.ts'

@@ -1,7 +1,7 @@
 // The upload of the catalogue to a new index: it makes way for changes and leaves nothing behind.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { nextIndexName } from '../../src/indexing/engine-keys.ts'
+import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
 import { acquireLease, type Lease } from '../../src/indexing/indexer-lease.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { CatalogueUpload } from '../../src/indexing/rebuild/catalogue-upload.ts'

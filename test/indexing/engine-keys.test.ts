@@ -6,8 +6,8 @@ import {
   readDatabasesOfKeys,
   replaceIndexerKeys,
   searchKey,
-} from '../../src/indexing/engine-keys.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+} from '../../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { servers } from '../support/test-service.ts'
 
 t.test(

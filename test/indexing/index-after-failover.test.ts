@@ -5,9 +5,9 @@ import type { Index } from 'meilisearch'
 import t, { type Test } from 'tap'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { keepIndexAfterFailover } from '../../src/indexing/index-after-failover.ts'
-import { readIndexRecord } from '../../src/indexing/index-status.ts'
+import { readIndexRecord } from '../../src/indexing/index-record.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { SyncState } from '../../src/indexing/sync-state.ts'
+import { OutboxProgress } from '../../src/indexing/outbox-progress.ts'
 import { testService } from '../support/test-service.ts'
 
 /** Three pages of the comparison. */
@@ -47,7 +47,7 @@ t.test('changes are applied while the index is compared', async (t) => {
   await db.insertInto('products').values(products).execute()
   let calls = 0
   const stopped = keepIndexAfterFailover(
-    { ...target, syncState: new SyncState(db, target.registrationName) },
+    { ...target, progress: new OutboxProgress(db, target.registrationName) },
     {
       rebuildClient: engine,
       log: () => undefined,
@@ -70,7 +70,7 @@ t.test('changes are applied during the search for documents without a product', 
   await db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()
   let calls = 0
   const stopped = keepIndexAfterFailover(
-    { ...target, syncState: new SyncState(db, target.registrationName) },
+    { ...target, progress: new OutboxProgress(db, target.registrationName) },
     {
       rebuildClient: engine,
       log: () => undefined,
@@ -124,7 +124,7 @@ t.test('if an indexer dies after it has applied changes, the next one compares',
 
   const lines: string[] = []
   await keepIndexAfterFailover(
-    { ...target, syncState: new SyncState(db, target.registrationName) },
+    { ...target, progress: new OutboxProgress(db, target.registrationName) },
     {
       rebuildClient: engine,
       log: (line) => void lines.push(line),

@@ -2,7 +2,7 @@
 // pending.
 import { sql } from 'kysely'
 import t from 'tap'
-import { readEngineStatuses, readIndexLags } from '../../src/indexing/index-status.ts'
+import { readEngineStatuses, readIndexLags } from '../../src/indexing/index-lag.ts'
 import { emptySnapshot } from '../../src/indexing/outbox.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { testDatabase } from '../support/test-service.ts'

@@ -1,6 +1,6 @@
 // A rebuild that is stopped, that dies, or that follows a truncation leaves nothing behind.
 import t from 'tap'
-import { nextIndexName } from '../../src/indexing/engine-keys.ts'
+import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { nextRegistrationName } from '../../src/indexing/rebuild/rebuild-record.ts'

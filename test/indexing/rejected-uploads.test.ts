@@ -1,7 +1,7 @@
 // Requests with a large body that the engine rejects do not disturb the requests after them.
 import t from 'tap'
 import { deleteDocuments, uploadLines } from '../../src/indexing/documents/document-upload.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { servers } from '../support/test-service.ts'
 
 t.test('the engine answers after it has rejected large requests unread', async (t) => {

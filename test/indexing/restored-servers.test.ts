@@ -8,11 +8,13 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
-import { isIndexUpToDate, readIndexRecord } from '../../src/indexing/index-status.ts'
+import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
+import { readIndexRecord } from '../../src/indexing/index-record.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { followIndexStates, readStates } from '../../src/search-engine/index-state.ts'
+import { followIndexStates } from '../../src/search-engine/index-state-follower.ts'
+import { readIndexStates } from '../../src/search-engine/read-index-states.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { eventually, testDatabase } from '../support/test-service.ts'
 
@@ -204,7 +206,7 @@ t.test('detects a database whose files were restored, by the tasks of the engine
 
 /** Returns the version of the index for which cached answers are valid. */
 async function readVersion(db: Database): Promise<string | undefined> {
-  const [state] = await readStates(db, [registrationName])
+  const [state] = await readIndexStates(db, [registrationName])
   return state?.isUpToDate ? state.version : undefined
 }
 

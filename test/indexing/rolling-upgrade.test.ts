@@ -3,10 +3,10 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { removeUnusedIndexes } from '../../src/indexing/engine/unused-indexes.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
-import { removeUnusedIndexes } from '../../src/indexing/unused-indexes.ts'
 import { nameWithoutShape, nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 

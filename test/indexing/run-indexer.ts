@@ -1,10 +1,10 @@
 // Runs indexers for tests: as a process, or within the test process, which starts faster.
 import type { Test } from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { indexerKey } from '../../src/indexing/engine-keys.ts'
-import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
+import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
 import { type IndexerOptions, runIndexer } from '../../src/indexing/indexer.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import {
   eventually,
   type RunningProgram,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { indexerKey } from '../../src/indexing/engine-keys.ts'
+import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { writeCompanyFile } from '../support/company.ts'
 import {
   eventually,

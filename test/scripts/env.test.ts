@@ -15,8 +15,8 @@ import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { readCompany } from '../../src/company/company.ts'
 import { Settings } from '../../src/config/settings-schema.ts'
-import { ensureEngineKeys } from '../../src/indexing/engine-keys.ts'
-import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')

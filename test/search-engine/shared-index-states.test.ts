@@ -4,7 +4,10 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
-import { followIndexStates, shareIndexStates } from '../../src/search-engine/index-state.ts'
+import {
+  followIndexStates,
+  shareIndexStates,
+} from '../../src/search-engine/index-state-follower.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { unobserved } from '../support/redis-topologies.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'

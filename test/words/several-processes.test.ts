@@ -2,8 +2,8 @@
 // answers are discarded, an upgrade of the built-in words applies, and a rebuild keeps them.
 import { sql } from 'kysely'
 import t from 'tap'
-import { nextIndexName } from '../../src/indexing/engine-keys.ts'
-import { requestRebuild } from '../../src/indexing/index-status.ts'
+import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
+import { requestRebuild } from '../../src/indexing/index-record.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { serviceWithProducts, waitForUpload } from '../indexing/rebuild-test-helpers.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { type EnqueuedTask, type Index, MeilisearchApiError, type Task } from 'meilisearch'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
-import { requireTaskSuccess, waitForTask } from '../engine-tasks.ts'
+import { requireTaskSuccess, waitForTask } from '../engine/engine-tasks.ts'
 import { describeEngineError, isTooLarge, onOwnConnection } from './payload-limit.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */

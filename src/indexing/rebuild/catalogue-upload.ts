@@ -14,7 +14,7 @@ import {
   uploadLines,
 } from '../documents/document-upload.ts'
 import { parkDocuments } from '../documents/parked-documents.ts'
-import { cancelTasks } from '../engine-tasks.ts'
+import { cancelTasks } from '../engine/engine-tasks.ts'
 import { requeueIfLeaseLost } from '../outbox.ts'
 import { CatalogueReader, type Payload, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'

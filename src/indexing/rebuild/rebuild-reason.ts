@@ -4,10 +4,10 @@ import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { SyncTarget } from '../change-sync.ts'
 import { countParkedDocuments } from '../documents/parked-documents.ts'
-import { indexExists } from '../engine-tasks.ts'
-import { readIndexRecord } from '../index-status.ts'
+import { indexExists } from '../engine/engine-tasks.ts'
+import { readIndexRecord } from '../index-record.ts'
+import { readTaskTime } from '../outbox-progress.ts'
 import { indexSettings } from '../settings/index-settings.ts'
-import { readTaskTime } from '../sync-state.ts'
 import { computeIndexShape } from './index-shape.ts'
 
 export type RebuildReason =

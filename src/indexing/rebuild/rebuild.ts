@@ -5,13 +5,14 @@ import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import { hasPendingChanges, type SyncTarget, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'
-import { nextIndexName } from '../engine-keys.ts'
+import { nextIndexName } from '../engine/engine-keys.ts'
 import {
   deleteIndex,
   deleteRebuildLeftovers,
   indexExists,
   waitForSuccess,
-} from '../engine-tasks.ts'
+} from '../engine/engine-tasks.ts'
+import { OutboxProgress, readTaskTime, recordWriting } from '../outbox-progress.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import {
   applySynonyms,
@@ -19,7 +20,6 @@ import {
   readEngineSynonyms,
   sendSynonyms,
 } from '../settings/synonym-sync.ts'
-import { readTaskTime, recordWriting, SyncState } from '../sync-state.ts'
 import { CatalogueUpload } from './catalogue-upload.ts'
 import { createSampleDocument } from './index-shape.ts'
 import {
@@ -63,7 +63,7 @@ export async function rebuild(
     ...live,
     indexName: nextIndexName(live.indexName),
     registrationName: nextRegistrationName(live.registrationName),
-    syncState: undefined,
+    progress: undefined,
   }
   try {
     return await replaceIndex(live, next, {
@@ -93,13 +93,13 @@ async function replaceIndex(
   const synonymsVersion = await indexCreated
   if (productCount === 0) await registerFields(next)
   await applyRemainingChanges(live, next, options)
-  const syncState = live.syncState ?? new SyncState(live.db, live.registrationName)
+  const progress = live.progress ?? new OutboxProgress(live.db, live.registrationName)
   const pending = 0
-  await recordWriting(live, syncState, pending)
+  await recordWriting(live, progress, pending)
   const number = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
   const task = { number, acceptedAt: await readTaskTime(rebuildClient, number) }
   await recordRebuildEnd(live, { ...start, task, synonymsVersion })
-  syncState.lastTask = -1
+  progress.lastTask = -1
   await deleteIndex(next.engine, next.indexName)
   return productCount
 }

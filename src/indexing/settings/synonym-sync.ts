@@ -10,7 +10,7 @@ import { toSentence } from '../../text/to-sentence.ts'
 import { builtInWords, readSearchWords } from '../../words/search-words.ts'
 import type { SyncTarget } from '../change-sync.ts'
 import { describeEngineError, isTooLarge, onOwnConnection } from '../documents/payload-limit.ts'
-import { TaskFailed, waitForSuccess } from '../engine-tasks.ts'
+import { TaskFailed, waitForSuccess } from '../engine/engine-tasks.ts'
 import { requireLease } from '../indexer-lease.ts'
 
 type EngineSynonyms = Record<string, string[]>

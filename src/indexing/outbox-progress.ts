@@ -8,7 +8,7 @@ import { OutboxCursor, type OutboxRead } from './outbox.ts'
 
 type Recorded = { db: Kysely<Tables>; registrationName: string; lease?: Lease | undefined }
 
-export class SyncState {
+export class OutboxProgress {
   readonly outbox: OutboxCursor
   /** Whether search_engines.is_writing may be true. A new indexer assumes that it is. */
   isWriting = true
@@ -51,10 +51,10 @@ export class SyncState {
  */
 export async function recordWriting(
   { db, registrationName, lease }: Recorded,
-  syncState: SyncState,
+  progress: OutboxProgress,
   pending: number,
 ): Promise<void> {
-  if (syncState.hasRecordedWriting()) return
+  if (progress.hasRecordedWriting()) return
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
     await transaction
@@ -63,7 +63,7 @@ export async function recordWriting(
       .where('name', '=', registrationName)
       .execute()
   })
-  syncState.isWriting = true
+  progress.isWriting = true
 }
 
 /** Returns when the engine accepted a task, by its clock; null if it does not know the task. */

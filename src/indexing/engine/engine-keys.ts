@@ -3,8 +3,8 @@
 // can compute the keys, and nobody has to copy them.
 import { createHash, createHmac } from 'node:crypto'
 import { type Key, type KeyCreation, type Meilisearch, MeilisearchApiError } from 'meilisearch'
-import { timeouts } from '../timeouts.ts'
-import type { Lease } from './indexer-lease.ts'
+import { timeouts } from '../../timeouts.ts'
+import type { Lease } from '../indexer-lease.ts'
 
 const searchKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c01'
 const indexerKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c02'

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
-import type { Tables } from '../database/table-types.ts'
-import { timeouts } from '../timeouts.ts'
+import type { Tables } from '../../database/table-types.ts'
+import { timeouts } from '../../timeouts.ts'
 import { identifyByKeys } from './engine-keys.ts'
 
 /** The URL of an engine leads to several servers. */

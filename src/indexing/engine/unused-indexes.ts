@@ -1,13 +1,13 @@
 // Removes the indexes of other releases that no program uses any more, after a rolling upgrade.
 import { type Kysely, sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
-import type { Tables } from '../database/table-types.ts'
-import type { LogLine } from '../monitoring/log/program-log.ts'
-import { haveSameEngine } from '../search-engine/shape-suffix.ts'
-import { timeouts } from '../timeouts.ts'
+import type { Tables } from '../../database/table-types.ts'
+import type { LogLine } from '../../monitoring/log/program-log.ts'
+import { haveSameEngine } from '../../search-engine/shape-suffix.ts'
+import { timeouts } from '../../timeouts.ts'
+import { nextRegistrationName } from '../rebuild/rebuild-record.ts'
 import { withDeletionKey } from './engine-keys.ts'
 import { deleteIndex } from './engine-tasks.ts'
-import { nextRegistrationName } from './rebuild/rebuild-record.ts'
 
 type RemovalOptions = {
   openClient: (key: string) => Meilisearch

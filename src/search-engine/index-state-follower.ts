@@ -1,28 +1,18 @@
-// Follows the state of the indexes: the instant up to which each contains every committed change,
-// and the version of its contents, which decides whether cached answers are valid.
+// Follows the state of the indexes, in turn with the other processes that share Redis: the instant
+// up to which each index contains every committed change, and the version of its contents.
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { type PollLock, type PollResult, SharedPolling } from '../redis/shared-polling.ts'
 import { timeouts } from '../timeouts.ts'
-
-export type IndexState = {
-  /** The index contains every change committed up to this instant; null while it is unknown. */
-  indexedAt: string | null
-  /**
-   * Identifies the contents of the index. Null while changes are pending or the state is unknown:
-   * then no cached answer may be used.
-   */
-  version: string | null
-  /**
-   * False if the index was built from a different database, or from a later state of this one, or
-   * if this database has no record of what the index contains. After a failover of PostgreSQL it
-   * stays true for a minute, while the indexer compares the index with the catalogue.
-   */
-  isOfThisDatabase: boolean
-}
+import {
+  type IndexState,
+  type IndexStateRow,
+  parseStateRows,
+  readIndexStates,
+  toState,
+} from './read-index-states.ts'
 
 export type FollowedIndexStates = {
   /** Returns the state of the index of this engine. */
@@ -116,23 +106,25 @@ class IndexStateFollower implements FollowedIndexStates {
    */
   async #refresh(): Promise<number> {
     this.#isIdle = false
-    const { sharedIndexStatePoll, indexStateInterval } = timeouts.searchEngine
     const result = await this.#pollRedis()
-    if (!result) return this.#refreshWithoutRedis()
+    if (!result) return this.#readWithoutRedis()
     this.#applyPublished(result)
-    const { lock } = result
-    // This process reads for all. Not awaited: while the query hangs, it uses what other processes
-    // publish.
-    if (lock) {
-      void this.#read(lock)
-      const isAlone = this.#hasFailed || !lock.isAwaited
-      return isAlone ? indexStateInterval.ms : sharedIndexStatePoll.ms
-    }
-    // Another process reads.
-    if (!this.#hasFailed) return sharedIndexStatePoll.ms
-    // After a failed read this process leaves the lock to others, and reads for itself.
+    if (result.lock) return this.#readForAll(result.lock)
+    // Another process reads. A process whose read has failed leaves the lock to others.
+    return this.#hasFailed ? this.#readAlone() : timeouts.searchEngine.sharedIndexStatePoll.ms
+  }
+
+  /** Not awaited: while the query hangs, this process uses what other processes publish. */
+  #readForAll(lock: PollLock): number {
+    void this.#read(lock)
+    const { sharedIndexStatePoll, indexStateInterval } = timeouts.searchEngine
+    const isAlone = this.#hasFailed || !lock.isAwaited
+    return isAlone ? indexStateInterval.ms : sharedIndexStatePoll.ms
+  }
+
+  async #readAlone(): Promise<number> {
     await this.#read(null)
-    return indexStateInterval.ms
+    return timeouts.searchEngine.indexStateInterval.ms
   }
 
   /** Returns null without Redis, and before PostgreSQL was read for the first time. */
@@ -146,12 +138,12 @@ class IndexStateFollower implements FollowedIndexStates {
   /** Applies what another process has published, if it is newer. */
   #applyPublished({ published }: PollResult): void {
     if (!published || published.readAt <= this.#readAt) return
-    const rows = parseRows(published.text)
+    const rows = parseStateRows(published.text)
     if (rows) this.#apply(rows, published.readAt)
   }
 
   /** Reads PostgreSQL. Returns a longer pause if no search has asked for a state for a while. */
-  async #refreshWithoutRedis(): Promise<number> {
+  async #readWithoutRedis(): Promise<number> {
     await this.#read(null)
     const idleMs = performance.now() - this.#askedAt
     this.#isIdle = !this.#hasFailed && idleMs > timeouts.process.idleAfter.ms
@@ -167,7 +159,7 @@ class IndexStateFollower implements FollowedIndexStates {
     const { db, registrationNames } = this.#options
     // A failed read is not logged: the health check reports PostgreSQL, and `current` returns no
     // version once the last read is too old.
-    const rows = await readStates(db, registrationNames).catch(() => undefined)
+    const rows = await readIndexStates(db, registrationNames).catch(() => undefined)
     this.#isReading = false
     this.#hasFailed = rows === undefined
     if (!rows) return lock?.release()
@@ -178,11 +170,11 @@ class IndexStateFollower implements FollowedIndexStates {
     await this.#recordUse(readAt)
   }
 
-  #apply(rows: RegisteredOrEmptyRow[], readAt: number): void {
-    const registered = new Map(rows.filter(isRegistered).map((row) => [row.name, row]))
+  #apply(rows: IndexStateRow[], readAt: number): void {
+    const rowOf = new Map(rows.map((row) => [row.name, row]))
     // A database restored to a state before the registration has no row of an engine.
     for (const name of this.#options.registrationNames)
-      this.#states.set(name, toState(registered.get(name), this.#states.get(name)))
+      this.#states.set(name, toState(rowOf.get(name), this.#states.get(name)))
     // Every row has the same version of the words and the same identity of the database.
     const [first] = rows
     if (first) {
@@ -207,103 +199,6 @@ const scopeOf = (identity: string, registrationNames: string[]): string =>
     .update([identity, ...registrationNames].join(' '))
     .digest('base64url')
     .slice(0, 20)
-
-/** Returns null if the text is not what a process of this version publishes. */
-function parseRows(text: string): RegisteredOrEmptyRow[] | null {
-  try {
-    const rows: unknown = JSON.parse(text)
-    const isRow = (row: unknown): row is RegisteredOrEmptyRow =>
-      typeof row === 'object' && row !== null && 'wordsVersion' in row && 'identity' in row
-    return Array.isArray(rows) && rows.every(isRow) ? rows : null
-  } catch {
-    // Another program may have written to the key.
-    return null
-  }
-}
-
-/** An empty row, with `name` null, is returned if none of the engines is registered. */
-type RegisteredOrEmptyRow = Omit<StateRow, 'name'> & {
-  name: string | null
-  wordsVersion: string
-  identity: string
-}
-const isRegistered = (row: RegisteredOrEmptyRow): row is RegisteredOrEmptyRow & StateRow =>
-  row.name !== null
-
-type StateRow = {
-  name: string
-  /** RFC 3339 text. */
-  indexedAt: string | null
-  isUpToDate: boolean
-  version: string
-  isOfThisDatabase: boolean
-}
-
-function toState(row: StateRow | undefined, previous: IndexState | undefined): IndexState {
-  const lastKnown = previous?.indexedAt ?? null
-  if (!row) return { indexedAt: lastKnown, version: null, isOfThisDatabase: false }
-  const { indexedAt } = row
-  const isNewer = indexedAt !== null && (lastKnown === null || indexedAt > lastKnown)
-  return {
-    indexedAt: isNewer ? indexedAt : lastKnown,
-    version: row.isUpToDate ? row.version : null,
-    isOfThisDatabase: row.isOfThisDatabase,
-  }
-}
-
-/**
- * Returns the states of these engines, or one row without a name if none is registered. If all
- * outbox rows are settled, the index contains every change committed before now. Otherwise, or
- * while the indexer writes, it contains those up to the recorded instant. The indexer increments
- * the version after it has written. A failover, a crash or a restored copy may lose commits and set
- * that number back, so the version also contains the timeline of the database and the start of its
- * server. The query skips settled rows: while an old snapshot is in use there may be a million.
- */
-export async function readStates(
-  db: Kysely<Tables>,
-  registrationNames: string[],
-): Promise<RegisteredOrEmptyRow[]> {
-  const failoverSeconds = timeouts.searchEngine.useAfterFailover.ms / 1_000
-  const { rows } = await sql<Omit<RegisteredOrEmptyRow, 'indexedAt'> & { indexedAt: Date | null }>`
-    select name,
-      case when is_pending then indexed_at else now() end as "indexedAt",
-      not is_pending as "isUpToDate",
-      concat_ws(
-        ' ', identity, extract(epoch from pg_postmaster_start_time()), engine.version
-      ) as version,
-      indexed_at is not null and (
-        coalesce(database_identity = identity, true)
-        or ${differsOnlyInTimeline(sql`identity`)}
-          and indexed_at > now() - make_interval(secs => ${failoverSeconds})
-      ) as "isOfThisDatabase",
-      words.version::text as "wordsVersion",
-      identity
-    from search_words_version as words
-      cross join (select database_identity() as identity offset 0) as database
-      left join lateral (
-        select *, indexed_at is null or is_writing
-          or coalesce(database_identity <> identity, false)
-          or ${unsettledChangesCondition} as is_pending
-        from search_engines e where name = any(${registrationNames})
-      ) as engine on true
-  `.execute(db)
-  return rows.map((row) => ({ ...row, indexedAt: row.indexedAt?.toISOString() ?? null }))
-}
-
-/**
- * An SQL condition: there are outbox rows of the engine `e` that its settled snapshot does not see
- * (docs/indexing.md explains the terms).
- */
-export const unsettledChangesCondition = sql`(
-  exists (
-    select from product_changes c
-    where c.engine = e.name and c.xid >= pg_snapshot_xmax(e.settled_snapshot)
-  ) or exists (
-    select from product_changes c
-    where c.engine = e.name
-      and c.xid = any (array(select pg_snapshot_xip(e.settled_snapshot)))
-  )
-)`
 
 async function recordUse(db: Kysely<Tables>, registrationNames: string[]): Promise<void> {
   const seconds = timeouts.searchEngine.useRecord.ms / 2_000

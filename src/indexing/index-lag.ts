@@ -1,8 +1,7 @@
-// Reads and records how far an index is behind the catalogue.
+// Reads how far the indexes are behind the catalogue.
 import { type Kysely, sql } from 'kysely'
-import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
-import { unsettledChangesCondition } from '../search-engine/index-state.ts'
+import { isPendingCondition } from '../search-engine/read-index-states.ts'
 import { listParkedDocuments, type ParkedDocument } from './documents/parked-documents.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
@@ -77,10 +76,7 @@ export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStat
 const maxCounted = 10_000
 
 const enginesWithState = sql`(
-  select *,
-    is_writing or ${unsettledChangesCondition}
-      or coalesce(database_identity <> database_identity(), false) as is_pending
-  from search_engines e
+  select *, ${isPendingCondition(sql`database_identity()`)} as is_pending from search_engines e
 ) as e`
 const pendingColumn = sql`
   case
@@ -106,43 +102,13 @@ const parkedColumn = sql`(
     select from parked_documents p where p.engine = e.name limit ${sql.lit(maxCounted)}
   ) as parked
 )`
-const indexedAtColumn = sql`
-  case when e.indexed_at is null or e.is_pending then e.indexed_at else now() end
-`
+const indexedAtColumn = sql`case when e.is_pending then e.indexed_at else now() end`
 const lagSecondsColumn = sql`
   case
-    when e.indexed_at is null then null
-    when not e.is_pending then 0
-    else round(extract(epoch from now() - e.indexed_at), 1)::float8
+    when e.is_pending then round(extract(epoch from now() - e.indexed_at), 1)::float8
+    else 0
   end
 `
-
-/** Returns the record of the index in PostgreSQL; undefined if the engine is not registered. */
-export async function readIndexRecord(db: Kysely<Tables>, registrationName: string) {
-  return db
-    .selectFrom('search_engines')
-    .select((eb) => [
-      'indexed_at as indexedAt',
-      'shape',
-      'last_task as lastTask',
-      'last_task_at as lastTaskAt',
-      'is_writing as isWriting',
-      'rebuild_asked_at as rebuildRequestedAt',
-      sql<boolean>`database_identity = database_identity()`.as('isOfThisDatabase'),
-      sql<boolean>`${differsOnlyInTimeline(sql`database_identity()`)}`.as('hasFailedOver'),
-      eb
-        .exists(
-          eb
-            .selectFrom('product_changes')
-            .select('id')
-            .where('engine', '=', registrationName)
-            .where('product_id', 'is', null),
-        )
-        .as('wasTruncated'),
-    ])
-    .where('name', '=', registrationName)
-    .executeTakeFirst()
-}
 
 /** Whether the index contains every change, has the current shape, and needs no rebuild. */
 export async function isIndexUpToDate(
@@ -150,31 +116,11 @@ export async function isIndexUpToDate(
   registrationName: string,
 ): Promise<boolean> {
   const { rows } = await sql<{ isUpToDate: boolean }>`
-    select indexed_at is not null and shape = ${computeIndexShape()}
+    select shape = ${computeIndexShape()}
       and database_identity = database_identity()
       and rebuild_asked_at is null and not is_pending as "isUpToDate"
     from ${enginesWithState}
     where name = ${registrationName}
   `.execute(db)
   return rows[0]?.isUpToDate ?? false
-}
-
-/** Whether somebody requested a rebuild that has not been completed. */
-export async function isRebuildRequested(
-  db: Kysely<Tables>,
-  registrationName: string,
-): Promise<boolean> {
-  const row = await db
-    .selectFrom('search_engines')
-    .select('rebuild_asked_at')
-    .where('name', '=', registrationName)
-    .executeTakeFirst()
-  return row !== undefined && row.rebuild_asked_at !== null
-}
-
-/** Requests a rebuild. Records the time of the database: the caller's clock may be ahead. */
-export async function requestRebuild(db: Kysely<Tables>, registrationName: string): Promise<void> {
-  await sql`
-    update search_engines set rebuild_asked_at = now() where name = ${registrationName}
-  `.execute(db)
 }

@@ -1,7 +1,7 @@
 // Waits for and cancels tasks of the search engine, which runs every write as a queued task.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type EnqueuedTask, type Meilisearch, MeilisearchApiError, type Task } from 'meilisearch'
-import { timeouts } from '../timeouts.ts'
+import { timeouts } from '../../timeouts.ts'
 
 /** An accepted task failed, was cancelled or did not end in time. `code`: of Meilisearch, or ''. */
 export class TaskFailed extends Error {

@@ -1,0 +1,121 @@
+// Reads the states of indexes from PostgreSQL: what each contains, and whether changes are pending.
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { differsOnlyInTimeline } from '../database/database-identity.ts'
+import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
+
+export type IndexState = {
+  /** The index contains every change committed up to this instant; null while it is unknown. */
+  indexedAt: string | null
+  /**
+   * Identifies the contents of the index. Null while changes are pending or the state is unknown:
+   * then no cached answer may be used.
+   */
+  version: string | null
+  /**
+   * False if the index was built from a different database, or from a later state of this one, or
+   * if this database has no record of what the index contains. After a failover of PostgreSQL it
+   * stays true for a minute, while the indexer compares the index with the catalogue.
+   */
+  isOfThisDatabase: boolean
+}
+
+/** Without a name if none of the engines is registered. */
+export type IndexStateRow = {
+  name: string | null
+  /** RFC 3339 text. */
+  indexedAt: string | null
+  isUpToDate: boolean
+  version: string
+  isOfThisDatabase: boolean
+  /** The same in every row. */
+  wordsVersion: string
+  /** The identity of the database. The same in every row. */
+  identity: string
+}
+
+/**
+ * Returns the states of these engines, or one row without a name if none is registered. If all
+ * outbox rows are settled, the index contains every change committed before now. Otherwise, or
+ * while the indexer writes, it contains those up to the recorded instant. The indexer increments
+ * the version after it has written. A failover, a crash or a restored copy may lose commits and set
+ * that number back, so the version also contains the timeline of the database and the start of its
+ * server. The query skips settled rows: while an old snapshot is in use there may be a million.
+ */
+export async function readIndexStates(
+  db: Kysely<Tables>,
+  registrationNames: string[],
+): Promise<IndexStateRow[]> {
+  const failoverSeconds = timeouts.searchEngine.useAfterFailover.ms / 1_000
+  const { rows } = await sql<Omit<IndexStateRow, 'indexedAt'> & { indexedAt: Date | null }>`
+    select name,
+      case when is_pending then indexed_at else now() end as "indexedAt",
+      not is_pending as "isUpToDate",
+      concat_ws(
+        ' ', identity, extract(epoch from pg_postmaster_start_time()), engine.version
+      ) as version,
+      indexed_at is not null and (
+        coalesce(database_identity = identity, true)
+        or ${differsOnlyInTimeline(sql`identity`)}
+          and indexed_at > now() - make_interval(secs => ${failoverSeconds})
+      ) as "isOfThisDatabase",
+      words.version::text as "wordsVersion",
+      identity
+    from search_words_version as words
+      cross join (select database_identity() as identity offset 0) as database
+      left join lateral (
+        select *, ${isPendingCondition(sql`identity`)} as is_pending
+        from search_engines e where name = any(${registrationNames})
+      ) as engine on true
+  `.execute(db)
+  return rows.map((row) => ({ ...row, indexedAt: row.indexedAt?.toISOString() ?? null }))
+}
+
+/**
+ * An SQL condition: the index of the row `e` of search_engines may lack a committed change, or
+ * contain one that is not recorded. `identity` is the SQL expression of the identity of the
+ * database. docs/indexing.md explains the terms.
+ */
+export const isPendingCondition = (identity: RawBuilder<unknown>) => sql`(
+  e.indexed_at is null
+  or e.is_writing
+  or coalesce(e.database_identity <> ${identity}, false)
+  or exists (
+    select from product_changes c
+    where c.engine = e.name and c.xid >= pg_snapshot_xmax(e.settled_snapshot)
+  )
+  or exists (
+    select from product_changes c
+    where c.engine = e.name
+      and c.xid = any (array(select pg_snapshot_xip(e.settled_snapshot)))
+  )
+)`
+
+/** Returns null if the text is not what a process of this version publishes. */
+export function parseStateRows(text: string): IndexStateRow[] | null {
+  try {
+    const rows: unknown = JSON.parse(text)
+    const isRow = (row: unknown): row is IndexStateRow =>
+      typeof row === 'object' && row !== null && 'wordsVersion' in row && 'identity' in row
+    return Array.isArray(rows) && rows.every(isRow) ? rows : null
+  } catch {
+    // Another program may have written to the key.
+    return null
+  }
+}
+
+/** Returns the state that a row says. The instant of the previous state never moves back. */
+export function toState(
+  row: IndexStateRow | undefined,
+  previous: IndexState | undefined,
+): IndexState {
+  const lastKnown = previous?.indexedAt ?? null
+  if (!row) return { indexedAt: lastKnown, version: null, isOfThisDatabase: false }
+  const { indexedAt } = row
+  const isNewer = indexedAt !== null && (lastKnown === null || indexedAt > lastKnown)
+  return {
+    indexedAt: isNewer ? indexedAt : lastKnown,
+    version: row.isUpToDate ? row.version : null,
+    isOfThisDatabase: row.isOfThisDatabase,
+  }
+}
