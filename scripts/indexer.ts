@@ -11,7 +11,8 @@ import {
 } from '../src/indexing/index-lag.ts'
 import { requestRebuild } from '../src/indexing/index-record.ts'
 import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
-import { type IndexerOptions, runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
+import { runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
+import type { IndexerOptions } from '../src/indexing/indexer-run.ts'
 import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
 import { registerEngine } from '../src/indexing/register-engine.ts'
 import { describeError } from '../src/monitoring/describe-error.ts'
@@ -76,6 +77,7 @@ await runCommand(
       indexName: nameWithShape(config.SEARCH_INDEX, computeIndexShape()),
       registrationName: nameWithShape(config.SEARCH_ENGINE, computeIndexShape()),
       popularityIntervalMs: config.POPULARITY_MINUTES * 60_000,
+      state: new IndexerState(),
       log: mode === 'follow' ? openProgramLog(config.LOG_LEVEL) : (line) => console.log(line),
     }
     try {
@@ -89,9 +91,8 @@ await runCommand(
 type CommandOptions = IndexerOptions & { config: IndexerConfig }
 
 async function follow(options: CommandOptions, signal: AbortSignal): Promise<number> {
-  const { db, log } = options
-  const state = new IndexerState()
-  const operations = await serveOperations(options, state)
+  const { db, log, state } = options
+  const operations = await serveOperations(options)
   const ended = new AbortController()
   const purge = { signal: AbortSignal.any([signal, ended.signal]), log }
   const record = (task: RegularTask) => (succeeded: boolean) => state.recordTask(task, succeeded)
@@ -100,7 +101,7 @@ async function follow(options: CommandOptions, signal: AbortSignal): Promise<num
     purgeReportRegularly(db, { ...purge, onResult: record('search_report') }),
   ]
   try {
-    await runIndexer({ ...options, state }, signal)
+    await runIndexer(options, signal)
   } finally {
     ended.abort()
     await Promise.all([...purging, operations.close()])
@@ -109,10 +110,7 @@ async function follow(options: CommandOptions, signal: AbortSignal): Promise<num
 }
 
 /** Serves health and metrics. If the port is taken, the index is followed nevertheless. */
-async function serveOperations(
-  { db, registrationName, config, log }: CommandOptions,
-  state: IndexerState,
-) {
+async function serveOperations({ db, registrationName, config, log, state }: CommandOptions) {
   const app = buildIndexerOperationsApp({
     state,
     engine: nameWithoutShape(registrationName),

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import { syncIndex } from '../../test/support/leased-target.ts'
 import { runCommand } from '../cli/command.ts'
 import { describeMachine, describeVersions } from './page/machine.ts'
 import { measureAll, type Rates } from './page/measurements.ts'
@@ -100,7 +100,7 @@ async function addQuotes(
   for (let n = 0; n < linkCount; n++) tokens.push(await insertSharedQuote(db, `LINK-${n}`, lines))
   // While changes of products are pending, no answer of search is cached.
   const registrationName = nameWithShape('main', computeIndexShape())
-  while ((await syncBatch({ db, engine, indexName, registrationName })) > 0);
+  await syncIndex({ db, engine, indexName, registrationName })
   return tokens
 }
 

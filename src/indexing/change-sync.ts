@@ -1,6 +1,6 @@
 // Applies one batch of changed products from the outbox to the index.
 import type { Kysely } from 'kysely'
-import type { Index, Meilisearch } from 'meilisearch'
+import type { Index } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import {
   type DocumentLine,
@@ -12,7 +12,9 @@ import {
 } from './documents/document-upload.ts'
 import { parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
-import { type Lease, LeaseLost, requireLease } from './indexer-lease.ts'
+import { findNewestTask, readEngineTask } from './engine/engine-tasks.ts'
+import { executeUnderLease, LeaseLost } from './indexer-lease.ts'
+import type { LeasedTarget } from './leased-target.ts'
 import {
   deleteOutboxRows,
   type OutboxRead,
@@ -20,28 +22,12 @@ import {
   queueProducts,
   requeueIfLeaseLost,
 } from './outbox.ts'
-import { OutboxProgress, readTaskTime, recordSettled, recordWriting } from './outbox-progress.ts'
+import { recordSettled, recordWriting } from './outbox-progress.ts'
 
 const batchSize = 20_000
 const readSize = 2_500
 /** Each upload has a fixed cost in the engine: more than reading this many products costs. */
 const uploadSize = 10_000
-
-/** An index and the outbox with its changes. If `lease` is absent, no other indexer may run. */
-export type SyncTarget = {
-  db: Kysely<Tables>
-  engine: Meilisearch
-  indexName: string
-  /**
-   * The name of the index's row in search_engines, and the value of the column `engine` of its
-   * outbox rows. It is the configured name of the engine with the shape of the index: two releases
-   * that share an engine have one registration each (outbox.ts).
-   */
-  registrationName: string
-  lease?: Lease | undefined
-  /** Without it, each batch reads the outbox from its beginning. */
-  progress?: OutboxProgress | undefined
-}
 
 export type BatchOptions = {
   /** Queues the same products for this registration too: a rebuild follows the live index. */
@@ -57,28 +43,27 @@ export type BatchOptions = {
  * Throws LeaseLost, after queueing the products again, if another indexer has taken over.
  */
 export async function syncBatch(
-  target: SyncTarget,
+  target: LeasedTarget,
   { alsoQueueFor, limit = batchSize }: BatchOptions = {},
 ): Promise<number> {
-  const { db, engine, indexName, registrationName, lease } = target
-  const progress = target.progress ?? new OutboxProgress(db, registrationName)
+  const { db, engine, indexName, lease, progress } = target
   const read = await progress.outbox.read(limit)
   const changes = read.rows.filter(isProductChange)
   progress.wasTruncated = changes.length < read.rows.length
   if (changes.length === 0) {
     if (read.isComplete && (progress.isWriting || progress.isRecordDue()))
-      await recordBatch(target, progress, { read, alsoQueueFor, productIds: [], rejected: [] })
+      await recordBatch(target, { read, alsoQueueFor, productIds: [], rejected: [] })
     return 0
   }
 
   const productIds = [...new Set(changes.map(({ productId }) => productId))]
   try {
-    await recordWriting(target, progress, read.rows.length)
+    await recordWriting(target, { pending: read.rows.length })
     const { rejected, lastTask } = await applyChanges(db, engine.index(indexName), productIds)
-    progress.lastTask = Math.max(progress.lastTask, lastTask)
-    await recordBatch(target, progress, { read, alsoQueueFor, productIds, rejected })
+    progress.unrecordedTask = findNewestTask([progress.unrecordedTask, lastTask])
+    await recordBatch(target, { read, alsoQueueFor, productIds, rejected })
   } catch (error) {
-    if (lease && (await requeueIfLeaseLost(db, lease, productIds)))
+    if (await requeueIfLeaseLost(db, lease, productIds))
       throw error instanceof LeaseLost ? error : new LeaseLost()
     throw error
   }
@@ -86,13 +71,8 @@ export async function syncBatch(
 }
 
 /** Whether changes of products are pending for the index. */
-export async function hasPendingChanges({
-  db,
-  registrationName,
-  progress,
-}: SyncTarget): Promise<boolean> {
-  const { outbox } = progress ?? new OutboxProgress(db, registrationName)
-  const { rows } = await outbox.read(2)
+export async function hasPendingChanges({ progress }: LeasedTarget): Promise<boolean> {
+  const { rows } = await progress.outbox.read(2)
   return rows.some(isProductChange)
 }
 
@@ -143,7 +123,7 @@ async function awaitAll(requests: Promise<UploadResult>[]): Promise<UploadResult
   )
   return {
     rejected: results.flatMap(({ rejected }) => rejected),
-    lastTask: Math.max(...results.map(({ lastTask }) => lastTask)),
+    lastTask: findNewestTask(results.map(({ lastTask }) => lastTask)),
   }
 }
 
@@ -159,17 +139,13 @@ type AppliedBatch = {
  * nothing else is pending, records that the index is up to date.
  */
 async function recordBatch(
-  { db, engine, registrationName, lease }: SyncTarget,
-  progress: OutboxProgress,
+  target: LeasedTarget,
   { read, productIds, rejected, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
-  const number = progress.lastTask
-  const task =
-    read.isComplete && number >= 0
-      ? { number, acceptedAt: await readTaskTime(engine, number) }
-      : null
-  await db.transaction().execute(async (transaction) => {
-    if (lease) await requireLease(transaction, lease)
+  const { engine, registrationName, progress } = target
+  const number = progress.unrecordedTask
+  const task = read.isComplete && number !== null ? await readEngineTask(engine, number) : null
+  await executeUnderLease(target, async (transaction) => {
     await deleteOutboxRows(transaction, registrationName, read.rows.filter(isProductChange))
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
     if (productIds.length > 0) await unparkDocuments(transaction, registrationName, productIds)

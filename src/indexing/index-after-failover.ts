@@ -1,13 +1,20 @@
 // Keeps the index after a failover of PostgreSQL. The new primary may lack commits that the index
 // contains, so the index is compared with the catalogue and repaired, not built anew.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import { differsOnlyInTimeline } from '../database/database-identity.ts'
+import type { Tables } from '../database/table-types.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
-import { type SyncTarget, syncBatch } from './change-sync.ts'
-import { indexExists } from './engine/engine-tasks.ts'
+import { syncBatch } from './change-sync.ts'
+import {
+  documentWriteTypes,
+  hasEngineTask,
+  indexExists,
+  readEngineTask,
+  readNewestTask,
+} from './engine/engine-tasks.ts'
 import { readIndexRecord } from './index-record.ts'
 import {
   listDriftIds,
@@ -15,8 +22,8 @@ import {
   queueRepair,
   verifyIndex,
 } from './index-verification.ts'
-import { type Lease, requireLease } from './indexer-lease.ts'
-import { readNewestWrite, readTaskTime } from './outbox-progress.ts'
+import { executeUnderLease, type Lease } from './indexer-lease.ts'
+import type { LeasedTarget } from './leased-target.ts'
 
 /** If more documents differ, as after a restore from last week, building the index costs less. */
 const maxRepairedShare = 0.1
@@ -39,7 +46,7 @@ type ComparisonOptions = {
  * comparisons; no other process may apply changes meanwhile.
  */
 export async function keepIndexAfterFailover(
-  target: SyncTarget,
+  target: LeasedTarget,
   options: ComparisonOptions,
 ): Promise<void> {
   const { db, engine, indexName, registrationName } = target
@@ -47,16 +54,12 @@ export async function keepIndexAfterFailover(
   if (!record?.hasFailedOver || record.indexedAt === null) return
   if (!(await indexExists(engine, indexName))) return
   const { rebuildClient, log } = options
-  const { lastTask, lastTaskAt } = record
-  const isKnown = lastTask !== null
-  if (isKnown && (await readTaskTime(rebuildClient, Number(lastTask))) !== lastTaskAt) return
+  const { lastTask, isWriting } = record
+  if (lastTask && !(await hasEngineTask(rebuildClient, lastTask))) return
   // Requests from before the failover may still be in the queue.
   await untilQueueIsEmpty(target, options)
-  const hasLostNothing =
-    isKnown &&
-    !record.isWriting &&
-    (await readNewestWrite(rebuildClient, indexName)) <= Number(lastTask)
-  if (hasLostNothing)
+  const newestWrite = await readNewestTask(rebuildClient, indexName, documentWriteTypes)
+  if (lastTask && !isWriting && (newestWrite ?? 0) <= lastTask.number)
     log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return
   await recordIdentity(target, rebuildClient)
@@ -69,15 +72,15 @@ export async function keepIndexAfterFailover(
  * replaced.
  */
 export async function recordOtherTimeline(
-  { db, registrationName, lease }: Pick<SyncTarget, 'db' | 'registrationName'> & { lease: Lease },
+  registration: { db: Kysely<Tables>; lease: Lease },
   databaseIdentities: string[],
 ): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
-    await requireLease(transaction, lease)
+  await executeUnderLease(registration, async (transaction) => {
     for (const identity of databaseIdentities)
       await sql`
         update search_engines set database_identity = ${identity}
-        where name = ${registrationName} and database_identity = database_identity()
+        where name = ${registration.lease.registrationName}
+          and database_identity = database_identity()
           and ${differsOnlyInTimeline(sql`${identity}`)}
       `.execute(transaction)
   })
@@ -85,7 +88,7 @@ export async function recordOtherTimeline(
 
 /** Returns whether the index matches the catalogue now. False if too many documents differ. */
 async function repair(
-  target: SyncTarget,
+  target: LeasedTarget,
   { log, throwIfStopped }: ComparisonOptions,
 ): Promise<boolean> {
   const { db, engine, indexName, registrationName } = target
@@ -111,7 +114,7 @@ async function repair(
 }
 
 async function untilQueueIsEmpty(
-  { indexName }: SyncTarget,
+  { indexName }: LeasedTarget,
   { rebuildClient, throwIfStopped }: ComparisonOptions,
 ): Promise<void> {
   for (;;) {
@@ -127,21 +130,19 @@ async function untilQueueIsEmpty(
 }
 
 /** Also records the newest task: the record of it may be among the lost commits. */
-async function recordIdentity(
-  { db, registrationName, indexName, lease }: SyncTarget,
-  rebuildClient: Meilisearch,
-): Promise<void> {
-  const task = await readNewestWrite(rebuildClient, indexName)
-  const acceptedAt = task < 0 ? null : await readTaskTime(rebuildClient, task)
-  await db.transaction().execute(async (transaction) => {
-    if (lease) await requireLease(transaction, lease)
+async function recordIdentity(target: LeasedTarget, rebuildClient: Meilisearch): Promise<void> {
+  const number = await readNewestTask(rebuildClient, target.indexName, documentWriteTypes)
+  const task = number === null ? null : await readEngineTask(rebuildClient, number)
+  await executeUnderLease(target, async (transaction) => {
     await sql`
-      update search_engines set
-        database_identity = database_identity(),
-        version = version + 1,
-        last_task = case when last_task >= ${task} then last_task else ${task} end,
-        last_task_at = case when last_task >= ${task} then last_task_at else ${acceptedAt} end
-      where name = ${registrationName}
+      update search_engines
+      set database_identity = database_identity(), version = version + 1
+      where name = ${target.registrationName}
+    `.execute(transaction)
+    if (task === null) return
+    await sql`
+      update search_engines set last_task = ${task.number}, last_task_at = ${task.acceptedAt}
+      where name = ${target.registrationName} and coalesce(last_task < ${task.number}, true)
     `.execute(transaction)
   })
 }

@@ -2,10 +2,28 @@
 import { type Kysely, sql } from 'kysely'
 import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
+import type { EngineTask } from './engine/engine-tasks.ts'
+
+export type IndexRecord = {
+  /** The index contains every change up to this instant. Null if its contents are unknown. */
+  indexedAt: Date | null
+  shape: string | null
+  /** The newest task that is recorded. Null if none is. */
+  lastTask: EngineTask | null
+  isWriting: boolean
+  rebuildRequestedAt: Date | null
+  isOfThisDatabase: boolean
+  hasFailedOver: boolean
+  /** Whether the table of products was truncated and the index was not rebuilt since. */
+  wasTruncated: boolean
+}
 
 /** Returns the record of the index in PostgreSQL; undefined if the engine is not registered. */
-export async function readIndexRecord(db: Kysely<Tables>, registrationName: string) {
-  return db
+export async function readIndexRecord(
+  db: Kysely<Tables>,
+  registrationName: string,
+): Promise<IndexRecord | undefined> {
+  const row = await db
     .selectFrom('search_engines')
     .select((eb) => [
       'indexed_at as indexedAt',
@@ -24,10 +42,15 @@ export async function readIndexRecord(db: Kysely<Tables>, registrationName: stri
             .where('engine', '=', registrationName)
             .where('product_id', 'is', null),
         )
+        .$castTo<boolean>()
         .as('wasTruncated'),
     ])
     .where('name', '=', registrationName)
     .executeTakeFirst()
+  if (!row) return undefined
+  const { lastTask, lastTaskAt, ...others } = row
+  const task = lastTask === null ? null : { number: Number(lastTask), acceptedAt: lastTaskAt }
+  return { ...others, lastTask: task }
 }
 
 /** Whether somebody requested a rebuild that has not been completed. */

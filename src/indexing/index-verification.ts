@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { type Index, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
+import type { ProductDocument } from '../search-engine/document-fields.ts'
 import { timeouts } from '../timeouts.ts'
 import { deleteDocuments, hashContent } from './documents/document-upload.ts'
 import { readDocuments, readDocumentsAfter } from './documents/product-to-document.ts'
@@ -91,13 +92,7 @@ async function compareProducts(
   onPage: (productCount: number) => Promise<void>,
 ): Promise<number> {
   let productCount = 0
-  for (let page = readDocumentsAfter(db, '0', pageSize); ; ) {
-    const documents = await page
-    const last = documents.at(-1)
-    if (!last) return productCount
-    // PostgreSQL reads the next page while the engine reads this one.
-    page = readDocumentsAfter(db, last.id, pageSize)
-    page.catch(() => undefined) // thrown where it is awaited
+  for await (const documents of readPagesAhead(db)) {
     productCount += documents.length
     const ids = documents.map(({ id }) => id)
     const indexedHashes = await readHashes(index, ids)
@@ -106,6 +101,21 @@ async function compareProducts(
       if (indexedHashes.get(document.id) !== hash) suspectIds.add(document.id)
     }
     await onPage(productCount)
+  }
+  return productCount
+}
+
+/**
+ * Reads the documents of all active products in pages. PostgreSQL reads the next page while the
+ * caller uses this one.
+ */
+async function* readPagesAhead(db: Kysely<Tables>): AsyncGenerator<ProductDocument[], void> {
+  let documents = await readDocumentsAfter(db, '0', pageSize)
+  for (let last = documents.at(-1); last; last = documents.at(-1)) {
+    const nextPage = readDocumentsAfter(db, last.id, pageSize)
+    nextPage.catch(() => undefined) // thrown where it is awaited
+    yield documents
+    documents = await nextPage
   }
 }
 

@@ -87,10 +87,20 @@ export async function releaseLease(
 const serverStart = sql<string>`extract(epoch from pg_postmaster_start_time())::text`
 
 /**
- * Throws LeaseLost if the lease is lost. Otherwise locks its row until `transaction` ends, so that
- * no other indexer can acquire the lease.
+ * Runs `work` in a transaction, and returns its result. Throws LeaseLost if the lease is lost.
+ * Otherwise no other indexer can acquire the lease before the transaction ends.
  */
-export async function requireLease(transaction: Transaction<Tables>, lease: Lease): Promise<void> {
+export async function executeUnderLease<Result>(
+  { db, lease }: { db: Kysely<Tables>; lease: Lease },
+  work: (transaction: Transaction<Tables>) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction().execute(async (transaction) => {
+    await lockLease(transaction, lease)
+    return work(transaction)
+  })
+}
+
+async function lockLease(transaction: Transaction<Tables>, lease: Lease): Promise<void> {
   const row = await transaction
     .selectFrom('indexer_leases')
     .select(['fence', serverStart.as('serverStartedAt')])

@@ -1,19 +1,18 @@
-// What an indexer knows about its index between two batches, and its record in the database.
+// How far an indexer has applied the outbox, in memory and in the database.
 import { type Kysely, sql, type Transaction } from 'kysely'
-import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { type Lease, requireLease } from './indexer-lease.ts'
+import type { EngineTask } from './engine/engine-tasks.ts'
+import { executeUnderLease, type Lease } from './indexer-lease.ts'
 import { OutboxCursor, type OutboxRead } from './outbox.ts'
 
-type Recorded = { db: Kysely<Tables>; registrationName: string; lease?: Lease | undefined }
-
+/** One for each run of an indexer: it knows nothing of what others have written. */
 export class OutboxProgress {
   readonly outbox: OutboxCursor
   /** Whether search_engines.is_writing may be true. A new indexer assumes that it is. */
   isWriting = true
-  /** The newest task of the engine that is not recorded, -1 if there is none. */
-  lastTask = -1
+  /** The number of the newest task of the engine that is not recorded; null if there is none. */
+  unrecordedTask: number | null = null
   /** Whether the table of products was truncated, which only a rebuild applies. */
   wasTruncated = false
   #recordedAt = Number.NEGATIVE_INFINITY
@@ -27,7 +26,7 @@ export class OutboxProgress {
    * there is a task, `isWriting` is not just assumed.
    */
   hasRecordedWriting(): boolean {
-    return this.isWriting && this.lastTask >= 0
+    return this.isWriting && this.unrecordedTask !== null
   }
 
   /** Whether an idle indexer must record again that the index is up to date. */
@@ -40,9 +39,17 @@ export class OutboxProgress {
     this.outbox.settle(read)
     if (!read.isComplete) return
     this.isWriting = false
-    this.lastTask = -1
+    this.unrecordedTask = null
     this.#recordedAt = performance.now()
   }
+}
+
+/** The members of a LeasedTarget (leased-target.ts) that are needed to record its progress. */
+type RecordTarget = {
+  db: Kysely<Tables>
+  registrationName: string
+  lease: Lease
+  progress: OutboxProgress
 }
 
 /**
@@ -50,13 +57,12 @@ export class OutboxProgress {
  * recorded, no cached answer is used, and the engine may have newer tasks than the recorded one.
  */
 export async function recordWriting(
-  { db, registrationName, lease }: Recorded,
-  progress: OutboxProgress,
-  pending: number,
+  target: RecordTarget,
+  { pending }: { pending: number },
 ): Promise<void> {
+  const { registrationName, progress } = target
   if (progress.hasRecordedWriting()) return
-  await db.transaction().execute(async (transaction) => {
-    if (lease) await requireLease(transaction, lease)
+  await executeUnderLease(target, async (transaction) => {
     await transaction
       .updateTable('search_engines')
       .set({ is_writing: true, pending })
@@ -64,23 +70,6 @@ export async function recordWriting(
       .execute()
   })
   progress.isWriting = true
-}
-
-/** Returns when the engine accepted a task, by its clock; null if it does not know the task. */
-export async function readTaskTime(engine: Meilisearch, task: number): Promise<string | null> {
-  const { results } = await engine.tasks.getTasks({ from: task, limit: 1 })
-  const [found] = results
-  return found?.uid === task ? new Date(found.enqueuedAt).toISOString() : null
-}
-
-/** Returns the number of the newest change of the index's documents; -1 if there is none. */
-export async function readNewestWrite(engine: Meilisearch, indexName: string): Promise<number> {
-  const { results } = await engine.tasks.getTasks({
-    indexUids: [indexName],
-    types: ['documentAdditionOrUpdate', 'documentDeletion'],
-    limit: 1,
-  })
-  return results[0]?.uid ?? -1
 }
 
 /**
@@ -94,7 +83,7 @@ export async function recordSettled(
   transaction: Transaction<Tables>,
   registrationName: string,
   { snapshot, readAt }: OutboxRead,
-  task: { number: number; acceptedAt: string | null } | null,
+  task: EngineTask | null,
 ): Promise<void> {
   await sql`
     update search_engines set

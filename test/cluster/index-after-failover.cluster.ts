@@ -6,6 +6,7 @@ import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
+import { IndexerState } from '../../src/monitoring/indexer-state.ts'
 import { eventually } from '../support/test-service.ts'
 import { type Engine, indexName, masterKey, startEngines } from './engines.ts'
 import { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
@@ -31,6 +32,7 @@ async function startIndexer(t: Test, url: string, engine: Engine): Promise<Runni
     indexName,
     registrationName: engine.name,
     popularityIntervalMs: 3_600_000,
+    state: new IndexerState(),
     log: (line: string) => void lines.push(line),
   }
   const running = runIndexer(options, stop.signal)

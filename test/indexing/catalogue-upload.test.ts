@@ -1,14 +1,14 @@
 // The upload of the catalogue to a new index: it makes way for changes and leaves nothing behind.
-import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
-import { acquireLease, type Lease } from '../../src/indexing/indexer-lease.ts'
+import type { LeasedTarget } from '../../src/indexing/leased-target.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { CatalogueUpload } from '../../src/indexing/rebuild/catalogue-upload.ts'
 import {
   deleteRebuildRecord,
   nextRegistrationName,
 } from '../../src/indexing/rebuild/rebuild-record.ts'
+import { leaseTarget } from '../support/leased-target.ts'
 import {
   countRowsForNext,
   countUnfinishedTasks,
@@ -23,11 +23,11 @@ const registrationName = nextRegistrationName(target.registrationName)
 const index = engine.index(indexName)
 
 /** Starts an upload to a new index and waits until one of its payloads is queued. */
-async function startUpload(t: Test, lease?: Lease): Promise<CatalogueUpload> {
+async function startUpload(t: Test, leased: LeasedTarget): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
   const upload = new CatalogueUpload(
-    { ...target, indexName, registrationName, lease },
+    { ...leased, indexName, registrationName },
     {
       indexCreated: Promise.resolve(),
       rebuildClient: engine,
@@ -40,7 +40,7 @@ async function startUpload(t: Test, lease?: Lease): Promise<CatalogueUpload> {
 }
 
 t.test('cancels queued uploads for a change and sends them again', async (t) => {
-  const upload = await startUpload(t)
+  const upload = await startUpload(t, await leaseTarget(target))
   const queued = await engine.tasks.getTasks({
     indexUids: [indexName],
     statuses: ['enqueued', 'processing'],
@@ -56,23 +56,22 @@ t.test('cancels queued uploads for a change and sends them again', async (t) => 
 })
 
 t.test('leaves no task in the queue of the engine when it is stopped', async (t) => {
-  const upload = await startUpload(t)
+  const upload = await startUpload(t, await leaseTarget(target))
   upload.stop(new Error('enough'))
   await t.rejects(upload.finished, /enough/)
   t.equal(await countUnfinishedTasks(service, indexName), 0)
 })
 
 t.test('queues the products that it has sent when the lease is lost', async (t) => {
-  const lease = (await acquireLease(db, target.registrationName, 'the first')) ?? undefined
-  const upload = await startUpload(t, lease)
-  await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
-  t.ok(await acquireLease(db, target.registrationName, 'another'))
+  const leased = await leaseTarget(target)
+  const upload = await startUpload(t, leased)
+  await leaseTarget(target) // another indexer takes over
   upload.stop(new Error('lost'))
   await t.rejects(upload.finished, /lost/)
   const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
   t.ok(queued.length >= 3_000, `${queued.length} products`)
   await queueProducts(db, registrationName, ['1'])
-  await t.rejects(deleteRebuildRecord({ ...target, lease }), /another indexer/i)
+  await t.rejects(deleteRebuildRecord(leased), /another indexer/i)
   t.equal(await countRowsForNext(service), 1, 'rows that may belong to the other indexer stay')
   t.ok(
     queued.every(
@@ -84,7 +83,7 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
 t.test('sends nothing before the index exists', async (t) => {
   const { promise, reject } = Promise.withResolvers<never>()
   const upload = new CatalogueUpload(
-    { ...target, indexName, registrationName },
+    { ...(await leaseTarget(target)), indexName, registrationName },
     {
       indexCreated: promise,
       rebuildClient: engine,

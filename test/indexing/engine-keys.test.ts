@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import {
+  describeIndexerKey,
   ensureEngineKeys,
+  readDatabaseOfDescription,
   readDatabasesOfKeys,
   replaceIndexerKeys,
   searchKey,
@@ -64,3 +66,10 @@ t.test(
     t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)
   },
 )
+
+t.test('the description of a key names the database that wrote', async (t) => {
+  const identity = '7301425/0000001A/16384/16400'
+  t.equal(readDatabaseOfDescription(describeIndexerKey('documents', identity)), identity)
+  t.equal(readDatabaseOfDescription('Trade quoting service: documents'), undefined)
+  t.equal(readDatabaseOfDescription(null), undefined)
+})

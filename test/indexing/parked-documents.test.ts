@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
 import { testDatabase } from '../support/test-service.ts'
 
 t.test('a rejected document is parked with its reason until its product changes', async (t) => {
@@ -27,10 +26,8 @@ t.test('a rejected document is parked with its reason until its product changes'
   const engine = openIndexingClient(server.url, masterKey)
   const target = { db, engine, indexName: 'products', registrationName: 'main' }
   await registerEngine(db, 'main')
-  await rebuild(target)
-  const sync = async () => {
-    while ((await syncBatch(target)) > 0);
-  }
+  await rebuildIndex(target)
+  const sync = () => syncIndex(target)
   const countDocuments = async () =>
     (await engine.index('products').getDocuments({ limit: 100 })).total
   const readParked = () =>
@@ -59,7 +56,7 @@ t.test('a rejected document is parked with its reason until its product changes'
   await pool.query(
     "update products set description = repeat('漢', 9900) where sku in ('A-3', 'A-4')",
   )
-  await rebuild(target)
+  await rebuildIndex(target)
   await sync()
   t.equal(await countDocuments(), 38, 'a rebuild parks them too')
   t.equal((await readParked()).length, 2)

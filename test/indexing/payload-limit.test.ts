@@ -11,6 +11,7 @@ import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
+import { leaseTarget } from '../support/leased-target.ts'
 import { testDatabase } from '../support/test-service.ts'
 
 const directory = await mkdtemp(join(tmpdir(), 'tqs-engine-'))
@@ -25,8 +26,8 @@ t.teardown(async () => {
 const { db } = await testDatabase(t)
 // A request on a connection that the engine has stopped reading would never be answered.
 const engine = openIndexingClient(server.url, masterKey, { timeoutMs: 30_000 })
-const target = { db, engine, indexName: 'products', registrationName: 'main' }
 await registerEngine(db, 'main')
+const target = await leaseTarget({ db, engine, indexName: 'products', registrationName: 'main' })
 const index = engine.index('products')
 const countDocuments = async () => (await index.getStats()).numberOfDocuments
 const sync = async () => {

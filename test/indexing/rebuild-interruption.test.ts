@@ -2,8 +2,8 @@
 import t from 'tap'
 import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
-import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { nextRegistrationName } from '../../src/indexing/rebuild/rebuild-record.ts'
+import { rebuildIndex } from '../support/leased-target.ts'
 import { eventually } from '../support/test-service.ts'
 import {
   countRowsForNext,
@@ -37,7 +37,7 @@ t.test('search finds no product of a truncated catalogue during the rebuild', as
   // Without the answer cache, which may return an older answer for a moment.
   const service = await serviceWithProducts(t, 6_000, { config: { SEARCH_CACHE_MB: 0 } })
   await service.pool.query("update products set name = 'Zanahoria' where sku = 'S-1'")
-  await rebuild(service.target)
+  await rebuildIndex(service.target)
   // While the engine is slow, a search may fail.
   const countHits = () =>
     eventually(

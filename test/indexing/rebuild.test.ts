@@ -5,7 +5,7 @@ import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import { rebuildIndex } from '../support/leased-target.ts'
 import { eventually, servers, type TestService, testService } from '../support/test-service.ts'
 import { measureChange, serviceWithProducts, waitForUpload } from './rebuild-test-helpers.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
@@ -40,7 +40,7 @@ t.test('parks a document that the engine rejects while processing its upload', a
   const engine = await rewritingEngine(service, async (_path, body) =>
     body.replace(`{"id":"${id}",`, '{"id":"not an id",'),
   )
-  await rebuild({ ...target, engine })
+  await rebuildIndex({ ...target, engine })
   const parked = await db.selectFrom('parked_documents').select(['product_id', 'reason']).execute()
   t.match(parked, [{ product_id: id, reason: /identifier/ }])
   t.same((await verifyIndex(service.target)).missing, [id], 'all others are in the index')
@@ -76,7 +76,7 @@ t.test('applies changes made during the upload in batches, each exactly once', a
     hasLateChange = true
     return body
   })
-  await rebuild({ ...target, engine }, { catchUpBatch })
+  await rebuildIndex({ ...target, engine }, { catchUpBatch })
 
   const { results } = await service.engine
     .index(target.indexName)

@@ -13,6 +13,7 @@ import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts
 import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
 import { readIndexRecord } from '../../src/indexing/index-record.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
+import { IndexerState } from '../../src/monitoring/indexer-state.ts'
 import { followIndexStates } from '../../src/search-engine/index-state-follower.ts'
 import { readIndexStates } from '../../src/search-engine/read-index-states.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -48,6 +49,7 @@ async function build(url: string, meiliUrl: string): Promise<string> {
     indexName,
     registrationName,
     popularityIntervalMs: 3_600_000,
+    state: new IndexerState(),
     log: (line: string) => void lines.push(line),
   }
   const isComplete = () => isIndexUpToDate(db, registrationName)

@@ -2,12 +2,12 @@
 // program uses it any more.
 import { sql } from 'kysely'
 import t from 'tap'
-import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { removeUnusedIndexes } from '../../src/indexing/engine/unused-indexes.ts'
-import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import type { IndexAddress } from '../../src/indexing/leased-target.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { nameWithoutShape, nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
 const otherShape = '00000000'
@@ -16,19 +16,19 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   const service = await testService(t)
   const { db, engine, config, target } = service
   const { meiliMasterKey } = await servers()
-  const older: SyncTarget = {
+  const older: IndexAddress = {
     ...target,
     indexName: nameWithShape(nameWithoutShape(config.SEARCH_INDEX), otherShape),
     registrationName: nameWithShape('main', otherShape),
   }
   t.not(older.indexName, target.indexName)
   await registerEngine(db, older.registrationName)
-  await rebuild(older)
+  await rebuildIndex(older)
   t.teardown(() => engine.deleteIndexIfExists(older.indexName))
   await registerEngine(db, 'another')
 
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
-  while ((await syncBatch(older)) > 0);
+  await syncIndex(older)
   t.equal((await engine.index(older.indexName).getDocuments()).total, 1)
   const lines: string[] = []
   const remove = () =>

@@ -4,7 +4,9 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
-import { type IndexerOptions, runIndexer } from '../../src/indexing/indexer.ts'
+import { runIndexer } from '../../src/indexing/indexer.ts'
+import type { IndexerOptions } from '../../src/indexing/indexer-run.ts'
+import { IndexerState } from '../../src/monitoring/indexer-state.ts'
 import {
   eventually,
   type RunningProgram,
@@ -92,6 +94,7 @@ async function indexerOptions(
     indexName: config.SEARCH_INDEX,
     registrationName,
     popularityIntervalMs: 3_600_000,
+    state: new IndexerState(),
     log: (line) => lines.push(line),
   }
 }

@@ -9,7 +9,13 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { acquireLease, LeaseLost, releaseLease } from '../../src/indexing/indexer-lease.ts'
+import {
+  acquireLease,
+  type Lease,
+  LeaseLost,
+  releaseLease,
+} from '../../src/indexing/indexer-lease.ts'
+import { OutboxProgress } from '../../src/indexing/outbox-progress.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 import { expectIndexedNames, readIndexedNames } from './product-names.ts'
@@ -101,30 +107,30 @@ t.test('if the lease is lost during an upload, its products are queued again', a
     apiKey: meiliMasterKey,
     httpClient: heldFetch as never,
   })
-  const lease = await acquireLease(db, target.registrationName, 'the slow one')
-  t.ok(lease)
-  const outcome = syncBatch({ ...target, engine: slowEngine, lease: lease ?? undefined }).catch(
-    (error: unknown) => error,
-  )
+  const acquire = async (holder: string) => {
+    const lease = await acquireLease(db, target.registrationName, holder)
+    if (!lease) throw new Error('The lease is held.')
+    return { ...target, lease, progress: new OutboxProgress(db, target.registrationName) }
+  }
+  const slow = await acquire('the slow one')
+  const outcome = syncBatch({ ...slow, engine: slowEngine }).catch((error: unknown) => error)
   await sent.promise
   t.equal(await acquireLease(db, target.registrationName, 'another'), null, 'the lease is held')
   await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
-  const nextLease = await acquireLease(db, target.registrationName, 'another')
-  t.match(nextLease, { fencingToken: '2', wasReleased: false })
+  const next = await acquire('another')
+  const tokenAfter = ({ fencingToken }: Lease) => String(Number(fencingToken) + 1)
+  t.match(next.lease, { fencingToken: tokenAfter(slow.lease), wasReleased: false })
   await service.pool.query("update products set name = 'Nuevo' where sku = 'A-1'")
-  const nextTarget = { ...target, lease: nextLease ?? undefined }
-  while ((await syncBatch(nextTarget)) > 0);
+  while ((await syncBatch(next)) > 0);
   t.same(await readIndexedNames(service), ['Nuevo'])
   gate.resolve()
   t.ok((await outcome) instanceof LeaseLost)
   t.same(await readIndexedNames(service), ['Viejo'], 'the late request was applied')
-  while ((await syncBatch(nextTarget)) > 0);
+  while ((await syncBatch(next)) > 0);
   t.same(await readIndexedNames(service), ['Nuevo'])
-  if (nextLease) await releaseLease(db, nextLease)
-  t.match(await acquireLease(db, target.registrationName, 'a third'), {
-    fencingToken: '3',
-    wasReleased: true,
-  })
+  await releaseLease(db, next.lease)
+  const { lease } = await acquire('a third')
+  t.match(lease, { fencingToken: tokenAfter(next.lease), wasReleased: true })
 })
 
 t.test('each of two engines has an indexer, which waits for missing keys', async (t) => {

@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { buildApp } from '../../src/app.ts'
-import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import type { IndexAddress } from '../../src/indexing/leased-target.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
 import {
   company,
   eventually,
@@ -52,14 +52,14 @@ async function startSecondEngine(t: Test, service: TestService) {
   })
   const engine = openIndexingClient(server.url, masterKey)
   await ensureEngineKeys(engine)
-  const target: SyncTarget = {
+  const target: IndexAddress = {
     db: service.db,
     engine,
     indexName: service.config.SEARCH_INDEX,
     registrationName: 'second',
   }
   await registerEngine(service.db, target.registrationName)
-  await rebuild(target)
+  await rebuildIndex(target)
   return { url: server.url, target }
 }
 
@@ -110,7 +110,7 @@ t.test('two engines', async (t) => {
     return { answers, searchCounts: [firstCount, secondCount] as const }
   }
   const syncSecond = async () => {
-    while ((await syncBatch(secondTarget)) > 0);
+    await syncIndex(secondTarget)
   }
 
   t.test('searches alternate between the engines', async (t) => {

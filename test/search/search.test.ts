@@ -1,5 +1,6 @@
 // GET /api/search answered by a real search engine, and by PostgreSQL if the engine is unavailable.
 import t from 'tap'
+import { rebuildIndex } from '../support/leased-target.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
 type Hit = {
@@ -327,8 +328,7 @@ t.test('a rebuilt index is searched again without a restart', async (t) => {
   await service.db.insertInto('products').values(products).execute()
   await service.engine.deleteIndex(service.config.SEARCH_INDEX).waitTask()
   t.equal((await search(service, { q: 'martillo' })).meta.source, 'database')
-  const { rebuild } = await import('../../src/indexing/rebuild/rebuild.ts')
-  await rebuild(service.target)
+  await rebuildIndex(service.target)
   const answer = await eventually(
     () => search(service, { q: 'martillo' }),
     ({ meta }) => meta.source === 'index',

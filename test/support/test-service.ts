@@ -28,12 +28,11 @@ import {
 import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
 import { grantRoles, limitTemporaryTables, type Program } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { readIndexRecord } from '../../src/indexing/index-record.ts'
+import type { IndexAddress } from '../../src/indexing/leased-target.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
-import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import type { Metrics } from '../../src/monitoring/process-metrics.ts'
 import { openRedis, type RedisClient } from '../../src/redis/redis-connection.ts'
@@ -44,6 +43,7 @@ import { buildRoleUrl, logins } from './database-roles.ts'
 import { eventually } from './eventually.ts'
 import { fastStart } from './fast-start.ts'
 import { chooseFixedPort } from './fixed-port.ts'
+import { rebuildIndex, syncIndex } from './leased-target.ts'
 import { checkEveryResponse } from './openapi-conformance.ts'
 
 /** The part of tap's test that this file needs. */
@@ -134,7 +134,7 @@ export type TestService = TestDatabase & {
   app: FastifyInstance
   redis: RedisClient
   engine: Meilisearch
-  target: SyncTarget
+  target: IndexAddress
   config: ServerConfig
   /** Applies every pending change to the index. */
   sync(): Promise<void>
@@ -235,7 +235,7 @@ export async function testService(
   }
   if (index) {
     await registerEngine(db, target.registrationName)
-    await rebuild(target)
+    await rebuildIndex(target)
   }
 
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
@@ -280,9 +280,10 @@ export async function testService(
     target,
     config,
     async sync() {
-      while ((await syncBatch(target)) > 0);
+      await syncIndex(target)
       // After a truncate, only a rebuild brings the index up to date.
-      if ((await readIndexRecord(db, target.registrationName))?.wasTruncated) await rebuild(target)
+      if ((await readIndexRecord(db, target.registrationName))?.wasTruncated)
+        await rebuildIndex(target)
     },
   }
 }

@@ -1,6 +1,7 @@
 // Words that the company writes in SQL cannot break a search: operators, signs, other scripts.
 import t from 'tap'
 import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
+import { leaseTarget } from '../support/leased-target.ts'
 import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
 const hostile = [
@@ -38,7 +39,8 @@ for (const source of ['index', 'database'] as const)
       await service.db.insertInto('search_hidden_words').values({ word, hides: 'word' }).execute()
     }
     const rejections: string[] = []
-    if (source === 'index') await applySynonyms(service.target, (line) => rejections.push(line))
+    if (source === 'index')
+      await applySynonyms(await leaseTarget(service.target), (line) => rejections.push(line))
     t.same(rejections, [])
     const ask = async (q: string) => {
       const response = await service.app.inject(`/api/search?q=${encodeURIComponent(q)}`)

@@ -16,11 +16,11 @@ import { migrate } from '../../../src/database/run-migrations.ts'
 import { ensureEngineKeys, searchKey } from '../../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { computeIndexShape } from '../../../src/indexing/rebuild/index-shape.ts'
-import { rebuild } from '../../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../../src/indexing/register-engine.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
+import { rebuildIndex } from '../../../test/support/leased-target.ts'
 import { startServers, type TestServers } from '../../servers/test-servers.ts'
 import type { Product } from './catalogues.ts'
 
@@ -92,7 +92,7 @@ export async function benchService(
   await ensureEngineKeys(engine)
   if (hasIndex) {
     await registerEngine(db, target.registrationName)
-    await rebuild({ db, engine, ...target })
+    await rebuildIndex({ db, engine, ...target })
   }
 
   const key = await createApiKey(db, {

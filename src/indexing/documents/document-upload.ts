@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { type EnqueuedTask, type Index, MeilisearchApiError, type Task } from 'meilisearch'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
-import { requireTaskSuccess, waitForTask } from '../engine/engine-tasks.ts'
+import { findNewestTask, requireTaskSuccess, waitForTask } from '../engine/engine-tasks.ts'
 import { describeEngineError, isTooLarge, onOwnConnection } from './payload-limit.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
@@ -12,8 +12,8 @@ export type DocumentLine = { id: string; text: string }
 /** Why the engine rejected the document with this id. */
 export type Rejection = { id: string; reason: string }
 
-/** `lastTask` is the highest task number of the upload, -1 if there was none. */
-export type UploadResult = { rejected: Rejection[]; lastTask: number }
+/** `lastTask` is the highest task number of the upload; null if there was no task. */
+export type UploadResult = { rejected: Rejection[]; lastTask: number | null }
 
 /** Meilisearch accepts 100 MB by default. 16 MB are large enough for speed and use less memory. */
 export const maxPayloadBytes = 16_000_000
@@ -24,10 +24,10 @@ const uploadPollMs = timeouts.indexing.uploadPoll.ms
 export class PayloadRejected extends Error {
   /** Whether processing the payload failed with an internal error of the engine. */
   readonly isInternal: boolean
-  /** The number of the failed task, -1 if the payload was rejected before a task existed. */
-  readonly task: number
+  /** The number of the failed task; null if the payload was rejected before a task existed. */
+  readonly task: number | null
 
-  constructor(reason: string, isInternal: boolean, task: number) {
+  constructor(reason: string, isInternal: boolean, task: number | null) {
     super(`Meilisearch: ${reason}`)
     this.isInternal = isInternal
     this.task = task
@@ -67,7 +67,7 @@ export function splitIntoPayloads(lines: DocumentLine[]): DocumentLine[][] {
  * is not a document: no response, an invalid key, a missing index, a full disk.
  */
 export async function uploadLines(index: Index, lines: DocumentLine[]): Promise<UploadResult> {
-  if (lines.length === 0) return { rejected: [], lastTask: -1 }
+  if (lines.length === 0) return { rejected: [], lastTask: null }
   try {
     return { rejected: [], lastTask: await uploadPayload(index, lines) }
   } catch (error) {
@@ -105,11 +105,12 @@ async function isolateRejected(
   const middle = Math.ceil(lines.length / 2)
   for (const half of [lines.slice(0, middle), lines.slice(middle)]) {
     try {
-      bisection.lastTask = Math.max(bisection.lastTask, await uploadPayload(index, half))
+      const task = await uploadPayload(index, half)
+      bisection.lastTask = findNewestTask([bisection.lastTask, task])
       bisection.acceptedCount += half.length
     } catch (halfError) {
       if (!(halfError instanceof PayloadRejected)) throw halfError
-      bisection.lastTask = Math.max(bisection.lastTask, halfError.task)
+      bisection.lastTask = findNewestTask([bisection.lastTask, halfError.task])
       await isolateRejected(index, half, halfError, bisection)
     }
   }
@@ -142,7 +143,7 @@ export async function enqueueUpload(index: Index, ndjson: string): Promise<numbe
       error instanceof MeilisearchApiError &&
       (isTooLarge(error) || error.response.status === 400)
     )
-      throw new PayloadRejected(describeEngineError(error), false, -1)
+      throw new PayloadRejected(describeEngineError(error), false, null)
     throw error
   }
 }
@@ -158,9 +159,12 @@ export function requireUploadSuccess(task: Task): void {
   requireTaskSuccess(task)
 }
 
-/** Deletes documents, waits until the engine has applied it, and returns the task number or -1. */
-export async function deleteDocuments(index: Index, ids: string[]): Promise<number> {
-  if (ids.length === 0) return -1
+/**
+ * Deletes documents, waits until the engine has applied that, and returns the number of the last
+ * task; null without ids.
+ */
+export async function deleteDocuments(index: Index, ids: string[]): Promise<number | null> {
+  if (ids.length === 0) return null
   try {
     const enqueued = await index.httpRequest.post<EnqueuedTask>({
       path: `indexes/${index.uid}/documents/delete-batch`,

@@ -108,7 +108,10 @@ export async function identifyByKeys(
     .join()
 }
 
-/** An engine has about four keys for each release that runs. */
+/**
+ * An engine has about four keys for each release that runs. They are read in one request, because
+ * another request may reach another server.
+ */
 const maxListedKeys = 1_000
 
 export type IndexerKeys = {
@@ -131,12 +134,23 @@ export async function readDatabasesOfKeys(
   index: { registrationName: string; indexName: string },
 ): Promise<string[]> {
   const keys = await readKeys(engine, getIndexerKeyName(index))
-  const identities = keys.flatMap(({ description }) => description?.split(databaseLabel)[1] ?? [])
+  const identities = keys.flatMap(({ description }) => readDatabaseOfDescription(description) ?? [])
   return [...new Set(identities)]
 }
 
-/** Precedes the identity of the database in the description of a key. */
 const databaseLabel = ', for the database '
+
+/** Returns the description of a key, from which `readDatabaseOfDescription` reads the identity. */
+export function describeIndexerKey(purpose: string, databaseIdentity: string): string {
+  return `Trade quoting service: ${purpose}${databaseLabel}${databaseIdentity}`
+}
+
+/** Returns the identity of the database; undefined if the description has none. */
+export function readDatabaseOfDescription(
+  description: string | null | undefined,
+): string | undefined {
+  return description?.split(databaseLabel)[1]
+}
 
 /**
  * Creates keys for the indexer with this fencing token, and deletes those of all previous indexers,
@@ -160,7 +174,7 @@ export async function replaceIndexerKeys(
         [registrationName, indexName, fencingToken, serverStartedAt, purpose].join('/'),
       ),
       name,
-      description: `Trade quoting service: ${purpose}${databaseLabel}${databaseIdentity}`,
+      description: describeIndexerKey(purpose, databaseIdentity),
       ...permissions[purpose],
       expiresAt: null,
     })

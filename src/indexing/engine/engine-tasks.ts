@@ -1,6 +1,12 @@
-// Waits for and cancels tasks of the search engine, which runs every write as a queued task.
+// Reads, awaits and cancels tasks of the search engine, which runs every write as a queued task.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type EnqueuedTask, type Meilisearch, MeilisearchApiError, type Task } from 'meilisearch'
+import {
+  type EnqueuedTask,
+  type Meilisearch,
+  MeilisearchApiError,
+  type Task,
+  type TaskType,
+} from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
 
 /** An accepted task failed, was cancelled or did not end in time. `code`: of Meilisearch, or ''. */
@@ -65,6 +71,45 @@ export async function cancelTasks(
 ): Promise<void> {
   if (tasks.length === 0) return
   await waitForSuccess(taskClient, engine.tasks.cancelTasks({ uids: tasks }))
+}
+
+/** A task that the engine has accepted, and when, by its clock. */
+export type EngineTask = {
+  number: number
+  /** Null if the engine does not know the task. */
+  acceptedAt: string | null
+}
+
+/** Reads the task with this number. */
+export async function readEngineTask(engine: Meilisearch, number: number): Promise<EngineTask> {
+  const { results } = await engine.tasks.getTasks({ from: number, limit: 1 })
+  const [found] = results
+  const isKnown = found?.uid === number
+  return { number, acceptedAt: isKnown ? new Date(found.enqueuedAt).toISOString() : null }
+}
+
+/** Whether the engine has this task. If not, the engine was restored to an older state. */
+export async function hasEngineTask(engine: Meilisearch, task: EngineTask): Promise<boolean> {
+  return (await readEngineTask(engine, task.number)).acceptedAt === task.acceptedAt
+}
+
+export const uploadTypes: TaskType[] = ['documentAdditionOrUpdate']
+export const documentWriteTypes: TaskType[] = [...uploadTypes, 'documentDeletion']
+
+/** Returns the number of the newest task of these types; null if there is none. */
+export async function readNewestTask(
+  engine: Meilisearch,
+  indexName: string,
+  types: TaskType[],
+): Promise<number | null> {
+  const { results } = await engine.tasks.getTasks({ indexUids: [indexName], types, limit: 1 })
+  return results[0]?.uid ?? null
+}
+
+/** Returns the highest of these task numbers; null if there is none. */
+export function findNewestTask(numbers: (number | null)[]): number | null {
+  const present = numbers.filter((number) => number !== null)
+  return present.length > 0 ? Math.max(...present) : null
 }
 
 /** Whether the index exists. Throws if the engine does not answer. */

@@ -1,10 +1,10 @@
 // Checks that a URL leads to one Meilisearch server. Several servers behind a load balancer have
 // different indexes, so their answers would be mixed and the indexer could not work.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
-import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
-import type { Tables } from '../../database/table-types.ts'
+import { sql } from 'kysely'
+import { MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
+import type { IndexAddress } from '../leased-target.ts'
 import { identifyByKeys } from './engine-keys.ts'
 
 /** The URL of an engine leads to several servers. */
@@ -25,26 +25,25 @@ const requestsInRound = 8
 /** scripts/migrate.ts may create keys between the requests of one round, but not of every round. */
 const rounds = 3
 
-type EngineOfIndex = { engine: Meilisearch; registrationName: string; indexName: string }
-
 /**
- * Throws SeveralServersFound if servers with different API keys answer the requests. Each run of
- * an indexer creates keys, so even servers with the same data differ after one run. `engine` is
- * opened with the indexer's key.
+ * Throws SeveralServersFound, and records it, if servers with different API keys answer the
+ * requests. Each run of an indexer creates keys, so even servers with the same data differ after
+ * one run. The `engine` of the address is opened with the indexer's key.
  */
-export async function requireSingleServer(target: EngineOfIndex): Promise<void> {
+export async function requireSingleServer(address: IndexAddress): Promise<void> {
   for (let round = 1; round <= rounds; round += 1) {
-    const requests = Array.from({ length: requestsInRound }, () => readIdentity(target))
+    const requests = Array.from({ length: requestsInRound }, () => readIdentity(address))
     if (new Set(await Promise.all(requests)).size === 1) return
     if (round < rounds) await sleep(timeouts.indexing.engineRecheck.ms)
   }
+  await recordSeveralServers(address, true)
   throw new SeveralServersFound()
 }
 
 /** Returns a text that identifies the server that answers. */
-async function readIdentity({ engine, ...index }: EngineOfIndex): Promise<string> {
+async function readIdentity(address: IndexAddress): Promise<string> {
   try {
-    return await identifyByKeys(engine, index)
+    return await identifyByKeys(address.engine, address)
   } catch (error) {
     // One of the servers may not have the indexer's key.
     if (error instanceof MeilisearchApiError && error.response.status === 403) return 'unknown key'
@@ -57,8 +56,7 @@ async function readIdentity({ engine, ...index }: EngineOfIndex): Promise<string
  * unknown: the API does not use the index, and it is built again afterwards.
  */
 export async function recordSeveralServers(
-  db: Kysely<Tables>,
-  registrationName: string,
+  { db, registrationName }: Pick<IndexAddress, 'db' | 'registrationName'>,
   hasSeveral: boolean,
 ): Promise<void> {
   await db

@@ -6,7 +6,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Index, Meilisearch, Task } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
-import type { SyncTarget } from '../change-sync.ts'
 import {
   enqueueUpload,
   PayloadRejected,
@@ -15,6 +14,7 @@ import {
 } from '../documents/document-upload.ts'
 import { parkDocuments } from '../documents/parked-documents.ts'
 import { cancelTasks } from '../engine/engine-tasks.ts'
+import type { LeasedTarget } from '../leased-target.ts'
 import { requeueIfLeaseLost } from '../outbox.ts'
 import { CatalogueReader, type Payload, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
@@ -47,7 +47,7 @@ type AcceptedUpload = {
 export class CatalogueUpload {
   /** The number of products read. Resolves when the index contains all of them. */
   readonly finished: Promise<number>
-  readonly #target: SyncTarget
+  readonly #target: LeasedTarget
   readonly #index: Index
   readonly #options: CatalogueUploadOptions
   readonly #pacing = new UploadPacing()
@@ -60,7 +60,7 @@ export class CatalogueUpload {
   #productCount = 0
   #isFinished = false
 
-  constructor(target: SyncTarget, options: CatalogueUploadOptions) {
+  constructor(target: LeasedTarget, options: CatalogueUploadOptions) {
     this.#target = target
     this.#options = options
     this.#index = target.engine.index(target.indexName)
@@ -118,7 +118,7 @@ export class CatalogueUpload {
     await this.#cancelAccepted().catch(() => undefined)
     const { db, lease } = this.#target
     const acceptedIds = this.#accepted.flatMap(({ ids }) => ids.split(' '))
-    if (lease) await requeueIfLeaseLost(db, lease, [...(this.#sending?.ids ?? []), ...acceptedIds])
+    await requeueIfLeaseLost(db, lease, [...(this.#sending?.ids ?? []), ...acceptedIds])
     throw error
   }
 

@@ -2,11 +2,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
-import type { SyncTarget } from '../change-sync.ts'
 import { countParkedDocuments } from '../documents/parked-documents.ts'
-import { indexExists } from '../engine/engine-tasks.ts'
-import { readIndexRecord } from '../index-record.ts'
-import { readTaskTime } from '../outbox-progress.ts'
+import { hasEngineTask, indexExists, readNewestTask, uploadTypes } from '../engine/engine-tasks.ts'
+import { type IndexRecord, readIndexRecord } from '../index-record.ts'
+import type { IndexAddress } from '../leased-target.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import { computeIndexShape } from './index-shape.ts'
 
@@ -47,7 +46,7 @@ export const mustDeleteIndexFirst = (reason: RebuildReason) =>
  * `rebuildClient` must have a key that may read every task.
  */
 export async function findRebuildReason(
-  { db, engine, indexName, registrationName }: SyncTarget,
+  { db, engine, indexName, registrationName }: IndexAddress,
   rebuildClient: Meilisearch = engine,
 ): Promise<RebuildReason | null> {
   const record = await readIndexRecord(db, registrationName)
@@ -80,11 +79,6 @@ export function isPartOf(expected: unknown, actual: unknown): boolean {
   return Object.entries(expected).every(([name, value]) => isPartOf(value, members[name]))
 }
 
-type TaskRecord = Pick<
-  NonNullable<Awaited<ReturnType<typeof readIndexRecord>>>,
-  'lastTask' | 'lastTaskAt' | 'isWriting' | 'isOfThisDatabase'
->
-
 /**
  * Returns which of the engine and the database was restored to an older state, if one was. The
  * engine numbers its tasks. A restored engine does not know the recorded task, or has given its
@@ -93,21 +87,16 @@ type TaskRecord = Pick<
  * uploads documents.
  */
 async function findRestored(
-  { lastTask, lastTaskAt, isWriting, isOfThisDatabase }: TaskRecord,
+  { lastTask, isWriting, isOfThisDatabase }: IndexRecord,
   indexName: string,
   rebuildClient: Meilisearch,
 ): Promise<'engine_restored' | 'database_restored' | null> {
   if (!isOfThisDatabase) return 'database_restored'
   if (lastTask === null) return null
-  if ((await readTaskTime(rebuildClient, Number(lastTask))) !== lastTaskAt) return 'engine_restored'
+  if (!(await hasEngineTask(rebuildClient, lastTask))) return 'engine_restored'
   if (isWriting) return null
-  const { results } = await rebuildClient.tasks.getTasks({
-    indexUids: [indexName],
-    types: ['documentAdditionOrUpdate'],
-    limit: 1,
-  })
-  const newest = results[0]?.uid ?? -1
-  return newest > Number(lastTask) ? 'database_restored' : null
+  const newest = await readNewestTask(rebuildClient, indexName, uploadTypes)
+  return newest !== null && newest > lastTask.number ? 'database_restored' : null
 }
 
 /**
@@ -119,7 +108,7 @@ export async function hasUnexplainedCountDifference({
   engine,
   indexName,
   registrationName,
-}: SyncTarget): Promise<boolean> {
+}: IndexAddress): Promise<boolean> {
   const { rows } = await sql<{ productCount: number; hasPending: boolean }>`
     select (select count(*) from products where active)::int as "productCount",
       exists (select from product_changes where engine = ${registrationName}) as "hasPending"

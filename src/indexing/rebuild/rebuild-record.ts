@@ -1,9 +1,10 @@
 // Records the start and the end of a rebuild in PostgreSQL, and the changes that its index needs.
 import { sql, type Transaction } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
-import type { SyncTarget } from '../change-sync.ts'
 import { deleteParkedDocuments, moveParkedDocuments } from '../documents/parked-documents.ts'
-import { requireLease } from '../indexer-lease.ts'
+import type { EngineTask } from '../engine/engine-tasks.ts'
+import { executeUnderLease } from '../indexer-lease.ts'
+import type { LeasedTarget } from '../leased-target.ts'
 import { deleteOutboxRows, emptySnapshot, type OutboxRow } from '../outbox.ts'
 import { computeIndexShape } from './index-shape.ts'
 
@@ -21,11 +22,11 @@ export type RebuildStart = { startedAt: Date; truncations: OutboxRow[] }
  * and they are deleted. Throws LeaseLost.
  */
 export async function recordRebuildStart(
-  { db, registrationName, lease }: SyncTarget,
+  target: LeasedTarget,
   hasLiveIndex: boolean,
 ): Promise<RebuildStart> {
-  return db.transaction().execute(async (transaction) => {
-    if (lease) await requireLease(transaction, lease)
+  const { registrationName } = target
+  return executeUnderLease(target, async (transaction) => {
     const { startedAt } = await transaction
       .selectNoFrom(sql<Date>`clock_timestamp()`.as('startedAt'))
       .executeTakeFirstOrThrow()
@@ -51,18 +52,15 @@ export async function recordRebuildStart(
   })
 }
 
-/** A task of the engine and when the engine accepted it, by its clock. */
-export type EngineTask = { number: number; acceptedAt: string | null }
-
 type RebuildEnd = RebuildStart & { task: EngineTask; synonymsVersion: string }
 
 /** Records that the new index is live. Keeps a request for a rebuild made after the start. */
 export async function recordRebuildEnd(
-  { db, registrationName, indexName, lease }: SyncTarget,
+  target: LeasedTarget,
   { startedAt, truncations, task, synonymsVersion }: RebuildEnd,
 ): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
-    if (lease) await requireLease(transaction, lease)
+  const { registrationName, indexName } = target
+  await executeUnderLease(target, async (transaction) => {
     await deleteOutboxRows(transaction, registrationName, truncations)
     await moveParkedDocuments(transaction, {
       from: nextRegistrationName(registrationName),
@@ -88,16 +86,11 @@ export async function recordRebuildEnd(
 }
 
 /** Deletes the outbox rows and parked documents of an unfinished rebuild. Throws LeaseLost. */
-export async function deleteRebuildRecord({
-  db,
-  registrationName,
-  lease,
-}: SyncTarget): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
-    // After another indexer has taken over, the rows may belong to its rebuild.
-    if (lease) await requireLease(transaction, lease)
-    await deleteNextRows(transaction, registrationName)
-  })
+export async function deleteRebuildRecord(target: LeasedTarget): Promise<void> {
+  // After another indexer has taken over, the rows may belong to its rebuild.
+  await executeUnderLease(target, (transaction) =>
+    deleteNextRows(transaction, target.registrationName),
+  )
 }
 
 async function deleteNextRows(

@@ -3,16 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Meilisearch } from 'meilisearch'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
-import { hasPendingChanges, type SyncTarget, syncBatch } from '../change-sync.ts'
+import { hasPendingChanges, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'
 import { nextIndexName } from '../engine/engine-keys.ts'
 import {
   deleteIndex,
   deleteRebuildLeftovers,
   indexExists,
+  readEngineTask,
   waitForSuccess,
 } from '../engine/engine-tasks.ts'
-import { OutboxProgress, readTaskTime, recordWriting } from '../outbox-progress.ts'
+import type { IndexAddress, LeasedTarget } from '../leased-target.ts'
+import { OutboxProgress, recordWriting } from '../outbox-progress.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import {
   applySynonyms,
@@ -50,7 +52,7 @@ type RebuildOptions = {
  * unchanged.
  */
 export async function rebuild(
-  live: SyncTarget,
+  live: LeasedTarget,
   {
     rebuildClient = live.engine,
     onProgress = () => undefined,
@@ -59,11 +61,12 @@ export async function rebuild(
     catchUpBatch = 5_000,
   }: RebuildOptions = {},
 ): Promise<number> {
-  const next: SyncTarget = {
+  const nextName = nextRegistrationName(live.registrationName)
+  const next: LeasedTarget = {
     ...live,
     indexName: nextIndexName(live.indexName),
-    registrationName: nextRegistrationName(live.registrationName),
-    progress: undefined,
+    registrationName: nextName,
+    progress: new OutboxProgress(live.db, nextName),
   }
   try {
     return await replaceIndex(live, next, {
@@ -81,8 +84,8 @@ export async function rebuild(
 }
 
 async function replaceIndex(
-  live: SyncTarget,
-  next: SyncTarget,
+  live: LeasedTarget,
+  next: LeasedTarget,
   options: Required<RebuildOptions>,
 ): Promise<number> {
   const { rebuildClient } = options
@@ -93,13 +96,11 @@ async function replaceIndex(
   const synonymsVersion = await indexCreated
   if (productCount === 0) await registerFields(next)
   await applyRemainingChanges(live, next, options)
-  const progress = live.progress ?? new OutboxProgress(live.db, live.registrationName)
-  const pending = 0
-  await recordWriting(live, progress, pending)
+  await recordWriting(live, { pending: 0 })
   const number = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
-  const task = { number, acceptedAt: await readTaskTime(rebuildClient, number) }
+  const task = await readEngineTask(rebuildClient, number)
   await recordRebuildEnd(live, { ...start, task, synonymsVersion })
-  progress.lastTask = -1
+  live.progress.unrecordedTask = null
   await deleteIndex(next.engine, next.indexName)
   return productCount
 }
@@ -109,7 +110,7 @@ async function replaceIndex(
  * index has none, which is better than no index.
  */
 async function createEmptyIndex(
-  { db, engine, indexName }: SyncTarget,
+  { db, engine, indexName }: IndexAddress,
   rebuildClient: Meilisearch,
   log: LogLine,
 ): Promise<string> {
@@ -131,8 +132,8 @@ type UploadOptions = Required<RebuildOptions> & {
  * live index, if there is one.
  */
 async function uploadCatalogue(
-  live: SyncTarget,
-  next: SyncTarget,
+  live: LeasedTarget,
+  next: LeasedTarget,
   { rebuildClient, throwIfStopped, onProgress, log, hasLiveIndex, indexCreated }: UploadOptions,
 ): Promise<number> {
   const upload = new CatalogueUpload(next, {
@@ -180,7 +181,7 @@ async function runBefore(
  * Adds and deletes a document with every field, because the engine rejects a search in a field that
  * no document ever had.
  */
-async function registerFields({ engine, indexName }: SyncTarget): Promise<void> {
+async function registerFields({ engine, indexName }: IndexAddress): Promise<void> {
   const document = createSampleDocument()
   await uploadLines(engine.index(indexName), [toDocumentLine(document)])
   await deleteDocuments(engine.index(indexName), [document.id])
@@ -194,14 +195,14 @@ const maxCatchUpRounds = 100
  * newer changes. It gets none during the last batches, so that the new index misses nothing.
  */
 async function applyRemainingChanges(
-  live: SyncTarget,
-  next: SyncTarget,
+  live: LeasedTarget,
+  next: LeasedTarget,
   { throwIfStopped, catchUpBatch }: Required<RebuildOptions>,
 ): Promise<void> {
   const fewChanges = catchUpBatch / 10
-  for (let round = 0; round <= maxCatchUpRounds; round++) {
+  for (let round = 1; round <= maxCatchUpRounds; round++) {
     const changeCount = await syncBatch(next, { limit: catchUpBatch })
-    if (changeCount <= fewChanges || round === maxCatchUpRounds) break
+    if (changeCount <= fewChanges) break
     throwIfStopped()
     await syncBatch(live, { alsoQueueFor: next.registrationName, limit: catchUpBatch })
   }
@@ -210,8 +211,8 @@ async function applyRemainingChanges(
 
 /** Makes the new index the live one and returns the number of the task. */
 async function swapIndexes(
-  live: SyncTarget,
-  next: SyncTarget,
+  live: LeasedTarget,
+  next: LeasedTarget,
   hasLiveIndex: boolean,
   rebuildClient: Meilisearch,
 ): Promise<number> {

@@ -8,10 +8,10 @@ import type { Tables } from '../../database/table-types.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { builtInWords, readSearchWords } from '../../words/search-words.ts'
-import type { SyncTarget } from '../change-sync.ts'
 import { describeEngineError, isTooLarge, onOwnConnection } from '../documents/payload-limit.ts'
 import { TaskFailed, waitForSuccess } from '../engine/engine-tasks.ts'
-import { requireLease } from '../indexer-lease.ts'
+import { executeUnderLease } from '../indexer-lease.ts'
+import type { IndexAddress, LeasedTarget } from '../leased-target.ts'
 
 type EngineSynonyms = Record<string, string[]>
 
@@ -36,7 +36,7 @@ export async function readEngineSynonyms(
 }
 
 /** Whether the words in the tables differ from those that the indexer has applied. */
-export async function haveWordsChanged({ db, registrationName }: SyncTarget): Promise<boolean> {
+export async function haveWordsChanged({ db, registrationName }: IndexAddress): Promise<boolean> {
   const { rows } = await sql<{ hasChanged: boolean }>`
     select words is distinct from w.version || ${` ${builtInHash}`} as "hasChanged"
     from search_engines, search_words_version w where name = ${registrationName}
@@ -45,7 +45,7 @@ export async function haveWordsChanged({ db, registrationName }: SyncTarget): Pr
 }
 
 /** Whether somebody has changed the synonyms in the engine, so that they differ from the tables. */
-export async function haveSynonymsDiverged(target: SyncTarget): Promise<boolean> {
+export async function haveSynonymsDiverged(target: IndexAddress): Promise<boolean> {
   const { db, engine, indexName } = target
   const [{ synonyms: expected }, actual] = await Promise.all([
     readEngineSynonyms(db),
@@ -60,7 +60,7 @@ export async function haveSynonymsDiverged(target: SyncTarget): Promise<boolean>
  * `taskClient` must have a key that may read the task.
  */
 export async function sendSynonyms(
-  { engine, indexName }: Pick<SyncTarget, 'engine' | 'indexName'>,
+  { engine, indexName }: Pick<IndexAddress, 'engine' | 'indexName'>,
   synonyms: EngineSynonyms,
   { log, taskClient = engine }: { log: LogLine; taskClient?: Meilisearch },
 ): Promise<boolean> {
@@ -86,16 +86,14 @@ export async function sendSynonyms(
  * cached answers are no longer valid. If the engine rejects the synonyms, that is logged, and they
  * are not sent again until they change or are compared with those of the engine. Throws LeaseLost.
  */
-export async function applySynonyms(target: SyncTarget, log: LogLine): Promise<void> {
-  const { db, registrationName, lease } = target
-  const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
+export async function applySynonyms(target: LeasedTarget, log: LogLine): Promise<void> {
+  const { synonymsVersion, synonyms } = await readEngineSynonyms(target.db)
   const isAccepted = await sendSynonyms(target, synonyms, { log })
-  await db.transaction().execute(async (transaction) => {
-    if (lease) await requireLease(transaction, lease)
+  await executeUnderLease(target, async (transaction) => {
     await sql`
       update search_engines
       set words = ${synonymsVersion}, version = version + 1
-      where name = ${registrationName}
+      where name = ${target.registrationName}
         and (${isAccepted} or words is distinct from ${synonymsVersion})
     `.execute(transaction)
   })
