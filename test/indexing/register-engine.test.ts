@@ -32,17 +32,6 @@ t.test('waits for transactions that began before the engine was registered', asy
   t.equal(waits, 1)
 })
 
-t.test('an update that changes nothing adds no outbox row', async (t) => {
-  const { db, pool } = await testDatabase(t)
-  await registerEngine(db, 'main')
-  await db.insertInto('products').values({ sku: 'A-1', name: 'Uno' }).execute()
-  const readRows = () => db.selectFrom('product_changes').selectAll().execute()
-  t.equal((await readRows()).length, 1)
-  await pool.query('delete from product_changes')
-  await pool.query('update products set name = name')
-  t.same(await readRows(), [])
-})
-
 t.test('a second indexer and a restarted one wait for the older transactions too', async (t) => {
   const { db, url } = await testDatabase(t)
   const latePool = openPool(url, { connections: 1, connectionTimeoutMs: 60_000 })
