@@ -1,5 +1,6 @@
 // The words that a search knows: synonyms, pinned products and ignored words. Reads them from the
-// tables of the company.
+// tables of the company. No program reads more-languages/: a company imports these synonyms if it
+// sells in that language (docs/importing.md).
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { buildSynonymMap, type SynonymMap, type Synonyms } from './synonym-map.ts'

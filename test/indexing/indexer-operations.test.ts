@@ -21,7 +21,7 @@ async function readMetrics(port: number): Promise<Record<string, number>> {
   )
 }
 
-t.test('reports what it does, and what fails', async (t) => {
+t.test('an indexer reports its health, metrics and log', async (t) => {
   const service = await testService(t)
   const { db, config } = service
   await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
@@ -31,83 +31,95 @@ t.test('reports what it does, and what fails', async (t) => {
     MEILI_URL: proxy.url,
     INDEXER_OPS_PORT: String(port),
   })
-  const health = await eventually(
-    () => readHealth(port),
-    ({ body }) => body.status === 'following changes' && body.lastSuccessAt !== null,
-  )
-  t.match(health, { status: 200, body: { failing: null, holdsLease: true, rebuiltProducts: null } })
-  const live = await fetch(`http://127.0.0.1:${port}/health/live`)
-  t.equal(live.status, 200)
 
-  const rest = await readMetrics(port)
-  t.match(rest, {
-    'tqs_indexer_holds_lease{engine="main"}': 1,
-    'tqs_indexer_failing{engine="main"}': 0,
-    'tqs_indexer_rebuild_running{engine="main"}': 0,
-    'tqs_index_built{engine="main"}': 1,
-    'tqs_index_lag_seconds{engine="main"}': 0,
-    'tqs_index_pending_changes{engine="main"}': 0,
-    'tqs_indexer_errors_total{kind="engine_unreachable"}': 0,
-    'tqs_regular_task_failures_total{task="quote_links"}': 0,
-  })
-  const now = Date.now() / 1_000
-  for (const name of [
-    'tqs_indexer_last_success_timestamp_seconds{engine="main"}',
-    'tqs_regular_task_last_success_timestamp_seconds{task="search_report"}',
-  ])
-    t.ok(Math.abs(now - (rest[name] ?? 0)) < 60, name)
+  await t.test('while it is idle', async (t) => {
+    const health = await eventually(
+      () => readHealth(port),
+      ({ body }) => body.status === 'following changes' && body.lastSuccessAt !== null,
+    )
+    const body = { failing: null, holdsLease: true, rebuiltProducts: null }
+    t.match(health, { status: 200, body })
+    const live = await fetch(`http://127.0.0.1:${port}/health/live`)
+    t.equal(live.status, 200)
 
-  const standbyPort = await chooseFixedPort()
-  const standby = await startIndexerProcess(t, service, [], {
-    INDEXER_OPS_PORT: String(standbyPort),
+    const metrics = await readMetrics(port)
+    t.match(metrics, {
+      'tqs_indexer_holds_lease{engine="main"}': 1,
+      'tqs_indexer_failing{engine="main"}': 0,
+      'tqs_indexer_rebuild_running{engine="main"}': 0,
+      'tqs_index_built{engine="main"}': 1,
+      'tqs_index_lag_seconds{engine="main"}': 0,
+      'tqs_index_pending_changes{engine="main"}': 0,
+      'tqs_indexer_errors_total{kind="engine_unreachable"}': 0,
+      'tqs_regular_task_failures_total{task="quote_links"}': 0,
+    })
+    const now = Date.now() / 1_000
+    for (const name of [
+      'tqs_indexer_last_success_timestamp_seconds{engine="main"}',
+      'tqs_regular_task_last_success_timestamp_seconds{task="search_report"}',
+    ])
+      t.ok(Math.abs(now - (metrics[name] ?? 0)) < 60, name)
   })
-  const waiting = await eventually(
-    () => readHealth(standbyPort),
-    ({ status }) => status === 200,
-  )
-  t.match(waiting.body, { status: 'standing by', holdsLease: false })
-  t.match(await readMetrics(standbyPort), { 'tqs_indexer_holds_lease{engine="main"}': 0 })
-  standby.child.kill('SIGTERM')
-  t.equal(await standby.exit, 0)
 
-  proxy.refuseConnections()
-  await db.insertInto('products').values({ sku: 'AB-2', name: 'Tenaza' }).execute()
-  const failing = await eventually(
-    () => readHealth(port),
-    ({ status }) => status === 503,
-    60_000,
-  )
-  t.match(failing, { status: 503, body: { status: 'failing', failing: 'engine_unreachable' } })
-  const faulty = await readMetrics(port)
-  t.match(faulty, {
-    'tqs_indexer_failing{engine="main"}': 1,
-    'tqs_index_pending_changes{engine="main"}': 1,
+  await t.test('while it stands by', async (t) => {
+    const standbyPort = await chooseFixedPort()
+    const standby = await startIndexerProcess(t, service, [], {
+      INDEXER_OPS_PORT: String(standbyPort),
+    })
+    const waiting = await eventually(
+      () => readHealth(standbyPort),
+      ({ status }) => status === 200,
+    )
+    t.match(waiting.body, { status: 'standing by', holdsLease: false })
+    t.match(await readMetrics(standbyPort), { 'tqs_indexer_holds_lease{engine="main"}': 0 })
+    standby.child.kill('SIGTERM')
+    t.equal(await standby.exit, 0)
   })
-  t.ok((faulty['tqs_indexer_errors_total{kind="engine_unreachable"}'] ?? 0) > 0)
-  // It starts over several times.
-  await eventually(
-    () => readMetrics(port),
-    (now) => (now['tqs_indexer_errors_total{kind="engine_unreachable"}'] ?? 0) >= 3,
-    60_000,
-  )
-  const lines = parseLines(indexer.output())
-  t.match(lines.at(-1), { level: 40, msg: /Trying again\.$/ }, 'the last line is the failure')
-  proxy.restore()
-  await eventually(
-    () => readHealth(port),
-    ({ body }) => body.failing === null,
-    60_000,
-  )
-  // The log is written in blocks, so its last line may come after the response of the health check.
-  const recovered = await eventually(
-    async () => parseLines(indexer.output()),
-    (all) => all.at(-1)?.msg === 'Following changes.',
-  )
-  t.match(recovered.at(-1), { level: 30 })
-  for (const line of recovered) {
-    t.match(line, { time: Number, level: Number, pid: indexer.child.pid, msg: String })
-    t.ok(Math.abs(line.time - Date.now()) < 600_000)
-  }
+
+  await t.test('while the engine is unreachable', async (t) => {
+    proxy.refuseConnections()
+    await db.insertInto('products').values({ sku: 'AB-2', name: 'Tenaza' }).execute()
+    const failing = await eventually(
+      () => readHealth(port),
+      ({ status }) => status === 503,
+      60_000,
+    )
+    t.match(failing, { status: 503, body: { status: 'failing', failing: 'engine_unreachable' } })
+    const metrics = await readMetrics(port)
+    t.match(metrics, {
+      'tqs_indexer_failing{engine="main"}': 1,
+      'tqs_index_pending_changes{engine="main"}': 1,
+    })
+    t.ok((metrics['tqs_indexer_errors_total{kind="engine_unreachable"}'] ?? 0) > 0)
+    // It starts over several times.
+    await eventually(
+      () => readMetrics(port),
+      (now) => (now['tqs_indexer_errors_total{kind="engine_unreachable"}'] ?? 0) >= 3,
+      60_000,
+    )
+    const lines = parseLines(indexer.output())
+    t.match(lines.at(-1), { level: 40, msg: /Trying again\.$/ }, 'the last line is the failure')
+  })
+
+  await t.test('after it has recovered', async (t) => {
+    proxy.restore()
+    await eventually(
+      () => readHealth(port),
+      ({ body }) => body.failing === null,
+      60_000,
+    )
+    // The log is written in blocks, so its last line may come after the response of the health
+    // check.
+    const lines = await eventually(
+      async () => parseLines(indexer.output()),
+      (all) => all.at(-1)?.msg === 'Following changes.',
+    )
+    t.match(lines.at(-1), { level: 30 })
+    for (const line of lines) {
+      t.match(line, { time: Number, level: Number, pid: indexer.child.pid, msg: String })
+      t.ok(Math.abs(line.time - Date.now()) < 600_000)
+    }
+  })
 })
 
 t.test('follows changes even if its port is taken, and logs that', async (t) => {

@@ -1,6 +1,6 @@
 // The commands of the runbook for a second search engine: it is built while the first one answers,
 // and then gets searches.
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -8,6 +8,7 @@ import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { writeCompanyFile } from '../support/company.ts'
+import { parseCommands, readRunbookBlocks } from '../support/runbook-commands.ts'
 import {
   eventually,
   servers,
@@ -16,29 +17,9 @@ import {
   testService,
 } from '../support/test-service.ts'
 
-const root = join(import.meta.dirname, '../..')
-const runbook = readFileSync(join(root, 'docs/operations/runbook.md'), 'utf8')
-const chapter = runbook.split('\n## ').find((text) => text.startsWith('A second search engine'))
-const [, commands = ''] = [...(chapter ?? '').matchAll(/```sh\n([\s\S]*?)```/g)].map(
-  ([, block]) => block ?? '',
-)
-const [removal = ''] = [...(chapter ?? '').matchAll(/```sql\n([\s\S]*?)```/g)].map(
-  ([, block]) => block ?? '',
-)
-
-/** The steps of the runbook: the settings before each command, and its arguments. */
-const [migrate, follow, status, setting] = commands
-  .trim()
-  .split('\n')
-  .map((line) => {
-    const words = line.replace(/ +#.*/, '').split(' ')
-    const first = words.findIndex((word) => !word.includes('=') || word.startsWith('scripts/'))
-    const settings = first === -1 ? words : words.slice(0, first)
-    return {
-      settings: settings.map((text) => [text.split('=')[0], text.replace(/^[^=]*=/, '')] as const),
-      words: first === -1 ? [] : words.slice(first),
-    }
-  })
+const commands = readRunbookBlocks('A second search engine', 'sh')[1] ?? ''
+const [removal = ''] = readRunbookBlocks('A second search engine', 'sql')
+const [migrate, follow, status, setting] = parseCommands(commands)
 
 const limitMs = 60_000
 
@@ -57,7 +38,7 @@ t.test('a second engine is added as the runbook says', async (t) => {
 
   const valuesOf = (step: typeof migrate) =>
     Object.fromEntries(
-      (step?.settings ?? []).map(([name, value]) => [
+      Object.entries(step?.settings ?? {}).map(([name, value]) => [
         name,
         value.replace('http://second:7700', second.url),
       ]),

@@ -1,11 +1,23 @@
 // The settings of the index: searched fields, ranking rules, typo tolerance, facets. Synonyms are
 // not among them, because they change without a rebuild (synonym-sync.ts).
 import type { Settings } from 'meilisearch'
-import { shownAttributes } from '../../search-engine/document-fields.ts'
+import { type ProductDocument, shownAttributes } from '../../search-engine/document-fields.ts'
 import { maxFacetValues, maxListed } from '../../search-engine/result-limits.ts'
 import { rankingRules } from './engine-ranking-rules.ts'
-import { searchedFields } from './searched-fields.ts'
 import { typoTolerance } from './typo-tolerance.ts'
+
+/** The fields in which words are searched. Matches in earlier fields rank higher. */
+const searchedFields = [
+  'name',
+  'skuForms',
+  'sku',
+  'sizes',
+  'otherNumbers',
+  'brand',
+  'category',
+  'hsCode',
+  'description',
+] satisfies (keyof ProductDocument)[]
 
 export const indexSettings = {
   searchableAttributes: searchedFields,
