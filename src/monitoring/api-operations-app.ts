@@ -68,7 +68,7 @@ export function buildApiOperationsApp({
       requirement,
       index: describeIndex(progress),
       hasSeveralServers: progress?.some((index) => index.hasSeveralServers) ?? false,
-      replica: dependencies.metrics.values.replica?.status ?? null,
+      replica: dependencies.metrics.replica.getStatus(),
     })
   })
 

@@ -1,5 +1,5 @@
 // Counts requests by API key and by shortened network of the caller.
-import type { Sample } from './metric-families.ts'
+import type { Sample } from './scraped-metric.ts'
 
 type Outcome = 'answered' | 'refused' | 'failed'
 

@@ -1,6 +1,7 @@
 // The metrics of the index, by engine. The API and the indexer export them.
+import type { Registry } from 'prom-client'
 import { nameWithoutShape } from '../search-engine/shape-suffix.ts'
-import { type Family, type Sample, shareConcurrentCalls } from './metric-families.ts'
+import { addScrapedMetric, type Sample, shareConcurrentCalls } from './scraped-metric.ts'
 
 /** How far the index of one search engine is behind the database. */
 export type IndexProgress = {
@@ -20,7 +21,11 @@ type IndexSources = {
   listEngines: () => string[]
 }
 
-export function indexFamilies({ readIndexProgress, listEngines }: IndexSources): Family[] {
+/** Adds the metrics, which have no samples while PostgreSQL is unreachable. */
+export function addIndexMetrics(
+  registry: Registry,
+  { readIndexProgress, listEngines }: IndexSources,
+): void {
   const readProgress = shareConcurrentCalls(readIndexProgress)
   const readByEngine = async (value: (progress: IndexProgress) => number | null) =>
     ((await readProgress()) ?? []).flatMap((progress): Sample[] => {
@@ -41,36 +46,27 @@ export function indexFamilies({ readIndexProgress, listEngines }: IndexSources):
       value: Number(built.includes(engine)),
     }))
   }
-  return [
-    {
-      type: 'gauge',
-      name: 'tqs_index_built',
-      help: '1 if the index of this release was built in the engine',
-      read: readBuilt,
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_lag_seconds',
-      help: 'Age of the oldest change that is not in the index, by engine',
-      read: () => readByEngine(({ lagSeconds }) => lagSeconds),
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_pending_changes',
-      help: 'Changes of products that are not in the index yet, by engine',
-      read: () => readByEngine(({ pending }) => pending),
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_several_servers',
-      help: '1 while the URL of the engine leads to several servers: the index is not used',
-      read: () => readByEngine(({ hasSeveralServers }) => Number(hasSeveralServers)),
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_parked_documents',
-      help: 'Documents that the engine rejected, parked until their product changes',
-      read: () => readByEngine(({ parked }) => parked),
-    },
-  ]
+  const addGauge = (name: string, help: string, read: () => Promise<Sample[]>) =>
+    addScrapedMetric(registry, { type: 'gauge', name, help, labelNames: ['engine'], read })
+  addGauge('tqs_index_built', '1 if the index of this release was built in the engine', readBuilt)
+  addGauge(
+    'tqs_index_lag_seconds',
+    'Age of the oldest change that is not in the index, by engine',
+    () => readByEngine(({ lagSeconds }) => lagSeconds),
+  )
+  addGauge(
+    'tqs_index_pending_changes',
+    'Changes of products that are not in the index yet, by engine',
+    () => readByEngine(({ pending }) => pending),
+  )
+  addGauge(
+    'tqs_index_several_servers',
+    '1 while the URL of the engine leads to several servers: the index is not used',
+    () => readByEngine(({ hasSeveralServers }) => Number(hasSeveralServers)),
+  )
+  addGauge(
+    'tqs_index_parked_documents',
+    'Documents that the engine rejected, parked until their product changes',
+    () => readByEngine(({ parked }) => parked),
+  )
 }

@@ -1,10 +1,11 @@
 // The operations app of the indexer: /health/live, /health/ready and /metrics.
 import type { FastifyInstance } from 'fastify'
-import { type IndexProgress, indexFamilies } from './index-metrics.ts'
-import type { IndexerState } from './indexer-state.ts'
-import { createRegistry, type Family, samplesBy, singleSample } from './metric-families.ts'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { addIndexMetrics, type IndexProgress } from './index-metrics.ts'
+import type { IndexerState, TaskState } from './indexer-state.ts'
 import { createOperationsApp } from './operations-app.ts'
 import { withHealthTimeout } from './readiness.ts'
+import { addScrapedMetric, samplesBy, singleSample } from './scraped-metric.ts'
 
 type IndexerOperations = {
   state: IndexerState
@@ -22,14 +23,15 @@ export function buildIndexerOperationsApp({
   engine,
   readIndexProgress,
 }: IndexerOperations): FastifyInstance {
-  const registry = createRegistry([
-    ...indexFamilies({
-      readIndexProgress: () => withHealthTimeout(readIndexProgress()),
-      listEngines: () => [engine],
-    }),
-    ...workFamilies(state, engine),
-    ...taskFamilies(state),
-  ])
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  addIndexMetrics(registry, {
+    readIndexProgress: () => withHealthTimeout(readIndexProgress()),
+    listEngines: () => [engine],
+  })
+  addStateMetrics(registry, state, engine)
+  addCounters(registry, state)
+  addTaskMetrics(registry, state)
   const app = createOperationsApp(registry)
   app.get('/health/ready', async (_request, reply) => {
     const { activity, failing, holdsLease, lastSuccessMs, rebuild } = state
@@ -47,93 +49,85 @@ export function buildIndexerOperationsApp({
   return app
 }
 
-function workFamilies(state: IndexerState, engine: string): Family[] {
-  const gauge = (name: string, help: string, read: () => number | null): Family => ({
-    type: 'gauge',
-    name,
-    help,
-    read: () => {
-      const value = read()
-      return value === null ? [] : [{ labels: { engine }, value }]
-    },
-  })
-  return [
-    gauge('tqs_indexer_holds_lease', '1 while this indexer works; others stand by', () =>
-      Number(state.holdsLease),
-    ),
-    gauge('tqs_indexer_failing', '1 while the last attempt of this indexer failed', () =>
-      Number(state.failing !== null),
-    ),
-    gauge(
-      'tqs_indexer_last_success_timestamp_seconds',
-      'When the index last contained every change; absent before',
-      () => (state.lastSuccessMs === null ? null : state.lastSuccessMs / 1_000),
-    ),
-    gauge('tqs_indexer_rebuild_running', '1 while this indexer builds a new index', () =>
-      Number(state.rebuild !== null),
-    ),
-    gauge(
-      'tqs_indexer_rebuild_products',
-      'Products in the index that is being built; 0 while none is',
-      () => state.rebuild?.products ?? 0,
-    ),
-    gauge(
-      'tqs_indexer_last_rebuild_seconds',
-      'How long the last complete build of an index took; absent before',
-      () => state.lastRebuildSeconds,
-    ),
-    {
-      type: 'counter',
-      name: 'tqs_indexer_rebuilds_total',
-      help: 'Builds of an index by outcome',
-      read: () => samplesBy('outcome', Object.entries(state.rebuilds)),
-    },
-    {
-      type: 'counter',
-      name: 'tqs_indexer_changes_total',
-      help: 'Changes of products that this indexer applied',
-      read: () => singleSample(state.appliedChanges),
-    },
-    {
-      type: 'counter',
-      name: 'tqs_indexer_errors_total',
-      help: 'Errors that ended a run of this indexer, by what failed; engine_task: see its message',
-      read: () => samplesBy('kind', state.errors),
-    },
-  ]
+function addStateMetrics(registry: Registry, state: IndexerState, engine: string): void {
+  const addGauge = (name: string, help: string, readValue: () => number | null) => {
+    const read = () => singleSample(readValue()).map(({ value }) => ({ labels: { engine }, value }))
+    addScrapedMetric(registry, { type: 'gauge', name, help, labelNames: ['engine'], read })
+  }
+  addGauge('tqs_indexer_holds_lease', '1 while this indexer works; others stand by', () =>
+    Number(state.holdsLease),
+  )
+  addGauge('tqs_indexer_failing', '1 while the last attempt of this indexer failed', () =>
+    Number(state.failing !== null),
+  )
+  addGauge(
+    'tqs_indexer_last_success_timestamp_seconds',
+    'When the index last contained every change; absent before',
+    () => (state.lastSuccessMs === null ? null : state.lastSuccessMs / 1_000),
+  )
+  addGauge('tqs_indexer_rebuild_running', '1 while this indexer builds a new index', () =>
+    Number(state.rebuild !== null),
+  )
+  addGauge(
+    'tqs_indexer_rebuild_products',
+    'Products in the index that is being built; 0 while none is',
+    () => state.rebuild?.products ?? 0,
+  )
+  addGauge(
+    'tqs_indexer_last_rebuild_seconds',
+    'How long the last complete build of an index took; absent before',
+    () => state.lastRebuildSeconds,
+  )
 }
 
-function taskFamilies({ tasks }: IndexerState): Family[] {
-  return [
-    {
-      type: 'gauge',
-      name: 'tqs_regular_task_failing',
-      help: '1 while the last attempt of the task failed',
-      read: () =>
-        samplesBy(
-          'task',
-          [...tasks].map(([task, { isFailing }]) => [task, Number(isFailing)]),
-        ),
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_regular_task_last_success_timestamp_seconds',
-      help: 'When the task last succeeded, or when the process started if it never has',
-      read: () =>
-        samplesBy(
-          'task',
-          [...tasks].map(([task, { lastSuccessMs }]) => [task, lastSuccessMs / 1_000]),
-        ),
-    },
-    {
-      type: 'counter',
-      name: 'tqs_regular_task_failures_total',
-      help: 'Failures of the task',
-      read: () =>
-        samplesBy(
-          'task',
-          [...tasks].map(([task, { failures }]) => [task, failures]),
-        ),
-    },
-  ]
+function addCounters(registry: Registry, state: IndexerState): void {
+  addScrapedMetric(registry, {
+    type: 'counter',
+    name: 'tqs_indexer_rebuilds_total',
+    help: 'Builds of an index by outcome',
+    labelNames: ['outcome'],
+    read: () => samplesBy('outcome', Object.entries(state.rebuilds)),
+  })
+  addScrapedMetric(registry, {
+    type: 'counter',
+    name: 'tqs_indexer_changes_total',
+    help: 'Changes of products that this indexer applied',
+    read: () => singleSample(state.appliedChanges),
+  })
+  addScrapedMetric(registry, {
+    type: 'counter',
+    name: 'tqs_indexer_errors_total',
+    help: 'Errors that ended a run of this indexer, by what failed; engine_task: see its message',
+    labelNames: ['kind'],
+    read: () => samplesBy('kind', state.errors),
+  })
+}
+
+function addTaskMetrics(registry: Registry, { tasks }: IndexerState): void {
+  const readByTask = (readValue: (task: TaskState) => number) => () =>
+    samplesBy(
+      'task',
+      [...tasks].map(([task, taskState]) => [task, readValue(taskState)]),
+    )
+  addScrapedMetric(registry, {
+    type: 'gauge',
+    name: 'tqs_regular_task_failing',
+    help: '1 while the last attempt of the task failed',
+    labelNames: ['task'],
+    read: readByTask(({ isFailing }) => Number(isFailing)),
+  })
+  addScrapedMetric(registry, {
+    type: 'gauge',
+    name: 'tqs_regular_task_last_success_timestamp_seconds',
+    help: 'When the task last succeeded, or when the process started if it never has',
+    labelNames: ['task'],
+    read: readByTask(({ lastSuccessMs }) => lastSuccessMs / 1_000),
+  })
+  addScrapedMetric(registry, {
+    type: 'counter',
+    name: 'tqs_regular_task_failures_total',
+    help: 'Failures of the task',
+    labelNames: ['task'],
+    read: readByTask(({ failures }) => failures),
+  })
 }

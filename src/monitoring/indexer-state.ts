@@ -15,7 +15,7 @@ export const regularTasks = ['quote_links', 'search_report', 'popularity'] as co
 /** What an indexer does besides indexing: two kinds of deletion, and the popularity of products. */
 export type RegularTask = (typeof regularTasks)[number]
 
-type TaskState = { lastSuccessMs: number; failures: number; isFailing: boolean }
+export type TaskState = { lastSuccessMs: number; failures: number; isFailing: boolean }
 export type Activity = 'starting' | 'standing by' | 'rebuilding' | 'following changes'
 
 export class IndexerState {

@@ -1,150 +1,268 @@
-// The metrics of this process: counters that features increment, and values that they set.
-import type { ReplicaObserver, ReplicaReadOutcome } from '../database/replica/replica.ts'
+// The metrics that the API counts and sets itself, each declared once with what changes it.
+import { Counter, Gauge, type Metric, Registry } from 'prom-client'
+import type { ReplicaObserver } from '../database/replica/replica.ts'
 import type { ReplicaStatus } from '../database/replica/replica-state.ts'
-import { endpointPaths } from '../http/endpoint-paths.ts'
+import { endpointPaths, searchPath, statsPath } from '../http/endpoint-paths.ts'
 import { CallerMetrics } from './caller-metrics.ts'
 import { RequestMetrics, routeLabel } from './request-metrics.ts'
+import { addScrapedMetric } from './scraped-metric.ts'
 
-type SearchSource = 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'
-type EngineOutcome = 'answered' | 'rejected' | 'timeout' | 'outage' | 'cancelled'
-
-export type Metrics = {
-  requests: RequestMetrics
-  callers: CallerMetrics
-  search: {
-    countResponse(source: SearchSource): void
-    countIncomplete(): void
-    countEngineRequest(engineName: string, outcome: EngineOutcome): void
-    setEngineAvailable(engineName: string, isAvailable: boolean): void
-  }
-  stats: {
-    countResponse(outcome: string): void
-    countFoldFailure(): void
-    countDriftCheck(): void
-    countDriftCheckFailure(): void
-  }
-  quotes: { countAlteredDocument(): void; countFailedPdf(): void }
-  redis: { countRejection(code: string): void; countTimeout(): void }
-  replica: ReplicaObserver
-  shedding: { countRejection(route: string | undefined): void }
-  /** The current values. */
-  values: {
-    searchResponses: Map<string, number>
-    statsResponses: Map<string, number>
-    foldFailures: number
-    driftChecks: number
-    driftCheckFailures: number
-    alteredDocuments: number
-    failedPdfs: number
-    /** Commands that Redis rejected, by the code of its reply, and those that timed out. */
-    redisFailures: Map<string, number>
-    /** Null if there is no replica. */
-    replica: { status: ReplicaStatus; lagSeconds: number } | null
-    /** Reads meant for the replica: by what is read, and by the outcome. */
-    replicaReads: Map<string, Map<string, number>>
-    rejections: Map<string, number>
-    incompleteSearches: number
-    /** The searches that were sent to each engine, by outcome. */
-    engineRequests: Map<string, Map<string, number>>
-    /** Whether the circuit breaker of each engine is closed. */
-    engineAvailability: Map<string, boolean>
-  }
-}
-
-const searchSources: SearchSource[] = ['cache', 'index', 'database', 'cancelled', 'unavailable']
-const engineOutcomes: EngineOutcome[] = ['answered', 'rejected', 'timeout', 'outage', 'cancelled']
-const replicaOutcomes: ReplicaReadOutcome[] = ['used', 'behind', 'failed']
+const searchSources = ['cache', 'index', 'database', 'cancelled', 'unavailable'] as const
+const engineOutcomes = ['answered', 'rejected', 'timeout', 'outage', 'cancelled'] as const
 const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
 
-/** Returns counters that start at zero. */
-export function createMetrics(): Metrics {
-  const values = {
-    searchResponses: zeroCounts(searchSources),
-    statsResponses: zeroCounts(statsOutcomes),
-    foldFailures: 0,
-    driftChecks: 0,
-    driftCheckFailures: 0,
-    alteredDocuments: 0,
-    failedPdfs: 0,
-    redisFailures: zeroCounts(['timeout']),
-    replica: null as Metrics['values']['replica'],
-    replicaReads: new Map(
-      ['statistics', 'document'].map((read) => [read, zeroCounts(replicaOutcomes)]),
-    ),
-    rejections: zeroCounts(endpointPaths.map(routeLabel)),
-    incompleteSearches: 0,
-    engineRequests: new Map<string, Map<string, number>>(),
-    engineAvailability: new Map<string, boolean>(),
-  }
+/** Features call the functions of their own part. /metrics shows the registry. */
+export type Metrics = ReturnType<typeof createMetrics>
+
+/** Returns metrics that start at zero, in a registry of their own. */
+export function createMetrics() {
+  const registry = new Registry()
+  const requests = new RequestMetrics(endpointPaths)
+  const callers = new CallerMetrics()
+  addRequestMetrics(registry, requests, callers)
+  const countDegraded = addCounterBy(registry, {
+    name: 'tqs_degraded_answers_total',
+    help: 'Searches answered by PostgreSQL or incompletely, and statistics that were out of date',
+    label: 'route',
+    initialValues: [searchPath, statsPath],
+  })
   return {
-    requests: new RequestMetrics(endpointPaths),
-    callers: new CallerMetrics(),
+    registry,
+    requests,
+    callers,
     search: {
-      countResponse: (source) => increment(values.searchResponses, source),
-      countIncomplete() {
-        values.incompleteSearches += 1
-      },
-      countEngineRequest(engineName, outcome) {
-        const counts = values.engineRequests.get(engineName)
-        if (counts) increment(counts, outcome)
-      },
-      setEngineAvailable(engineName, isAvailable) {
-        values.engineAvailability.set(engineName, isAvailable)
-        if (!values.engineRequests.has(engineName))
-          values.engineRequests.set(engineName, zeroCounts(engineOutcomes))
-      },
+      ...addSearchAnswers(registry, () => countDegraded(searchPath)),
+      ...addEngineMetrics(registry),
     },
-    stats: {
-      countResponse: (outcome) => increment(values.statsResponses, outcome),
-      countFoldFailure() {
-        values.foldFailures += 1
-      },
-      countDriftCheck() {
-        values.driftChecks += 1
-      },
-      countDriftCheckFailure() {
-        values.driftCheckFailures += 1
-      },
-    },
+    stats: addStatsMetrics(registry, () => countDegraded(statsPath)),
     quotes: {
-      countAlteredDocument() {
-        values.alteredDocuments += 1
-      },
-      countFailedPdf() {
-        values.failedPdfs += 1
-      },
+      countAlteredDocument: addCounter(registry, {
+        name: 'tqs_altered_documents_total',
+        help: 'Requests for a quote link whose document does not match its hash',
+      }),
+      countFailedPdf: addCounter(registry, {
+        name: 'tqs_pdf_failures_total',
+        help: 'Requests for a PDF that the service could not render',
+      }),
     },
-    redis: {
-      countRejection: (code) => increment(values.redisFailures, code),
-      countTimeout: () => increment(values.redisFailures, 'timeout'),
-    },
-    replica: {
-      setReplicaStatus(status) {
-        values.replica = { lagSeconds: 0, ...values.replica, status }
-      },
-      setReplicaLag(lagSeconds) {
-        values.replica = { status: 'unknown', ...values.replica, lagSeconds }
-      },
-      countReplicaRead(read, outcome) {
-        increment(values.replicaReads.get(read) ?? new Map(), outcome)
-      },
-    },
-    shedding: { countRejection: (route) => increment(values.rejections, routeLabel(route)) },
-    values,
+    redis: addRedisMetrics(registry),
+    replica: addReplicaMetrics(registry),
+    shedding: addSheddingMetrics(registry),
   }
 }
 
-/** Whether the circuit breaker of every engine is open. False if there are no engines. */
-export function isEveryBreakerOpen({ engineAvailability }: Metrics['values']): boolean {
-  const availability = [...engineAvailability.values()]
-  return availability.length > 0 && !availability.includes(true)
+const durationMetric = {
+  name: 'tqs_request_duration_seconds',
+  help: 'Duration of requests by route and status class',
+  type: 'histogram',
 }
 
-/** Returns a count of zero for each name. */
-export function zeroCounts(names: readonly string[]): Map<string, number> {
-  return new Map(names.map((name) => [name, 0]))
+function addRequestMetrics(
+  registry: Registry,
+  requests: RequestMetrics,
+  callers: CallerMetrics,
+): void {
+  // A histogram of prom-client only counts by itself. The registry uses only these members.
+  const durations = {
+    ...durationMetric,
+    get: async () => ({ ...durationMetric, values: requests.histogram(durationMetric.name) }),
+  }
+  registry.registerMetric(durations as unknown as Metric)
+  addScrapedMetric(registry, {
+    type: 'counter',
+    name: 'tqs_requests_total',
+    help: 'Requests by route and status',
+    labelNames: ['route', 'status'],
+    read: () =>
+      requests
+        .counts()
+        .map(({ route, status, count }) => ({ labels: { route, status }, value: count })),
+  })
+  addScrapedMetric(registry, {
+    type: 'counter',
+    name: 'tqs_rate_limited_requests_total',
+    help: 'Requests rejected with 429 because their caller exceeded a rate limit',
+    labelNames: ['route'],
+    read: () => [
+      ...endpointPaths.map((path) => ({ labels: { route: routeLabel(path) }, value: 0 })),
+      ...requests
+        .counts()
+        .filter(({ status }) => status === 429)
+        .map(({ route, count }) => ({ labels: { route }, value: count })),
+    ],
+  })
+  addScrapedMetric(registry, {
+    type: 'counter',
+    name: 'tqs_key_requests_total',
+    help: 'Requests by the id of the API key: answered, refused (401, 403, 421, 429) or failed',
+    labelNames: ['key', 'outcome'],
+    read: () => callers.keySamples(),
+  })
+  addScrapedMetric(registry, {
+    type: 'counter',
+    name: 'tqs_network_requests_total',
+    help: 'Requests by the network of the caller (/24 or /48); further networks are "other"',
+    labelNames: ['network', 'outcome'],
+    read: () => callers.networkSamples(),
+  })
 }
 
-function increment(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1)
+function addSearchAnswers(registry: Registry, countDegraded: () => void) {
+  const countAnswer = addCounterBy(registry, {
+    name: 'tqs_search_answers_total',
+    help: 'Searches by source; cancelled: the client disconnected',
+    label: 'source',
+    initialValues: searchSources,
+  })
+  return {
+    countResponse(source: (typeof searchSources)[number]): void {
+      countAnswer(source)
+      if (source === 'database') countDegraded()
+    },
+    /** Called for a response of the engine that may lack products. */
+    countIncomplete: countDegraded,
+  }
+}
+
+function addEngineMetrics(registry: Registry) {
+  const breakerOpen = new Gauge({
+    name: 'tqs_search_breaker_open',
+    help: '1 while the circuit breaker of every search engine is open',
+    registers: [registry],
+  })
+  const available = new Gauge({
+    name: 'tqs_search_engine_available',
+    help: '1 while this process sends searches to the engine: its circuit breaker is closed',
+    labelNames: ['engine'],
+    registers: [registry],
+  })
+  const requests = new Counter({
+    name: 'tqs_search_engine_requests_total',
+    help: 'Searches sent to each engine by outcome; cancelled: the client disconnected',
+    labelNames: ['engine', 'outcome'],
+    registers: [registry],
+  })
+  const availability = new Map<string, boolean>()
+  /** False if there are no engines. */
+  const isEveryBreakerOpen = () =>
+    availability.size > 0 && ![...availability.values()].includes(true)
+  return {
+    setEngineAvailable(engine: string, isAvailable: boolean): void {
+      if (!availability.has(engine))
+        for (const outcome of engineOutcomes) requests.inc({ engine, outcome }, 0)
+      availability.set(engine, isAvailable)
+      available.set({ engine }, Number(isAvailable))
+      breakerOpen.set(Number(isEveryBreakerOpen()))
+    },
+    /** Counts only engines whose availability has been set. */
+    countEngineRequest(engine: string, outcome: (typeof engineOutcomes)[number]): void {
+      if (availability.has(engine)) requests.inc({ engine, outcome })
+    },
+    isEveryBreakerOpen,
+    listEngines: () => [...availability.keys()],
+  }
+}
+
+function addStatsMetrics(registry: Registry, countDegraded: () => void) {
+  const countAnswer = addCounterBy(registry, {
+    name: 'tqs_stats_answers_total',
+    help: 'Statistics answers by the outcome of the cache',
+    label: 'cache',
+    initialValues: statsOutcomes,
+  })
+  return {
+    countResponse(outcome: string): void {
+      countAnswer(outcome)
+      if (outcome === 'stale') countDegraded()
+    },
+    countFoldFailure: addCounter(registry, {
+      name: 'tqs_stats_fold_failures_total',
+      help: 'Failed attempts to fold changes of quotes into the statistics summary',
+    }),
+    countDriftCheck: addCounter(registry, {
+      name: 'tqs_stats_drift_checks_total',
+      help: 'Months of the statistics summary that this process compared with the quotes',
+    }),
+    countDriftCheckFailure: addCounter(registry, {
+      name: 'tqs_stats_drift_check_failures_total',
+      help: 'Comparisons of the statistics summary with the quotes that failed',
+    }),
+  }
+}
+
+function addRedisMetrics(registry: Registry) {
+  const countFailure = addCounterBy(registry, {
+    name: 'tqs_redis_failures_total',
+    help: 'Commands that Redis rejected, by the code of its reply, and those that timed out',
+    label: 'code',
+    initialValues: ['timeout'],
+  })
+  return { countRejection: countFailure, countTimeout: () => countFailure('timeout') }
+}
+
+/** Without a replica, these metrics have no samples. */
+function addReplicaMetrics(registry: Registry) {
+  const up = new Gauge({
+    name: 'tqs_replica_up',
+    help: '1 while statistics and documents are read from the replica of REPLICA_DATABASE_URL',
+    registers: [registry],
+  })
+  const lag = new Gauge({
+    name: 'tqs_replica_lag_seconds',
+    help: 'Upper bound of the replication lag, at most 1.5 s while the replica is used',
+    registers: [registry],
+  })
+  const reads = new Counter({
+    name: 'tqs_replica_reads_total',
+    help: 'Reads meant for the replica, by outcome: used, behind or failed',
+    labelNames: ['read', 'outcome'],
+    registers: [registry],
+  })
+  up.remove()
+  lag.remove()
+  let status: ReplicaStatus | null = null
+  const observer: ReplicaObserver = {
+    setReplicaStatus(newStatus) {
+      if (status === null) {
+        lag.set(0)
+        for (const read of ['statistics', 'document'])
+          for (const outcome of ['used', 'behind', 'failed']) reads.inc({ read, outcome }, 0)
+      }
+      status = newStatus
+      up.set(Number(status === 'up'))
+    },
+    setReplicaLag: (lagSeconds) => lag.set(lagSeconds),
+    countReplicaRead: (read, outcome) => reads.inc({ read, outcome }),
+  }
+  return { ...observer, getStatus: () => status }
+}
+
+function addSheddingMetrics(registry: Registry) {
+  const countShed = addCounterBy(registry, {
+    name: 'tqs_shed_requests_total',
+    help: 'Requests rejected with 503 because of overload',
+    label: 'route',
+    initialValues: endpointPaths.map(routeLabel),
+  })
+  return { countRejection: (route: string | undefined) => countShed(routeLabel(route)) }
+}
+
+type CounterOptions = { name: string; help: string }
+
+/** Returns a function that adds one to a new counter. */
+function addCounter(registry: Registry, options: CounterOptions): () => void {
+  const counter = new Counter({ ...options, registers: [registry] })
+  return () => counter.inc()
+}
+
+type LabelledCounterOptions = CounterOptions & { label: string; initialValues: readonly string[] }
+
+/** Returns a function that adds one to the counter of a value of the label. */
+function addCounterBy(
+  registry: Registry,
+  { label, initialValues, ...options }: LabelledCounterOptions,
+): (value: string) => void {
+  const counter = new Counter({ ...options, labelNames: [label], registers: [registry] })
+  for (const value of initialValues) counter.inc({ [label]: value }, 0)
+  return (value) => counter.inc({ [label]: value })
 }

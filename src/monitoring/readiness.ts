@@ -5,7 +5,7 @@ import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import type { IndexProgress } from './index-metrics.ts'
-import { isEveryBreakerOpen, type Metrics } from './process-metrics.ts'
+import type { Metrics } from './process-metrics.ts'
 
 export type Dependencies = {
   db: Kysely<Tables>
@@ -55,7 +55,7 @@ export async function checkDependencies({
     postgresql,
     ...(redisIsUp !== null && { redis: redisIsUp }),
     // The engine may report that it is healthy and still fail searches.
-    search_engine: engineIsUp && !isEveryBreakerOpen(metrics.values),
+    search_engine: engineIsUp && !metrics.search.isEveryBreakerOpen(),
   }
 }
 

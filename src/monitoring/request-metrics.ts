@@ -1,11 +1,13 @@
 // Counts requests and their durations by route and status, in plain numbers: the histogram of
 // prom-client costs more than a cached response (docs/decisions/0012-own-request-metrics.md).
 import { toOpenApiPath } from '../http/endpoint-paths.ts'
-import type { Sample } from './metric-families.ts'
+import type { Sample } from './scraped-metric.ts'
 
 /** The upper bounds of the buckets in milliseconds. The metric states them in seconds. */
 const bucketBoundsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000]
 
+/** `metricName` is the name of the histogram with its suffix, as prom-client requires. */
+type HistogramSample = Sample & { metricName: string }
 type Durations = { buckets: number[]; sumMs: number; count: number }
 type RouteCounts = { byStatusClass: (Durations | undefined)[]; byStatus: Map<number, number> }
 
@@ -29,7 +31,7 @@ export class RequestMetrics {
   }
 
   /** Returns the samples of a histogram in seconds, by route and status class. */
-  histogram(name: string): Sample[] {
+  histogram(name: string): HistogramSample[] {
     return [...this.#routes].flatMap(([route, { byStatusClass }]) =>
       byStatusClass.flatMap((durations, statusClass) => {
         const labels = { route: routeLabel(route), status_class: `${statusClass}xx` }
@@ -75,7 +77,7 @@ function histogramSamples(
   name: string,
   labels: Record<string, string>,
   { buckets, sumMs, count }: Durations,
-): Sample[] {
+): HistogramSample[] {
   let cumulative = 0
   const bucketSamples = bucketBoundsMs.map((boundMs, index) => {
     cumulative += buckets[index] ?? 0

@@ -14,6 +14,7 @@ import { openRedis, redisHealth } from '../../src/redis/redis-connection.ts'
 import { RedisOutageLog } from '../../src/redis/redis-outage-log.ts'
 import { SharedDataVersion } from '../../src/stats/cache/shared-data-version.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { readMetric } from '../support/read-metric.ts'
 import {
   startCluster,
   startRedisServer,
@@ -66,11 +67,11 @@ t.test('a Redis that refuses commands is down, logged once and counted', async (
         // A replica closes the connection after it has refused a command.
         t.equal(await setKey(optional, '192.0.2.1'), null)
         t.equal(await countKey(optional), null)
-        return metrics.values.redisFailures.get(code) ?? 0
+        return readMetric(metrics, 'tqs_redis_failures_total', { code })
       },
       (count) => count >= 3,
     )
-    t.ok((metrics.values.redisFailures.get(code) ?? 0) >= 3, code)
+    t.ok((await readMetric(metrics, 'tqs_redis_failures_total', { code })) >= 3, code)
     const first = lines.findIndex((line) => line.includes('refuses'))
     t.same(lines.slice(first), [
       `Redis refuses commands (${code}: ${meaning}): each process caches and limits on its own`,
@@ -146,7 +147,7 @@ t.test('a Redis that loads its data is told by its code', async (t) => {
     (line) => line !== undefined,
   )
   t.match(refused, 'Redis refuses commands (LOADING: it loads its data)')
-  t.equal(metrics.values.redisFailures.get('LOADING'), 1)
+  t.equal(await readMetric(metrics, 'tqs_redis_failures_total', { code: 'LOADING' }), 1)
   t.equal(
     await eventually(
       () => setKey(optional),

@@ -20,6 +20,7 @@ import { findWrongResponses, requestStats, statsService } from '../stats/stats-s
 import { addQuote } from '../support/add-quote.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { startReplicatedPostgres } from '../support/postgres-replication.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { company, eventually, testDatabase, type testService } from '../support/test-service.ts'
 
 // These tests mostly wait.
@@ -43,18 +44,18 @@ async function startService(t: Test, options: ServiceOptions) {
       lines.push(JSON.parse(line).msg)
   }
   const service = await statsService(t, { ...options, metrics, log })
-  const { values } = metrics
+  const counted = (read: 'statistics' | 'document', outcome: string) =>
+    readMetric(metrics, 'tqs_replica_reads_total', { read, outcome })
   let queries = 0
   return {
     ...service,
     lines,
-    lag: () => values.replica?.lagSeconds ?? 0,
-    used: (read: 'statistics' | 'document') => values.replicaReads.get(read)?.get('used') ?? 0,
-    counted: (read: 'statistics' | 'document', outcome: string) =>
-      values.replicaReads.get(read)?.get(outcome) ?? 0,
+    lag: () => readMetric(metrics, 'tqs_replica_lag_seconds'),
+    used: (read: 'statistics' | 'document') => counted(read, 'used'),
+    counted,
     waitFor: (status: ReplicaStatus) =>
       eventually(
-        async () => values.replica?.status,
+        async () => metrics.replica.getStatus(),
         (current) => current === status,
         limitMs,
       ),
@@ -119,9 +120,16 @@ t.test('statistics of a replica that keeps up or pauses are never wrong', async 
     read(),
   ])
   t.same(wrongAnswers, [])
-  await eventually(service.request, () => service.used('statistics') > 0, limitMs)
-  t.ok(service.used('statistics') > 0)
-  t.comment(`${service.used('statistics')} responses came from the replica`)
+  const used = await eventually(
+    async () => {
+      await service.request()
+      return service.used('statistics')
+    },
+    (count) => count > 0,
+    limitMs,
+  )
+  t.ok(used > 0)
+  t.comment(`${used} responses came from the replica`)
   const backwards = totals.filter((total, index) => (total ?? 0) < (totals[index - 1] ?? 0))
   t.same(backwards, [], `no figure went backwards in ${totals.length} different requests`)
 })
@@ -144,7 +152,7 @@ t.test('a paused replica: a change is visible and a revoked link closed', async 
     (count) => count > 0,
     limitMs,
   )
-  t.ok(service.used('document') > 0, 'a document came from the replica')
+  t.ok((await service.used('document')) > 0, 'a document came from the replica')
   t.equal((await open(rendered.token)).statusCode, 200)
 
   await postgres.pauseReplay()
@@ -165,17 +173,11 @@ t.test('a paused replica: a change is visible and a revoked link closed', async 
   const { degraded, ...health } = await service.ready()
   t.match(health, { status: 'degraded', checks: { replica: 'behind' }, up: '0' })
   t.ok(degraded.includes('replica'), `${degraded}`)
-  t.ok(
-    await eventually(
-      async () => service.lag(),
-      (seconds) => seconds > 3,
-      limitMs,
-    ),
-  )
+  t.ok(await eventually(service.lag, (seconds) => seconds > 3, limitMs))
 
   await postgres.resumeReplay()
   t.equal(await service.waitFor('up'), 'up')
-  const before = service.used('statistics')
+  const before = await service.used('statistics')
   await eventually(
     async () => {
       t.equal((await service.request()).total, 2)
@@ -184,7 +186,7 @@ t.test('a paused replica: a change is visible and a revoked link closed', async 
     (count) => count > before,
     limitMs,
   )
-  t.ok(service.used('statistics') > before, 'the replica is used again')
+  t.ok((await service.used('statistics')) > before, 'the replica is used again')
   const behind = 'the replica is not used: it is too far behind. The primary is read instead'
   t.equal(service.lines.filter((line) => line === behind).length, 1, 'one line')
 })
@@ -300,14 +302,14 @@ t.test('a large page is read from the replica, and counted', async (t) => {
     (count) => count > 0,
     limitMs,
   )
-  t.ok(service.used('document') > 0, 'a large document came from the replica')
+  t.ok((await service.used('document')) > 0, 'a large document came from the replica')
   t.ok((await countQueries(postgres.replica.url)) > 0, 'on a connection of its process')
 
   // The replica does not have the next quote, so the process reads the primary.
   await postgres.pauseReplay()
-  const before = service.counted('document', 'behind')
+  const before = await service.counted('document', 'behind')
   await open('LARGE-ON-PRIMARY')
-  t.ok(service.counted('document', 'behind') > before)
+  t.ok((await service.counted('document', 'behind')) > before)
   t.ok((await countQueries(postgres.primary.url)) > 0)
 })
 
@@ -364,7 +366,7 @@ t.test('a replica that answers checks but is too slow does not delay each reques
   const service = await startService(t, { database, replicaUrl: proxy.url })
   t.equal(await service.waitFor('up'), 'up')
   const untilUsedAgain = async () => {
-    const before = service.used('statistics')
+    const before = await service.used('statistics')
     const request = async () => {
       t.match(await service.request(), { status: 200, total: 1 })
       return service.used('statistics')
@@ -378,7 +380,7 @@ t.test('a replica that answers checks but is too slow does not delay each reques
   const slowRequests = 20
   for (let sent = 0; sent < slowRequests; sent++)
     t.match(await service.request(), { status: 200, total: 1 })
-  const failed = service.counted('statistics', 'failed')
+  const failed = await service.counted('statistics', 'failed')
   t.ok(failed > 0, 'the replica was too slow')
   t.ok(failed < slowRequests / 2, `${failed} of ${slowRequests} requests waited for the replica`)
 

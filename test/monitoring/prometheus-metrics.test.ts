@@ -15,6 +15,7 @@ import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
@@ -88,7 +89,7 @@ async function sendRequests({ app, db, sync }: TestService): Promise<void> {
   await eventually(
     async () => {
       for (let times = 0; times < 10; times += 1) await app.inject('/api/search?q=martillo')
-      return metrics.values.searchResponses.get('cache') ?? 0
+      return readMetric(metrics, 'tqs_search_answers_total', { source: 'cache' })
     },
     (cachedAnswers) => cachedAnswers > 0,
   )

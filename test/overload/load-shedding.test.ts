@@ -9,6 +9,7 @@ import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { maxRunningSearches } from '../../src/overload/concurrency-limit.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
 /** Starts a service whose search engine can be delayed. */
@@ -122,7 +123,7 @@ t.test(
     await eventually(
       async () => {
         await send('/api/search?q=known&limit=3', unlimitedKey)
-        return metrics.values.searchResponses.get('cache') ?? 0
+        return readMetric(metrics, 'tqs_search_answers_total', { source: 'cache' })
       },
       (answers) => answers > 0,
     )
@@ -205,7 +206,7 @@ t.test(
     const rejectionLines = parsedLines.filter(({ msg }) => msg.startsWith('requests were rejected'))
     const total = rejectionLines.reduce((sum, line) => sum + line.rejected, 0)
     t.ok(total > 30 && rejectionLines.length < 5, `${rejectionLines.length} lines for ${total}`)
-    t.equal(metrics.values.rejections.get('/api/search'), total)
+    t.equal(await readMetric(metrics, 'tqs_shed_requests_total', { route: '/api/search' }), total)
     t.match(
       parsedLines.find(({ reqId, status }) => reqId === 'mine' && status === 503),
       { msg: 'request', route: '/api/search', code: 'unavailable', reason: 'overload' },

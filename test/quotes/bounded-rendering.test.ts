@@ -22,6 +22,7 @@ import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { RenderingQueue } from '../../src/quotes/rendering/rendering-queue.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { renderDocument } from '../support/render-pdf.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { document, hammer, withDocument } from '../support/shared-quote.ts'
@@ -264,7 +265,11 @@ t.test('a customer who waits long for a PDF gets a page with a link to try again
     await sleep(200)
   }
   t.match((await app.inject(url)).rawPayload.subarray(0, 5).toString(), '%PDF-')
-  t.equal(metrics.values.failedPdfs, 0, 'a PDF that is not ready yet has not failed')
+  t.equal(
+    await readMetric(metrics, 'tqs_pdf_failures_total'),
+    0,
+    'a PDF that is not ready yet has not failed',
+  )
 })
 
 t.test('a customer who waits for a PDF when the service stops gets the same page', async (t) => {
@@ -322,7 +327,7 @@ t.test('a page offers no PDF for a while after the PDF failed for its size', asy
   t.match(body, 'Martillo')
   t.match((await app.inject(`${url}?lang=en`)).body, 'format=pdf', 'its PDF did not fail')
   t.equal((await app.inject(`${url}?format=pdf`)).statusCode, 503)
-  t.equal(metrics.values.failedPdfs, 2)
+  t.equal(await readMetric(metrics, 'tqs_pdf_failures_total'), 2)
   const errors = lines.filter((line) => line.includes('"level":50'))
   t.match(
     errors.map((line) => JSON.parse(line)),
@@ -399,7 +404,7 @@ t.test('S41: a large document that was altered or cannot be read is not shown', 
   t.match(unread.json(), { code: 'unavailable', detail: /cannot be read/ })
   await rename('hidden', 'read_quote_share_document')
   t.equal((await app.inject(url)).statusCode, 200, 'the failure is not remembered')
-  t.equal(metrics.values.alteredDocuments, 0)
+  t.equal(await readMetric(metrics, 'tqs_altered_documents_total'), 0)
 
   await sql`alter table quote_shares disable trigger guard`.execute(db)
   await sql`
@@ -409,7 +414,7 @@ t.test('S41: a large document that was altered or cannot be read is not shown', 
   const altered = await app.inject(`${url}?lang=en`)
   t.equal(altered.statusCode, 503)
   t.notMatch(altered.body, 'oro')
-  t.equal(metrics.values.alteredDocuments, 1)
+  t.equal(await readMetric(metrics, 'tqs_altered_documents_total'), 1)
 })
 
 t.test('pages and JSON are compressed as the client accepts', async (t) => {

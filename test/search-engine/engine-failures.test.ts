@@ -4,6 +4,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { maxRelaxing } from '../../src/search/relaxation/relaxation-queue.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
 import { eventually } from '../support/test-service.ts'
 
@@ -115,7 +116,11 @@ t.test('if one search a second times out, no other search goes to PostgreSQL', a
   await slow
   t.ok(searches >= 20, `${searches} other searches`)
   // On a busy machine others may time out too.
-  const timedOut = (metrics.values.engineRequests.get('main')?.get('timeout') ?? 0) - 4
+  const timedOut =
+    (await readMetric(metrics, 'tqs_search_engine_requests_total', {
+      engine: 'main',
+      outcome: 'timeout',
+    })) - 4
   t.ok(timedOut >= 0)
   t.ok(
     degraded <= searches / 100 + timedOut,
@@ -151,7 +156,7 @@ t.test('if a query cannot be relaxed in time, no other search goes to PostgreSQL
   engine.slowText = '"q":"martillo"'
   for (const { meta } of await Promise.all([1, 2, 3, 4].map(searchOnce)))
     t.match(meta, { source: 'index', degraded: true })
-  t.equal(metrics.values.engineAvailability.get('main'), true)
+  t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
   t.equal(await countDegraded(app, 5, 'taladro'), 0)
 })
 
@@ -186,7 +191,7 @@ t.test('a query that waits too long for its relaxation is answered without it', 
     ({ meta }) => meta.source === 'index' && meta.degraded,
   )
   t.match(answer, { meta: { source: 'index', degraded: true } })
-  t.equal(metrics.values.engineAvailability.get('main'), true)
+  t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
   engine.slowText = null
   const again = await eventually(
     () => search(app, q),
@@ -206,7 +211,7 @@ t.test('queries that find nothing and are slow to relax open no circuit breaker'
   engine.slowText = '"limit":40'
   for (let n = 0; n < 5; n++)
     t.match(await search(app, q), { total: 0, meta: { source: 'index', degraded: true } })
-  t.equal(metrics.values.engineAvailability.get('main'), true)
+  t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
   t.equal(await countDegraded(app, 5, 'taladro'), 0)
 })
 
@@ -215,15 +220,20 @@ t.test('an engine that never answers gets no more searches after a few', async (
   t.equal((await search(app, 'martillo')).meta.source, 'index')
   engine.stopForwarding()
   t.equal(await countDegraded(app, 20), 20)
-  t.ok((metrics.values.engineRequests.get('main')?.get('timeout') ?? 0) < 5)
-  t.equal(metrics.values.engineAvailability.get('main'), false)
+  t.ok(
+    (await readMetric(metrics, 'tqs_search_engine_requests_total', {
+      engine: 'main',
+      outcome: 'timeout',
+    })) < 5,
+  )
+  t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 0)
   engine.restore()
   const answer = await eventually(
     () => search(app, 'martillo'),
     ({ meta }) => meta.source === 'index',
   )
   t.equal(answer.meta.source, 'index')
-  t.equal(metrics.values.engineAvailability.get('main'), true)
+  t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
 })
 
 t.test('an answer without the relaxed query is marked as degraded and not cached', async (t) => {
@@ -287,12 +297,18 @@ t.test('logs and counts a search that the engine rejects', async (t) => {
     .waitTask()
   for (let n = 0; n < 3; n++)
     t.equal((await app.inject('/api/search?q=martillo&category=geheim')).statusCode, 200)
-  t.equal(metrics.values.engineRequests.get('main')?.get('rejected'), 3)
+  t.equal(
+    await readMetric(metrics, 'tqs_search_engine_requests_total', {
+      engine: 'main',
+      outcome: 'rejected',
+    }),
+    3,
+  )
   const lines = log.filter((line) => line.includes('rejected a search'))
   t.equal(lines.length, 1, 'repeated rejections are one line')
   t.match(lines[0], /invalid_search_filter/)
   t.notMatch(log.join(''), /geheim/, 'the log does not contain what was searched')
-  t.equal(metrics.values.engineAvailability.get('main'), true)
+  t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
 })
 
 t.test('counts a search whose client disconnected as cancelled', async (t) => {
@@ -310,12 +326,18 @@ t.test('counts a search whose client disconnected as cancelled', async (t) => {
   client.abort()
   await t.rejects(answer)
   const cancelled = await eventually(
-    async () => metrics.values.searchResponses.get('cancelled'),
+    () => readMetric(metrics, 'tqs_search_answers_total', { source: 'cancelled' }),
     (count) => count === 1,
   )
   t.equal(cancelled, 1)
-  t.equal(metrics.values.engineRequests.get('main')?.get('cancelled'), 1)
-  t.equal(metrics.values.searchResponses.get('database'), 0)
+  t.equal(
+    await readMetric(metrics, 'tqs_search_engine_requests_total', {
+      engine: 'main',
+      outcome: 'cancelled',
+    }),
+    1,
+  )
+  t.equal(await readMetric(metrics, 'tqs_search_answers_total', { source: 'database' }), 0)
   const counted = await eventually(
     async () => metrics.requests.counts().find(({ status }) => status === 499),
     (count) => count !== undefined,

@@ -7,6 +7,7 @@ import { requestRebuild } from '../../src/indexing/index-record.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { serviceWithProducts, waitForUpload } from '../indexing/rebuild-test-helpers.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { eventually, startApi, testService } from '../support/test-service.ts'
 
 const service = await testService(t)
@@ -133,7 +134,7 @@ t.test('a cached answer is discarded for a pin, also while no indexer runs', asy
   await eventually(
     async () => {
       await skus()
-      return metrics.values.searchResponses.get('cache') ?? 0
+      return readMetric(metrics, 'tqs_search_answers_total', { source: 'cache' })
     },
     (answersFromCache) => answersFromCache > 1,
   )

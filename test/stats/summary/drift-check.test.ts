@@ -11,6 +11,7 @@ import {
   startDriftCheck,
 } from '../../../src/stats/summary/drift-check.ts'
 import { rebuildSummary } from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { readMetric } from '../../support/read-metric.ts'
 import { eventually, logins, type TestService, testDatabase } from '../../support/test-service.ts'
 import { insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
@@ -33,9 +34,9 @@ async function startService(t: Parameters<typeof statsService>[0], driftCheckMs 
 
 /** Waits until the service has compared this many more months. */
 async function waitForChecks(metrics: Metrics, count: number): Promise<void> {
-  const before = metrics.values.driftChecks
+  const before = await readMetric(metrics, 'tqs_stats_drift_checks_total')
   await eventually(
-    async () => metrics.values.driftChecks,
+    () => readMetric(metrics, 'tqs_stats_drift_checks_total'),
     (checks) => checks >= before + count,
   )
 }
@@ -54,7 +55,7 @@ const setNet = (db: Database, number: string, net: string) =>
 const quoteIn = (month: string) =>
   buildQuote(month, { issued_on: `${month}-10`, decided_on: `${month}-20` })
 
-async function readMetric({ db, engine, pool }: TestService, name: string): Promise<number> {
+async function scrapeMetric({ db, engine, pool }: TestService, name: string): Promise<number> {
   const operations = buildApiOperationsApp({
     db,
     redis: null,
@@ -81,7 +82,7 @@ t.test('wrong figures are found and logged once, until a rebuild corrects them',
   await insertQuotes(db, ['2026-03', '2026-04', '2026-06'].map(quoteIn))
   await waitForChecks(metrics, 4)
   t.same(resultLines(), [], 'no line while the figures are right')
-  t.equal(await readMetric(service, 'tqs_stats_drift_rows'), 0)
+  t.equal(await scrapeMetric(service, 'tqs_stats_drift_rows'), 0)
 
   await withoutTriggers(db, () => setNet(db, '2026-04', '100.01'))
   const [found] = await waitForResults(1)
@@ -91,7 +92,7 @@ t.test('wrong figures are found and logged once, until a rebuild corrects them',
   })
   t.match(found?.msg, 'quote_figures: day issued 2026-04-10 ES EUR')
   t.match(found?.msg, 'quote_figures: month_total accepted 2026-04-01 EUR')
-  t.equal(await readMetric(service, 'tqs_stats_drift_rows'), 10)
+  t.equal(await scrapeMetric(service, 'tqs_stats_drift_rows'), 10)
   await waitForChecks(metrics, 8)
   t.equal(resultLines().length, 1, 'not logged again while nothing changes')
 
@@ -101,7 +102,7 @@ t.test('wrong figures are found and logged once, until a rebuild corrects them',
   t.match((await waitForResults(2))[1], { level: errorLevel, msg: /2026-04-10 FR EUR/ })
 
   await rebuildSummary(db)
-  t.equal(await readMetric(service, 'tqs_stats_drift_rows'), 0, 'gone with the rebuild')
+  t.equal(await scrapeMetric(service, 'tqs_stats_drift_rows'), 0, 'gone with the rebuild')
   t.match((await waitForResults(3))[2], {
     level: infoLevel,
     msg: 'The statistics of 2026-04 agree with the quotes again',
@@ -196,12 +197,11 @@ t.test('two services on one database together compare one month in each interval
       for each row execute function record_claim()
   `.execute(db)
   const other = await secondInstance(t, service, { metrics: second, driftCheckMs: intervalMs })
-  const countChecks = () => first.values.driftChecks + second.values.driftChecks
-  const before = countChecks()
-  await eventually(
-    async () => countChecks(),
-    (count) => count >= before + 6,
-  )
+  const countChecks = async () =>
+    (await readMetric(first, 'tqs_stats_drift_checks_total')) +
+    (await readMetric(second, 'tqs_stats_drift_checks_total'))
+  const before = await countChecks()
+  await eventually(countChecks, (count) => count >= before + 6)
   await Promise.all([service.app.close(), other.app.close()])
   const { rows } = await sql<{ pauseMs: number }>`
     select extract(epoch from at - lag(at) over (order by at))::float8 * 1000 as "pauseMs"
@@ -213,7 +213,7 @@ t.test('two services on one database together compare one month in each interval
     [],
     'no two comparisons within an interval',
   )
-  t.ok(countChecks() >= rows.length + 1, 'each claim was followed by a comparison')
+  t.ok((await countChecks()) >= rows.length + 1, 'each claim was followed by a comparison')
 })
 
 t.test('each failure is counted and logged once per cause, and its end is logged', async (t) => {
@@ -221,9 +221,9 @@ t.test('each failure is counted and logged once per cause, and its end is logged
   const { db } = service
   const checkLines = () => linesAbout(/^The statistics summary/)
   const waitForFailures = async () => {
-    const before = metrics.values.driftCheckFailures
+    const before = await readMetric(metrics, 'tqs_stats_drift_check_failures_total')
     await eventually(
-      async () => metrics.values.driftCheckFailures,
+      () => readMetric(metrics, 'tqs_stats_drift_check_failures_total'),
       (failures) => failures >= before + 3,
     )
   }
@@ -244,11 +244,15 @@ t.test('each failure is counted and logged once per cause, and its end is logged
   await sql`alter function hidden_claim(interval) rename to claim_summary_check`.execute(db)
   await sql`grant execute on function run_summary_check(date) to ${role}`.execute(db)
   await waitForChecks(metrics, 3)
-  const failures = metrics.values.driftCheckFailures
+  const failures = await readMetric(metrics, 'tqs_stats_drift_check_failures_total')
   await waitForChecks(metrics, 3)
   t.match(checkLines()[2], { level: infoLevel, msg: /again/ })
   t.equal(checkLines().length, 3)
-  t.equal(metrics.values.driftCheckFailures, failures, 'no failure after the repair')
+  t.equal(
+    await readMetric(metrics, 'tqs_stats_drift_check_failures_total'),
+    failures,
+    'no failure after the repair',
+  )
 })
 
 t.test('a month that cannot be compared is skipped', async (t) => {

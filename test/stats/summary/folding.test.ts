@@ -6,6 +6,7 @@ import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { prepareSnapshot } from '../../../src/stats/read-stats.ts'
 import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { readMetric } from '../../support/read-metric.ts'
 import { eventually, logins, testDatabase } from '../../support/test-service.ts'
 import { insertQuote, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
@@ -21,9 +22,9 @@ t.test('each failure is counted and logged once per cause, and its end is logged
   const { db } = service
   const foldLines = () => lines.filter(({ msg }) => /statistics summary/.test(msg))
   const waitForFailures = async () => {
-    const before = metrics.values.foldFailures
+    const before = await readMetric(metrics, 'tqs_stats_fold_failures_total')
     await eventually(
-      async () => metrics.values.foldFailures,
+      () => readMetric(metrics, 'tqs_stats_fold_failures_total'),
       (failures) => failures >= before + 3,
     )
   }
