@@ -15,6 +15,11 @@ export function parseKey(key: string): { id: string; kind: KeyKind } | null {
     : { id, kind: prefix === prefixes.secret ? 'secret' : 'publishable' }
 }
 
+/** Returns whether the text begins like a secret key, which nobody but its owner may see. */
+export function looksSecret(text: string): boolean {
+  return text.startsWith(`${prefixes.secret}_`)
+}
+
 /** Returns the SHA-256 hash of a key. A key has 256 random bits, so no slow hash is needed. */
 export function hashKey(key: string): Buffer {
   return createHash('sha256').update(key).digest()

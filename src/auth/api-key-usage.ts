@@ -1,6 +1,7 @@
 // Counts the requests of each API key by day, and writes them in batches.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { isRefusal } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
 type Usage = {
@@ -11,14 +12,8 @@ type Usage = {
   wrongSecrets: number
 }
 
-const refusalStatuses = [401, 403, 429]
 /** While PostgreSQL is unreachable, counts accumulate up to this limit. Others are dropped. */
 const maxPendingRows = 10_000
-
-/** Returns whether this status refuses a caller: no valid key, no right, or too many requests. */
-export function isRefusal(status: number): boolean {
-  return refusalStatuses.includes(status)
-}
 
 /** After a failed write, the counts are written with the next ones, unless the process ends. */
 export class ApiKeyUsageRecorder {

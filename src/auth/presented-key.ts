@@ -1,6 +1,7 @@
 // Reads the API key of a request from the Authorization header or from ?key=.
 import type { FastifyRequest } from 'fastify'
 import { invalidParameter } from '../http/problem-details.ts'
+import { looksSecret } from './api-key-format.ts'
 import { createUnauthenticatedProblem } from './auth-problems.ts'
 
 /**
@@ -31,7 +32,7 @@ function readBearerToken(authorization: string | undefined): string | null {
 
 function rejectSecretKeys(keyInUrl: unknown): void {
   const values = [keyInUrl].flat()
-  if (!values.some((value) => String(value).trimStart().startsWith('tqs_'))) return
+  if (!values.some((value) => looksSecret(String(value).trimStart()))) return
   throw createUnauthenticatedProblem(
     'This is a secret key in a URL, where logs and browser histories store it: revoke it ' +
       '(scripts/api-key.ts revoke), create another, and send that only as ' +

@@ -21,6 +21,18 @@ export const problemKinds = {
 } as const
 export type ProblemCode = keyof typeof problemKinds
 
+const refusals: number[] = [
+  problemKinds.unauthenticated.status,
+  problemKinds.insufficient_scope.status,
+  problemKinds.misdirected_request.status,
+  problemKinds.rate_limited.status,
+]
+
+/** Returns whether the status refuses a caller, not a request that is wrong or fails. */
+export function isRefusal(status: number): boolean {
+  return refusals.includes(status)
+}
+
 /** The headers of every response with a problem, besides the common ones. */
 export const problemHeaders = {
   'content-type': 'application/problem+json; charset=utf-8',

@@ -1,4 +1,5 @@
 // Counts requests by API key and by shortened network of the caller.
+import { isRefusal } from '../http/problem-details.ts'
 import type { Sample } from './scraped-metric.ts'
 
 type Outcome = 'answered' | 'refused' | 'failed'
@@ -28,10 +29,10 @@ export class CallerMetrics {
   }
 }
 
-/** 401, 403, 421 and 429 count as refused, 5xx as failed, and all others as answered. */
+/** Every status counts as answered, except refusals and 5xx. */
 function getOutcome(status: number): Outcome {
   if (status >= 500) return 'failed'
-  return [401, 403, 421, 429].includes(status) ? 'refused' : 'answered'
+  return isRefusal(status) ? 'refused' : 'answered'
 }
 
 function countsOf(

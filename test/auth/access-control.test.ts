@@ -2,7 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
+import { hashKey } from '../../src/auth/api-key-format.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
+import { idOf, secretOf } from '../support/key-parts.ts'
 import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
 /** The service of the tests that need no particular settings. */
@@ -25,19 +27,26 @@ t.test('gives a caller without a key only the anonymous scopes', async (t) => {
 t.test(
   'gives a key exactly its own scopes, and rejects an invalid key even on open paths',
   async (t) => {
-    const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+    const key = `tqs_${'k'.repeat(12)}_${'Ab'.repeat(21)}C`
+    await db
+      .insertInto('api_keys')
+      .values({
+        id: idOf(key),
+        kind: 'secret',
+        name: 'ERP',
+        secret_hash: hashKey(key),
+        scopes: ['search:read'],
+      })
+      .execute()
     t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
     const rejected = await app.inject({ url: '/api/stats', headers: bearer(key) })
     t.equal(rejected.statusCode, 403)
     t.match(rejected.json(), { code: 'insufficient_scope' })
 
-    const otherCase = key.replace(/.$/, (last) =>
-      last === last.toUpperCase() ? last.toLowerCase() : last.toUpperCase(),
-    )
     for (const invalidKey of [
       `${key}x`,
       key.slice(0, -1),
-      otherCase,
+      key.replace(/C$/, 'c'),
       key.replace('tqs_', 'tqp_'),
       'tqs_',
       '',
@@ -45,10 +54,8 @@ t.test(
       key.slice(4),
       `tqs_${'0'.repeat(12)}_${'A'.repeat(43)}`,
     ]) {
-      // This is the same key if its last character is not a letter.
-      const isValid = invalidKey === key
       const response = await app.inject({ url: '/api/search', headers: bearer(invalidKey) })
-      t.equal(response.statusCode, isValid ? 200 : 401, invalidKey.slice(0, 20))
+      t.equal(response.statusCode, 401, invalidKey)
       if (invalidKey.length > 20) t.notMatch(response.body, invalidKey, 'the key is not repeated')
     }
     t.equal(
@@ -66,11 +73,11 @@ t.test('rejects a quote link token as key, and a key as token', async (t) => {
     scopes: ['search:read', 'stats:read'],
   })
   t.equal(
-    (await app.inject({ url: '/api/search', headers: bearer(key.slice(-43)) })).statusCode,
+    (await app.inject({ url: '/api/search', headers: bearer(secretOf(key)) })).statusCode,
     401,
   )
   t.equal((await app.inject(`/quote/share/${key}`)).statusCode, 404)
-  t.equal((await app.inject(`/quote/share/${key.slice(-43)}`)).statusCode, 404)
+  t.equal((await app.inject(`/quote/share/${secretOf(key)}`)).statusCode, 404)
 })
 
 t.test('rejects expired and revoked keys with 401', async (t) => {
@@ -110,7 +117,7 @@ t.test('stores only the hash of a key', async (t) => {
   const { db } = await testDatabase(t)
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
   t.match(key, /^tqs_[0-9a-z]{12}_[\w-]{43}$/)
-  t.notMatch(JSON.stringify(await db.selectFrom('api_keys').selectAll().execute()), key.slice(-43))
+  t.notMatch(JSON.stringify(await db.selectFrom('api_keys').selectAll().execute()), secretOf(key))
 })
 
 t.test('limits requests per key or else per address, except for unlimited keys', async (t) => {

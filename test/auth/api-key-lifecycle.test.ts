@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ApiKeyUsageRecorder } from '../../src/auth/api-key-usage.ts'
 import { createApiKey, rotateApiKey } from '../../src/auth/api-keys.ts'
+import { idOf } from '../support/key-parts.ts'
 import { eventually, startProgram, testDatabase, testService } from '../support/test-service.ts'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
-const idOf = (key: string) => key.slice(4, 16)
 
 /** Returns a function that runs scripts/api-key.ts on the database. */
 function createRunner(url: string) {

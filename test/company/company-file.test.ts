@@ -1,5 +1,6 @@
 // The errors of company.json name the field, what is expected and an example. The page that
 // describes the fields is complete.
+// Numbers such as S49 are those of the attacks in docs/security.md.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
 // Least privilege: the database role and the engine key of each program allow what it needs only.
+// Numbers such as S37 are those of the attacks in docs/security.md.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'

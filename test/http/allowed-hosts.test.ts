@@ -1,5 +1,6 @@
 // Hosts that are not allowed, wide ranges of trusted proxies, and clients that disconnect while
 // they are checked.
+// Numbers such as S45 are those of the attacks in docs/security.md.
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'

@@ -1,4 +1,5 @@
 // Every error is a problem response, even for malformed HTTP, slow requests and a stopping process.
+// Numbers such as S13 are those of the attacks in docs/security.md.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'

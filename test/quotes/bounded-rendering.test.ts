@@ -1,5 +1,6 @@
 // Large quotes cannot harm the service: limits on sharing, time and memory of renderings,
 // remembered failures, a process that keeps answering, and compression.
+// Numbers such as S43 are those of the attacks in docs/security.md.
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'

@@ -1,4 +1,5 @@
 // The logo and the accent colour of the company on the page and in the PDF.
+// Numbers such as S49 are those of the attacks in docs/security.md.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,6 @@
 // What a customer does with a quote: replies by email, sees what it replaces, pays by QR code, and
 // reads it in six languages.
+// Numbers such as S48 are those of the attacks in docs/security.md.
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { forEachLanguage, type Language, languages } from '../../src/company/languages.ts'

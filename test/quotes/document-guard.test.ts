@@ -1,5 +1,6 @@
 // What was sent cannot be altered: each role tries to change the document of a link, to read the
 // documents of others, and to reuse a token. An altered document is never shown.
+// Numbers such as S40 are those of the attacks in docs/security.md.
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'

@@ -1,5 +1,6 @@
 // The frozen document behind a quote link: its fields, canonical form and hash, which quotes can be
 // shared, and the tokens of links.
+// Numbers such as S1 are those of the attacks in docs/security.md.
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'

@@ -1,5 +1,6 @@
 // Every script is right in the PDF or refused: the text of the PDF is the text of the page, over
 // awkward texts, and a PDF with characters that it cannot show is a page that says so.
+// Numbers such as S47 are those of the attacks in docs/security.md.
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'

@@ -1,5 +1,6 @@
 // GET /quote/share/{token}: which links open and what they return, and the program
 // scripts/share.ts.
+// Numbers such as S14 are those of the attacks in docs/security.md.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'

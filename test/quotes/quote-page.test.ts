@@ -1,4 +1,5 @@
 // The HTML of the quote page and the error page, without a browser: texts, links and escaping.
+// Numbers such as S20 are those of the attacks in docs/security.md.
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { languages as allLanguages } from '../../src/company/languages.ts'

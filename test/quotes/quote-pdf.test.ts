@@ -1,5 +1,6 @@
 // The PDF of a quote: its content and links, hostile and long documents, and failures of rendering:
 // a full queue, a timeout and a killed process.
+// Numbers such as S20 are those of the attacks in docs/security.md.
 import type { ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'

@@ -1,4 +1,5 @@
 // The response bodies of /api/stats: JSON and CSV, encodings, ETags.
+// Numbers such as S25 are those of the attacks in docs/security.md.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
