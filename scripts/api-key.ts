@@ -1,7 +1,12 @@
 // Creates, lists, rotates and revokes API keys.
-import { createApiKey, revokeApiKey, rotateApiKey } from '../src/auth/api-keys.ts'
+import {
+  allScopes,
+  createApiKey,
+  publishableScope,
+  revokeApiKey,
+  rotateApiKey,
+} from '../src/auth/api-keys.ts'
 import { parseWebOrigin } from '../src/auth/registered-origins.ts'
-import { allScopes, publishableScope } from '../src/auth/scopes.ts'
 import { readDatabaseConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import type { Scope } from '../src/database/table-types.ts'

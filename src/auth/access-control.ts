@@ -7,7 +7,7 @@ import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { ApiKeyChecker } from './api-key-check.ts'
 import { LastUsedRecorder } from './api-key-last-used.ts'
 import { ApiKeyUsageRecorder } from './api-key-usage.ts'
-import { type ApiKey, isUsable } from './api-keys.ts'
+import { type ApiKey, isUsable, publishableScope } from './api-keys.ts'
 import {
   createCheckFailedProblem,
   createUnauthenticatedProblem,
@@ -17,7 +17,6 @@ import {
 import { addCorsHeaders, registerPreflights, requestOrigin } from './cors.ts'
 import { readPresentedKey } from './presented-key.ts'
 import type { OriginCheck } from './registered-origins.ts'
-import { publishableScope } from './scopes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,7 +1,13 @@
-// Creates, revokes and rotates API keys.
+// What an API key allows, and how keys are created, revoked and rotated.
 import { type Kysely, sql } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { generateKey, hashKey, type KeyKind } from './api-key-format.ts'
+
+/** What keys may allow. A check constraint of the table api_keys lists the scopes too. */
+export const allScopes: readonly Scope[] = ['search:read', 'stats:read', 'stats:detail']
+
+/** The only scope of a publishable key, because every visitor of the page can read the key. */
+export const publishableScope: Scope = 'search:read'
 
 export type ApiKey = {
   id: string

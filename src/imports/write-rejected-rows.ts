@@ -9,28 +9,26 @@ import { allProblems } from './row-problems.ts'
 const rowsPerFetch = 250
 
 /** The columns of the imported file, in their order, and its format. */
-type FileLayout = { columns: string[]; fileColumns: FileColumns; format: FileFormat }
+export type FileLayout = { columns: string[]; fileColumns: FileColumns; format: FileFormat }
 
-/**
- * Writes the invalid rows to `rejectedRows` as CSV in the format of the imported file, with their
- * lines and reasons, and ends that stream. Deletes these rows from `staged` and returns their
- * number. Writes nothing if there are none. Resolves when the stream has written everything, so
- * that a full disk stops the import.
- *
- * @param otherRejectedRows SQL that returns the line and the reason of rows that are valid
- *   themselves but must not be imported
- */
-export async function rejectInvalidRows(
-  client: ClientBase,
-  rejectedRows: Writable,
-  layout: FileLayout,
-  otherRejectedRows?: string,
-): Promise<number> {
+/** Creates the temporary table `rejected` with the invalid rows: their lines and reasons. */
+export async function createRejectedTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table rejected on commit drop as
     select line, ${allProblems} as reason from problems group by line`)
-  if (otherRejectedRows)
-    await client.query(`insert into rejected (line, reason) ${otherRejectedRows}`)
+}
+
+/**
+ * Writes the rows in `rejected` to `rejectedRows` as CSV in the format of the imported file, with
+ * their lines and reasons, and ends that stream. Deletes these rows from `staged` and returns their
+ * number. Writes nothing if there are none. Resolves when the stream has written everything, so
+ * that a full disk stops the import.
+ */
+export async function writeRejectedRows(
+  client: ClientBase,
+  rejectedRows: Writable,
+  layout: FileLayout,
+): Promise<number> {
   await pipeline(formatRejectedRows(client, layout), rejectedRows)
   const { rowCount } = await client.query(
     'delete from staged using rejected where rejected.line = staged.line',

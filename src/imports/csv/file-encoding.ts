@@ -111,22 +111,16 @@ export function isDamagedUtf8(bytes: Buffer): boolean {
   return valid > errors
 }
 
-// The characters of the bytes 0x80 to 0x9f, in which Windows-1252 differs from Latin-1. It does not
-// define five of these bytes, which TextDecoder would accept as control characters.
-const windows1252 = '€\0‚ƒ„…†‡ˆ‰Š‹Œ\0Ž\0\0‘’“”•–—˜™š›œ\0žŸ'
-const undefinedByte = '\0'
+/** The bytes that Windows-1252 does not define. TextDecoder makes control characters of them. */
+const undefinedBytes = /[\x81\x8d\x8f\x90\x9d]/
 
 function decodeWindows1252(bytes: Buffer, line: number): string {
-  const text = bytes.toString('latin1')
-  return text.replace(/[\x80-\x9f]/g, (character, offset: number) => {
-    const decoded = windows1252[character.charCodeAt(0) - 0x80] ?? undefinedByte
-    if (decoded !== undefinedByte) return decoded
-    throw new ImportError(
-      `Line ${line + countLineFeeds(bytes.subarray(0, offset))} has the byte ` +
-        `0x${character.charCodeAt(0).toString(16)}, which is neither UTF-8 nor Windows-1252. ` +
-        saveAsUtf8,
-    )
-  })
+  const offset = bytes.toString('latin1').search(undefinedBytes)
+  if (offset === -1) return new TextDecoder('windows-1252').decode(bytes)
+  throw new ImportError(
+    `Line ${line + countLineFeeds(bytes.subarray(0, offset))} has the byte ` +
+      `0x${bytes[offset]?.toString(16)}, which is neither UTF-8 nor Windows-1252. ${saveAsUtf8}`,
+  )
 }
 
 /** Returns how many lines are UTF-8 before the first line that is not. */
@@ -139,7 +133,10 @@ function countValidLines(bytes: Buffer): number {
   }
 }
 
-/** Returns the position after the last complete character. The next chunk completes the rest. */
+/**
+ * Returns the position after the last complete character. The next chunk completes the rest.
+ * StringDecoder finds it too, but returns text, in which bytes that are not UTF-8 are lost.
+ */
 function endOfLastCharacter(chunk: Buffer): number {
   for (let back = 1; back < maxBytesPerCharacter && back <= chunk.length; back++) {
     const byte = chunk[chunk.length - back] ?? 0

@@ -12,7 +12,7 @@ import {
   throwIfRowsAreInvalid,
 } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { rejectInvalidRows } from '../write-rejected-rows.ts'
+import { createRejectedTable, writeRejectedRows } from '../write-rejected-rows.ts'
 import {
   createMissingProductsTable,
   deactivateMissingProducts,
@@ -75,7 +75,11 @@ export async function importProducts(
       )
     }
     const layout = { columns, fileColumns: productFileColumns, format }
-    const rejected = rejectedRows ? await rejectInvalidRows(client, rejectedRows, layout) : 0
+    let rejected = 0
+    if (rejectedRows) {
+      await createRejectedTable(client)
+      rejected = await writeRejectedRows(client, rejectedRows, layout)
+    }
     onStep?.('writing')
     const { inserted, updated } = await writeProducts(client, columns, isFull)
     const unchanged = read - rejected - inserted - updated

@@ -2,7 +2,6 @@
 // are superseded, and finds the existing quote that each of them updates.
 import type { ClientBase } from 'pg'
 import { isSameCustomer } from './match-customers.ts'
-import { createCurrentVersionsTable } from './superseded-versions.ts'
 
 /**
  * Creates the temporary table `imported_quotes` from `staged_quotes` and `imported_totals`. `id` is
@@ -31,4 +30,27 @@ export async function assembleQuotes(client: ClientBase, baseCurrency: string): 
     [baseCurrency],
   )
   await client.query('analyze imported_quotes (id, line, number, version)')
+}
+
+/**
+ * Creates the temporary table `current_versions`: the newest version of each number that was sent,
+ * if there are older ones to supersede. The statuses in the file replace those in the database.
+ */
+async function createCurrentVersionsTable(client: ClientBase): Promise<void> {
+  await client.query(`
+    create temporary table current_versions on commit drop as
+    select number, max(version) as version
+    from (
+      select q.number, q.version, s.status
+      from staged_quotes q join staged s on s.line = q.line
+      union all
+      select e.number, e.version, e.status
+      from quotes e
+      where e.number in (select number from staged_quotes) and not exists (
+        select from staged_quotes q where q.number = e.number and q.version = e.version
+      )
+    ) known
+    where is_current_status(status)
+    group by number having max(version) > 1`)
+  await client.query('analyze current_versions')
 }

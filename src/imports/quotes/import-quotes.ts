@@ -1,4 +1,21 @@
 // Imports a quote file: stages its rows, groups them into quotes, checks and writes the quotes.
+//
+// The steps hand over their rows in temporary tables, in this order. The commit drops the tables.
+//
+// table                     one row for each      created in             read in
+// staged                    row of the file       staging-table          checks, totals, assembly
+// problems                  problem of a row      row-problems           write-rejected-rows
+// staged_quotes             quote of the file     quote-row-consistency  checks, totals, assembly
+// rejected                  row not imported      write-rejected-rows    write-rejected-rows
+// invalid_quotes            quote not imported    quote-row-consistency  quote-row-consistency
+// imported_lines            line of a valid quote quote-totals           warnings, write-quotes
+// imported_totals           valid quote           quote-totals           assemble-quotes
+// current_versions          number of a quote     assemble-quotes        assembly, write-quotes
+// imported_quotes           valid quote           assemble-quotes        warnings, write-quotes
+// warnings                  warning               quote-warnings         quote-warnings
+// usual_rates               currency              unusual-rates          unusual-rates
+// quotes_with_changed_lines quote to update       write-quotes           write-quotes
+import type { Writable } from 'node:stream'
 import type { ClientBase, Pool } from 'pg'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
@@ -6,10 +23,10 @@ import { readRows } from '../csv/read-rows.ts'
 import { quoteFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
-import { type ImportWarning, throwIfWarned } from '../import-warnings.ts'
+import { throwIfWarned } from '../import-warnings.ts'
 import { createProblemsTable, throwIfRowsAreInvalid } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { rejectInvalidRows } from '../write-rejected-rows.ts'
+import { createRejectedTable, type FileLayout, writeRejectedRows } from '../write-rejected-rows.ts'
 import { assembleQuotes } from './assemble-quotes.ts'
 import { createMissingCustomers } from './match-customers.ts'
 import { findMissingQuotes, type Period } from './missing-quotes.ts'
@@ -71,35 +88,37 @@ export async function importQuotes(
     // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.
     const missing = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
     const layout = { columns, fileColumns: quoteFileColumns, format }
-    const rejected = rejectedRows
-      ? await rejectInvalidRows(client, rejectedRows, layout, await dropInvalidQuotes(client))
-      : 0
-    const rejectedQuotes = rejectedRows ? await countRows(client, 'invalid_quotes') : 0
+    const rejections = rejectedRows
+      ? await rejectInvalidQuotes(client, rejectedRows, layout)
+      : { rejected: 0, rejectedQuotes: 0 }
     onStep?.('writing')
-    const { baseCurrency } = codes
-    const { warnings, ...counts } = await writeValidQuotes(client, baseCurrency, (found) => {
-      if (options.isStrict) throwIfWarned([...missing, ...found])
-    })
-    return { read, rejected, rejectedQuotes, ...counts, warnings: [...missing, ...warnings] }
+    const customers = await assembleValidQuotes(client, codes.baseCurrency)
+    const found = await findQuoteWarnings(client, codes.baseCurrency)
+    const warnings = [...missing, ...found]
+    if (options.isStrict) throwIfWarned(warnings)
+    return { read, ...rejections, customers, ...(await writeQuotes(client)), warnings }
   })
 }
 
-/** Assembles and writes the quotes in `staged_quotes`, unless `checkWarnings` throws. */
-async function writeValidQuotes(
+/** Writes the rows of quotes with an invalid row to `rejectedRows`, and drops these quotes. */
+async function rejectInvalidQuotes(
   client: ClientBase,
-  baseCurrency: string,
-  checkWarnings: (warnings: ImportWarning[]) => void,
-): Promise<Omit<QuotesSummary, 'read' | 'rejected' | 'rejectedQuotes'>> {
+  rejectedRows: Writable,
+  layout: FileLayout,
+): Promise<{ rejected: number; rejectedQuotes: number }> {
+  await createRejectedTable(client)
+  const rejectedQuotes = await dropInvalidQuotes(client)
+  const rejected = await writeRejectedRows(client, rejectedRows, layout)
+  return { rejected, rejectedQuotes }
+}
+
+/** Creates `imported_quotes` and `imported_lines`. Returns the number of customers created. */
+async function assembleValidQuotes(client: ClientBase, baseCurrency: string): Promise<number> {
   await computeLines(client)
   await computeTotals(client)
   const customers = await createMissingCustomers(client)
   await assembleQuotes(client, baseCurrency)
-  const warnings = await findQuoteWarnings(client, baseCurrency)
-  checkWarnings(warnings)
-  const written = await writeQuotes(client)
-  const total = await countRows(client, 'imported_quotes')
-  const unchanged = total - written.inserted - written.updated
-  return { customers, unchanged, ...written, warnings }
+  return customers
 }
 
 async function collectProblems(client: ClientBase): Promise<void> {
@@ -109,12 +128,4 @@ async function collectProblems(client: ClientBase): Promise<void> {
   await addContradictionProblems(client)
   await addPositionProblems(client)
   await addNegativeTotalProblems(client)
-}
-
-async function countRows(
-  client: ClientBase,
-  table: 'imported_quotes' | 'invalid_quotes',
-): Promise<number> {
-  const { rows } = await client.query<{ count: string }>(`select count(*) from ${table}`)
-  return Number(rows[0]?.count)
 }

@@ -3,14 +3,19 @@
 import { languages } from '../../company/languages.ts'
 import { checkLength, checkOneOf, quoteForMessage } from '../cells/cell-checks.ts'
 import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
-import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
+import {
+  checkCountry,
+  checkCurrency,
+  checkHsCode,
+  checkIncoterm,
+  checkUnit,
+} from '../cells/code-cells.ts'
 import {
   checkDay,
   checkDayOfIssue,
   checkDayUntil2099,
   createDateReader,
 } from '../cells/date-cells.ts'
-import { checkIncoterm } from '../cells/incoterms.ts'
 import type { KnownCodes } from '../cells/known-codes.ts'
 import {
   checkDecimal,

@@ -79,12 +79,11 @@ export async function addPositionProblems(client: ClientBase): Promise<void> {
 }
 
 /**
- * Removes every quote with an invalid row from `staged_quotes`. Returns SQL that selects the line
- * of each other row of these quotes, and why it is rejected. If an invalid row has no readable
- * version, because the row is malformed or the version is invalid, every version of its number is
- * removed.
+ * Removes every quote with an invalid row from `staged_quotes`, and adds its other rows to
+ * `rejected`. Returns the number of these quotes. If an invalid row has no readable version,
+ * because the row is malformed or the version is invalid, every version of its number is removed.
  */
-export async function dropInvalidQuotes(client: ClientBase): Promise<string> {
+export async function dropInvalidQuotes(client: ClientBase): Promise<number> {
   await client.query(`
     create temporary table invalid_quotes on commit drop as
     select q.number, q.version, min(invalid.line) as line
@@ -94,11 +93,13 @@ export async function dropInvalidQuotes(client: ClientBase): Promise<string> {
       on q.number = invalid.number and q.version = coalesce(invalid.quote_version, q.version)
     group by q.number, q.version`)
   await client.query(`
-    delete from staged_quotes q using invalid_quotes b
-    where b.number = q.number and b.version = q.version`)
-  return `
+    insert into rejected (line, reason)
     select s.line,
       format('another row of quote %s version %s is invalid: line %s', b.number, b.version, b.line)
     from invalid_quotes b join staged s on s.number = b.number and s.quote_version = b.version
-    where not exists (select from problems p where p.line = s.line)`
+    where not exists (select from problems p where p.line = s.line)`)
+  const { rowCount } = await client.query(`
+    delete from staged_quotes q using invalid_quotes b
+    where b.number = q.number and b.version = q.version`)
+  return rowCount ?? 0
 }

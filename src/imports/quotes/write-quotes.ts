@@ -1,6 +1,5 @@
 // Inserts new quotes and updates changed ones with their lines. Unchanged rows are not written.
 import type { ClientBase } from 'pg'
-import { supersedeOlderVersions } from './superseded-versions.ts'
 
 /** The columns of the table quotes that an import sets, without number and version. */
 const quoteTableColumns = [
@@ -47,7 +46,13 @@ const lineTableColumns = [
 /** A larger import changes the distribution of the data, so it renews the planner statistics. */
 const maxQuotesWithoutAnalyze = 1_000
 
-export type WrittenQuotes = { inserted: number; updated: number; superseded: number }
+/** Numbers of quotes: those of the file, and older versions that only the database has. */
+export type WrittenQuotes = {
+  unchanged: number
+  inserted: number
+  updated: number
+  superseded: number
+}
 
 /**
  * Writes `imported_quotes` and `imported_lines` to the database. A changed quote keeps its row, and
@@ -62,7 +67,13 @@ export async function writeQuotes(client: ClientBase): Promise<WrittenQuotes> {
   // Queries after the import need current statistics before autovacuum notices the changes.
   if (inserted + updated > maxQuotesWithoutAnalyze)
     await client.query('analyze customers, quotes, quote_lines')
-  return { inserted, updated, superseded }
+  const unchanged = (await countImportedQuotes(client)) - inserted - updated
+  return { unchanged, inserted, updated, superseded }
+}
+
+async function countImportedQuotes(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ count: string }>('select count(*) from imported_quotes')
+  return Number(rows[0]?.count)
 }
 
 /** Creates the temporary table `quotes_with_changed_lines`: ids of quotes whose lines differ. */
@@ -78,6 +89,20 @@ async function createQuotesWithChangedLinesTable(client: ClientBase): Promise<vo
     having bool_or(${differInAny('e', 'l', lineTableColumns)})
       or count(*) <> (select count(*) from quote_lines e where e.quote_id = i.id)`)
   await client.query('analyze quotes_with_changed_lines')
+}
+
+/**
+ * Supersedes the older versions that only the database has, and returns how many. A trigger would
+ * do the same, but for each updated row separately.
+ */
+async function supersedeOlderVersions(client: ClientBase): Promise<number> {
+  const { rowCount } = await client.query(`
+    update quotes older set status = 'superseded'
+    from current_versions current
+    where older.number = current.number and older.version < current.version
+      and older.status <> 'superseded'
+      and not exists (select from imported_quotes i where i.id = older.id)`)
+  return rowCount ?? 0
 }
 
 async function updateQuotes(client: ClientBase): Promise<number> {

@@ -16,7 +16,7 @@ import {
   throwIfRowsAreInvalid,
 } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { rejectInvalidRows } from '../write-rejected-rows.ts'
+import { createRejectedTable, writeRejectedRows } from '../write-rejected-rows.ts'
 import { createWordRowRules, listSeparator } from './word-cell-rules.ts'
 
 export type WordImportOptions = ImportOptions & {
@@ -88,7 +88,11 @@ export async function importWords(
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     const rejectedKeys = await readRejectedKeys(client, key)
     const layout = { columns, fileColumns, format }
-    const rejected = rejectedRows ? await rejectInvalidRows(client, rejectedRows, layout) : 0
+    let rejected = 0
+    if (rejectedRows) {
+      await createRejectedTable(client)
+      rejected = await writeRejectedRows(client, rejectedRows, layout)
+    }
     onStep?.('writing')
     const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
     if (isStrict) throwIfWarned(warnings)
