@@ -57,6 +57,12 @@ t.test(
   },
 )
 
+t.test('rejects a last migration that does not exist, and applies none', async (t) => {
+  const { db } = await openEmptyDatabase(t)
+  await t.rejects(migrate(db, '0020-summary'), { message: 'There is no migration 0020-summary' })
+  t.strictSame(await readPendingMigrations(db), allMigrations)
+})
+
 t.test('succeeds in four processes at once, which apply each migration once', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
   const runs = await Promise.all(
