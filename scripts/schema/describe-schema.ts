@@ -142,6 +142,11 @@ const sections: Record<string, string[]> = {
   'API keys': ['api_keys', 'api_key_usage'],
 }
 
+/** What the heading of a section says besides its title. */
+const explanations: Record<string, string> = {
+  Statistics: 'docs/statistics.md explains fold, grain, edition and the other terms (#terms).',
+}
+
 const header = `-- The database schema that the migrations make, for reading.
 -- Written by \`node scripts/schema.ts\`: do not edit it. docs/data-model.md explains the tables.
 -- Left out: Kysely's own tables, objects of extensions, and the grants to the roles of the programs
@@ -158,12 +163,15 @@ export async function describeSchema<DB>(db: Kysely<DB>): Promise<string> {
   checkSections(new Set(descriptions.keys()))
   const extensions = catalogue.extensions.map((name) => `create extension ${name};`)
   const parts = Object.entries(sections).map(([title, names]) =>
-    [
-      `-- ${'-'.repeat(97)}\n-- ${title}\n-- ${'-'.repeat(97)}`,
-      ...names.flatMap((name) => descriptions.get(name) ?? []),
-    ].join('\n\n'),
+    [describeHeading(title), ...names.flatMap((name) => descriptions.get(name) ?? [])].join('\n\n'),
   )
   return `${[header.trimEnd(), extensions.join('\n'), ...parts].join('\n\n')}\n`
+}
+
+function describeHeading(title: string): string {
+  const rule = `-- ${'-'.repeat(97)}`
+  const explanation = explanations[title]
+  return [rule, `-- ${title}`, ...(explanation ? [`-- ${explanation}`] : []), rule].join('\n')
 }
 
 /** Returns the SQL of the objects by name. Several functions may share a name. */

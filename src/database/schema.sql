@@ -1290,6 +1290,7 @@ revoke execute on function purge_quote_shares(integer) from public;
 
 -- -------------------------------------------------------------------------------------------------
 -- Statistics
+-- docs/statistics.md explains fold, grain, edition and the other terms (#terms).
 -- -------------------------------------------------------------------------------------------------
 
 -- An amount in the base currency, rounded half up; null without a rate.

@@ -1,4 +1,4 @@
-// schema.sql is the schema that the migrations make.
+// schema.sql is the schema that the migrations make, and docs/statistics.md agrees with it.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -7,7 +7,8 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { emptyDatabase } from '../support/test-service.ts'
 
-const file = join(import.meta.dirname, '../../src/database/schema.sql')
+const root = join(import.meta.dirname, '../..')
+const file = join(root, 'src/database/schema.sql')
 
 t.test('schema.sql shows the schema that the migrations make', async (t) => {
   const db = openDatabase(await emptyDatabase(t), { connections: 2 })
@@ -19,4 +20,16 @@ t.test('schema.sql shows the schema that the migrations make', async (t) => {
     expected,
     'if this fails, run `node scripts/schema.ts` and commit src/database/schema.sql',
   )
+})
+
+t.test('docs/statistics.md lists the functions and views that name a figure', async (t) => {
+  const objects = readFileSync(file, 'utf8').split(/\n(?=create (?:function|view|table|type) )/)
+  const naming = objects.flatMap((text) => {
+    const [, name] = /^create (?:function|view) (\w+)/.exec(text) ?? []
+    return name && /\bdecision_histogram\b/.test(text) ? [name] : []
+  })
+  const page = readFileSync(join(root, 'docs/statistics.md'), 'utf8')
+  const [, listed = ''] = /^\| a figure of a quote \|[^|]*\|(.*)\|$/m.exec(page) ?? []
+  const names = [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name)
+  t.same(names.toSorted(), naming.toSorted())
 })
