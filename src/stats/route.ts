@@ -1,5 +1,5 @@
 // GET /api/stats: statistics over quotes, as JSON or CSV, with an ETag and the age of the data.
-// docs/statistics.md explains the terms and follows a quote from its table to the JSON.
+// docs/statistics.md follows a request and a changed quote through these files.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
