@@ -127,17 +127,6 @@ export function getPublicBaseUrl(config: {
 type Sources = Record<string, readonly string[]>
 const importerSources: Sources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'] }
 
-/** Values that are rejected with their own explanation. */
-const rejectedValues = [
-  {
-    setting: 'ANONYMOUS_SCOPES',
-    value: 'stats:detail',
-    reason:
-      'names of customers are personal data. Create a key for each caller that may read them: ' +
-      'scripts/api-key.ts create --scopes stats:read,stats:detail',
-  },
-]
-
 /** Returns the settings in the schema. Throws one error that lists every problem. */
 function readSettings<Schema extends TObject>(
   schema: Schema,
@@ -157,12 +146,9 @@ function readSettings<Schema extends TObject>(
   )
   for (const key of invalidKeys) {
     const { description = '' } = schema.properties[key] ?? {}
-    const rejected = rejectedValues.find(({ setting, value }) => {
-      const list = values[key]
-      return setting === key && Array.isArray(list) && list.includes(value)
-    })
-    if (rejected) problems.push(`${key} may not contain ${rejected.value}: ${rejected.reason}`)
-    else problems.push(`${key} is ${key in values ? 'not valid' : 'missing'}: ${description}`)
+    const scopeProblem = key === 'ANONYMOUS_SCOPES' ? describeScopeProblem(values[key]) : null
+    const problem = `${key} is ${key in values ? 'not valid' : 'missing'}: ${description}`
+    problems.push(scopeProblem ?? problem)
   }
   for (const key of databaseUrls.filter((name) => !invalidKeys.has(name)))
     problems.push(...describeUrlProblem(key, values[key]))
@@ -185,6 +171,16 @@ function describeUrlProblem(key: string, url: unknown): string[] {
   } catch (error) {
     return [`${key} is not valid: ${(error as Error).message}`]
   }
+}
+
+/** Explains why callers without a key cannot have this scope. Returns null if it is not listed. */
+function describeScopeProblem(scopes: unknown): string | null {
+  if (!Array.isArray(scopes) || !scopes.includes('stats:detail')) return null
+  return (
+    'ANONYMOUS_SCOPES may not contain stats:detail: names of customers are personal data. ' +
+    'Create a key for each caller that may read them: ' +
+    'scripts/api-key.ts create --scopes stats:read,stats:detail'
+  )
 }
 
 /** Returns the problem of TRUST_PROXY. The error of Fastify would name only the invalid address. */
