@@ -36,6 +36,7 @@ import { warnAboutUntrustedProxies, warnAboutWideRanges } from './rate-limits/pr
 import {
   createRateLimit,
   createTargetRateLimit,
+  type RateLimit,
   registerRateLimiter,
 } from './rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from './redis/optional-redis.ts'
@@ -80,7 +81,16 @@ export type AppOptions = {
 
 export const operations = [searchOperation, statsOperation, quoteOperation]
 
-/** Returns the app. The caller must listen, close the app, and then close the connections. */
+/**
+ * Returns the app. The caller must listen, close the app, and then close the connections.
+ *
+ * The life of a request:
+ *
+ * 1. Before routing: Node parses it, load shedding may reject it, and Fastify finds its route.
+ * 2. Protection: it gets common headers, and its Host header is checked.
+ * 3. Who is it: the API key is checked, and then the rate limit of its caller.
+ * 4. Routes: its parameters are validated and it is answered. Then it is logged and counted.
+ */
 export async function buildApp({
   config,
   company,
@@ -106,6 +116,7 @@ export async function buildApp({
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
 
+  // 2. Protection. The hooks of every request run in this order, and those of traces first.
   traces?.traceRequests(app)
   registerErrorHandlers(app, endpointPaths.map(toOpenApiPath))
   malformedRequests.rejectExpectations(app)
@@ -120,6 +131,7 @@ export async function buildApp({
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
   warnAboutWideRanges(app.log, config.TRUST_PROXY)
   const redis = observeRedis(app, connections.redis, metrics)
+  // Step 1, although it is registered here: it replaces the listeners of the server.
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,
     generateRequestId,
@@ -127,6 +139,8 @@ export async function buildApp({
     isStopping,
     metrics,
   })
+
+  // 3. Who is it. Each route applies these checks.
   await registerRateLimiter(app, { redis, keyPrefix: config.REDIS_PREFIX })
   const access = registerAccessControl(app, {
     db,
@@ -141,11 +155,18 @@ export async function buildApp({
     ownOrigin: new URL(getPublicBaseUrl(config)).origin,
   })
 
+  // 4. Routes.
   const replica = observeReplica(app, connections.replicaDb ?? null, metrics)
   const api = { config, company, connections, metrics, clock, access, redis, replica }
   const recorder = createQueryRecorder(app, api)
   await registerSearch(app, api, recorder)
-  await registerStats(app, api, { hasSearchReport: recorder !== null, driftCheckMs })
+  const rateLimit = createRateLimit(app, {
+    name: statsPath,
+    maxRequests: config.STATS_LIMIT_PER_MINUTE,
+    per: 'minute',
+  })
+  if (recorder) await registerSearchReport(app, api, rateLimit)
+  await registerStats(app, api, { rateLimit, driftCheckMs })
   await registerQuoteLinks(app, api)
   await registerPages(app, config, company)
   return app
@@ -239,19 +260,22 @@ function createQueryRecorder(
   return recorder
 }
 
-/** Registers the statistics, and the search report for the dashboard. They share a rate limit. */
+/** Registers the search report if there is a dashboard. It shares a rate limit with statistics. */
+async function registerSearchReport(
+  app: FastifyInstance,
+  { config, connections: { db }, access }: ApiOptions,
+  rateLimit: RateLimit,
+): Promise<void> {
+  if (!config.WEB_PARTS.includes('dashboard')) return
+  await app.register(searchReportRoutes, { db, access, rateLimit })
+}
+
+/** Registers the statistics. */
 async function registerStats(
   app: FastifyInstance,
   { config, company, connections, metrics, clock, access, redis, replica }: ApiOptions,
-  { hasSearchReport, driftCheckMs }: { hasSearchReport: boolean; driftCheckMs: number },
+  { rateLimit, driftCheckMs }: { rateLimit: RateLimit; driftCheckMs: number },
 ): Promise<void> {
-  const rateLimit = createRateLimit(app, {
-    name: statsPath,
-    maxRequests: config.STATS_LIMIT_PER_MINUTE,
-    per: 'minute',
-  })
-  if (hasSearchReport && config.WEB_PARTS.includes('dashboard'))
-    await app.register(searchReportRoutes, { db: connections.db, access, rateLimit })
   await app.register(statsRoutes, {
     db: connections.preparingDb,
     replica,
