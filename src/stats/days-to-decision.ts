@@ -4,41 +4,40 @@ import type { Stats } from './schema.ts'
 import type { GroupTotals } from './summary/period-totals.ts'
 
 const decimals = 1
-const digitsPerBucket = 8
+/** Migration 0019 packs the counts with as many digits. */
+const digitsPerCount = 8
 
 /**
  * Returns the number of decided quotes, and the mean and the median of their days with one decimal.
  * Mean and median are null if no quote is decided. The mean is rounded half up. The median is the
  * middle value, or the mean of the two middle values; it is exact up to 1,000 days, because the
- * histogram counts more days as 1,000.
+ * database counts more days as 1,000.
  */
 export function daysToDecision({
   decided,
   decisionDays,
-  decisionHistogram,
+  packedDayCounts,
 }: GroupTotals): Stats['quotes']['daysToDecision'] {
   return {
     quotes: decided,
     mean: divide(decisionDays, decided, decimals),
-    median: medianOf(readHistogram(decisionHistogram)),
+    median: medianOf(unpackDayCounts(packedDayCounts)),
   }
 }
 
 /**
- * Returns how many quotes were decided after 0, 1, 2… days. `histogram` is a whole decimal number
+ * Returns how many quotes were decided after 0, 1, 2… days. `packed` is a whole decimal number
  * with eight digits for each number of days, the last eight for 0 days: 200000003 means 3 quotes
- * after 0 days and 2 after 1 day. The sum of two such numbers is the histogram of both groups, so
+ * after 0 days and 2 after 1 day. The sum of two such numbers has the counts of both groups, so
  * the database adds them with sum(), as long as no count reaches 10^8. Throws if the text is not a
  * whole number.
  */
-function readHistogram(histogram: string): number[] {
-  if (!/^\d+$/.test(histogram))
-    throw new Error(
-      `The histogram of decision days is not a whole number: ${histogram.slice(0, 40)}`,
-    )
+function unpackDayCounts(packed: string): number[] {
+  if (!/^\d+$/.test(packed))
+    throw new Error(`The histogram of decision days is not a whole number: ${packed.slice(0, 40)}`)
   const counts: number[] = []
-  for (let end = histogram.length; end > 0; end -= digitsPerBucket)
-    counts.push(Number(histogram.slice(Math.max(0, end - digitsPerBucket), end)))
+  for (let end = packed.length; end > 0; end -= digitsPerCount)
+    counts.push(Number(packed.slice(Math.max(0, end - digitsPerCount), end)))
   return counts
 }
 

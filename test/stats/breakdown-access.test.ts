@@ -94,25 +94,25 @@ t.test('a new name replaces the old one in cached statistics', async (t) => {
   const { service, createKey } = await startService(t)
   const { db } = service
   const key = await createKey('stats:read', 'stats:detail')
-  const namesAfter = async (query: string, change: Promise<unknown>, name: string | null) => {
-    await change
-    return eventually(
-      async () => {
-        const { byCustomer, byProduct } = (await get(service, query, key)).json()
-        return byCustomer ? byCustomer.rows[0].customer.name : byProduct.rows[0].product.name
-      },
-      (found) => found === name,
-    )
+  const readName = async (query: string) => {
+    const { byCustomer, byProduct } = (await get(service, query, key)).json()
+    return byCustomer ? byCustomer.rows[0].customer.name : byProduct.rows[0].product.name
   }
   const setCustomer = (name: string) => db.updateTable('customers').set({ name }).execute()
   const setProduct = (values: { name?: string; sku?: string }) =>
     db.updateTable('products').set(values).execute()
   const change = async (
     query: string,
-    names: [Promise<unknown> | (() => Promise<unknown>), string | null][],
+    changes: [write: () => Promise<unknown>, newName: string | null][],
   ) => {
-    for (const [write, name] of names)
-      t.equal(await namesAfter(query, typeof write === 'function' ? write() : write, name), name)
+    for (const [write, newName] of changes) {
+      await write()
+      const found = await eventually(
+        () => readName(query),
+        (name) => name === newName,
+      )
+      t.equal(found, newName)
+    }
   }
   await change('?by=customer', [
     [async () => undefined, 'Customer 1'],

@@ -60,147 +60,168 @@ type Status = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired'
 type Rates = Record<'ofSent' | 'ofDecided' | 'ofSentValue' | 'ofDecidedValue', string>
 const noOutcomes = outcomes({})
 
-t.test('the response has the documented shape, counts and amounts', async (t) => {
-  const body = await readStats('?from=2026-03-05&to=2026-11-30&compare=previous_year')
-  const rates = {
-    ofSent: '0.5000',
-    ofDecided: '0.6000',
-    ofSentValue: '0.3456',
-    ofDecidedValue: '0.5053',
-  }
-  t.equal(Object.keys(body)[0], 'asOf')
-  const { asOf, ...stats } = body as Stats & { asOf: string }
+const wholePeriod = '?from=2026-03-05&to=2026-11-30&compare=previous_year'
+/** The rates of the whole period, and of March. */
+const rates = {
+  ofSent: '0.5000',
+  ofDecided: '0.6000',
+  ofSentValue: '0.3456',
+  ofDecidedValue: '0.5053',
+}
+
+t.test('the response has the documented members, with the totals of the period', async (t) => {
+  const body = await readStats(wholePeriod)
+  t.same(Object.keys(body), [
+    ...['asOf', 'period', 'quotes', 'revenue', 'byCountry', 'byMonth', 'comparison'],
+  ])
+  const { asOf, period, quotes, revenue } = body as Stats & { asOf: string }
   t.match(asOf, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-  t.same(stats, {
-    period: { from: '2026-03-05', to: '2026-11-30', timeZone: 'Europe/Madrid', date: 'issued' },
-    quotes: {
-      total: 7,
-      ...outcomes({
-        byStatus: { draft: 1, sent: 1, accepted: 3, rejected: 1, expired: 1 },
-        money: { open: '100.00', won: '109.30', lost: '107.00' },
-        rates,
-        days: { quotes: 4, mean: '19.8', median: '23.0' },
-      }),
-    },
-    revenue: {
-      total: eur('109.30'),
-      average: eur('54.65'),
-      byCurrency: [
-        { amount: '100.00', currency: 'EUR', quotes: 1 },
-        { amount: '10.05', currency: 'USD', quotes: 1 },
-        { amount: '5000', currency: 'JPY', quotes: 1 },
-      ],
-      unconverted: [{ amount: '5000', currency: 'JPY', quotes: 1 }],
-    },
-    byCountry: [
-      {
-        country: 'ES',
-        quotes: 5,
-        accepted: 2,
-        revenue: eur('100.00'),
+  t.same(
+    { period, quotes, revenue },
+    {
+      period: { from: '2026-03-05', to: '2026-11-30', timeZone: 'Europe/Madrid', date: 'issued' },
+      quotes: {
+        total: 7,
         ...outcomes({
-          byStatus: { draft: 1, sent: 1, accepted: 2, expired: 1 },
-          money: { open: '100.00', won: '100.00', lost: '100.00' },
-          rates: {
-            ofSent: '0.5000',
-            ofDecided: '0.6667',
-            ofSentValue: '0.3333',
-            ofDecidedValue: '0.5000',
-          },
-          days: { quotes: 2, mean: '23.0', median: '23.0' },
-        }),
-      },
-      {
-        country: null,
-        quotes: 1,
-        accepted: 1,
-        revenue: eur('9.30'),
-        ...outcomes({
-          byStatus: { accepted: 1 },
-          money: { won: '9.30' },
-          rates: {
-            ofSent: '1.0000',
-            ofDecided: '1.0000',
-            ofSentValue: '1.0000',
-            ofDecidedValue: '1.0000',
-          },
-          days: { quotes: 1, mean: '23.0', median: '23.0' },
-        }),
-      },
-      {
-        country: 'FR',
-        quotes: 1,
-        accepted: 0,
-        revenue: eur('0.00'),
-        ...outcomes({
-          byStatus: { rejected: 1 },
-          money: { lost: '7.00' },
-          rates: {
-            ofSent: '0.0000',
-            ofDecided: '0.0000',
-            ofSentValue: '0.0000',
-            ofDecidedValue: '0.0000',
-          },
-          days: { quotes: 1, mean: '10.0', median: '10.0' },
-        }),
-      },
-    ],
-    byMonth: [
-      {
-        month: '2026-03',
-        partial: true,
-        quotes: 6,
-        accepted: 3,
-        revenue: eur('109.30'),
-        ...outcomes({
-          byStatus: { sent: 1, accepted: 3, rejected: 1, expired: 1 },
+          byStatus: { draft: 1, sent: 1, accepted: 3, rejected: 1, expired: 1 },
           money: { open: '100.00', won: '109.30', lost: '107.00' },
           rates,
           days: { quotes: 4, mean: '19.8', median: '23.0' },
         }),
       },
-      ...['04', '05', '06', '07', '08', '09', '10'].map((month) => ({
-        month: `2026-${month}`,
-        partial: false,
-        quotes: 0,
-        accepted: 0,
-        revenue: eur('0.00'),
-        ...noOutcomes,
-      })),
-      {
-        month: '2026-11',
-        partial: true,
-        quotes: 1,
-        accepted: 0,
-        revenue: eur('0.00'),
-        ...noOutcomes,
-        byStatus: { ...noOutcomes.byStatus, draft: 1 },
-      },
-    ],
-    comparison: {
-      period: { from: '2025-03-05', to: '2025-11-21', timeZone: 'Europe/Madrid', date: 'issued' },
-      quotes: {
-        total: 1,
-        ...outcomes({
-          byStatus: { accepted: 1 },
-          money: { won: '50.00' },
-          rates: {
-            ofSent: '1.0000',
-            ofDecided: '1.0000',
-            ofSentValue: '1.0000',
-            ofDecidedValue: '1.0000',
-          },
-          days: { quotes: 1, mean: '0.0', median: '0.0' },
-        }),
-      },
       revenue: {
-        total: eur('50.00'),
-        average: eur('50.00'),
-        byCurrency: [{ amount: '50.00', currency: 'EUR', quotes: 1 }],
-        unconverted: [],
+        total: eur('109.30'),
+        average: eur('54.65'),
+        byCurrency: [
+          { amount: '100.00', currency: 'EUR', quotes: 1 },
+          { amount: '10.05', currency: 'USD', quotes: 1 },
+          { amount: '5000', currency: 'JPY', quotes: 1 },
+        ],
+        unconverted: [{ amount: '5000', currency: 'JPY', quotes: 1 }],
       },
-      change: { quotes: '6.0000', accepted: '2.0000', revenue: '1.1860' },
     },
+  )
+})
+
+t.test('countries are in the order of revenue, and months without quotes are listed', async (t) => {
+  const { byCountry, byMonth } = await readStats(wholePeriod)
+  t.same(
+    { byCountry, byMonth },
+    {
+      byCountry: [
+        {
+          country: 'ES',
+          quotes: 5,
+          accepted: 2,
+          revenue: eur('100.00'),
+          ...outcomes({
+            byStatus: { draft: 1, sent: 1, accepted: 2, expired: 1 },
+            money: { open: '100.00', won: '100.00', lost: '100.00' },
+            rates: {
+              ofSent: '0.5000',
+              ofDecided: '0.6667',
+              ofSentValue: '0.3333',
+              ofDecidedValue: '0.5000',
+            },
+            days: { quotes: 2, mean: '23.0', median: '23.0' },
+          }),
+        },
+        {
+          country: null,
+          quotes: 1,
+          accepted: 1,
+          revenue: eur('9.30'),
+          ...outcomes({
+            byStatus: { accepted: 1 },
+            money: { won: '9.30' },
+            rates: {
+              ofSent: '1.0000',
+              ofDecided: '1.0000',
+              ofSentValue: '1.0000',
+              ofDecidedValue: '1.0000',
+            },
+            days: { quotes: 1, mean: '23.0', median: '23.0' },
+          }),
+        },
+        {
+          country: 'FR',
+          quotes: 1,
+          accepted: 0,
+          revenue: eur('0.00'),
+          ...outcomes({
+            byStatus: { rejected: 1 },
+            money: { lost: '7.00' },
+            rates: {
+              ofSent: '0.0000',
+              ofDecided: '0.0000',
+              ofSentValue: '0.0000',
+              ofDecidedValue: '0.0000',
+            },
+            days: { quotes: 1, mean: '10.0', median: '10.0' },
+          }),
+        },
+      ],
+      byMonth: [
+        {
+          month: '2026-03',
+          partial: true,
+          quotes: 6,
+          accepted: 3,
+          revenue: eur('109.30'),
+          ...outcomes({
+            byStatus: { sent: 1, accepted: 3, rejected: 1, expired: 1 },
+            money: { open: '100.00', won: '109.30', lost: '107.00' },
+            rates,
+            days: { quotes: 4, mean: '19.8', median: '23.0' },
+          }),
+        },
+        ...['04', '05', '06', '07', '08', '09', '10'].map((month) => ({
+          month: `2026-${month}`,
+          partial: false,
+          quotes: 0,
+          accepted: 0,
+          revenue: eur('0.00'),
+          ...noOutcomes,
+        })),
+        {
+          month: '2026-11',
+          partial: true,
+          quotes: 1,
+          accepted: 0,
+          revenue: eur('0.00'),
+          ...noOutcomes,
+          byStatus: { ...noOutcomes.byStatus, draft: 1 },
+        },
+      ],
+    },
+  )
+})
+
+t.test('the comparison has the totals of its period and the relative change', async (t) => {
+  const { comparison } = await readStats(wholePeriod)
+  t.same(comparison, {
+    period: { from: '2025-03-05', to: '2025-11-21', timeZone: 'Europe/Madrid', date: 'issued' },
+    quotes: {
+      total: 1,
+      ...outcomes({
+        byStatus: { accepted: 1 },
+        money: { won: '50.00' },
+        rates: {
+          ofSent: '1.0000',
+          ofDecided: '1.0000',
+          ofSentValue: '1.0000',
+          ofDecidedValue: '1.0000',
+        },
+        days: { quotes: 1, mean: '0.0', median: '0.0' },
+      }),
+    },
+    revenue: {
+      total: eur('50.00'),
+      average: eur('50.00'),
+      byCurrency: [{ amount: '50.00', currency: 'EUR', quotes: 1 }],
+      unconverted: [],
+    },
+    change: { quotes: '6.0000', accepted: '2.0000', revenue: '1.1860' },
   })
 })
 

@@ -29,8 +29,8 @@ export type GroupTotals = {
   decided: number
   /** The sum of the days from issue to decision of `decided`. */
   decisionDays: number
-  /** The number of `decided` by days, in the format that days-to-decision.ts explains. */
-  decisionHistogram: string
+  /** The numbers of `decided` by days, packed into one number as days-to-decision.ts explains. */
+  packedDayCounts: string
 }
 
 /** Totals over a period. */
@@ -60,7 +60,7 @@ export function emptyGroupTotals(baseCurrency: string): GroupTotals {
     lostNet: zero,
     decided: 0,
     decisionDays: 0,
-    decisionHistogram: '0',
+    packedDayCounts: '0',
   }
 }
 
@@ -130,7 +130,7 @@ function toGroupTotals(row: Omit<SummaryRow, TotalsOnlyColumn>): GroupTotals {
     lostNet: row.lost_net,
     decided: Number(row.decided),
     decisionDays: Number(row.decision_days),
-    decisionHistogram: row.decision_histogram,
+    packedDayCounts: row.decision_histogram,
   }
 }
 
