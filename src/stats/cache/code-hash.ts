@@ -10,7 +10,7 @@ const sourceFiles = [
   'company/currencies.ts',
   'company/money.ts',
   // They define what the database computes.
-  'database/migrations/*.ts',
+  'database/migrations/*.{ts,sql}',
 ]
 const sourceDirectory = join(import.meta.dirname, '../..')
 
