@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { run } from './run-program.ts'
-import { project } from './stack.ts'
+import { project, readBlocks } from './stack.ts'
 
 t.bail = true
 t.setTimeout(0)
@@ -62,4 +62,33 @@ t.test('a change of the code builds no layer of packages', async (t) => {
   console.log(`# ${seconds} s, ${megabytes(newBytes)} of ${megabytes(after.bytes)} are new`)
   t.ok(firstNew > 0)
   t.ok(newBytes > 0 && newBytes < mostNewBytes, `${newBytes} bytes`)
+})
+
+/** Answers one request with traces, and prints what a collector in the same process receives. */
+const traceOneRequest = `
+  import { createServer } from 'node:http'
+  import Fastify from 'fastify'
+  import { openTraces } from './src/tracing/open-traces.ts'
+  const collector = createServer((request, response) => {
+    request.on('data', (chunk) => process.stdout.write(chunk))
+    request.on('end', () => response.end('{}'))
+  })
+  await new Promise((resolve) => collector.listen(4318, '127.0.0.1', resolve))
+  const traces = await openTraces(process.env.OTEL_EXPORTER_OTLP_ENDPOINT, 1)
+  const app = Fastify()
+  traces.traceRequests(app)
+  app.get('/traced', async () => '')
+  await app.inject('/traced')
+  await traces.stop()
+  collector.close()`
+
+t.test('the packages that the runbook adds to the image send traces', async (t) => {
+  const [block = ''] = readBlocks('docs/operations/runbook.md', 'Traces', 'dockerfile')
+  const withTraces = `${image}-with-traces`
+  await run('docker', ['build', '--tag', withTraces, '-'], { input: block })
+  const endpoint = 'OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318'
+  const node = ['node', '--input-type=module', '--eval', traceOneRequest]
+  const sent = await docker('run', '--rm', '--env', endpoint, withTraces, ...node)
+  t.match(sent, '"GET /traced"')
+  await docker('image', 'rm', withTraces)
 })

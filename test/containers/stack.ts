@@ -17,12 +17,13 @@ const limitMs = 120_000
 /** The project's own Node is there already, so `make` installs nothing. */
 const prelude = 'make() { scripts/run "$1"; }'
 
-/** Returns the command blocks of a chapter, which is named by its heading without the marks. */
-export function readBlocks(file: string, heading: string): string[] {
+/** Returns the code blocks of a chapter, which is named by its heading without the marks. */
+export function readBlocks(file: string, heading: string, language = 'sh'): string[] {
   const lines = readFileSync(join(root, file), 'utf8')
   const chapter = lines.split(/\n#+ /).find((text) => text.startsWith(`${heading}\n`))
   if (chapter === undefined) throw new Error(`${file} has no chapter "${heading}"`)
-  return [...chapter.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block ?? '')
+  const [, ...blocks] = chapter.split(`\`\`\`${language}\n`)
+  return blocks.map((block) => block.slice(0, block.indexOf('```')))
 }
 
 /** Runs commands of the docs as they stand. Returns standard output. Throws if one fails. */

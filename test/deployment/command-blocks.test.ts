@@ -45,13 +45,7 @@ const chapters: Record<string, Record<string, Block[]>> = {
     ],
     'Remove an engine': [{ tests: ['test/indexing/second-engine.test.ts'] }],
     'Check the statistics': [{ tests: [containers] }],
-    Traces: [
-      {
-        why:
-          'it needs a registry of packages and an image; traces.test.ts checks that the packages ' +
-          'are those that traces are tested with',
-      },
-    ],
+    Traces: [{ tests: ['test/containers/image.containers.ts', 'test/tracing/traces.test.ts'] }],
   },
   'docs/operations/without-containers.md': {
     Code: [{ why: asRoot }],
