@@ -85,7 +85,7 @@ const traceOneRequest = `
 t.test('the packages that the runbook adds to the image send traces', async (t) => {
   const [block = ''] = readBlocks('docs/operations/runbook.md', 'Traces', 'dockerfile')
   const withTraces = `${image}-with-traces`
-  await run('docker', ['build', '--tag', withTraces, '-'], { input: block })
+  await run('docker', ['build', '--tag', withTraces, '-'], { cwd: project, input: block })
   const endpoint = 'OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318'
   const node = ['node', '--input-type=module', '--eval', traceOneRequest]
   const sent = await docker('run', '--rm', '--env', endpoint, withTraces, ...node)
