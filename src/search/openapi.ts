@@ -98,8 +98,8 @@ export const searchOperation: Operation = {
     ...problemResponses({
       ...commonProblems('search:read', 'stats:read'),
       invalid_parameter: {
-        detail: 'limit: must be <= 50',
-        errors: [{ parameter: 'limit', detail: 'must be <= 50' }],
+        detail: 'limit: must be a whole number from 1 to 50',
+        errors: [{ parameter: 'limit', detail: 'must be a whole number from 1 to 50' }],
       },
       unavailable: searchUnavailable,
     }),

@@ -7,9 +7,9 @@ import { foldText } from './accent-folding.ts'
 import { findEnyeWords } from './enye-words.ts'
 import { replaceSizes } from './sizes-with-units.ts'
 import {
-  isSeparatedCode,
+  isOnlyCode,
   toCodeKey,
-  toSeparatedCodeKey,
+  toPossibleCodeKey,
   toSkuKey,
   toWholeSkuKey,
 } from './sku-and-hs-codes.ts'
@@ -24,36 +24,47 @@ const typedWords = /[\p{L}\p{M}\p{N}]+/gu
 /** As above, but "1/2" and "2.5" are one word each. */
 const engineWords = /[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu
 
+/** The comments of the fields show what `"Taladro" de 18 voltios` gives. */
 export type ParsedQuery = {
-  /** As typed, normalised. Empty: all products. */
+  /** As typed, normalised: `"Taladro" de 18 voltios`. Empty: all products. */
   text: string
-  /** The text for the engine: without its operators, and with sizes in their indexed form. */
-  engineText: string
-  /** The first ten different words of the engine text, in lower case. */
-  words: string[]
-  /** These words without stop words, unless all are stop words. */
-  significantWords: string[]
-  /** The words as typed, folded, with repetitions, without those that the company ignores. */
+  engine: EngineWords
+  /** The typed words, folded, without those that the company ignores: taladro, de, 18, voltios. */
   foldedWords: string[]
+  /** The words with ñ, folded except for ñ: none. */
+  enyeWords: string[]
+  code: CodeKeys
   /** The synonyms of the words and phrases of the query, folded. */
   synonyms: SynonymMap
-  /** Translations of the significant words that have one, the likelier first, folded. */
+  /** Translations of the significant words that have one, the likelier first: taladro → drill. */
   translations: ReadonlyMap<string, string[]>
   /** The SKUs that the company puts first for this query, in their order. */
   pinnedSkus: readonly string[]
-  /** The key of a SKU that equals the text, except for case and separators. */
-  skuKey: string
-  /** The key of the whole text, if many SKUs may have the same `skuKey`. */
-  wholeSkuKey: string | undefined
-  /** The folded key of a text that may be a code with separators. */
-  separatedCodeKey: string | undefined
-  /** Whether the text is only a code. Codes are exact, so an unknown code finds nothing. */
-  isCode: boolean
   /** Whether the text has only signs and blanks. The engine would treat it as an empty query. */
   hasNoWords: boolean
-  /** The words with ñ, folded except for ñ. */
-  enyeWords: string[]
   highlight: HighlightTerms
+}
+
+/** What the engine searches for. */
+type EngineWords = {
+  /** The text without operators, and with sizes in their indexed form: ` Taladro  de 18v`. */
+  text: string
+  /** The first ten different words of this text, in lower case: taladro, de, 18v. */
+  words: string[]
+  /** These words without stop words, unless all are stop words: taladro, 18v. */
+  significantWords: string[]
+}
+
+/** The keys by which the text is found if it is a code. The comments show those of `AB-742`. */
+type CodeKeys = {
+  /** The key of a SKU that equals the text, except for case and separators: ab742. */
+  skuKey: string
+  /** The key of the whole text, if many SKUs may have the same `skuKey`; here undefined. */
+  wholeSkuKey: string | undefined
+  /** The folded key of a text that may be a code, or contain one: ab742. */
+  possibleKey: string | undefined
+  /** Whether the text is a code and nothing else. Codes are exact: an unknown one finds nothing. */
+  isOnlyCode: boolean
 }
 
 /** The parts of a query that may be highlighted in a product. */
@@ -78,19 +89,19 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
   const significantWords = withoutStopWords(words)
   return {
     text,
-    engineText,
-    words,
-    significantWords,
+    engine: { text: engineText, words, significantWords },
     foldedWords,
+    enyeWords: findEnyeWords(searched),
+    code: {
+      skuKey: toSkuKey(text),
+      wholeSkuKey: toWholeSkuKey(text),
+      possibleKey: toPossibleCodeKey(text),
+      isOnlyCode: isOnlyCode(text),
+    },
     synonyms,
     translations: findTranslations(significantWords, companyWords.hiddenWords),
     pinnedSkus: companyWords.pins.get(toWordKey(text)) ?? [],
-    skuKey: toSkuKey(text),
-    wholeSkuKey: toWholeSkuKey(text),
-    separatedCodeKey: toSeparatedCodeKey(text),
-    isCode: isSeparatedCode(text),
     hasNoWords: /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text),
-    enyeWords: findEnyeWords(searched),
     highlight: {
       isEmpty: text === '',
       words: new Set([...foldedWords, ...[...synonyms.values()].flat().flatMap(splitPhrase)]),
@@ -105,7 +116,7 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
 
 /** Removes the ignored words, unless nothing else is left. A code stays as it is. */
 function removeIgnoredWords(text: string, ignored: ReadonlySet<string>): string {
-  if (ignored.size === 0 || isSeparatedCode(text)) return text
+  if (ignored.size === 0 || isOnlyCode(text)) return text
   const rest = text.replace(typedWords, (word) => (ignored.has(foldText(word)) ? '' : word))
   return rest === text || rest.search(typedWords) === -1 ? text : rest.replace(/\s+/g, ' ').trim()
 }

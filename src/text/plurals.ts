@@ -18,7 +18,7 @@ export function listNumberForms(word: string): string[] {
  * than one letter, because typo tolerance covers a single letter: "motores" gives "motor", "luz"
  * gives "luces", "battery" gives "batteries".
  */
-export function listDistantNumberForms(name: string): string[] {
+export function listFormsBeyondOneTypo(name: string): string[] {
   const forms = new Set<string>()
   for (const word of foldText(name).match(/[a-z]{3,30}/g) ?? []) {
     for (const singular of guessSingulars(word)) forms.add(singular)

@@ -62,7 +62,7 @@ export function listCodeSuffixes(key: string): string[] {
  * for "8205.20". Undefined for any other text, and for sizes. The engine finds such a code by
  * itself only if it is stored with the same separators, because typos are off for codes.
  */
-export function toSeparatedCodeKey(text: string): string | undefined {
+export function toPossibleCodeKey(text: string): string | undefined {
   const parts = text.match(/[\p{L}\p{N}]+/gu) ?? []
   if (parts.length < 2 || parts.length > maxCodeParts) return undefined
   if (parts.some((part) => part.length > maxPartLength)) return undefined
@@ -72,7 +72,7 @@ export function toSeparatedCodeKey(text: string): string | undefined {
 }
 
 /** Whether the text is a single code with separators and nothing else: "ab-742", not "18-volt". */
-export function isSeparatedCode(text: string): boolean {
+export function isOnlyCode(text: string): boolean {
   return (
     /^[\p{L}\p{N}]+(?:[^\p{L}\p{N}\s]+[\p{L}\p{N}]+)+$/u.test(text) &&
     /\d/.test(text) &&

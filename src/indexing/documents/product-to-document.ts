@@ -4,7 +4,7 @@ import { toUnitPrice } from '../../company/money.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { listEnyePrefixes } from '../../text/enye-words.ts'
-import { listDistantNumberForms } from '../../text/plurals.ts'
+import { listFormsBeyondOneTypo } from '../../text/plurals.ts'
 import { findSizeForms } from '../../text/sizes-with-units.ts'
 import {
   listCodeSuffixes,
@@ -84,7 +84,7 @@ export function toDocument(row: ProductRow): ProductDocument {
     skuKey: wholeSkuKey === undefined ? skuKey : [skuKey, wholeSkuKey],
     skuForms: listCodeSuffixes(toFoldedCodeKey(row.sku)),
     sizes: findSizeForms(row.name),
-    otherNumbers: listDistantNumberForms(row.name),
+    otherNumbers: listFormsBeyondOneTypo(row.name),
     enye: listEnyePrefixes(row.name),
     popularity: row.popularity ?? 0,
     nameWords: row.name.match(/[\p{L}\p{N}]+/gu)?.length ?? 0,

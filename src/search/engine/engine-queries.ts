@@ -25,7 +25,8 @@ export type PlannedQuery = { rule: PartRule; offset: number; query: EngineQuery 
  * be added.
  */
 export function planQueries(request: ParsedRequest, indexName: string): PlannedQuery[] {
-  const { engineText, words, isCode, text } = request.query
+  const { text, engine, code } = request.query
+  const hasSeveralWords = engine.words.length > 1
   const parts = splitIntoParts(request)
   const hitsUpToPage = request.offset + request.limit
   const planned = parts.map(({ rule, filter }) => {
@@ -38,16 +39,16 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
     offset,
     query: {
       indexUid: indexName,
-      q: usesWords(rule) ? engineText : '',
+      q: usesWords(rule) ? engine.text : '',
       offset,
-      limit: usesWords(rule) && words.length > 1 ? Math.max(limit, firstHitCount) : limit,
+      limit: usesWords(rule) && hasSeveralWords ? Math.max(limit, firstHitCount) : limit,
       filter,
       facets: request.facets,
-      matchingStrategy: isCode ? 'all' : 'frequency',
+      matchingStrategy: code.isOnlyCode ? 'all' : 'frequency',
       attributesToRetrieve: shownAttributes,
       showMatchesPosition: true,
       ...(text === '' && { sort: ['quotedRank:asc'] }),
-      ...(words.length > 1 && { showRankingScoreDetails: true }),
+      ...(hasSeveralWords && { showRankingScoreDetails: true }),
     },
   }))
 }

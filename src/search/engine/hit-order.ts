@@ -91,8 +91,9 @@ function partConditions(query: ParsedQuery): PartCondition[] {
   ]
 }
 
-function exactSkuCondition({ text, skuKey, wholeSkuKey }: ParsedQuery): PartCondition[] {
+function exactSkuCondition({ text, code }: ParsedQuery): PartCondition[] {
   if (text === '') return []
+  const { skuKey, wholeSkuKey } = code
   return [...(wholeSkuKey === undefined ? [] : [wholeSkuKey]), skuKey].map((key) => {
     const value = quoteFilterValue(key)
     return { rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }
@@ -114,7 +115,8 @@ function pinnedCondition({ pinnedSkus }: ParsedQuery): PartCondition[] {
 }
 
 /** A code is a filter and not a search, because only a filter can be negated for later parts. */
-function partialCodeConditions({ separatedCodeKey: key }: ParsedQuery): PartCondition[] {
+function partialCodeConditions({ code }: ParsedQuery): PartCondition[] {
+  const key = code.possibleKey
   if (key === undefined) return []
   const fields = ['skuKey', 'skuForms', ...(canBeginHsCode(key) ? ['hsCode'] : [])]
   return fields.map((field) => {

@@ -48,7 +48,7 @@ export async function searchInPostgres(
   if (query.text === '') return toResult(request, await find(productsForEmptyQuery))
   const exact = await find(exactMatches(query))
   // A code allows no typo, so similar products are no match for it.
-  const mayHaveTypos = !exact?.matching && !query.isCode
+  const mayHaveTypos = !exact?.matching && !query.code.isOnlyCode
   const similarCandidates = mayHaveTypos ? similarMatches(query) : null
   return toResult(request, similarCandidates ? await find(similarCandidates) : exact)
 }
@@ -138,10 +138,10 @@ function facetCounts(name: 'category' | 'brand'): RawBuilder<unknown> {
   )`
 }
 
-function toHit(row: ProductRow, { text, skuKey, highlight }: ParsedQuery): Hit {
+function toHit(row: ProductRow, { text, code, highlight }: ParsedQuery): Hit {
   const product = toProduct(row)
   const { sku } = product
-  const isExact = text !== '' && toSkuKey(sku) === skuKey
+  const isExact = text !== '' && toSkuKey(sku) === code.skuKey
   return {
     ...product,
     highlights: isExact ? { sku: [[0, sku.length]] } : highlightByComparison(product, highlight),
