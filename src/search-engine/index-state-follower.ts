@@ -37,8 +37,8 @@ export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): 
   return new SharedPolling(redis, `${keyPrefix}index-states`, {
     lockMs: indexStateLock.ms,
     maxAgeMs: indexStateMaxAge.ms,
-    responseMs: timeouts.stats.redisVersionResponse.ms,
-    pauseMs: timeouts.stats.redisPause.ms,
+    responseMs: timeouts.searchEngine.indexStateResponse.ms,
+    pauseMs: timeouts.searchEngine.indexStatePause.ms,
   })
 }
 

@@ -62,6 +62,18 @@ export const searchEngineTimeouts = {
     why: 'A shared state is used within half a second after it was read.',
     afterwards: 'The process uses a new state, or reads it for all.',
   },
+  indexStateResponse: {
+    ms: 100,
+    what: 'A response of Redis to a poll for the state of the index',
+    why: 'Reading PostgreSQL takes less time than a slow Redis.',
+    afterwards: 'The process reads PostgreSQL itself, and does not use Redis for a pause.',
+  },
+  indexStatePause: {
+    ms: 1_000,
+    what: 'The pause of polls for the state of the index after Redis failed or was slow',
+    why: 'Polls must not wait for Redis one after another during an outage.',
+    afterwards: 'Redis is polled again.',
+  },
   indexStateMaxAge: {
     ms: 700,
     what: 'The age up to which the state of the index is used',
