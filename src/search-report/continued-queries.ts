@@ -23,16 +23,9 @@ export class ContinuedQueries {
    */
   async publish(queries: SettledQuery[], day: string): Promise<void> {
     const publishing = queries.map(({ caller, text }) => {
-      const typist = this.#hashes.typist(caller, day)
-      const letters = [...text]
-      const beginnings = letters.slice(1).map((_, end) =>
-        this.#hashes.typed(
-          typist,
-          letters
-            .slice(0, end + 1)
-            .join('')
-            .trim(),
-        ),
+      const typist = this.#hashes.hashTypist(caller, day)
+      const beginnings = listBeginnings(text).map((beginning) =>
+        this.#hashes.hashTypedText(typist, beginning),
       )
       if (beginnings.length === 0) return null
       const key = this.#keyPrefix + typist
@@ -53,12 +46,23 @@ export class ContinuedQueries {
   async keepLast(queries: SettledQuery[], day: string): Promise<SettledQuery[]> {
     const replies = await Promise.all(
       queries.map(({ caller, text }) => {
-        const typist = this.#hashes.typist(caller, day)
+        const typist = this.#hashes.hashTypist(caller, day)
         return this.#redis.run(timeouts.redis.command.ms, (redis) =>
-          redis.sismember(this.#keyPrefix + typist, this.#hashes.typed(typist, text)),
+          redis.sismember(this.#keyPrefix + typist, this.#hashes.hashTypedText(typist, text)),
         )
       }),
     )
     return queries.filter((_, index) => replies[index] !== 1)
   }
+}
+
+/** Returns the first letter, the first two letters, and so on, but not the whole text. */
+function listBeginnings(text: string): string[] {
+  const letters = [...text]
+  return letters.slice(1).map((_, end) =>
+    letters
+      .slice(0, end + 1)
+      .join('')
+      .trim(),
+  )
 }

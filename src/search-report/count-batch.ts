@@ -1,6 +1,5 @@
 // Adds up the queries of some seconds: searches by day, and by text and caller. Bounds how many
 // texts one caller, and all together, may add.
-
 import { listReportableWords, toKeptText } from './kept-texts.ts'
 import type { ReportHashes } from './report-hashes.ts'
 import type { SettledQuery } from './typed-queries.ts'
@@ -33,14 +32,12 @@ export function countBatch(
   const textsByCaller = new Map<string, number>()
   const add = (kind: CountedText['kind'], text: string, { caller, hasHits }: SettledQuery) => {
     const name = `${kind} ${text}`
-    const textHash = counts.get(name)?.textHash ?? hashes.text(kind, text)
-    const counted = counts.get(name) ?? {
-      ...{ kind, text, textHash, callers: new Set(), searches: 0, withoutResult: 0 },
-    }
+    const counted = counts.get(name) ?? startCounting(kind, text, hashes)
     counts.set(name, counted)
     counted.searches += 1
     counted.withoutResult += Number(kind === 'word' || !hasHits)
-    if (counted.callers.size < requiredCallers) counted.callers.add(hashes.caller(caller, textHash))
+    if (counted.callers.size < requiredCallers)
+      counted.callers.add(hashes.hashCaller(caller, counted.textHash))
   }
   for (const query of queries) {
     const text = toKeptText(query.text)
@@ -57,4 +54,9 @@ export function countBatch(
     withoutResult: queries.filter(({ hasHits }) => !hasHits).length,
     texts: texts.slice(0, maxTexts),
   }
+}
+
+function startCounting(kind: CountedText['kind'], text: string, hashes: ReportHashes): CountedText {
+  const textHash = hashes.hashText(kind, text)
+  return { kind, text, textHash, callers: new Set(), searches: 0, withoutResult: 0 }
 }

@@ -15,22 +15,22 @@ export class ReportHashes {
   }
 
   /** Returns the hash of a text, in hexadecimal digits. */
-  text(kind: 'query' | 'word', text: string): string {
+  hashText(kind: 'query' | 'word', text: string): string {
     return this.#hash(`${kind} ${text}`, textHashBytes)
   }
 
   /** Returns the hash of a caller. It differs for each text: nobody can tell what one typed. */
-  caller(caller: string, textHash: string): string {
+  hashCaller(caller: string, textHash: string): string {
     return this.#hash(`${textHash} ${getClientAddress(caller)}`, callerHashBytes)
   }
 
   /** Returns the name under which the queries of a caller on this day are found in Redis. */
-  typist(caller: string, day: string): string {
+  hashTypist(caller: string, day: string): string {
     return this.#hash(`typist ${day} ${getClientAddress(caller)}`, textHashBytes)
   }
 
   /** Returns the hash of a text of one typist. */
-  typed(typist: string, text: string): string {
+  hashTypedText(typist: string, text: string): string {
     return this.#hash(`typed ${typist} ${text}`, callerHashBytes)
   }
 
