@@ -42,7 +42,7 @@ t.test('words with typos count less, and least with a typo in the first letter',
   t.same(compare(['martilo'], { name: 'Martillo' }), [0.85])
   t.same(compare(['nartillo'], { name: 'Martillo' }), [0.6])
   t.same(compare(['destornilaodr'], { name: 'Destornillador' }), [0.7])
-  t.same(compare(['mar'], { name: 'Mal' }), [0], 'short words have no slip')
+  t.same(compare(['mar'], { name: 'Mal' }), [0], 'short words have no typo')
   t.same(compare(['2024'], { name: 'Agenda 2025' }), [0], 'nor have numbers')
   t.equal(countTypos('bolsa', 'bolas', 2), 1, 'two swapped letters are one typo')
   t.equal(countTypos('abcdef', 'uvwxyz', 2), 3, 'more than two are not counted')
