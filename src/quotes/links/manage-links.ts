@@ -64,7 +64,9 @@ async function insertShareLink(
         coalesce(${expiresAt ?? null}::timestamptz,
           now() + ${lifetimeMs ?? null}::double precision * interval '1 ms'),
         ${language ?? null}) as id`.execute(db)
-    return { token, id: rows[0]?.id ?? '' }
+    const [row] = rows
+    if (!row) throw new Error('create_quote_share returned no row.')
+    return { token, id: row.id }
   } catch (error) {
     if (error instanceof Error && 'code' in error && notShareableCodes.includes(String(error.code)))
       throw new QuoteNotShareableError(error.message, { cause: error })

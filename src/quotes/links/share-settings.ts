@@ -3,17 +3,13 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 
-export type ShareSettings = {
-  /** The maximum number of lines in a shared quote. */
-  maxLines: number
-  /** The days after which the document of an expired or revoked link is erased. */
-  retentionDays: number
-}
-
-/** Records the settings in the database. */
+/**
+ * Records the maximum number of lines in a shared quote, and the days after which the document of
+ * an expired or revoked link is erased.
+ */
 export async function recordShareSettings(
   db: Kysely<Tables>,
-  { maxLines, retentionDays }: ShareSettings,
+  { maxLines, retentionDays }: { maxLines: number; retentionDays: number },
 ): Promise<void> {
   await db
     .updateTable('quote_share_settings')

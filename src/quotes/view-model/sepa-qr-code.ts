@@ -12,9 +12,9 @@ const minAmount = 0.01
 const maxAmount = 999_999_999.99
 /** Countries whose accounts take part in SEPA (EPC409-09), inside and outside the EEA. */
 const eeaCountries = new Set(
-  (
-    'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE ' + 'SI SK'
-  ).split(' '),
+  'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK'.split(
+    ' ',
+  ),
 )
 const otherSepaCountries = new Set('AD AL CH GB GI MC MD ME MK RS SM VA'.split(' '))
 
