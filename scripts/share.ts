@@ -1,22 +1,6 @@
 // Creates, lists and revokes quote links.
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline/promises'
 import { isLanguage, type Language, languages } from '../src/company/languages.ts'
-import { getPublicBaseUrl, readShareConfig } from '../src/config.ts'
-import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
-import { isLoopbackName } from '../src/http/host-header.ts'
 import { defaultLinkLifetime, parseLinkLifetime } from '../src/quotes/links/link-expiry.ts'
-import {
-  type CreatedLink,
-  createShareLinkWithDetails,
-  type ListedLink,
-  listShareLinks,
-  QuoteNotShareableError,
-  revokeShareLink,
-  revokeShareLinksOfQuote,
-  type ShareLinkRequest,
-} from '../src/quotes/links/manage-links.ts'
-import { countNoun } from '../src/text/count-noun.ts'
 import {
   chooseByName,
   type OptionValues,
@@ -24,6 +8,15 @@ import {
   runCommand,
   UsageError,
 } from './cli/command.ts'
+import { withShareContext } from './cli/share-context.ts'
+import { createManyLinks, createOneLink, type LinkOptions } from './cli/share-create.ts'
+import { printLinks } from './cli/share-list.ts'
+import {
+  maxWholeNumber,
+  revokeLinksOfQuote,
+  revokeManyLinks,
+  revokeOneLink,
+} from './cli/share-revoke.ts'
 
 const languageList = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(languages)
 
@@ -75,14 +68,6 @@ const options = {
 } as const
 
 type Values = OptionValues<typeof options>
-/** The options that apply to every link that one call creates. */
-type LinkOptions = Omit<ShareLinkRequest, 'number'>
-
-/** The exit status of a program that SIGINT (signal 2) ends: 128 + 2. */
-const interruptedStatus = 130
-/** The highest version or id that is accepted. It is an integer of PostgreSQL. */
-const maxWholeNumber = 999_999_999
-const byteOrderMark = /^\ufeff/
 
 await runCommand(help, options, async (values, [action, argument, ...others]) => {
   const run = chooseByName(
@@ -93,11 +78,6 @@ await runCommand(help, options, async (values, [action, argument, ...others]) =>
   checkArguments(values, action, others)
   return run(values, argument)
 })
-
-async function runList({ json }: Values, number: string | undefined): Promise<number> {
-  if (number === undefined) throw new UsageError('Name the quote: list NUMBER.')
-  return withDatabase((db, { countsViews }) => printLinks(db, number, json, countsViews))
-}
 
 function checkArguments(values: Values, action: string | undefined, others: string[]): void {
   if (others.length > 0)
@@ -118,13 +98,9 @@ async function runCreate(values: Values, number: string | undefined): Promise<nu
     throw new UsageError('--version belongs to one NUMBER, not to --file.')
   const linkOptions = parseLinkOptions(values)
   if (number !== undefined && file === undefined)
-    return withDatabase((db, { linkPrefix }) =>
-      createOneLink(db, linkPrefix, { number, ...linkOptions }, json),
-    )
+    return withShareContext(json, (context) => createOneLink(context, { number, ...linkOptions }))
   if (number === undefined && file !== undefined)
-    return withDatabase((db, { linkPrefix }) =>
-      createManyLinks(db, linkPrefix, file, linkOptions, json),
-    )
+    return withShareContext(json, (context) => createManyLinks(context, file, linkOptions))
   throw new UsageError('The quotes are missing: use create NUMBER, or create --file FILE.')
 }
 
@@ -144,6 +120,11 @@ function parseLinkOptions(values: Values): LinkOptions {
   }
 }
 
+async function runList({ json }: Values, number: string | undefined): Promise<number> {
+  if (number === undefined) throw new UsageError('Name the quote: list NUMBER.')
+  return withShareContext(json, (context) => printLinks(context, number))
+}
+
 async function runRevoke(values: Values, argument: string | undefined): Promise<number> {
   const { number, version, file, json } = values
   if ([argument, number, file].filter((given) => given !== undefined).length !== 1)
@@ -153,197 +134,11 @@ async function runRevoke(values: Values, argument: string | undefined): Promise<
   if (number !== undefined) {
     const only =
       version === undefined ? undefined : parseWholeNumber('--version', version, maxWholeNumber)
-    return withDatabase((db) => revokeLinksOfQuote(db, number, only, json))
+    return withShareContext(json, (context) => revokeLinksOfQuote(context, number, only))
   }
-  if (file !== undefined) return withDatabase((db) => revokeManyLinks(db, file, json))
+  if (file !== undefined) return withShareContext(json, (context) => revokeManyLinks(context, file))
   const id = String(parseWholeNumber('ID', argument ?? '', maxWholeNumber))
-  return withDatabase(async (db) => {
-    if (!(await revokeShareLink(db, id)))
-      throw new Error(`There is no link ${id}, or it is already revoked.`)
-    console.log(json ? JSON.stringify({ id, revoked: 1 }) : `Link ${id} is revoked.`)
-    return 0
-  })
-}
-
-async function revokeLinksOfQuote(
-  db: Database,
-  number: string,
-  version: number | undefined,
-  isJson: boolean,
-): Promise<number> {
-  const quote = `quote ${number}${version === undefined ? '' : ` version ${version}`}`
-  const links = await listShareLinks(db, number)
-  if (!links.some((link) => version === undefined || link.version === version))
-    throw new Error(`There is no link of ${quote}. Is the number right?`)
-  const revoked = await revokeShareLinksOfQuote(db, number, version)
-  if (isJson) console.log(JSON.stringify({ number, version: version ?? null, revoked }))
-  else if (revoked === 0) console.log(`There is no open link of ${quote}.`)
-  else console.log(`${countNoun(revoked, 'link')} of ${quote} revoked.`)
-  return 0
-}
-
-/**
- * Revokes the links whose ids are in a file, and returns the exit status. Revokes none if a line is
- * no id.
- */
-async function revokeManyLinks(db: Database, file: string, isJson: boolean): Promise<number> {
-  const ids: string[] = []
-  for await (const line of readLines(file))
-    ids.push(String(parseWholeNumber('ID', line, maxWholeNumber)))
-  let revokedCount = 0
-  let missingCount = 0
-  for (const id of ids) {
-    if (await revokeShareLink(db, id)) {
-      console.log(isJson ? JSON.stringify({ id, revoked: 1 }) : `Link ${id} is revoked.`)
-      revokedCount += 1
-    } else {
-      console.error(`There is no link ${id}, or it is already revoked.`)
-      missingCount += 1
-    }
-  }
-  console.error(`${countNoun(revokedCount, 'link')} revoked, ${missingCount} not found.`)
-  return missingCount > 0 ? 1 : 0
-}
-
-/** Yields the lines of a file that are not blank, trimmed. - is standard input. */
-async function* readLines(file: string): AsyncGenerator<string> {
-  const input = file === '-' ? process.stdin : createReadStream(file)
-  for await (const line of createInterface({ input })) {
-    const text = line.replace(byteOrderMark, '').trim()
-    if (text !== '') yield text
-  }
-}
-
-type ShareSettings = { linkPrefix: string; countsViews: boolean }
-
-async function withDatabase(
-  work: (db: Database, settings: ShareSettings) => Promise<number>,
-): Promise<number> {
-  const config = readShareConfig()
-  const db = openDatabase(config.DATABASE_URL, { connections: 1 })
-  try {
-    const linkPrefix = `${getPublicBaseUrl(config)}/quote/share/`
-    return await work(db, { linkPrefix, countsViews: config.COUNT_VIEWS })
-  } finally {
-    await db.destroy()
-  }
-}
-
-async function createOneLink(
-  db: Database,
-  linkPrefix: string,
-  request: ShareLinkRequest,
-  isJson: boolean,
-): Promise<number> {
-  const link = await createShareLinkWithDetails(db, request)
-  console.log(isJson ? serializeLink(request, linkPrefix, link) : linkPrefix + link.token)
-  warnOfLocalAddress(linkPrefix)
-  return 0
-}
-
-/**
- * Creates a link for each quote number of a file and returns the exit status. Prints each link as
- * soon as it is created, because a link that is not printed is lost. SIGINT stops after the
- * current link.
- */
-async function createManyLinks(
-  db: Database,
-  linkPrefix: string,
-  file: string,
-  linkOptions: LinkOptions,
-  isJson: boolean,
-): Promise<number> {
-  let createdCount = 0
-  let rejectedCount = 0
-  let isInterrupted = false
-  process.once('SIGINT', () => {
-    isInterrupted = true
-  })
-  for await (const number of readLines(file)) {
-    if (isInterrupted) break
-    const request = { number, ...linkOptions }
-    try {
-      const link = await createShareLinkWithDetails(db, request)
-      console.log(
-        isJson ? serializeLink(request, linkPrefix, link) : `${number}\t${linkPrefix}${link.token}`,
-      )
-      createdCount += 1
-    } catch (error) {
-      if (!(error instanceof QuoteNotShareableError)) throw error
-      console.error(`${number}: ${error.message}`)
-      rejectedCount += 1
-    }
-  }
-  const interruption = isInterrupted ? ', interrupted' : ''
-  console.error(
-    `${countNoun(createdCount, 'link')} created, ${rejectedCount} rejected${interruption}.`,
-  )
-  if (createdCount > 0) warnOfLocalAddress(linkPrefix)
-  if (isInterrupted) return interruptedStatus
-  return rejectedCount > 0 ? 1 : 0
-}
-
-function serializeLink(
-  { number }: ShareLinkRequest,
-  linkPrefix: string,
-  { id, version, expiresAt, token }: CreatedLink,
-): string {
-  const url = linkPrefix + token
-  return JSON.stringify({
-    number,
-    version,
-    id,
-    url,
-    expiresAt: expiresAt?.toISOString() ?? null,
-  })
-}
-
-/** A link for this machine would be sent to a customer otherwise. docker compose sets a default. */
-function warnOfLocalAddress(linkPrefix: string): void {
-  const isUnset = readShareConfig().PUBLIC_BASE_URL === undefined
-  if (!isUnset && !isLoopbackName(new URL(linkPrefix).hostname)) return
-  console.error(
-    `${isUnset ? 'PUBLIC_BASE_URL is not set' : 'PUBLIC_BASE_URL names this machine'}, so the ` +
-      `links begin with ${linkPrefix} and open on this machine only. Set it to the address under ` +
-      'which customers reach the service. Links that are already created work there too.',
-  )
-}
-
-async function printLinks(
-  db: Database,
-  number: string,
-  isJson: boolean,
-  countsViews: boolean,
-): Promise<number> {
-  const listed = await listShareLinks(db, number)
-  // Without counting, no view is no information. Views that were counted earlier are.
-  const links = listed.map(({ views, ...link }) => ({
-    ...link,
-    views: views > 0 || countsViews ? views : null,
-  }))
-  if (links.length === 0) console.error(`Quote ${number} has no links.`)
-  for (const link of links) console.log(isJson ? JSON.stringify(link) : describeLink(link))
-  return 0
-}
-
-function describeLink(link: Omit<ListedLink, 'views'> & { views: number | null }): string {
-  const { id, version, createdAt, isErased, views, lastViewedAt } = link
-  const erased = isErased ? '\tdocument erased' : ''
-  const opened = lastViewedAt
-    ? `\topened ${countNoun(views ?? 0, 'time')}, last ${lastViewedAt.toISOString()}`
-    : ''
-  const created = `created ${createdAt.toISOString()}`
-  return `${id}\tversion ${version}\t${created}\t${describeLinkState(link)}${erased}${opened}`
-}
-
-function describeLinkState({
-  expiresAt,
-  isExpired,
-  revokedAt,
-}: Pick<ListedLink, 'expiresAt' | 'isExpired' | 'revokedAt'>): string {
-  if (revokedAt) return `revoked ${revokedAt.toISOString()}`
-  if (!expiresAt) return 'never expires'
-  return `${isExpired ? 'expired' : 'expires'} ${expiresAt.toISOString()}`
+  return withShareContext(json, (context) => revokeOneLink(context, id))
 }
 
 function parseLanguage(text: string): Language {
