@@ -2,9 +2,9 @@
 // most one script.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { buildSync, transformSync } from 'esbuild'
+import { transformSync } from 'esbuild'
 import { Eta, type EtaConfig } from 'eta'
+import { bundleScript } from './bundle-script.ts'
 
 const pageTheme = readFileSync(new URL('page-theme.css', import.meta.url), 'utf8')
 
@@ -46,19 +46,6 @@ export function loadPageTemplates(
 
 function hashForPolicy(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
-}
-
-function bundleScript(source: URL): string {
-  const { outputFiles } = buildSync({
-    entryPoints: [fileURLToPath(source)],
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    target: 'es2022',
-    charset: 'utf8',
-    write: false,
-  })
-  return outputFiles.map(({ text }) => text).join('')
 }
 
 /** Returns CSS without comments and unnecessary whitespace. */

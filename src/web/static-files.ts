@@ -1,8 +1,8 @@
 // The files that browsers load from /web/. Each is built from its source and compressed once.
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { buildSync, transformSync } from 'esbuild'
+import { transformSync } from 'esbuild'
+import { bundleScript } from '../pages/bundle-script.ts'
 import { minifyCss } from '../pages/page-templates.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 
@@ -43,7 +43,7 @@ export type WebPart = keyof typeof filesOfPart
 type Format = { type: string; build(source: URL): Buffer }
 /** The Content-Type and the build step by file name extension. */
 const formats: Record<string, Format> = {
-  '.js': { type: 'text/javascript; charset=utf-8', build: bundleScript },
+  '.js': { type: 'text/javascript; charset=utf-8', build: buildScript },
   '.css': { type: 'text/css; charset=utf-8', build: minifyStyleSheet },
   '.ts': { type: 'application/typescript; charset=utf-8', build: readFileSync },
   '.svg': { type: 'image/svg+xml', build: readFileSync },
@@ -94,15 +94,9 @@ const internalProperties = [
   ...['panel', 'element', 'request', 'isPaused', 'message', 'input', 'row', 'reason'],
 ]
 
-function bundleScript(source: URL): Buffer {
-  const { outputFiles } = buildSync({
-    entryPoints: [fileURLToPath(source)],
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    target: 'es2022',
+function buildScript(source: URL): Buffer {
+  const bundle = bundleScript(source, {
     platform: 'neutral',
-    charset: 'utf8',
     // The palette loads the other texts only if it needs them.
     external: paletteTextFiles
       .filter((name) => !textsInScript.includes(name))
@@ -111,12 +105,9 @@ function bundleScript(source: URL): Buffer {
       mangleProps: new RegExp(`^(?:${internalProperties.join('|')})$`),
     }),
     legalComments: 'none',
-    write: false,
   })
-  const [bundle] = outputFiles
-  if (!bundle) throw new Error(`esbuild returned no bundle for ${source}.`)
   // esbuild does not minify template literals. The palette has its style sheet in one.
-  return Buffer.from(bundle.text.replace(/(?<=`)\n[^`]+(?=`)/, minifyInTemplate))
+  return Buffer.from(bundle.replace(/(?<=`)\n[^`]+(?=`)/, minifyInTemplate))
 }
 
 /** Returns the minified CSS of a template literal. */
