@@ -31,57 +31,62 @@ async function startService(
   return testService(t, { clock, index: false, ...options })
 }
 
+/** Starts a service with a link to a quote. */
+async function startServiceWithLink(t: Parameters<typeof testService>[0]) {
+  const { app, db } = await startService(t)
+  await addQuote(db, 'P-1')
+  return { app, url: `/quote/share/${await createShareLink(db, { number: 'P-1' })}` }
+}
+
+t.test('returns the quote as a page, in the language of ?lang=', async (t) => {
+  const { app, url } = await startServiceWithLink(t)
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
+  const page = await app.inject({ url, headers: { accept } })
+  t.equal(page.statusCode, 200)
+  t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+  for (const text of [
+    'P-1',
+    'Martillo',
+    '1.245,60',
+    '1.507,18',
+    '261,58',
+    'Gracias por su interés.',
+    company.seller.legalName,
+  ]) {
+    t.ok(page.body.includes(text), text)
+  }
+  t.ok(
+    page.body.includes('Cliente &lt;b&gt;Ejemplo&lt;/b&gt; &amp; Cía.'),
+    'markup in a name is text',
+  )
+  t.match((await app.inject({ url: `${url}?lang=en` })).body, /<html[^>]* lang="en"/)
+})
+
+t.test('returns the quote as JSON with the hash of its document', async (t) => {
+  const { app, url } = await startServiceWithLink(t)
+  const response = await app.inject({ url, headers: acceptJson })
+  t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+  const shared = response.json()
+  t.match(shared, {
+    status: 'sent',
+    document: { number: 'P-1', totals: { gross: { amount: '1507.18', currency: 'EUR' } } },
+  })
+  const canonicalJson = canonicalize(shared.document) ?? ''
+  t.equal(shared.contentHash, createHash('sha256').update(canonicalJson).digest('hex'))
+  t.same(
+    (await app.inject(`${url}?format=json&utm_source=mail&utm_source=again`)).json(),
+    shared,
+    'parameters that email tools append are ignored',
+  )
+})
+
 t.test(
-  'S14, S15, S17, S24: returns a page or JSON, without a cookie, a referrer or internal data',
+  'S14, S15, S17, S24: no response has a cookie, a referrer, a script or internal data',
   async (t) => {
-    const service = await startService(t)
-    await addQuote(service.db, 'P-1')
-    const token = await createShareLink(service.db, { number: 'P-1' })
-    const url = `/quote/share/${token}`
-
-    const page = await service.app.inject({
-      url,
-      headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
-    })
-    t.equal(page.statusCode, 200)
-    t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
-    for (const text of [
-      'P-1',
-      'Martillo',
-      '1.245,60',
-      '1.507,18',
-      '261,58',
-      'Gracias por su interés.',
-      company.seller.legalName,
-    ]) {
-      t.ok(page.body.includes(text), text)
-    }
-    t.ok(
-      page.body.includes('Cliente &lt;b&gt;Ejemplo&lt;/b&gt; &amp; Cía.'),
-      'markup in a name is text',
-    )
-    t.match((await service.app.inject({ url: `${url}?lang=en` })).body, /<html[^>]* lang="en"/)
-
-    const jsonResponse = await service.app.inject({ url, headers: acceptJson })
-    t.equal(jsonResponse.headers['content-type'], 'application/json; charset=utf-8')
-    const shared = jsonResponse.json()
-    t.match(shared, {
-      status: 'sent',
-      document: { number: 'P-1', totals: { gross: { amount: '1507.18', currency: 'EUR' } } },
-    })
-    t.equal(
-      shared.contentHash,
-      createHash('sha256')
-        .update(canonicalize(shared.document) ?? '')
-        .digest('hex'),
-    )
-    t.same(
-      (await service.app.inject(`${url}?format=json&utm_source=mail&utm_source=again`)).json(),
-      shared,
-      'parameters that email tools append are ignored',
-    )
-
-    for (const response of [page, jsonResponse]) {
+    const { app, url } = await startServiceWithLink(t)
+    const page = await app.inject({ url, headers: { accept: 'text/html' } })
+    for (const response of [page, await app.inject({ url, headers: acceptJson })]) {
+      t.equal(response.statusCode, 200)
       t.notMatch(response.body, /margen secreto/)
       t.notMatch(response.body, /internal/i)
       t.equal(response.headers['set-cookie'], undefined)
@@ -94,11 +99,15 @@ t.test(
       t.notMatch(String(response.headers['content-security-policy']), /unsafe/)
     }
     t.notMatch(page.body, /<script/i)
-    const head = await service.app.inject({ method: 'HEAD', url })
-    t.same([head.statusCode, head.body], [200, ''])
-    t.equal((await service.app.inject({ url, headers: { accept: 'image/png' } })).statusCode, 406)
   },
 )
+
+t.test('returns no body for HEAD, and 406 for a format that quotes do not have', async (t) => {
+  const { app, url } = await startServiceWithLink(t)
+  const head = await app.inject({ method: 'HEAD', url })
+  t.same([head.statusCode, head.body], [200, ''])
+  t.equal((await app.inject({ url, headers: { accept: 'image/png' } })).statusCode, 406)
+})
 
 t.test(
   'S2, S3, S6, S10, S16: unknown, malformed, altered, draft and deleted links return the same 404',
@@ -425,10 +434,11 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
       .select('id')
       .where('token_hash', '=', hashLinkToken(token))
       .executeTakeFirstOrThrow()
-    await service.db
-      .insertInto('quote_share_views')
-      .values([{ share_id: id }, { share_id: id }])
-      .execute()
+    const addView = () =>
+      service.db.insertInto('quote_share_views').values({ share_id: id }).execute()
+    await addView()
+    t.match((await runShare('list', 'P-1')).stdout, /never expires\topened 1 time, last 20/)
+    await addView()
     t.match((await runShare('list', 'P-1')).stdout, /never expires\topened 2 times, last 20/)
     const [firstLine = ''] = (await runShare('list', 'P-1', '--json')).stdout.split('\n')
     t.match(JSON.parse(firstLine), { id, version: 1, views: 2, revokedAt: null })
