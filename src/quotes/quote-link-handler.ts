@@ -1,8 +1,7 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
-// JSON or PDF.
+// JSON or PDF. route.ts describes the steps.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
-import pLimit from 'p-limit'
 import { defaultBrand } from '../company/brand.ts'
 import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
@@ -11,12 +10,13 @@ import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
 import { chooseRepresentation } from './choose-representation.ts'
+import { AlteredDocumentError, DocumentNotReadError } from './document-errors.ts'
+import { DocumentReader } from './document-reader.ts'
 import {
   createClosedLinkProblem,
   createNotAcceptableProblem,
-  createPdfRefusedProblem,
   createQuoteUnavailableProblem,
-  createRenderingUnavailableProblem,
+  createRenderingProblem,
   createUnknownLinkProblem,
   LinkProblem,
 } from './links/link-problems.ts'
@@ -25,25 +25,14 @@ import {
   buildPdfResponse,
   type LinkResponse,
 } from './links/link-responses.ts'
-import type { Pdf, PdfVariant } from './pdf/pdf-messages.ts'
-import { PdfRenderer } from './pdf/pdf-renderer.ts'
-import {
-  AlteredDocumentError,
-  type OpenLink,
-  readDocument,
-  readLink,
-  readReplicatedDocument,
-} from './read-shared-quote.ts'
+import { PdfRenderer, type PdfVariant } from './pdf/pdf-renderer.ts'
+import type { Pdf } from './pdf/typst-compiler.ts'
+import { type OpenLink, readLink } from './read-shared-quote.ts'
 import type { EncodedContent } from './rendering/encoded-content.ts'
 import { isLarge, PageRenderer } from './rendering/page-renderer.ts'
 import type { PageOrJson } from './rendering/render-page-or-json.ts'
-import {
-  DocumentNotReadError,
-  RenderingRefusedError,
-  RenderingUnavailableError,
-} from './rendering/rendering-queue.ts'
+import { RenderingError } from './rendering/rendering-error.ts'
 import { getRequestedLanguage } from './requested-language.ts'
-import { VerifiedLinks } from './verified-links.ts'
 import { createViewCounter, isHumanView } from './view-counter.ts'
 
 export type QuoteOptions = {
@@ -63,13 +52,6 @@ export type QuoteOptions = {
   clock: () => Date
 }
 
-/**
- * The maximum number of documents that the main thread reads at the same time, for PDFs and small
- * pages. The driver takes 3 ms for a document of 2,000 lines, so many at once would delay other
- * requests.
- */
-const maxConcurrentReads = 2
-
 export type LinkRequest = {
   method: string
   ip: string
@@ -84,31 +66,36 @@ export type LinkRequest = {
 /** Checks that a link is open and returns its quote in the requested representation. */
 export class QuoteLinkHandler {
   readonly #options: QuoteOptions
-  readonly #limitReads = pLimit(maxConcurrentReads)
-  readonly #verifiedLinks = new VerifiedLinks()
+  readonly #documents: DocumentReader
   readonly #pageRenderer: PageRenderer
   readonly #pdfRenderer: PdfRenderer
   #closeTimer: NodeJS.Timeout | undefined
   readonly #countView: ((shareId: string) => void) | null
 
   constructor(options: QuoteOptions) {
-    const { brand = defaultBrand } = options.company
+    const { db, replica, company, countViews } = options
+    const { brand = defaultBrand } = company
     this.#options = options
-    const { databaseUrl, replicaUrl } = options
-    this.#pageRenderer = new PageRenderer(brand, { databaseUrl, replicaUrl })
+    this.#documents = new DocumentReader(db, replica)
+    this.#pageRenderer = new PageRenderer({
+      brand,
+      onReplicaRead: (outcome) => replica?.countRead('document', outcome),
+    })
     this.#pdfRenderer = new PdfRenderer({ brand })
-    this.#countView = options.countViews ? createViewCounter(options.db) : null
+    this.#countView = countViews ? createViewCounter(db) : null
   }
 
   /** Returns the quote in the requested representation. Throws a problem if it cannot be shown. */
   async buildResponse(request: LinkRequest): Promise<LinkResponse> {
     const link = await this.#requireOpenLink(request)
     await request.countLinkRequest(link.shareId)
-    if (this.#verifiedLinks.hadOtherHash(link))
+    // The hash of a link never changes.
+    if (this.#documents.verifiedLinks.hadOtherHash(link))
       throw this.#reportAlteredDocument(
         new AlteredDocumentError(`Link ${link.shareId} has another hash than before.`),
       )
     const response = await this.#represent(request, link)
+    // A cached result may come from another link to the same content.
     await this.#verify(request, link)
     if (isHumanView(request)) this.#countView?.(link.shareId)
     return response
@@ -145,33 +132,12 @@ export class QuoteLinkHandler {
     throw createUnknownLinkProblem()
   }
 
-  /** Returns the document of an open link. Throws DocumentNotReadError. */
-  async #readDocument({ params }: LinkRequest, link: OpenLink): Promise<string> {
-    let document: string | null
-    try {
-      document = await this.#limitReads(() => this.#readFromReplicaOrPrimary(params.token, link))
-    } catch (cause) {
-      throw new DocumentNotReadError('The document was not read.', { cause })
-    }
-    if (document === null) throw new DocumentNotReadError(`Link ${link.shareId} has no document.`)
-    this.#verifiedLinks.add(link)
-    return document
-  }
-
-  async #readFromReplicaOrPrimary(token: string, link: OpenLink): Promise<string | null> {
-    const { db, replica } = this.#options
-    const replicated = await replica?.read('document', () =>
-      readReplicatedDocument(replica.db, token, link),
-    )
-    return replicated ?? readDocument(db, token, link)
-  }
-
   /**
-   * Reads and verifies the document of a cached rendering, unless this process has done that since
+   * Reads and verifies the document of a cached result, unless this process has done that since
    * the row of the link last changed. Throws a problem if the document does not match its hash.
    */
   async #verify(request: LinkRequest, link: OpenLink): Promise<void> {
-    if (this.#verifiedLinks.has(link)) return
+    if (this.#documents.verifiedLinks.has(link)) return
     await this.#runAndRecheckLink(request, () => this.#readDocument(request, link))
   }
 
@@ -203,27 +169,29 @@ export class QuoteLinkHandler {
     const cached = this.#pageRenderer.getCached(link, wanted)
     if (cached) return cached
     return this.#runAndRecheckLink(request, async () => {
-      const pending = await this.#pageRenderer.findPending(link, wanted)
-      if (pending) return pending
-      if (isLarge(link)) return this.#renderInChildProcess(request, link, wanted)
+      if (isLarge(link)) return this.#renderLargePage(request, link, wanted)
       const document = await this.#readDocument(request, link)
-      return this.#pageRenderer.render({ ...link, document }, wanted)
+      return this.#pageRenderer.renderSmall({ ...link, document }, wanted)
     })
   }
 
-  #renderInChildProcess(
-    request: LinkRequest,
+  #renderLargePage(
+    { params, log }: LinkRequest,
     link: OpenLink,
     wanted: PageOrJson,
   ): Promise<EncodedContent> {
-    const { replica } = this.#options
-    const { token } = request.params
-    return this.#pageRenderer.renderInChildProcess(
-      { token, link, wanted, usesReplica: replica?.isUsable() ?? false },
+    const { databaseUrl, replica, replicaUrl } = this.#options
+    return this.#pageRenderer.renderLarge(
       {
-        onVerified: () => this.#verifiedLinks.add(link),
-        onFailure: (error) => logFailedRendering(request, link, error),
-        onReplicaRead: (outcome) => replica?.countRead('document', outcome),
+        token: params.token,
+        link,
+        wanted,
+        databaseUrl,
+        replicaUrl: replica?.isUsable() ? replicaUrl : null,
+      },
+      {
+        onVerified: () => this.#documents.verifiedLinks.add(link),
+        onFailure: (error) => logFailedRendering(log, link, error),
       },
     )
   }
@@ -250,17 +218,17 @@ export class QuoteLinkHandler {
   async #getPdf(request: LinkRequest, link: OpenLink, wanted: PdfVariant): Promise<Pdf> {
     const cached = this.#pdfRenderer.getCached(wanted)
     if (cached) return cached
-    return this.#runAndRecheckLink(request, async () => {
-      const pending = await this.#pdfRenderer.findPending(wanted)
-      return (
-        pending ??
-        this.#pdfRenderer.render(
-          wanted,
-          () => this.#readDocument(request, link),
-          (error) => logFailedRendering(request, link, error),
-        )
-      )
-    })
+    return this.#runAndRecheckLink(request, () =>
+      this.#pdfRenderer.render(
+        wanted,
+        () => this.#readDocument(request, link),
+        (error) => logFailedRendering(request.log, link, error),
+      ),
+    )
+  }
+
+  #readDocument({ params }: LinkRequest, link: OpenLink): Promise<string> {
+    return this.#documents.read(params.token, link)
   }
 
   /**
@@ -276,8 +244,7 @@ export class QuoteLinkHandler {
       result = await run()
     } catch (error) {
       // A document cannot be read after its link was closed. This throws the problem that says so.
-      if (error instanceof DocumentNotReadError && !(error.cause instanceof AlteredDocumentError))
-        await this.#requireOpenLink(request)
+      if (error instanceof DocumentNotReadError) await this.#requireOpenLink(request)
       throw this.#toProblem(error)
     }
     await this.#requireOpenLink(request)
@@ -286,13 +253,10 @@ export class QuoteLinkHandler {
 
   /** Returns the problem for a failed read or rendering. Returns unexpected errors unchanged. */
   #toProblem(error: unknown): unknown {
+    if (error instanceof AlteredDocumentError) return this.#reportAlteredDocument(error)
     if (error instanceof DocumentNotReadError)
-      return error.cause instanceof AlteredDocumentError
-        ? this.#reportAlteredDocument(error.cause)
-        : createQuoteUnavailableProblem(error.cause ?? error)
-    if (error instanceof RenderingRefusedError) return createPdfRefusedProblem()
-    if (error instanceof RenderingUnavailableError) return createRenderingUnavailableProblem(error)
-    return error
+      return createQuoteUnavailableProblem(error.cause ?? error)
+    return error instanceof RenderingError ? createRenderingProblem(error) : error
   }
 
   /** Counts a document that does not match its hash, and returns the problem for it. */
@@ -306,6 +270,6 @@ export class QuoteLinkHandler {
  * Logs a rendering as soon as it fails, because its request may already have got a response. Names
  * the link by its id, which scripts/share.ts lists.
  */
-function logFailedRendering({ log }: LinkRequest, { shareId }: OpenLink, error: unknown): void {
+function logFailedRendering(log: LinkRequest['log'], { shareId }: OpenLink, error: unknown): void {
   log.error({ err: error, code: 'unavailable', shareId }, 'rendering failed')
 }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import type { QuoteStatus, Tables } from '../database/table-types.ts'
+import { AlteredDocumentError, DocumentNotReadError } from './document-errors.ts'
 import { getEffectiveStatus } from './effective-status.ts'
 import { hashLinkToken, isLinkToken } from './links/link-token.ts'
 import type { QuoteDocument, SharedQuote } from './schema.ts'
@@ -11,8 +12,13 @@ import type { QuoteDocument, SharedQuote } from './schema.ts'
  * A link whose quote may be shown. `shareId`, `tokenHash`, `rowVersion` and the size of its
  * document are internal and must not be sent.
  */
-export type OpenLink = Omit<SharedQuote, 'document'> & {
+export type OpenLink = {
   state: 'open'
+  /** The effective status of the quote. */
+  status: SharedQuote['status']
+  contentHash: string
+  /** When the link expires (ISO 8601), or null if it does not. */
+  expiresAt: string | null
   shareId: string
   tokenHash: string
   /** Changes whenever the link's row changes. */
@@ -28,9 +34,6 @@ export type OpenQuote = OpenLink & { document: string }
  * are all `unknown`, so an attacker cannot tell them apart.
  */
 export type LinkState = OpenLink | { state: 'expired' | 'revoked' } | { state: 'unknown' }
-
-/** The document of a link does not match its hash: somebody changed it after it was shared. */
-export class AlteredDocumentError extends Error {}
 
 type LinkRow = {
   share_id: string
@@ -79,27 +82,31 @@ export async function readLink(
     tokenHash: tokenHash.toString('base64url'),
     rowVersion: row.row_version,
     status: getEffectiveStatus(row.status, row.valid_until, { timeZone, now }),
-    link: { expiresAt: row.expires_at?.toISOString() ?? null },
     contentHash: row.content_hash,
+    expiresAt: row.expires_at?.toISOString() ?? null,
     documentBytes: row.document_bytes ?? 0,
   }
 }
 
 /**
- * Returns the document of a link that is open by the clock of the database. Returns null if the
- * link was closed since it was read. Throws AlteredDocumentError if the document does not match
- * the hash of the link.
+ * Returns the document of a link that is open by the clock of the database. Throws
+ * DocumentNotReadError if the query fails or the link was closed since it was read, and
+ * AlteredDocumentError if the document does not match the hash of the link.
  */
 export async function readDocument(
   db: Kysely<Tables>,
   token: string,
   { contentHash, shareId }: OpenLink,
-): Promise<string | null> {
-  const { rows } = await sql<{ document: string | null }>`
+): Promise<string> {
+  const query = sql<{ document: string | null }>`
     select read_quote_share_document(${hashLinkToken(token)}) as document
-  `.execute(db)
+  `
+  const { rows } = await query.execute(db).catch((cause: unknown) => {
+    throw new DocumentNotReadError('The document was not read.', { cause })
+  })
   const document = rows[0]?.document ?? null
-  if (document !== null && hashDocument(document) !== contentHash)
+  if (document === null) throw new DocumentNotReadError(`Link ${shareId} has no document.`)
+  if (hashDocument(document) !== contentHash)
     throw new AlteredDocumentError(`The document of link ${shareId} does not match its hash.`)
   return document
 }
@@ -130,18 +137,25 @@ export function hashDocument(document: string): string {
 }
 
 /** Returns the quote with its document parsed. */
-export function parseSharedQuote({ status, link, contentHash, document }: OpenQuote): SharedQuote {
-  return { status, link, contentHash, document: JSON.parse(document) as QuoteDocument }
+export function parseSharedQuote(quote: OpenQuote): SharedQuote {
+  const { status, expiresAt, contentHash, document } = quote
+  return {
+    status,
+    link: { expiresAt },
+    contentHash,
+    document: JSON.parse(document) as QuoteDocument,
+  }
 }
 
 /**
  * Returns the quote as JSON text. The document is inserted byte for byte as it was frozen, because
  * `contentHash` is the hash of those bytes.
  */
-export function serializeSharedQuote({ status, link, contentHash, document }: OpenQuote): string {
+export function serializeSharedQuote(quote: OpenQuote): string {
+  const { status, expiresAt, contentHash, document } = quote
   const members = [
     `"status":${JSON.stringify(status)}`,
-    `"link":${JSON.stringify(link)}`,
+    `"link":${JSON.stringify({ expiresAt })}`,
     `"contentHash":${JSON.stringify(contentHash)}`,
     `"document":${document}`,
   ]

@@ -1,5 +1,5 @@
 // Remembers the links whose documents matched their hashes. If somebody changes the row of a link
-// afterwards, its cached rendering is not sent before the document is verified again.
+// afterwards, its cached page, JSON or PDF is not sent before the document is verified again.
 import { LRUCache } from 'lru-cache'
 import type { OpenLink } from './read-shared-quote.ts'
 

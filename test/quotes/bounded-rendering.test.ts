@@ -6,6 +6,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
@@ -18,8 +19,8 @@ import {
   listShareLinks,
 } from '../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../src/quotes/links/share-settings.ts'
-import { pdfLimits } from '../../src/quotes/pdf/pdf-process-limits.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
+import { pdfProcessLimits } from '../../src/quotes/rendering/rendering-limits.ts'
 import { RenderingQueue } from '../../src/quotes/rendering/rendering-queue.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -52,7 +53,7 @@ t.test('S43: a quote with too many lines or too much text cannot be shared', asy
 })
 
 t.test('S43: a PDF process that needs too much memory ends, and the next one works', async (t) => {
-  const renderer = new PdfRenderer({ maxDataBytes: 1_000e6 })
+  const renderer = new PdfRenderer({ limits: { maxDataBytes: 1_000e6 } })
   t.teardown(() => renderer.close())
   const lines = Array.from({ length: 4_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
   const large = {
@@ -64,7 +65,7 @@ t.test('S43: a PDF process that needs too much memory ends, and the next one wor
   await t.rejects(renderDocument(renderer, large), {
     message: /The PDF process ended \(SIG|\(\d+\)/,
   })
-  const failedBefore = { message: /It failed before/, skipLogging: true }
+  const failedBefore = { message: /It failed before/, reason: 'failed' }
   await t.rejects(renderDocument(renderer, large), failedBefore, 'the failure is remembered')
   const small = { ...large, document: JSON.stringify(document), contentHash: 'small' }
   t.match((await renderDocument(renderer, small)).pdf.subarray(0, 5).toString(), '%PDF-')
@@ -73,7 +74,10 @@ t.test('S43: a PDF process that needs too much memory ends, and the next one wor
 t.test('a PDF process that needs much memory is used again, and replaced when idle', async (t) => {
   const children: ChildProcess[] = []
   watchPdfProcesses(t, (child) => children.push(child))
-  const renderer = new PdfRenderer({ maxIdleResidentBytes: 1, maxIdleMs: 2_000, cacheBytes: 0 })
+  const renderer = new PdfRenderer({
+    limits: { maxIdleResidentBytes: 1, maxIdleMs: 2_000 },
+    cacheBytes: 0,
+  })
   t.teardown(() => renderer.close())
   const renderTwice = async () => {
     await renderDocument(renderer, oneLine)
@@ -127,12 +131,13 @@ t.test('a rendering that takes longer than a request waits goes on and is cached
     await sleep(1_000)
     return content
   }
-  const pending = { message: /not ready yet/, skipLogging: true, retryAfterMs: 5_000 }
+  const pending = { message: /not ready yet/, reason: 'pending', retryAfterMs: 5_000 }
   await t.rejects(queue.render('slow', renderSlowly), pending)
-  await t.rejects(queue.findPending('slow'), pending, 'a second request waits for the same one')
+  const second = queue.render('slow', renderSlowly)
+  await t.rejects(second, pending, 'a second request waits for the same one')
   const queued = queue.render('queued', renderSlowly)
   await t.rejects(queued, pending)
-  while (!queue.getCached('queued')) await sleep(20)
+  t.ok(await eventually(async () => queue.getCached('queued'), Boolean))
   t.equal(await queue.render('slow', renderSlowly), content)
   t.equal(renderings, 2)
 })
@@ -173,8 +178,7 @@ t.test('a failure is reported once, also if no request waits for it', async (t) 
   }
   await t.rejects(queue.render('key', fail, report), { message: /not ready yet/ })
   await eventually(async () => reported.length, Boolean)
-  const failedBefore = { message: 'It failed before: too large', skipLogging: true }
-  await t.rejects(queue.findPending('key'), failedBefore)
+  const failedBefore = { message: 'It failed before: too large', reason: 'failed' }
   await t.rejects(queue.render('key', fail, report), failedBefore)
   t.same(reported, [cause])
 })
@@ -200,7 +204,7 @@ const oneLine = {
 
 t.test('a PDF succeeds although its process does not run for longer than its limit', async (t) => {
   const maxProcessorMs = 2_000
-  const renderer = new PdfRenderer({ maxProcessorMs, maxWaitMs: 120_000 })
+  const renderer = new PdfRenderer({ limits: { maxProcessorMs }, maxWaitMs: 120_000 })
   t.teardown(() => renderer.close())
   let startCount = 0
   watchPdfProcesses(t, (child) => {
@@ -213,7 +217,7 @@ t.test('a PDF succeeds although its process does not run for longer than its lim
 })
 
 t.test('a PDF process that does not run is replaced, and the quote is not blamed', async (t) => {
-  const renderer = new PdfRenderer({ maxElapsedMs: 500, maxWaitMs: 120_000 })
+  const renderer = new PdfRenderer({ limits: { maxElapsedMs: 500 }, maxWaitMs: 120_000 })
   t.teardown(() => renderer.close())
   const children: ChildProcess[] = []
   watchPdfProcesses(t, (child) => {
@@ -230,7 +234,7 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
     )
   const starved = {
     message: /^The PDF process hardly ran: in 500 ms it had \d+ ms of processor time\.$/,
-    skipLogging: true,
+    reason: 'starved',
     retryAfterMs: 5_000,
   }
   await t.rejects(render(), starved)
@@ -245,13 +249,16 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
   }
 })
 
+/** Requests a quote until it is rendered. A busy machine may need longer than a request waits. */
+const requestUntilReady = (app: FastifyInstance, url: string) =>
+  eventually(
+    () => app.inject(url),
+    ({ body }) => !body.includes('Estamos preparando'),
+    120_000,
+  )
+
 t.test('a customer who waits long for a PDF gets a page with a link to try again', async (t) => {
-  const { renderingWait } = timeouts.quotes
-  const original = renderingWait.ms
-  renderingWait.ms = 50
-  t.teardown(() => {
-    renderingWait.ms = original
-  })
+  replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 50 })
   const metrics = createMetrics()
   const { app, db } = await testService(t, { index: false, metrics })
   const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(1000))}?format=pdf`
@@ -259,13 +266,8 @@ t.test('a customer who waits long for a PDF gets a page with a link to try again
   t.equal(tooLate.statusCode, 503)
   t.equal(tooLate.headers['retry-after'], '5')
   t.match(tooLate.body, /Estamos preparando.*<a class="button" href="">Abrir el documento</s)
-  for (;;) {
-    const response = await app.inject(url)
-    if (response.statusCode === 200) break
-    t.match(response.body, 'Estamos preparando')
-    await sleep(200)
-  }
-  t.match((await app.inject(url)).rawPayload.subarray(0, 5).toString(), '%PDF-')
+  const ready = await requestUntilReady(app, url)
+  t.match(ready.rawPayload.subarray(0, 5).toString(), '%PDF-')
   t.equal(
     await readMetric(metrics, 'tqs_pdf_failures_total'),
     0,
@@ -274,29 +276,18 @@ t.test('a customer who waits long for a PDF gets a page with a link to try again
 })
 
 t.test('a customer who waits for a PDF when the service stops gets the same page', async (t) => {
-  const { stopRendering } = timeouts.quotes
-  const original = stopRendering.ms
-  stopRendering.ms = 50
-  t.teardown(() => {
-    stopRendering.ms = original
-  })
+  replaceUntilEnd(t, timeouts.quotes.stopRendering, { ms: 50 })
   const lines: string[] = []
   const { app, db } = await testService(t, { index: false, log: (line) => lines.push(line) })
   const token = await insertSharedQuote(db, 'LARGE', generateLines(2000))
   const base = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { promise: started, resolve } = Promise.withResolvers<ChildProcess>()
+  watchPdfProcesses(t, resolve)
   const answer = fetch(`${base}/quote/share/${token}?format=pdf`, {
     headers: { accept: 'text/html' },
   })
-  // The document is read just before the PDF is rendered, which takes more than a second.
-  for (;;) {
-    const { rows } = await sql`
-      select from pg_stat_activity
-      where datname = current_database() and query like '%read_quote_share_document%'
-        and pid <> pg_backend_pid()
-    `.execute(db)
-    if (rows.length > 0) break
-    await sleep(20)
-  }
+  // Starting the process and rendering take more than a second.
+  await started
   const closed = app.close()
   const response = await answer
   t.equal(response.status, 503)
@@ -309,8 +300,29 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
   t.notMatch(lines.join(''), '"level":50', 'it is no failure')
 })
 
+t.test('stopping ends a request whose process starts, also if it replaces another', async (t) => {
+  const renderer = new PdfRenderer({
+    limits: { maxIdleResidentBytes: 1, maxIdleMs: 0 },
+    cacheBytes: 0,
+    maxWaitMs: 120_000,
+  })
+  t.teardown(() => renderer.close())
+  const children: ChildProcess[] = []
+  watchPdfProcesses(t, (child) => {
+    children.push(child)
+    if (children.length === 2) renderer.close()
+  })
+  await renderDocument(renderer, oneLine)
+  await eventually(async () => children[0]?.signalCode, Boolean)
+  await t.rejects(renderDocument(renderer, oneLine), {
+    message: 'The service is stopping.',
+    reason: 'stopping',
+  })
+  t.equal(children.length, 2)
+})
+
 t.test('a page offers no PDF for a while after the PDF failed for its size', async (t) => {
-  replaceUntilEnd(t, pdfLimits, { maxProcessorMs: 1 })
+  replaceUntilEnd(t, pdfProcessLimits, { maxProcessorMs: 1 })
   replaceUntilEnd(t, timeouts.quotes.renderingCheck, { ms: 1 })
   const metrics = createMetrics()
   const lines: string[] = []
@@ -387,10 +399,7 @@ t.test('one process renders many large pages', async (t) => {
     languages.map((language) => `/quote/share/${token}?lang=${language}`),
   )
   for (const url of urls) {
-    let response = await app.inject(url)
-    // A busy machine may need longer than a request waits.
-    while (response.body.includes('Estamos preparando')) response = await app.inject(url)
-    t.equal(response.statusCode, 200, url)
+    t.equal((await requestUntilReady(app, url)).statusCode, 200, url)
   }
 })
 

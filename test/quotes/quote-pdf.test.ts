@@ -11,7 +11,7 @@ import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { type Language, quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
 import { serializeSharedQuote } from '../../src/quotes/read-shared-quote.ts'
-import { RenderingUnavailableError } from '../../src/quotes/rendering/rendering-queue.ts'
+import type { RenderingError } from '../../src/quotes/rendering/rendering-error.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { renderDocument } from '../support/render-pdf.ts'
@@ -113,7 +113,9 @@ t.test(
       }
     }
     const link = {
-      ...shared,
+      status: shared.status,
+      contentHash: shared.contentHash,
+      expiresAt: shared.link.expiresAt,
       state: 'open',
       shareId: '1',
       tokenHash: '',
@@ -296,8 +298,8 @@ t.test(
 t.test(
   'a full queue rejects requests, and a rendering that takes too long is stopped',
   async (t) => {
-    const startRenderer = (limits: ConstructorParameters<typeof PdfRenderer>[0]) => {
-      const renderer = new PdfRenderer(limits)
+    const startRenderer = (options: ConstructorParameters<typeof PdfRenderer>[0]) => {
+      const renderer = new PdfRenderer(options)
       t.teardown(() => renderer.close())
       return renderer
     }
@@ -314,14 +316,15 @@ t.test(
       'requests for the same PDF share one rendering',
     )
     for (const outcome of outcomes)
-      if (outcome.status === 'rejected') t.type(outcome.reason, RenderingUnavailableError)
+      if (outcome.status === 'rejected')
+        t.equal((outcome.reason as RenderingError).reason, 'queue-full')
 
     const lines = Array.from({ length: 3_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
-    const shortTime = startRenderer({ maxProcessorMs: 300, maxWaitMs: 120_000 })
+    const shortTime = startRenderer({ limits: { maxProcessorMs: 300 }, maxWaitMs: 120_000 })
     await t.rejects(renderDocument(shortTime, createRequest(withDocument({ lines }))), {
       message: 'The PDF took more than 300 ms of processor time.',
     })
-    const recycling = startRenderer({ maxRendersPerProcess: 1, cacheBytes: 0 })
+    const recycling = startRenderer({ limits: { maxTasks: 1 }, cacheBytes: 0 })
     const first = await renderDocument(recycling, createNumberedRequest('1'))
     t.ok(
       first.pdf.equals((await renderDocument(recycling, createNumberedRequest('1'))).pdf),

@@ -6,16 +6,20 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { readDocument, readLink } from '../../src/quotes/read-shared-quote.ts'
 import { PageRenderer } from '../../src/quotes/rendering/page-renderer.ts'
+import { timeouts } from '../../src/timeouts.ts'
+
+// On a busy machine, a process of low priority takes longer than a customer should wait.
+timeouts.quotes.renderingWait.ms = 120_000
 
 const [databaseUrl = '', token = ''] = process.argv.slice(2)
 const db = openDatabase(databaseUrl, { connections: 1 })
 const link = await readLink(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
 if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
-const document = (await readDocument(db, token, link)) ?? ''
-const pages = new PageRenderer(defaultBrand, { databaseUrl })
+const document = await readDocument(db, token, link)
+const pages = new PageRenderer({ brand: defaultBrand })
 const pdfs = new PdfRenderer()
-const page = await pages.renderInChildProcess(
-  { token, link, wanted: { kind: 'json' }, usesReplica: false },
+const page = await pages.renderLarge(
+  { token, link, wanted: { kind: 'json' }, databaseUrl, replicaUrl: null },
   {
     onVerified: () => undefined,
     onFailure: (error) => {

@@ -10,7 +10,7 @@ const link: OpenLink = {
   tokenHash: 'first',
   rowVersion: '1',
   status: 'sent',
-  link: { expiresAt: null },
+  expiresAt: null,
   contentHash: 'aa',
   documentBytes: 2,
 }

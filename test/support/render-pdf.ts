@@ -1,11 +1,11 @@
 // Renders PDFs of documents that are not in a database.
-import type { Pdf, PdfRequest } from '../../src/quotes/pdf/pdf-messages.ts'
-import type { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
+import type { PdfRenderer, PdfVariant } from '../../src/quotes/pdf/pdf-renderer.ts'
+import type { Pdf } from '../../src/quotes/pdf/typst-compiler.ts'
 
-/** Returns the PDF of a request with its document. */
+/** Returns the PDF of a document. */
 export function renderDocument(
   renderer: PdfRenderer,
-  { document, ...request }: PdfRequest,
+  { document, ...wanted }: PdfVariant & { document: string },
 ): Promise<Pdf> {
-  return renderer.render(request, async () => document)
+  return renderer.render(wanted, async () => document)
 }

@@ -4,11 +4,7 @@ import { Problem } from '../../http/problem-details.ts'
 import { timeouts } from '../../timeouts.ts'
 import { mediaTypes } from '../choose-representation.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
-import {
-  RendererStoppedError,
-  RenderingPendingError,
-  type RenderingUnavailableError,
-} from '../rendering/rendering-queue.ts'
+import type { RenderingError } from '../rendering/rendering-error.ts'
 
 /** A problem that is shown on an error page of its own. */
 export class LinkProblem extends Problem {
@@ -57,28 +53,31 @@ export function createQuoteUnavailableProblem(cause: unknown): Problem {
   )
 }
 
+/** Returns the 503 for a PDF or large page that cannot be rendered now, or 406 if never. */
+export function createRenderingProblem(error: RenderingError): Problem {
+  const { reason, retryAfterMs } = error
+  if (reason === 'refused') return createPdfRefusedProblem()
+  const isPending = reason === 'pending' || reason === 'stopping'
+  const detail = isPending
+    ? 'This representation of the quote is being made. Request it again in a few seconds.'
+    : 'This representation of the quote cannot be made at the moment. Try again later, or ' +
+      'request another one.'
+  return createUnavailableProblem(detail, error, {
+    retryAfterMs,
+    // Failures were logged when they happened.
+    skipLogging: reason !== 'queue-full',
+    page: isPending ? 'rendering_pending' : 'rendering_unavailable',
+  })
+}
+
 /** Returns the 406 for a quote with characters that no PDF can show. */
-export function createPdfRefusedProblem(): Problem {
+function createPdfRefusedProblem(): Problem {
   return new LinkProblem(
     'pdf_refused',
     'not_acceptable',
     'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
       'application/json instead.',
   )
-}
-
-/** Returns the 503 for a PDF or large page that cannot be rendered now. */
-export function createRenderingUnavailableProblem(error: RenderingUnavailableError): Problem {
-  const isPending = error instanceof RenderingPendingError || error instanceof RendererStoppedError
-  const detail = isPending
-    ? 'This representation of the quote is being made. Request it again in a few seconds.'
-    : 'This representation of the quote cannot be made at the moment. Try again later, or ' +
-      'request another one.'
-  return createUnavailableProblem(detail, error, {
-    retryAfterMs: error.retryAfterMs,
-    skipLogging: error.skipLogging,
-    page: isPending ? 'rendering_pending' : 'rendering_unavailable',
-  })
 }
 
 function createUnavailableProblem(

@@ -14,13 +14,13 @@ import { renderTemplate } from './template-loader.ts'
  * The maximum total width of the columns of numbers, in characters of about 9 px. Wider columns
  * would leave too little width for the description in a table of 42rem.
  */
-const maxNumericColumnsWidth = 42
+const pageMaxNumericColumnsWidth = 42
 
 /** A page with more lines, which fill over two screens, repeats number and total above them. */
 const maxLinesWithoutRunningHead = 25
 
 /** The maximum length of the number at the foot of each printed page, in characters. */
-const maxRunningNumberLength = 60
+const pageMaxRunningNumberLength = 60
 
 export type PageOptions = { brand?: Brand; offersReplies?: boolean }
 
@@ -33,14 +33,15 @@ export function renderQuotePage(
 ): string {
   const quote = buildQuoteViewModel(shared, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`
-  const hasWideNumbers = sumColumnWidths(quote.columns) > maxNumericColumnsWidth
+  const runningNumber = truncatePlainText(quote.number, pageMaxRunningNumberLength)
+  const hasWideNumbers = sumColumnWidths(quote.columns) > pageMaxNumericColumnsWidth
   const brandStyle = buildBrandStyle(brand)
   const logo = buildLogoUri(brand)
   const replies = offersReplies ? buildReplyLinks(shared, quote.gross, language) : []
   const values = {
     ...quote,
     title,
-    runningTitle: `${quote.texts.quote} ${truncatePlainText(quote.number, maxRunningNumberLength)}`,
+    runningTitle: `${quote.texts.quote} ${runningNumber}`,
     links,
     hasWideNumbers,
     isLong: quote.lines.length > maxLinesWithoutRunningHead,

@@ -1,8 +1,7 @@
 // Finds a logo that no PDF can show, before customers request the PDFs of their quotes.
 import type { Brand } from '../../company/brand.ts'
 import type { QuoteDocument } from '../schema.ts'
-import { PdfProcessClient } from './pdf-process-client.ts'
-import { pdfLimits } from './pdf-process-limits.ts'
+import { createPdfProcess } from './pdf-renderer.ts'
 
 const nothing = { amount: '0.00', currency: 'EUR' }
 
@@ -38,9 +37,9 @@ const emptyQuote: QuoteDocument = {
  */
 export async function checkLogoInPdf(brand: Brand): Promise<void> {
   if (brand.logo === null) return
-  const pdfProcess = new PdfProcessClient(pdfLimits)
+  const pdfProcess = createPdfProcess()
   try {
-    await pdfProcess.render({
+    await pdfProcess.perform({
       document: JSON.stringify(emptyQuote),
       contentHash: '0'.repeat(64),
       status: 'sent',

@@ -1,29 +1,24 @@
 // The program of the child process that renders PDFs. A separate process can be killed when it
 // takes too long, and its memory is freed when it ends.
-import { serveRequests } from '../rendering/child-request-loop.ts'
-import type { QuoteDocument } from '../schema.ts'
-import type { PdfRendering, PdfResult } from './pdf-messages.ts'
-import { compilePdf, UnsupportedTextError } from './typst-compiler.ts'
+import type { Brand } from '../../company/brand.ts'
+import type { Language } from '../quote-texts/quote-texts.ts'
+import { performTasks } from '../rendering/rendering-process-messages.ts'
+import type { QuoteDocument, SharedQuote } from '../schema.ts'
+import { compilePdf, type Pdf } from './typst-compiler.ts'
 
-serveRequests(handleRequest)
-
-function handleRequest({
-  status,
-  contentHash,
-  language,
-  document: json,
-  brand,
-}: PdfRendering): PdfResult {
-  try {
-    const document = JSON.parse(json) as QuoteDocument
-    const pdf = compilePdf(
-      { status, contentHash, link: { expiresAt: null }, document },
-      language ?? document.language,
-      brand,
-    )
-    return { ...pdf, residentBytes: process.memoryUsage.rss() }
-  } catch (error) {
-    const failure = error instanceof Error ? error.message : String(error)
-    return { failure, isRefused: error instanceof UnsupportedTextError }
-  }
+/** What the process renders: everything that a PDF depends on. */
+export type PdfTask = {
+  /** The frozen canonical JSON. */
+  document: string
+  contentHash: string
+  status: SharedQuote['status']
+  /** Null for the language of the document. */
+  language: Language | null
+  brand: Brand
 }
+
+performTasks(({ document: json, contentHash, status, language, brand }: PdfTask): Pdf => {
+  const document = JSON.parse(json) as QuoteDocument
+  const quote = { status, contentHash, link: { expiresAt: null }, document }
+  return compilePdf(quote, language ?? document.language, brand)
+})

@@ -1,35 +1,45 @@
-// Renders PDFs of quotes, one at a time in a child process, and caches them.
+// Renders PDFs of quotes, one at a time in a child process (pdf-process-main.ts), and caches them.
 import { type Brand, defaultBrand } from '../../company/brand.ts'
 import { timeouts } from '../../timeouts.ts'
-import { maxQueuedRenderings, pdfCacheBytes } from '../rendering/rendering-limits.ts'
+import {
+  maxQueuedRenderings,
+  pdfCacheBytes,
+  pdfProcessLimits,
+  type RenderingProcessLimits,
+} from '../rendering/rendering-limits.ts'
+import { RenderingProcess } from '../rendering/rendering-process.ts'
 import { type FailureListener, RenderingQueue } from '../rendering/rendering-queue.ts'
-import type { Pdf, PdfVariant } from './pdf-messages.ts'
-import { PdfProcessClient } from './pdf-process-client.ts'
-import { type PdfLimits, pdfLimits } from './pdf-process-limits.ts'
+import type { PdfTask } from './pdf-process-main.ts'
+import type { Pdf } from './typst-compiler.ts'
 
-type PdfRendererOptions = Partial<PdfLimits> & {
+/** Which PDF of a quote. */
+export type PdfVariant = Pick<PdfTask, 'contentHash' | 'status' | 'language'>
+
+type PdfRendererOptions = {
+  brand?: Brand
   maxQueued?: number
   /** How long a request waits at most. */
   maxWaitMs?: number
   cacheBytes?: number
-  brand?: Brand
+  /** Replaces some of the usual limits of the process. */
+  limits?: Partial<RenderingProcessLimits>
 }
 
-/** Renders, queues and caches PDFs. `close` ends the child process. */
+/** `close` ends the child process. */
 export class PdfRenderer {
   readonly #brand: Brand
-  readonly #process: PdfProcessClient
+  readonly #process: RenderingProcess<PdfTask, Pdf>
   readonly #queue: RenderingQueue<Pdf>
 
   constructor({
-    maxQueued = maxQueuedRenderings,
-    cacheBytes = pdfCacheBytes,
     brand = defaultBrand,
+    maxQueued = maxQueuedRenderings,
     maxWaitMs = timeouts.quotes.renderingWait.ms,
-    ...limits
+    cacheBytes = pdfCacheBytes,
+    limits = {},
   }: PdfRendererOptions = {}) {
     this.#brand = brand
-    this.#process = new PdfProcessClient({ ...pdfLimits, ...limits })
+    this.#process = createPdfProcess(limits)
     this.#queue = new RenderingQueue({
       cacheBytes,
       maxQueued,
@@ -39,44 +49,48 @@ export class PdfRenderer {
   }
 
   /** Returns a cached PDF, or undefined. */
-  getCached(request: PdfVariant): Pdf | undefined {
-    return this.#queue.getCached(getCacheKey(request))
-  }
-
-  /**
-   * Waits for a PDF that is queued or being rendered. Returns undefined if there is none.
-   * Throws RenderingUnavailableError if it failed before.
-   */
-  findPending(request: PdfVariant): Promise<Pdf | undefined> {
-    return this.#queue.findPending(getCacheKey(request))
+  getCached(wanted: PdfVariant): Pdf | undefined {
+    return this.#queue.getCached(getCacheKey(wanted))
   }
 
   /** Returns whether the PDF failed before and may not be tried again yet. */
-  hasFailed(request: PdfVariant): boolean {
-    return this.#queue.hasFailed(getCacheKey(request))
+  hasFailed(wanted: PdfVariant): boolean {
+    return this.#queue.hasFailed(getCacheKey(wanted))
   }
 
   /**
    * Returns a PDF. Calls `readDocument` when no other PDF is being rendered, so few documents are
-   * in memory at the same time. Concurrent requests for the same PDF share one rendering. Throws
-   * RenderingUnavailableError if the queue is full or rendering fails. Calls `onFailure` once if it
-   * fails.
+   * in memory at the same time. Calls `onFailure` and throws as RenderingQueue.render does.
    */
   render(
-    request: PdfVariant,
+    wanted: PdfVariant,
     readDocument: () => Promise<string>,
     onFailure?: FailureListener,
   ): Promise<Pdf> {
+    const { contentHash, status, language } = wanted
     const render = async () => {
       const document = await readDocument()
-      return this.#process.render({ ...request, document, brand: this.#brand })
+      const task = { document, contentHash, status, language, brand: this.#brand }
+      const { pdf, fileName } = await this.#process.perform(task)
+      return { pdf: Buffer.from(pdf), fileName }
     }
-    return this.#queue.render(getCacheKey(request), render, onFailure)
+    return this.#queue.render(getCacheKey(wanted), render, onFailure)
   }
 
   close(): void {
     this.#process.stop()
   }
+}
+
+/** Returns a process that renders PDFs, with the usual limits or these. */
+export function createPdfProcess(
+  limits: Partial<RenderingProcessLimits> = {},
+): RenderingProcess<PdfTask, Pdf> {
+  return new RenderingProcess({
+    program: new URL('pdf-process-main.ts', import.meta.url),
+    what: 'PDF',
+    limits: { ...pdfProcessLimits, ...limits },
+  })
 }
 
 function getCacheKey({ contentHash, status, language }: PdfVariant): string {

@@ -4,17 +4,17 @@ import { readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
 import { type Brand, defaultBrand } from '../../company/brand.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
+import { RenderingError } from '../rendering/rendering-error.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
 import { getPdfFileName } from './pdf-file-name.ts'
 import {
-  maxNumericColumnsWidth,
-  maxRunningNameLength,
-  maxRunningNumberLength,
+  pdfMaxNumericColumnsWidth,
+  pdfMaxRunningNameLength,
+  pdfMaxRunningNumberLength,
 } from './pdf-layout-limits.ts'
-import type { Pdf } from './pdf-messages.ts'
 import { findUnsupportedCharacters, prepareText, readFonts } from './pdf-text.ts'
 import { hasDirectionMarks } from './text-direction.ts'
 
@@ -27,20 +27,13 @@ const compiler = NodeCompiler.create({
 /** The reason of a failure is cut, because it is logged and could contain much of a quote. */
 const maxReasonLength = 200
 
-/** The quote contains characters that the PDF cannot show or would store wrongly. */
-export class UnsupportedTextError extends Error {
-  constructor(characters: string[]) {
-    const codes = characters
-      .slice(0, 5)
-      .map((character) => `U+${character.codePointAt(0)?.toString(16).toUpperCase()}`)
-    super(`The fonts of the PDF do not support ${codes.join(', ')}.`)
-  }
-}
+export type Pdf = { pdf: Buffer; fileName: string }
 
 /**
  * Returns the PDF of a quote on A4, with selectable text and embedded fonts. The same content gives
- * the same bytes. Throws UnsupportedTextError. Blocks the process for about 1 ms per 2 lines, and
- * longer for the first quote.
+ * the same bytes. Throws RenderingError with the reason `refused` if the fonts lack a character, or
+ * would store it wrongly. Blocks the process for about 1 ms per 2 lines, and longer for the first
+ * quote.
  */
 export function compilePdf(
   shared: SharedQuote,
@@ -50,9 +43,9 @@ export function compilePdf(
   const quote = buildQuoteViewModel(shared, language)
   const templateData = {
     ...quote,
-    hasWideNumbers: sumColumnWidths(quote.columns) > maxNumericColumnsWidth,
-    runningName: truncatePlainText(quote.seller.legalName, maxRunningNameLength),
-    runningNumber: truncatePlainText(quote.number, maxRunningNumberLength),
+    hasWideNumbers: sumColumnWidths(quote.columns) > pdfMaxNumericColumnsWidth,
+    runningName: truncatePlainText(quote.seller.legalName, pdfMaxRunningNameLength),
+    runningNumber: truncatePlainText(quote.number, pdfMaxRunningNumberLength),
     metadataTitle: `${quote.texts.quote} ${quote.number}`,
     metadataAuthor: quote.seller.legalName,
     metadataKeywords: quote.contentHash,
@@ -61,7 +54,7 @@ export function compilePdf(
   const creationTimestamp = Date.parse(`${shared.document.issuedOn}T00:00:00Z`) / 1000
   const preparedQuote = JSON.stringify(templateData, prepareText)
   const unsupported = findUnsupportedCharacters(preparedQuote)
-  if (unsupported.length > 0) throw new UnsupportedTextError(unsupported)
+  if (unsupported.length > 0) throw createRefusal(unsupported)
   try {
     const pdf = compiler.pdf(
       {
@@ -81,6 +74,14 @@ export function compilePdf(
     // Typst caches parts of each quote. No other quote can use them, so they only use memory.
     compiler.evictCache(0)
   }
+}
+
+function createRefusal(characters: string[]): RenderingError {
+  const codes = characters
+    .slice(0, 5)
+    .map((character) => `U+${character.codePointAt(0)?.toString(16).toUpperCase()}`)
+  const message = `The fonts of the PDF do not support ${codes.join(', ')}.`
+  return new RenderingError('refused', message)
 }
 
 /** Returns an error with the reason as its message. Typst puts the reason into `code` only. */

@@ -9,102 +9,56 @@ import {
   openReplicaPool,
 } from '../../database/postgres-pool.ts'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
-import {
-  AlteredDocumentError,
-  type OpenLink,
-  type OpenQuote,
-  readDocument,
-  readReplicatedDocument,
-} from '../read-shared-quote.ts'
-import { serveRequests } from './child-request-loop.ts'
+import { type OpenLink, readDocument, readReplicatedDocument } from '../read-shared-quote.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
 import { type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
-import { maxRenderingBytes } from './rendering-limits.ts'
+import { maxPageOrJsonBytes } from './rendering-limits.ts'
+import { performTasks } from './rendering-process-messages.ts'
 
-export type LargePageRequest = {
+/** What the process renders. The URLs use the database role of the API. */
+export type LargePageTask = {
   token: string
   link: OpenLink
   wanted: PageOrJson
-  /** Whether to read the document from the replica first. */
-  usesReplica: boolean
-}
-
-/** A request to the process. The brand and the databases are the same for all of its pages. */
-export type LargePageRendering = LargePageRequest & {
   brand: Brand
   databaseUrl: string
+  /** Null if the document is read from the primary only. */
   replicaUrl: string | null
-}
-
-/** Why the page was not rendered. `closed`: the link was closed meanwhile. */
-export type LargePageFailure = {
-  reason: 'altered' | 'closed' | 'not-read' | 'not-rendered'
-  message: string
-}
-export type LargePageResult = {
-  rendering: EncodedContent | LargePageFailure
-  /** The outcome of reading from the replica, or null if the replica was not used. */
-  replicaRead: ReplicaReadOutcome | null
 }
 
 let db: Database | undefined
 let replicaDb: Database | undefined
 
-serveRequests(handleRequest)
+performTasks(renderLargePage)
 
-async function handleRequest(request: LargePageRendering): Promise<LargePageResult> {
-  const { document, outcome } = await readFromReplica(request)
-  return { rendering: await readAndRender(request, document), replicaRead: outcome }
+async function renderLargePage(
+  task: LargePageTask,
+  onReplicaRead: (outcome: ReplicaReadOutcome) => void,
+): Promise<EncodedContent> {
+  const { token, link, wanted, brand, databaseUrl } = task
+  db ??= createKysely(openApiPool(databaseUrl, largePageConnections))
+  const document =
+    (await readFromReplica(task, onReplicaRead)) ?? (await readDocument(db, token, link))
+  const content = renderPageOrJson({ ...link, document }, wanted, brand)
+  if (content.length > maxPageOrJsonBytes)
+    throw new Error(`The rendering has more than ${maxPageOrJsonBytes} bytes.`)
+  return encodeAnySizeSync(content)
 }
 
-async function readAndRender(
-  { token, link, wanted, brand, databaseUrl }: LargePageRendering,
-  replicatedDocument: string | null,
-): Promise<EncodedContent | LargePageFailure> {
-  try {
-    db ??= createKysely(openApiPool(databaseUrl, largePageConnections))
-    const document = replicatedDocument ?? (await readDocument(db, token, link))
-    return document === null
-      ? { reason: 'closed', message: `Link ${link.shareId} has no document.` }
-      : renderAndEncode({ ...link, document }, wanted, brand)
-  } catch (error) {
-    const reason = error instanceof AlteredDocumentError ? 'altered' : 'not-read'
-    return { reason, message: describe(error) }
-  }
-}
-
-async function readFromReplica({
-  token,
-  link,
-  usesReplica,
-  replicaUrl,
-}: LargePageRendering): Promise<{ document: string | null; outcome: ReplicaReadOutcome | null }> {
-  if (replicaUrl === null || !usesReplica) return { document: null, outcome: null }
+/** Returns null if the document must be read from the primary. */
+async function readFromReplica(
+  { token, link, replicaUrl }: LargePageTask,
+  onReplicaRead: (outcome: ReplicaReadOutcome) => void,
+): Promise<string | null> {
+  if (replicaUrl === null) return null
   try {
     replicaDb ??= createKysely(openReplicaPool(replicaUrl, largePageConnections))
     const document = await readReplicatedDocument(replicaDb, token, link)
-    return { document, outcome: document === null ? 'behind' : 'used' }
+    onReplicaRead(document === null ? 'behind' : 'used')
+    return document
   } catch {
     // Not logged: the service checks the replica and logs why it fails. It counts this failure.
-    return { document: null, outcome: 'failed' }
+    onReplicaRead('failed')
+    return null
   }
-}
-
-function renderAndEncode(
-  quote: OpenQuote,
-  wanted: PageOrJson,
-  brand: Brand,
-): EncodedContent | LargePageFailure {
-  try {
-    const content = renderPageOrJson(quote, wanted, brand)
-    if (content.length > maxRenderingBytes)
-      throw new Error(`The rendering has more than ${maxRenderingBytes} bytes.`)
-    return encodeAnySizeSync(content)
-  } catch (error) {
-    return { reason: 'not-rendered', message: describe(error) }
-  }
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

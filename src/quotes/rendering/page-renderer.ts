@@ -1,84 +1,77 @@
-// Renders, compresses and caches the pages and the JSON of quotes.
+// Renders, compresses and caches the pages and the JSON of quotes: small ones in this process,
+// large ones in a child process (large-page-process-main.ts).
 import type { Brand } from '../../company/brand.ts'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink, OpenQuote } from '../read-shared-quote.ts'
 import { type EncodedContent, encodeSmallContent, getEncodedBytes } from './encoded-content.ts'
-import { LargePageProcessClient } from './large-page-process-client.ts'
-import type { LargePageRequest } from './large-page-process-main.ts'
+import type { LargePageTask } from './large-page-process-main.ts'
 import { type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
-import { maxMainThreadDocumentBytes, pageAndJsonCacheBytes } from './rendering-limits.ts'
+import {
+  largePageHeapMegabytes,
+  largePageProcessLimits,
+  maxMainThreadDocumentBytes,
+  pageAndJsonCacheBytes,
+} from './rendering-limits.ts'
+import { RenderingProcess } from './rendering-process.ts'
 import { type FailureListener, RenderingQueue } from './rendering-queue.ts'
 
-/** `onVerified` is called after the child process has verified the document. */
-type LargePageEvents = {
-  onVerified(): void
-  onFailure: FailureListener
-  onReplicaRead?(outcome: ReplicaReadOutcome): void
-}
-
 type PageRendererOptions = {
-  databaseUrl: string
-  replicaUrl?: string | null
-  cacheBytes?: number
+  brand: Brand
+  /** Called if the child process tried to read from the replica. */
+  onReplicaRead?(outcome: ReplicaReadOutcome): void
 }
 
 /** `close` ends the child process for large pages. */
 export class PageRenderer {
   readonly #brand: Brand
-  readonly #process: LargePageProcessClient
-  readonly #queue: RenderingQueue<EncodedContent>
+  readonly #process: RenderingProcess<LargePageTask, EncodedContent>
+  readonly #queue = new RenderingQueue<EncodedContent>({
+    cacheBytes: pageAndJsonCacheBytes,
+    getBytes: getEncodedBytes,
+    maxPauseMs: timeouts.quotes.largePagePause.ms,
+  })
 
-  /** The child process for large documents connects to the database with these URLs. */
-  constructor(
-    brand: Brand,
-    { databaseUrl, replicaUrl = null, cacheBytes = pageAndJsonCacheBytes }: PageRendererOptions,
-  ) {
+  constructor({ brand, onReplicaRead }: PageRendererOptions) {
     this.#brand = brand
-    this.#process = new LargePageProcessClient({ brand, databaseUrl, replicaUrl })
-    this.#queue = new RenderingQueue({
-      cacheBytes,
-      getBytes: getEncodedBytes,
-      maxPauseMs: timeouts.quotes.largePagePause.ms,
+    this.#process = new RenderingProcess({
+      program: new URL('large-page-process-main.ts', import.meta.url),
+      what: 'page',
+      limits: largePageProcessLimits,
+      // Without --single-threaded, V8 would collect garbage and compile in further threads. They
+      // would use a second core, and 60 large pages would take 3.2 s instead of 2.5 s.
+      nodeOptions: [`--max-old-space-size=${largePageHeapMegabytes}`, '--single-threaded'],
+      ...(onReplicaRead && { onReplicaRead }),
     })
   }
 
-  /** Returns the rendering of an open link, or undefined if it is not cached. */
+  /** Returns the page or JSON of an open link, or undefined if it is not cached. */
   getCached(link: OpenLink, wanted: PageOrJson): EncodedContent | undefined {
     return this.#queue.getCached(getCacheKey(link, wanted))
   }
 
-  /**
-   * Waits for a rendering that is queued or running. Returns undefined if there is none.
-   * Throws RenderingUnavailableError if it failed before.
-   */
-  findPending(link: OpenLink, wanted: PageOrJson): Promise<EncodedContent | undefined> {
-    return this.#queue.findPending(getCacheKey(link, wanted))
-  }
-
   /** Renders and caches the page or JSON of a small quote in this process. */
-  async render(quote: OpenQuote, wanted: PageOrJson): Promise<EncodedContent> {
+  async renderSmall(quote: OpenQuote, wanted: PageOrJson): Promise<EncodedContent> {
     const content = await encodeSmallContent(renderPageOrJson(quote, wanted, this.#brand))
     this.#queue.setCached(getCacheKey(quote, wanted), content)
     return content
   }
 
   /**
-   * Reads the document of a large quote and renders its page or JSON in the child process.
-   * Throws DocumentNotReadError if the document cannot be read, and RenderingUnavailableError if
-   * the queue is full or the rendering failed before.
+   * Reads the document of a large quote and renders its page or JSON in the child process, unless
+   * the same one is cached or being rendered. Calls `onVerified` after the process has verified the
+   * document of this link. Throws the errors of RenderingQueue.render.
    */
-  renderInChildProcess(
-    request: LargePageRequest,
-    { onVerified, onFailure, onReplicaRead }: LargePageEvents,
+  renderLarge(
+    task: Omit<LargePageTask, 'brand'>,
+    { onVerified, onFailure }: { onVerified(): void; onFailure: FailureListener },
   ): Promise<EncodedContent> {
-    const { link, wanted } = request
     const render = async () => {
-      const content = await this.#process.render(request, onReplicaRead)
+      const content = await this.#process.perform({ ...task, brand: this.#brand })
       onVerified()
-      return content
+      return toBuffers(content)
     }
-    return this.#queue.render(getCacheKey(link, wanted), render, onFailure)
+    return this.#queue.render(getCacheKey(task.link, task.wanted), render, onFailure)
   }
 
   close(): void {
@@ -91,11 +84,18 @@ export function isLarge({ documentBytes }: OpenLink): boolean {
   return documentBytes > maxMainThreadDocumentBytes
 }
 
+/** Buffers may arrive from a process as plain byte arrays. */
+function toBuffers({ identity, gzip, br }: EncodedContent): EncodedContent {
+  const view = ({ buffer, byteOffset, length }: Uint8Array<ArrayBufferLike>) =>
+    Buffer.from(buffer, byteOffset, length)
+  return { identity: identity && view(identity), gzip: view(gzip), br: view(br) }
+}
+
 /**
- * The key contains everything that a rendering depends on, except the brand and `offersReplies`:
- * they are the same for all requests of a process.
+ * The key contains everything that a page depends on, except the brand and `offersReplies`: they
+ * are the same for all requests of a process.
  */
 function getCacheKey(link: OpenLink, wanted: PageOrJson): string {
   const kind = wanted.kind === 'json' ? 'json' : `page ${wanted.language} ${wanted.offersPdf}`
-  return `${link.contentHash} ${link.status} ${link.link.expiresAt} ${kind}`
+  return `${link.contentHash} ${link.status} ${link.expiresAt} ${kind}`
 }

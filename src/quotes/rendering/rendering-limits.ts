@@ -1,4 +1,5 @@
-// The sizes of documents and renderings, and of the caches of rendered quotes.
+// The limits of rendering: sizes of documents and caches, and time and memory of the processes.
+import { timeouts } from '../../timeouts.ts'
 
 /**
  * A child process reads and renders larger documents. The main thread takes about 4 ms for a
@@ -6,25 +7,68 @@
  */
 export const maxMainThreadDocumentBytes = 32_000
 /** The maximum size of a page or its JSON, in bytes before compression. */
-export const maxRenderingBytes = 16e6
+export const maxPageOrJsonBytes = 16e6
 /** A larger page or JSON is cached in compressed form only. */
 export const maxUncompressedCachedBytes = 250_000
-/** The memory that the process for large pages may use for objects, in megabytes. */
-export const largePageHeapMegabytes = 256
-/**
- * The memory that the process for large pages may allocate in all, in bytes. See
- * RenderingProcessOptions. The process reaches 1.3 GB after twenty pages of 2,000 lines, and 1.5 GB
- * after twenty of 8,000 lines.
- */
-export const largePageDataBytes = 2_000e6
-
 /** The maximum size of the cache of pages and JSON, in bytes. */
 export const pageAndJsonCacheBytes = 16e6
 /** The maximum size of the cache of PDFs, in bytes. */
 export const pdfCacheBytes = 32e6
-
 /** The maximum number of queued renderings of one kind, not counting the running one. */
 export const maxQueuedRenderings = 30
-
 /** The nice value of rendering processes. The service itself has 0, so requests come first. */
 export const renderingPriority = 10
+
+export type RenderingProcessLimits = {
+  /** The processor time of one rendering, of all threads of its process. */
+  maxProcessorMs: number
+  /** The elapsed time of one rendering, for a process that was stopped or hardly runs. */
+  maxElapsedMs: number
+  /**
+   * The memory in bytes that the process may allocate (RLIMIT_DATA). If it needs more, the kernel
+   * refuses and the process ends at once. Node reserves 0.6 to 1.2 GB when it starts, and uses
+   * little of that.
+   */
+  maxDataBytes: number
+  /** The process is replaced after this number of tasks. */
+  maxTasks: number
+  /** The process is replaced if it uses more bytes. */
+  maxResidentBytes: number
+  /**
+   * A process that uses more bytes is replaced after it was idle for `maxIdleMs`. Until then the
+   * next large PDF uses its memory again. Ending a process of this size and starting another one
+   * for each PDF would delay other requests by some milliseconds, about ten times for each PDF.
+   */
+  maxIdleResidentBytes: number
+  maxIdleMs: number
+}
+
+/**
+ * A PDF of 2,000 lines takes about 1.4 s and 510 MB. After many of them the process uses up to
+ * 640 MB, because Typst does not free its memory. A PDF of 4,000 lines exceeds the memory.
+ */
+export const pdfProcessLimits: RenderingProcessLimits = {
+  maxProcessorMs: timeouts.quotes.pdfRendering.ms,
+  maxElapsedMs: timeouts.quotes.starvedRendering.ms,
+  maxDataBytes: 1_300e6,
+  maxTasks: 1_000,
+  maxResidentBytes: 660e6,
+  maxIdleResidentBytes: 400e6,
+  maxIdleMs: timeouts.quotes.idlePdfProcess.ms,
+}
+
+/**
+ * The process reaches 1.3 GB of allocated memory after twenty pages of 2,000 lines, and 1.5 GB
+ * after twenty of 8,000 lines. V8 frees its memory, so no page makes it replace the process.
+ */
+export const largePageProcessLimits: RenderingProcessLimits = {
+  maxProcessorMs: timeouts.quotes.pageRendering.ms,
+  maxElapsedMs: timeouts.quotes.starvedRendering.ms,
+  maxDataBytes: 2_000e6,
+  maxTasks: Infinity,
+  maxResidentBytes: Infinity,
+  maxIdleResidentBytes: Infinity,
+  maxIdleMs: Infinity,
+}
+/** The memory that the process for large pages may use for objects, in megabytes. */
+export const largePageHeapMegabytes = 256

@@ -1,28 +1,29 @@
-// Starts a child process that renders, limits its time and memory, and replaces it after failures.
-// The child runs child-request-loop.ts.
+// A child process that renders: it is started on demand, limited in time and memory, and replaced
+// after failures. The child uses performTasks of rendering-process-messages.ts.
 import { type ChildProcess, fork } from 'node:child_process'
-import { renderingPriority } from './rendering-limits.ts'
-import { RendererStoppedError } from './rendering-queue.ts'
-import { type RenderingTimeLimits, watchTimeLimits } from './rendering-time-limit.ts'
+import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
+import { RenderingError } from './rendering-error.ts'
+import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
+import { type Reply, toTaskError } from './rendering-process-messages.ts'
+import { watchTimeLimits } from './rendering-time-limit.ts'
 
-export type RenderingProcessOptions = RenderingTimeLimits & {
+type RenderingProcessOptions = {
   /** The file of the program that the process runs. */
   program: URL
   /** What the process renders, such as "PDF", for messages. */
   what: string
-  /**
-   * The memory in bytes that the process may allocate (RLIMIT_DATA). If it needs more, the kernel
-   * refuses and the process ends at once. Node reserves 0.6 to 1.2 GB when it starts, and uses
-   * little of that.
-   */
-  maxDataBytes: number
+  limits: RenderingProcessLimits
   nodeOptions?: string[]
+  /** Called if a task tried to read from the replica. */
+  onReplicaRead?(outcome: ReplicaReadOutcome): void
 }
 
-/** A process that renders one thing at a time. The first request starts it. */
-export class RenderingProcess<Request extends object, Result extends object> {
+/** A process that performs one task at a time. The first task starts it. */
+export class RenderingProcess<Task extends object, Result> {
   readonly #options: RenderingProcessOptions
   #child: ChildProcess | undefined
+  #taskCount = 0
+  #idleTimer: NodeJS.Timeout | undefined
   #isStopped = false
 
   constructor(options: RenderingProcessOptions) {
@@ -30,49 +31,76 @@ export class RenderingProcess<Request extends object, Result extends object> {
   }
 
   /**
-   * Returns the result of the process. If the process ends or exceeds a limit, replaces it and
-   * throws. Throws RendererStoppedError after `stop`, and RenderingStarvedError if the process
-   * hardly ran.
+   * Returns the result of a task. Throws DocumentNotReadError, AlteredDocumentError, or
+   * RenderingError with the reason `refused`, `starved` or, after `stop`, `stopping`. If rendering
+   * fails, or if the process ends or exceeds a limit, replaces the process and throws.
    */
-  async request(message: Request): Promise<Result> {
-    if (this.#isStopped) throw new RendererStoppedError()
-    const { what } = this.#options
+  async perform(task: Task): Promise<Result> {
+    clearTimeout(this.#idleTimer)
+    const { what, onReplicaRead } = this.#options
+    const reply = await this.#getReply(task)
+    if (reply.replicaRead !== null) onReplicaRead?.(reply.replicaRead)
+    if ('failure' in reply) {
+      if (reply.failure === 'failed') this.#replace()
+      throw toTaskError(reply.failure, reply.message, what)
+    }
+    this.#taskCount += 1
+    this.#limitMemory(reply.residentBytes)
+    return reply.result
+  }
+
+  /** Kills the process and rejects its task and all further ones. */
+  stop(): void {
+    this.#isStopped = true
+    this.#replace()
+  }
+
+  async #getReply(task: Task): Promise<Reply<Result>> {
+    if (this.#isStopped) throw new RenderingError('stopping', 'The service is stopping.')
+    const { what, limits } = this.#options
     const child = this.#startChild()
-    const timeLimits = watchTimeLimits(child.pid, what, this.#options)
+    const timeLimits = watchTimeLimits(child.pid, what, limits)
     try {
-      return await Promise.race([sendRequest<Result>(child, message, what), timeLimits.exceeded])
+      return await Promise.race([sendTask<Result>(child, task, what), timeLimits.exceeded])
     } catch (error) {
-      if (this.#child === child) this.replace()
-      throw this.#isStopped ? new RendererStoppedError() : error
+      if (this.#isStopped) throw new RenderingError('stopping', 'The service is stopping.')
+      this.#replace()
+      throw error
     } finally {
       timeLimits.stop()
       releaseChild(child)
     }
   }
 
-  /** Kills the process. The next request starts another one. */
-  replace(): void {
-    this.#child?.kill('SIGKILL')
-    this.#child = undefined
-  }
-
-  stop(): void {
-    this.#isStopped = true
-    this.replace()
-  }
-
   #startChild(): ChildProcess {
-    const { program, maxDataBytes, nodeOptions = [] } = this.#options
+    const { program, limits, nodeOptions = [] } = this.#options
     // The process gets an empty environment, because the environment contains secrets. Its error
     // output is discarded, because it is not in the log format and could contain texts of a quote.
     if (!this.#child?.connected)
       this.#child = fork(program, {
-        ...buildLimitedCommand(maxDataBytes, nodeOptions),
+        ...buildLimitedCommand(limits.maxDataBytes, nodeOptions),
         env: {},
         serialization: 'advanced',
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       })
     return this.#child
+  }
+
+  /** Replaces a process that uses much memory: at once, or after it was idle for a while. */
+  #limitMemory(residentBytes: number): void {
+    const { limits } = this.#options
+    if (this.#taskCount >= limits.maxTasks || residentBytes > limits.maxResidentBytes)
+      this.#replace()
+    else if (residentBytes > limits.maxIdleResidentBytes)
+      this.#idleTimer = setTimeout(() => this.#replace(), limits.maxIdleMs).unref()
+  }
+
+  /** Kills the process. The next task starts another one. */
+  #replace(): void {
+    clearTimeout(this.#idleTimer)
+    this.#child?.kill('SIGKILL')
+    this.#child = undefined
+    this.#taskCount = 0
   }
 }
 
@@ -89,7 +117,7 @@ function buildLimitedCommand(maxDataBytes: number, nodeOptions: string[]) {
   return { execPath: '/bin/sh', execArgv: ['-c', script, 'sh', ...args] }
 }
 
-function sendRequest<Result>(child: ChildProcess, message: object, what: string): Promise<Result> {
+function sendTask<Result>(child: ChildProcess, task: object, what: string): Promise<Reply<Result>> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
       reject(new Error(`The ${what} process cannot be reached.`, { cause })),
@@ -97,10 +125,10 @@ function sendRequest<Result>(child: ChildProcess, message: object, what: string)
     child.once('exit', (code, signal) =>
       reject(new Error(`The ${what} process ended (${code ?? signal}).`)),
     )
-    child.once('message', (result) => resolve(result as Result))
+    child.once('message', (reply) => resolve(reply as Reply<Result>))
     child.ref()
     child.channel?.ref()
-    child.send(message)
+    child.send(task)
   })
 }
 
@@ -108,7 +136,7 @@ function sendRequest<Result>(child: ChildProcess, message: object, what: string)
 function releaseChild(child: ChildProcess): void {
   child.removeAllListeners()
   // Without a listener, an 'error' event would end the service. The event is not logged, because
-  // the next request starts another process if this one has ended.
+  // the next task starts another process if this one has ended.
   child.on('error', () => undefined)
   child.unref()
   child.channel?.unref()

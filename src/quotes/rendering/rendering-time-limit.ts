@@ -2,26 +2,20 @@
 // machine did not run the rendering, so legitimate quotes would fail there.
 import { readFileSync } from 'node:fs'
 import { timeouts } from '../../timeouts.ts'
-import { RenderingStarvedError } from './rendering-queue.ts'
-
-export type RenderingTimeLimits = {
-  /** The processor time of one rendering, of all threads of its process. */
-  maxProcessorMs: number
-  /** The elapsed time of one rendering, for a process that was stopped or hardly runs. */
-  maxElapsedMs: number
-}
+import { RenderingError } from './rendering-error.ts'
+import type { RenderingProcessLimits } from './rendering-limits.ts'
 
 /** `exceeded` rejects when a limit is exceeded, and stays pending otherwise. */
-export type TimeLimitWatch = { exceeded: Promise<never>; stop(): void }
+type TimeLimitWatch = { exceeded: Promise<never>; stop(): void }
 
 /**
  * Watches a rendering that begins now in this process. `what` names it in messages, such as "PDF".
- * Above `maxElapsedMs` rejects with RenderingStarvedError, because the rendering is not the cause.
+ * Above `maxElapsedMs` rejects with the reason `starved`, because the rendering is not the cause.
  */
 export function watchTimeLimits(
   pid: number | undefined,
   what: string,
-  { maxProcessorMs, maxElapsedMs }: RenderingTimeLimits,
+  { maxProcessorMs, maxElapsedMs }: RenderingProcessLimits,
 ): TimeLimitWatch {
   const { promise, reject } = Promise.withResolvers<never>()
   const startedAt = performance.now()
@@ -36,7 +30,8 @@ export function watchTimeLimits(
       reject(new Error(`The ${what} took more than ${maxProcessorMs} ms of processor time.`))
     else if (elapsedMs > maxElapsedMs)
       reject(
-        new RenderingStarvedError(
+        new RenderingError(
+          'starved',
           `The ${what} process hardly ran: in ${maxElapsedMs} ms it had ${processorMs} ms of ` +
             'processor time.',
         ),
