@@ -195,8 +195,9 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[]): Can
 }
 
 /**
- * Short words are looked up in at most this many products that have the other words. Of five
- * million products, hundreds of thousands may contain a frequent word.
+ * Short words and similar words are looked up in at most this many products that have the other
+ * words, or their beginnings. Of five million products, hundreds of thousands may contain a
+ * frequent word.
  */
 const maxFiltered = 5_000
 
@@ -247,10 +248,11 @@ export function similarMatches({ foldedWords }: ParsedQuery): CandidateQuery | n
         select id, search_text from products
         where ${visibleCondition}
           and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${tsQuery}))
+        limit ${maxFiltered}
       )
       select id,
         ((${sql.join(similarities, sql` + `)}) / ${sql.lit(mistypable.length)})::real as score
-      from matching limit ${maxCandidates}
+      from matching order by score desc, id limit ${maxCandidates}
     ) as nearest
     where score >= ${minSimilarity}`
 }
