@@ -86,10 +86,10 @@ export const operations = [searchOperation, statsOperation, quoteOperation]
  *
  * The life of a request:
  *
- * 1. Before routing: Node parses it, load shedding may reject it, and Fastify finds its route.
- * 2. Protection: it gets common headers, and its Host header is checked.
- * 3. Who is it: the API key is checked, and then the rate limit of its caller.
- * 4. Routes: its parameters are validated and it is answered. Then it is logged and counted.
+ * 1. Node parses it, load shedding may reject it, and Fastify finds its route.
+ * 2. It gets common headers, and its Host header is checked.
+ * 3. Its API key is checked, and then the rate limit of its caller.
+ * 4. Its parameters are validated, and its route answers it. Then it is logged and counted.
  */
 export async function buildApp({
   config,
@@ -116,7 +116,7 @@ export async function buildApp({
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
 
-  // 2. Protection. The hooks of every request run in this order, and those of traces first.
+  // The hooks of every request. They run in this order.
   traces?.traceRequests(app)
   registerErrorHandlers(app, endpointPaths.map(toOpenApiPath))
   malformedRequests.rejectExpectations(app)
@@ -131,7 +131,7 @@ export async function buildApp({
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
   warnAboutWideRanges(app.log, config.TRUST_PROXY)
   const redis = observeRedis(app, connections.redis, metrics)
-  // Step 1, although it is registered here: it replaces the listeners of the server.
+  // Load shedding is no hook: it replaces the listeners of the server, so it acts before routing.
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,
     generateRequestId,
@@ -140,7 +140,7 @@ export async function buildApp({
     metrics,
   })
 
-  // 3. Who is it. Each route applies these checks.
+  // The checks of callers. Each route applies those that it needs.
   await registerRateLimiter(app, { redis, keyPrefix: config.REDIS_PREFIX })
   const access = registerAccessControl(app, {
     db,
@@ -155,7 +155,7 @@ export async function buildApp({
     ownOrigin: new URL(getPublicBaseUrl(config)).origin,
   })
 
-  // 4. Routes.
+  // The routes.
   const replica = observeReplica(app, connections.replicaDb ?? null, metrics)
   const api = { config, company, connections, metrics, clock, access, redis, replica }
   const recorder = createQueryRecorder(app, api)

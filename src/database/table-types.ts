@@ -23,7 +23,7 @@ export type CustomerGrain = 'month' | 'year'
 export type ProductGrain = 'month' | 'month_total' | 'year' | 'year_total'
 export type ValidityGrain = 'day' | 'month' | 'month_by_month'
 
-/** The values of a quote that the summary adds up. Migration 0019 has the current definition. */
+/** The values of a quote that the summary adds up. `quote_figures_of` in schema.sql has them. */
 type Measures = {
   drafts: string
   sent: string

@@ -24,18 +24,24 @@ export type Requirement = 'links'
 /** How far the index of the first engine is, if PostgreSQL answered. */
 export type IndexReport = { state: 'unknown' | 'absent' } | ({ state: 'known' } & IndexProgress)
 
-/**
- * Returns whether the load balancer should send requests to this instance. Without PostgreSQL it
- * still answers searches from the engine, and cached statistics. Without the engine, PostgreSQL
- * answers searches. If every instance counted as down during an outage of PostgreSQL, a load
- * balancer would reject searches too.
- */
+/** Returns whether the load balancer should send requests to this instance. */
 export function isReady(
-  { postgresql, search_engine: searchEngine }: Reachability,
+  reachability: Reachability,
   isServing: boolean,
   requirement?: Requirement,
 ): boolean {
-  if (!isServing) return false
+  return isServing && canAnswer(reachability, requirement)
+}
+
+/**
+ * Without PostgreSQL the service still answers searches from the engine, and cached statistics.
+ * Without the engine, PostgreSQL answers searches. If every instance counted as down during an
+ * outage of PostgreSQL, a load balancer would reject searches too.
+ */
+function canAnswer(
+  { postgresql, search_engine: searchEngine }: Reachability,
+  requirement: Requirement | undefined,
+): boolean {
   return requirement === 'links' ? postgresql : postgresql || searchEngine
 }
 
@@ -132,7 +138,7 @@ function readinessStatus(
     isDegraded,
   }: { isServing: boolean; requirement: Requirement | undefined; isDegraded: boolean },
 ): 'ready' | 'degraded' | 'not serving' | 'down' {
-  if (!isReady(reachability, true, requirement)) return 'down'
+  if (!canAnswer(reachability, requirement)) return 'down'
   if (!isServing) return 'not serving'
   return isDegraded ? 'degraded' : 'ready'
 }

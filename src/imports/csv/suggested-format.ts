@@ -31,9 +31,17 @@ export async function suggestFormat(
   const [header, ...rows] = await readSample(content, delimiter)
   const found = findCellFormat(header?.cells ?? [], rows, fileColumns, current)
   const encoding = isUtf8 ? current.encoding : 'windows-1252'
-  const isSpanish = delimiter === ';' && found.decimal !== '.' && found.dates !== 'mdy'
-  const assumed = delimiter === current.delimiter ? current : isSpanish ? formats.es : formats.en
+  const assumed = delimiter === current.delimiter ? current : assumeFormat(delimiter, found)
   return differentFormat({ ...assumed, ...found, delimiter, encoding }, current)
+}
+
+/** A file with semicolons is Spanish, unless a cell shows that it is not. */
+function assumeFormat(
+  delimiter: FileFormat['delimiter'],
+  found: Partial<Pick<FileFormat, 'decimal' | 'dates'>>,
+): FileFormat {
+  const mayBeSpanish = delimiter === ';' && found.decimal !== '.' && found.dates !== 'mdy'
+  return mayBeSpanish ? formats.es : formats.en
 }
 
 /** Does the same for a file whose columns and delimiter are known, from its invalid rows. */
