@@ -91,18 +91,24 @@ async function applyChanges(
   const upload = () => {
     for (const payload of splitIntoPayloads(lines)) {
       const request = uploadLines(index, payload)
-      request.catch(() => undefined) // awaitAll() throws the error
+      request.catch(() => undefined) // awaitAll() throws the error, unless reading fails first
       requests.push(request)
     }
     lines = []
   }
-  for (let from = 0; from < productIds.length; from += readSize) {
-    const ids = productIds.slice(from, from + readSize)
-    const documents = await readDocuments(db, ids)
-    const presentIds = new Set(documents.map(({ id }) => id))
-    absentIds.push(...ids.filter((id) => !presentIds.has(id)))
-    for (const document of documents) lines.push(toDocumentLine(document))
-    if (lines.length >= uploadSize) upload()
+  try {
+    for (let from = 0; from < productIds.length; from += readSize) {
+      const ids = productIds.slice(from, from + readSize)
+      const documents = await readDocuments(db, ids)
+      const presentIds = new Set(documents.map(({ id }) => id))
+      absentIds.push(...ids.filter((id) => !presentIds.has(id)))
+      for (const document of documents) lines.push(toDocumentLine(document))
+      if (lines.length >= uploadSize) upload()
+    }
+  } catch (error) {
+    // A stopped indexer now releases its lease: none of its requests may run any longer.
+    await Promise.allSettled(requests)
+    throw error
   }
   upload()
   const deletion = deleteDocuments(index, absentIds)
