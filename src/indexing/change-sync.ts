@@ -12,7 +12,7 @@ import {
 } from './documents/document-upload.ts'
 import { parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
-import { findNewestTask, readEngineTask } from './engine/engine-tasks.ts'
+import { maxTaskNumber, readEngineTask } from './engine/engine-tasks.ts'
 import { executeUnderLease, LeaseLost } from './indexer-lease.ts'
 import type { LeasedTarget } from './leased-target.ts'
 import {
@@ -49,7 +49,7 @@ export async function syncBatch(
   const { db, engine, indexName, lease, progress } = target
   const read = await progress.outbox.read(limit)
   const changes = read.rows.filter(isProductChange)
-  progress.wasTruncated = changes.length < read.rows.length
+  progress.noteTruncation(changes.length < read.rows.length)
   if (changes.length === 0) {
     if (read.isComplete && (progress.isWriting || progress.isRecordDue()))
       await recordBatch(target, { read, alsoQueueFor, productIds: [], rejected: [] })
@@ -59,8 +59,8 @@ export async function syncBatch(
   const productIds = [...new Set(changes.map(({ productId }) => productId))]
   try {
     await recordWriting(target, { pending: read.rows.length })
-    const { rejected, lastTask } = await applyChanges(db, engine.index(indexName), productIds)
-    progress.unrecordedTask = findNewestTask([progress.unrecordedTask, lastTask])
+    const { rejected, taskNumber } = await applyChanges(db, engine.index(indexName), productIds)
+    progress.noteTask(taskNumber)
     await recordBatch(target, { read, alsoQueueFor, productIds, rejected })
   } catch (error) {
     if (await requeueIfLeaseLost(db, lease, productIds))
@@ -112,7 +112,7 @@ async function applyChanges(
   }
   upload()
   const deletion = deleteDocuments(index, absentIds)
-  requests.push(deletion.then((lastTask) => ({ rejected: [], lastTask })))
+  requests.push(deletion.then((taskNumber) => ({ rejected: [], taskNumber })))
   return awaitAll(requests)
 }
 
@@ -129,7 +129,7 @@ async function awaitAll(requests: Promise<UploadResult>[]): Promise<UploadResult
   )
   return {
     rejected: results.flatMap(({ rejected }) => rejected),
-    lastTask: findNewestTask(results.map(({ lastTask }) => lastTask)),
+    taskNumber: maxTaskNumber(results.map(({ taskNumber }) => taskNumber)),
   }
 }
 
@@ -149,8 +149,11 @@ async function recordBatch(
   { read, productIds, rejected, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
   const { engine, registrationName, progress } = target
-  const number = progress.unrecordedTask
-  const task = read.isComplete && number !== null ? await readEngineTask(engine, number) : null
+  const { unrecordedTaskNumber } = progress
+  const task =
+    read.isComplete && unrecordedTaskNumber !== null
+      ? await readEngineTask(engine, unrecordedTaskNumber)
+      : null
   await executeUnderLease(target, async (transaction) => {
     await deleteOutboxRows(transaction, registrationName, read.rows.filter(isProductChange))
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)

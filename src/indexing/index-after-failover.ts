@@ -13,7 +13,7 @@ import {
   hasEngineTask,
   indexExists,
   readEngineTask,
-  readNewestTask,
+  readNewestTaskNumber,
 } from './engine/engine-tasks.ts'
 import { readIndexRecord } from './index-record.ts'
 import {
@@ -58,7 +58,7 @@ export async function keepIndexAfterFailover(
   if (lastTask && !(await hasEngineTask(rebuildClient, lastTask))) return
   // Requests from before the failover may still be in the queue.
   await untilQueueIsEmpty(target, options)
-  const newestWrite = await readNewestTask(rebuildClient, indexName, documentWriteTypes)
+  const newestWrite = await readNewestTaskNumber(rebuildClient, indexName, documentWriteTypes)
   if (lastTask && !isWriting && (newestWrite ?? 0) <= lastTask.number)
     log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return
@@ -131,7 +131,7 @@ async function untilQueueIsEmpty(
 
 /** Also records the newest task: the record of it may be among the lost commits. */
 async function recordIdentity(target: LeasedTarget, rebuildClient: Meilisearch): Promise<void> {
-  const number = await readNewestTask(rebuildClient, target.indexName, documentWriteTypes)
+  const number = await readNewestTaskNumber(rebuildClient, target.indexName, documentWriteTypes)
   const task = number === null ? null : await readEngineTask(rebuildClient, number)
   await executeUnderLease(target, async (transaction) => {
     await sql`

@@ -2,23 +2,35 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import type { EngineTask } from './engine/engine-tasks.ts'
+import { type EngineTask, maxTaskNumber } from './engine/engine-tasks.ts'
 import { executeUnderLease, type Lease } from './indexer-lease.ts'
 import { OutboxCursor, type OutboxRead } from './outbox.ts'
 
 /** One for each run of an indexer: it knows nothing of what others have written. */
 export class OutboxProgress {
   readonly outbox: OutboxCursor
-  /** Whether search_engines.is_writing may be true. A new indexer assumes that it is. */
-  isWriting = true
-  /** The number of the newest task of the engine that is not recorded; null if there is none. */
-  unrecordedTask: number | null = null
-  /** Whether the table of products was truncated, which only a rebuild applies. */
-  wasTruncated = false
+  #isWriting = true
+  #unrecordedTaskNumber: number | null = null
+  #wasTruncated = false
   #recordedAt = Number.NEGATIVE_INFINITY
 
   constructor(db: Kysely<Tables>, registrationName: string) {
     this.outbox = new OutboxCursor(db, registrationName)
+  }
+
+  /** Whether search_engines.is_writing may be true. A new indexer assumes that it is. */
+  get isWriting(): boolean {
+    return this.#isWriting
+  }
+
+  /** The number of the newest task of the engine that is not recorded; null if there is none. */
+  get unrecordedTaskNumber(): number | null {
+    return this.#unrecordedTaskNumber
+  }
+
+  /** Whether the table of products was truncated, which only a rebuild applies. */
+  get wasTruncated(): boolean {
+    return this.#wasTruncated
   }
 
   /**
@@ -26,7 +38,7 @@ export class OutboxProgress {
    * there is a task, `isWriting` is not just assumed.
    */
   hasRecordedWriting(): boolean {
-    return this.isWriting && this.unrecordedTask !== null
+    return this.#isWriting && this.#unrecordedTaskNumber !== null
   }
 
   /** Whether an idle indexer must record again that the index is up to date. */
@@ -34,12 +46,32 @@ export class OutboxProgress {
     return performance.now() - this.#recordedAt > timeouts.indexing.idleRecord.ms
   }
 
+  /** Must be called when a batch has been read: whether it contained a truncation. */
+  noteTruncation(wasTruncated: boolean): void {
+    this.#wasTruncated = wasTruncated
+  }
+
+  /** Must be called when the engine has ended tasks, with the highest number; null without any. */
+  noteTask(taskNumber: number | null): void {
+    this.#unrecordedTaskNumber = maxTaskNumber([this.#unrecordedTaskNumber, taskNumber])
+  }
+
+  /** Must be called when `is_writing` has been recorded. */
+  markWriting(): void {
+    this.#isWriting = true
+  }
+
+  /** Must be called when a rebuild has swapped the indexes and recorded its own task. */
+  markSwapped(): void {
+    this.#unrecordedTaskNumber = null
+  }
+
   /** Must be called when a read of the outbox has been settled and recorded. */
   markSettled(read: OutboxRead): void {
     this.outbox.settle(read)
     if (!read.isComplete) return
-    this.isWriting = false
-    this.unrecordedTask = null
+    this.#isWriting = false
+    this.#unrecordedTaskNumber = null
     this.#recordedAt = performance.now()
   }
 }
@@ -69,7 +101,7 @@ export async function recordWriting(
       .where('name', '=', registrationName)
       .execute()
   })
-  progress.isWriting = true
+  progress.markWriting()
 }
 
 /**

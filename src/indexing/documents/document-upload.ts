@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { type EnqueuedTask, type Index, MeilisearchApiError, type Task } from 'meilisearch'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
-import { findNewestTask, requireTaskSuccess, waitForTask } from '../engine/engine-tasks.ts'
+import { maxTaskNumber, requireTaskSuccess, waitForTask } from '../engine/engine-tasks.ts'
 import { describeEngineError, isTooLarge, onOwnConnection } from './payload-limit.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
@@ -12,8 +12,8 @@ export type DocumentLine = { id: string; text: string }
 /** Why the engine rejected the document with this id. */
 export type Rejection = { id: string; reason: string }
 
-/** `lastTask` is the highest task number of the upload; null if there was no task. */
-export type UploadResult = { rejected: Rejection[]; lastTask: number | null }
+/** `taskNumber` is the highest one of the upload; null if there was no task. */
+export type UploadResult = { rejected: Rejection[]; taskNumber: number | null }
 
 /** Meilisearch accepts 100 MB by default. 16 MB are large enough for speed and use less memory. */
 export const maxPayloadBytes = 16_000_000
@@ -25,12 +25,12 @@ export class PayloadRejected extends Error {
   /** Whether processing the payload failed with an internal error of the engine. */
   readonly isInternal: boolean
   /** The number of the failed task; null if the payload was rejected before a task existed. */
-  readonly task: number | null
+  readonly taskNumber: number | null
 
-  constructor(reason: string, isInternal: boolean, task: number | null) {
+  constructor(reason: string, isInternal: boolean, taskNumber: number | null) {
     super(`Meilisearch: ${reason}`)
     this.isInternal = isInternal
-    this.task = task
+    this.taskNumber = taskNumber
   }
 }
 
@@ -67,12 +67,12 @@ export function splitIntoPayloads(lines: DocumentLine[]): DocumentLine[][] {
  * is not a document: no response, an invalid key, a missing index, a full disk.
  */
 export async function uploadLines(index: Index, lines: DocumentLine[]): Promise<UploadResult> {
-  if (lines.length === 0) return { rejected: [], lastTask: null }
+  if (lines.length === 0) return { rejected: [], taskNumber: null }
   try {
-    return { rejected: [], lastTask: await uploadPayload(index, lines) }
+    return { rejected: [], taskNumber: await uploadPayload(index, lines) }
   } catch (error) {
     if (!(error instanceof PayloadRejected)) throw error
-    const bisection: Bisection = { rejected: [], acceptedCount: 0, lastTask: error.task }
+    const bisection: Bisection = { rejected: [], acceptedCount: 0, taskNumber: error.taskNumber }
     await isolateRejected(index, lines, error, bisection)
     // If every document fails with an internal error, the engine is the likely cause.
     if (error.isInternal && bisection.acceptedCount === 0) throw error
@@ -105,12 +105,12 @@ async function isolateRejected(
   const middle = Math.ceil(lines.length / 2)
   for (const half of [lines.slice(0, middle), lines.slice(middle)]) {
     try {
-      const task = await uploadPayload(index, half)
-      bisection.lastTask = findNewestTask([bisection.lastTask, task])
+      const taskNumber = await uploadPayload(index, half)
+      bisection.taskNumber = maxTaskNumber([bisection.taskNumber, taskNumber])
       bisection.acceptedCount += half.length
     } catch (halfError) {
       if (!(halfError instanceof PayloadRejected)) throw halfError
-      bisection.lastTask = findNewestTask([bisection.lastTask, halfError.task])
+      bisection.taskNumber = maxTaskNumber([bisection.taskNumber, halfError.taskNumber])
       await isolateRejected(index, half, halfError, bisection)
     }
   }

@@ -67,10 +67,10 @@ export function requireTaskSuccess({ status, error }: Pick<Task, 'status' | 'err
 export async function cancelTasks(
   engine: Meilisearch,
   taskClient: Meilisearch,
-  tasks: number[],
+  taskNumbers: number[],
 ): Promise<void> {
-  if (tasks.length === 0) return
-  await waitForSuccess(taskClient, engine.tasks.cancelTasks({ uids: tasks }))
+  if (taskNumbers.length === 0) return
+  await waitForSuccess(taskClient, engine.tasks.cancelTasks({ uids: taskNumbers }))
 }
 
 /** A task that the engine has accepted, and when, by its clock. */
@@ -97,7 +97,7 @@ export const uploadTypes: TaskType[] = ['documentAdditionOrUpdate']
 export const documentWriteTypes: TaskType[] = [...uploadTypes, 'documentDeletion']
 
 /** Returns the number of the newest task of these types; null if there is none. */
-export async function readNewestTask(
+export async function readNewestTaskNumber(
   engine: Meilisearch,
   indexName: string,
   types: TaskType[],
@@ -107,7 +107,7 @@ export async function readNewestTask(
 }
 
 /** Returns the highest of these task numbers; null if there is none. */
-export function findNewestTask(numbers: (number | null)[]): number | null {
+export function maxTaskNumber(numbers: (number | null)[]): number | null {
   const present = numbers.filter((number) => number !== null)
   return present.length > 0 ? Math.max(...present) : null
 }

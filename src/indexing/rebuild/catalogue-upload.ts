@@ -32,7 +32,7 @@ export type CatalogueUploadOptions = {
 
 /** An upload that the engine has queued. The ids are one string to save memory. */
 type AcceptedUpload = {
-  task: number
+  taskNumber: number
   ids: string
   documents: number
   bytes: number
@@ -127,9 +127,9 @@ export class CatalogueUpload {
     // `yieldToChange` only waits for the response; an error is handled below.
     this.#sending = { ids, response: request.catch(() => undefined) }
     try {
-      const task = await request
+      const taskNumber = await request
       this.#accepted.push({
-        task,
+        taskNumber,
         ids: ids.join(' '),
         documents: ids.length,
         bytes,
@@ -155,7 +155,7 @@ export class CatalogueUpload {
     const since = Math.max(this.#progressAt, this.#accepted[0]?.acceptedAt ?? 0)
     let finishedCount = 0
     for (let first = this.#accepted[0]; first; first = this.#accepted[0]) {
-      const task = await this.#target.engine.tasks.getTask(first.task)
+      const task = await this.#target.engine.tasks.getTask(first.taskNumber)
       if (task.status === 'enqueued' || task.status === 'processing') break
       if (task.status === 'canceled') this.#catalogue.readAgain(first.ids.split(' '))
       else {
@@ -189,8 +189,8 @@ export class CatalogueUpload {
   }
 
   async #cancelAccepted(): Promise<void> {
-    const tasks = this.#accepted.map(({ task }) => task)
-    await cancelTasks(this.#target.engine, this.#options.rebuildClient, tasks)
+    const taskNumbers = this.#accepted.map(({ taskNumber }) => taskNumber)
+    await cancelTasks(this.#target.engine, this.#options.rebuildClient, taskNumbers)
   }
 }
 

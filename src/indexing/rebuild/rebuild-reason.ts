@@ -3,7 +3,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import { countParkedDocuments } from '../documents/parked-documents.ts'
-import { hasEngineTask, indexExists, readNewestTask, uploadTypes } from '../engine/engine-tasks.ts'
+import {
+  hasEngineTask,
+  indexExists,
+  readNewestTaskNumber,
+  uploadTypes,
+} from '../engine/engine-tasks.ts'
 import { type IndexRecord, readIndexRecord } from '../index-record.ts'
 import type { IndexAddress } from '../leased-target.ts'
 import { indexSettings } from '../settings/index-settings.ts'
@@ -95,7 +100,7 @@ async function findRestored(
   if (lastTask === null) return null
   if (!(await hasEngineTask(rebuildClient, lastTask))) return 'engine_restored'
   if (isWriting) return null
-  const newest = await readNewestTask(rebuildClient, indexName, uploadTypes)
+  const newest = await readNewestTaskNumber(rebuildClient, indexName, uploadTypes)
   return newest !== null && newest > lastTask.number ? 'database_restored' : null
 }
 

@@ -97,10 +97,10 @@ async function replaceIndex(
   if (productCount === 0) await registerFields(next)
   await applyRemainingChanges(live, next, options)
   await recordWriting(live, { pending: 0 })
-  const number = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
-  const task = await readEngineTask(rebuildClient, number)
+  const taskNumber = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
+  const task = await readEngineTask(rebuildClient, taskNumber)
   await recordRebuildEnd(live, { ...start, task, synonymsVersion })
-  live.progress.unrecordedTask = null
+  live.progress.markSwapped()
   await deleteIndex(next.engine, next.indexName)
   return productCount
 }
