@@ -55,18 +55,14 @@ export async function acquireLease(
       .forUpdate()
       .executeTakeFirst()
     if (!previous || !(previous.is_over || previous.holder === holder)) return null
-    const { fence, ...server } = await transaction
+    const granted = await transaction
       .updateTable('indexer_leases')
       .set({ fence: sql`fence + 1`, holder, held_until: leaseEnd() })
       .where('engine', '=', registrationName)
-      .returning([
-        'fence',
-        serverStart.as('serverStartedAt'),
-        sql<string>`database_identity()`.as('databaseIdentity'),
-      ])
+      .returning([...leaseColumns, sql<string>`database_identity()`.as('databaseIdentity')])
       .executeTakeFirstOrThrow()
     const wasReleased = previous.holder === null
-    return { registrationName, fencingToken: fence, ...server, wasReleased }
+    return { registrationName, ...granted, wasReleased }
   })
 }
 
@@ -83,8 +79,13 @@ export async function releaseLease(
     .execute()
 }
 
+type CurrentLease = Pick<Lease, 'fencingToken' | 'serverStartedAt'>
+
 /** When PostgreSQL was started. The time of a promoted server differs from that of the old one. */
 const serverStart = sql<string>`extract(epoch from pg_postmaster_start_time())::text`
+
+/** The columns by which a lease is recognised, with the names of `Lease`. */
+const leaseColumns = ['fence as fencingToken', serverStart.as('serverStartedAt')] as const
 
 /**
  * Runs `work` in a transaction, and returns its result. Throws LeaseLost if the lease is lost.
@@ -101,27 +102,25 @@ export async function executeUnderLease<Result>(
 }
 
 async function lockLease(transaction: Transaction<Tables>, lease: Lease): Promise<void> {
-  const row = await transaction
-    .selectFrom('indexer_leases')
-    .select(['fence', serverStart.as('serverStartedAt')])
-    .where('engine', '=', lease.registrationName)
-    .forShare()
-    .executeTakeFirst()
-  if (row?.fence !== lease.fencingToken) throw new LeaseLost()
-  if (row.serverStartedAt !== lease.serverStartedAt) throw new ServerReplaced()
+  const current = await selectLease(transaction, lease).forShare().executeTakeFirst()
+  const loss = findLoss(current, lease)
+  if (loss) throw loss
 }
 
 /** Whether the lease is lost. Throws if PostgreSQL does not answer. */
-export async function isLeaseLost(
-  db: Kysely<Tables>,
-  { registrationName, fencingToken, serverStartedAt }: Lease,
-): Promise<boolean> {
-  const current = await db
-    .selectFrom('indexer_leases')
-    .select(['fence', serverStart.as('serverStartedAt')])
-    .where('engine', '=', registrationName)
-    .executeTakeFirst()
-  return current?.fence !== fencingToken || current.serverStartedAt !== serverStartedAt
+export async function isLeaseLost(db: Kysely<Tables>, lease: Lease): Promise<boolean> {
+  const current = await selectLease(db, lease).executeTakeFirst()
+  return findLoss(current, lease) !== null
+}
+
+const selectLease = (db: Kysely<Tables>, { registrationName }: Lease) =>
+  db.selectFrom('indexer_leases').select(leaseColumns).where('engine', '=', registrationName)
+
+/** Returns why the lease is lost; null if `current`, the row of the lease, still belongs to it. */
+function findLoss(current: CurrentLease | undefined, lease: Lease): LeaseLost | null {
+  if (current?.fencingToken !== lease.fencingToken) return new LeaseLost()
+  if (current.serverStartedAt !== lease.serverStartedAt) return new ServerReplaced()
+  return null
 }
 
 export type LeaseRenewal = {
@@ -134,24 +133,20 @@ export type LeaseRenewal = {
  * Renews the lease every second until stop() is called or the lease is lost. Ignores errors of
  * PostgreSQL: as long as they last, this indexer cannot delete outbox rows either.
  */
-export function startLeaseRenewal(
-  db: Kysely<Tables>,
-  { registrationName, fencingToken, serverStartedAt }: Lease,
-): LeaseRenewal {
+export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease): LeaseRenewal {
   let loss: LeaseLost | null = null
   let isStopped = false
   let timer: NodeJS.Timeout
   async function renew(): Promise<void> {
     try {
-      const row = await db
+      const renewed = await db
         .updateTable('indexer_leases')
         .set({ held_until: leaseEnd() })
-        .where('engine', '=', registrationName)
-        .where('fence', '=', fencingToken)
-        .returning(serverStart.as('serverStartedAt'))
+        .where('engine', '=', lease.registrationName)
+        .where('fence', '=', lease.fencingToken)
+        .returning(leaseColumns)
         .executeTakeFirst()
-      if (!row) loss = new LeaseLost()
-      else if (row.serverStartedAt !== serverStartedAt) loss = new ServerReplaced()
+      loss = findLoss(renewed, lease)
     } catch {
       // The next renewal decides whether the lease is lost.
     }
