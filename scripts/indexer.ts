@@ -149,14 +149,14 @@ async function verify(
 ): Promise<number> {
   const { db, indexName, registrationName, log } = options
   const target = { indexName, registrationName }
-  const engine = options.openClient(options.indexerApiKey)
+  const client = options.openClient(options.indexerApiKey)
   let reportedCount = 0
   const onProgress = (productCount: number) => {
     if (productCount - reportedCount < progressStep) return
     reportedCount = productCount
     log(`Compared ${countNoun(productCount, 'product')}.`)
   }
-  const { products, ...drift } = await verifyIndex({ db, engine, ...target, onProgress })
+  const { products, ...drift } = await verifyIndex({ db, client, ...target, onProgress })
   for (const [kind, ids] of Object.entries(drift))
     if (ids.length > 0) log(`${kind}: ${ids.length}: ${listIds(ids)}`)
   const driftCount = listDriftIds(drift).length
@@ -167,11 +167,11 @@ async function verify(
   log(`Of ${countNoun(products, 'product')}, ${driftCount} differ.`)
   if (!mustRepair) return 1
 
-  await withRepairKey(engine, indexName, (key) =>
+  await withRepairKey(client, indexName, (key) =>
     queueRepair(db, options.openClient(key), target, drift),
   )
   await build(options, signal)
-  const remainingCount = listDriftIds(await verifyIndex({ db, engine, ...target })).length
+  const remainingCount = listDriftIds(await verifyIndex({ db, client, ...target })).length
   log(
     remainingCount === 0
       ? 'Repaired.'

@@ -100,7 +100,7 @@ async function addQuotes(
   for (let n = 0; n < linkCount; n++) tokens.push(await insertSharedQuote(db, `LINK-${n}`, lines))
   // While changes of products are pending, no answer of search is cached.
   const registrationName = nameWithShape('main', computeIndexShape())
-  await syncIndex({ db, engine, indexName, registrationName })
+  await syncIndex({ db, client: engine, indexName, registrationName })
   return tokens
 }
 

@@ -181,7 +181,7 @@ function reportBuilds(
 async function reportDifferences({ db, engine }: Bench): Promise<void> {
   const { missing, stale, extra } = await verifyIndex({
     db,
-    engine,
+    client: engine,
     indexName: liveIndex,
     registrationName: nameWithShape('main', computeIndexShape()),
   })

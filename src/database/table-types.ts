@@ -146,8 +146,10 @@ export type Tables = {
     without_result: Count
   }
   search_words_version: { the_only_row: Generated<boolean>; version: Generated<string> }
+  /** `engine` is the name of a registration here and in the next two tables. */
   indexer_leases: {
     engine: string
+    /** The fencing token. */
     fence: string
     holder: string | null
     held_until: Instant | null

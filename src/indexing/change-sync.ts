@@ -46,7 +46,7 @@ export async function syncBatch(
   target: LeasedTarget,
   { alsoQueueFor, limit = batchSize }: BatchOptions = {},
 ): Promise<number> {
-  const { db, engine, indexName, lease, progress } = target
+  const { db, client, indexName, lease, progress } = target
   const read = await progress.outbox.read(limit)
   const changes = read.rows.filter(isProductChange)
   progress.noteTruncation(changes.length < read.rows.length)
@@ -59,7 +59,7 @@ export async function syncBatch(
   const productIds = [...new Set(changes.map(({ productId }) => productId))]
   try {
     await recordWriting(target, { pending: read.rows.length })
-    const { rejected, taskNumber } = await applyChanges(db, engine.index(indexName), productIds)
+    const { rejected, taskNumber } = await applyChanges(db, client.index(indexName), productIds)
     progress.noteTask(taskNumber)
     await recordBatch(target, { read, alsoQueueFor, productIds, rejected })
   } catch (error) {
@@ -148,11 +148,11 @@ async function recordBatch(
   target: LeasedTarget,
   { read, productIds, rejected, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
-  const { engine, registrationName, progress } = target
+  const { client, registrationName, progress } = target
   const { unrecordedTaskNumber } = progress
   const task =
     read.isComplete && unrecordedTaskNumber !== null
-      ? await readEngineTask(engine, unrecordedTaskNumber)
+      ? await readEngineTask(client, unrecordedTaskNumber)
       : null
   await executeUnderLease(target, async (transaction) => {
     await deleteOutboxRows(transaction, registrationName, read.rows.filter(isProductChange))

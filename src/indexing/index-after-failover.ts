@@ -49,10 +49,10 @@ export async function keepIndexAfterFailover(
   target: LeasedTarget,
   options: ComparisonOptions,
 ): Promise<void> {
-  const { db, engine, indexName, registrationName } = target
+  const { db, client, indexName, registrationName } = target
   const record = await readIndexRecord(db, registrationName)
   if (!record?.hasFailedOver || record.indexedAt === null) return
-  if (!(await indexExists(engine, indexName))) return
+  if (!(await indexExists(client, indexName))) return
   const { rebuildClient, log } = options
   const { lastTask, isWriting } = record
   if (lastTask && !(await hasEngineTask(rebuildClient, lastTask))) return
@@ -91,7 +91,7 @@ async function repair(
   target: LeasedTarget,
   { log, throwIfStopped }: ComparisonOptions,
 ): Promise<boolean> {
-  const { db, engine, indexName, registrationName } = target
+  const { db, client, indexName, registrationName } = target
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
   const changeIndex = () => {
     throwIfStopped()
@@ -99,7 +99,7 @@ async function repair(
   }
   const drift = await verifyIndex({
     db,
-    engine,
+    client,
     indexName,
     registrationName,
     changeIndex,
@@ -107,7 +107,7 @@ async function repair(
   })
   const count = listDriftIds(drift).length
   if (count > Math.max(minRepairedCount, maxRepairedShare * drift.products)) return false
-  await queueRepair(db, engine, { indexName, registrationName }, drift)
+  await queueRepair(db, client, { indexName, registrationName }, drift)
   while ((await syncBatch(target)) > 0) throwIfStopped()
   log(`${countNoun(count, 'document')} differed and ${count === 1 ? 'was' : 'were'} corrected.`)
   return true

@@ -17,7 +17,7 @@ export type IndexDrift = { missing: string[]; stale: string[]; extra: string[] }
 
 type VerifyOptions = {
   db: Kysely<Tables>
-  engine: Meilisearch
+  client: Meilisearch
   indexName: string
   registrationName: string
   /** Called after each page of products with the number of products compared so far. */
@@ -44,14 +44,14 @@ export const maxRemovedDocuments = pageSize * pagesBetweenChanges
  */
 export async function verifyIndex({
   db,
-  engine,
+  client,
   indexName,
   registrationName,
   onProgress = () => undefined,
   changeIndex = async () => 0,
   throwIfStopped = () => undefined,
 }: VerifyOptions): Promise<IndexDrift & { products: number }> {
-  const index = engine.index(indexName)
+  const index = client.index(indexName)
   const suspectIds = new Set<string>()
   await findExtraDocuments(db, index, suspectIds, { throwIfStopped, changeIndex })
   const products = await compareProducts(db, index, suspectIds, async (productCount) => {
@@ -64,14 +64,14 @@ export async function verifyIndex({
 /** Queues the products that differ and returns the number of documents that differ. */
 export async function queueRepair(
   db: Kysely<Tables>,
-  engine: Meilisearch,
+  client: Meilisearch,
   target: { indexName: string; registrationName: string },
   drift: IndexDrift,
 ): Promise<number> {
   const ids = listDriftIds(drift)
   // No change of a product can remove a document whose id is not the id of a product.
   const foreignIds = drift.extra.filter((id) => !isProductId(id))
-  await deleteDocuments(engine.index(target.indexName), foreignIds)
+  await deleteDocuments(client.index(target.indexName), foreignIds)
   await queueProducts(db, target.registrationName, ids.filter(isProductId))
   return ids.length
 }

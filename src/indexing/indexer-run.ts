@@ -56,7 +56,7 @@ export type PreparedEngine = {
 
 /** What the run needs from the code that started it. */
 type RunContext = {
-  engine: PreparedEngine
+  prepared: PreparedEngine
   renewal: LeaseRenewal
   popularity: PopularityRefresh
   /** It is reset whenever every change has been applied. */
@@ -79,7 +79,7 @@ export class IndexerRun {
   constructor(options: IndexerOptions, context: RunContext) {
     this.#options = options
     this.#context = context
-    this.#target = context.engine.target
+    this.#target = context.prepared.target
     this.#log = options.log
     this.#state = options.state
     this.#rebuildBackoff = new RebuildBackoff(options.log)
@@ -126,7 +126,7 @@ export class IndexerRun {
    */
   #createChecks(): IntervalTask[] {
     const { engineCheck, rebuildCheck, wordsCheck } = timeouts.indexing
-    const address = { ...this.#target, engine: this.#context.engine.indexerClient }
+    const address = { ...this.#target, client: this.#context.prepared.indexerClient }
     return [
       new IntervalTask(engineCheck.ms, () => requireSingleServer(address)),
       // run() makes the first check itself.
@@ -166,7 +166,7 @@ export class IndexerRun {
   }
 
   async #rebuildIfNecessary(): Promise<void> {
-    const { rebuildClient } = this.#context.engine
+    const { rebuildClient } = this.#context.prepared
     await keepIndexAfterFailover(this.#target, {
       rebuildClient,
       log: this.#log,
@@ -212,12 +212,12 @@ export class IndexerRun {
   }
 
   async #buildIndex(reason: RebuildReason): Promise<number> {
-    const { engine, popularity } = this.#context
-    const { engine: client, indexName } = this.#target
+    const { prepared, popularity } = this.#context
+    const { client, indexName } = this.#target
     if (mustDeleteIndexFirst(reason)) await deleteIndex(client, indexName)
     if (reason === 'index_missing') await popularity.start()
     return rebuild(this.#target, {
-      rebuildClient: engine.rebuildClient,
+      rebuildClient: prepared.rebuildClient,
       throwIfStopped: () => this.#throwIfStopped(),
       onProgress: (count) => {
         if (this.#state.rebuild) this.#state.rebuild.products = count

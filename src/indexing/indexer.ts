@@ -92,9 +92,9 @@ async function runUnderLease(
   let hasEndedNormally = false
   state.holdsLease = true
   try {
-    const engine = await prepareEngine(options, lease, signal)
+    const prepared = await prepareEngine(options, lease, signal)
     const stop = { signal, isUpToDate }
-    await new IndexerRun(options, { engine, renewal, popularity, backoff, stop }).run()
+    await new IndexerRun(options, { prepared, renewal, popularity, backoff, stop }).run()
     hasEndedNormally = true
   } finally {
     state.holdsLease = false
@@ -113,7 +113,7 @@ async function prepareEngine(
   signal: AbortSignal,
 ): Promise<PreparedEngine> {
   const indexerClient = openClient(indexerApiKey)
-  const address = { db, engine: indexerClient, indexName, registrationName }
+  const address = { db, client: indexerClient, indexName, registrationName }
   await requireSingleServer(address)
   await ensureEngineKeys(indexerClient)
   await recordOtherTimeline({ db, lease }, await readDatabasesOfKeys(indexerClient, address))
@@ -126,8 +126,8 @@ async function prepareEngine(
   if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
   const rebuildClient = openClient(keys.rebuild)
   const progress = new OutboxProgress(db, registrationName)
-  const target: LeasedTarget = { ...address, engine: openClient(keys.documents), lease, progress }
-  await deleteRebuildLeftovers(target.engine, rebuildClient, nextIndexName(indexName))
+  const target: LeasedTarget = { ...address, client: openClient(keys.documents), lease, progress }
+  await deleteRebuildLeftovers(target.client, rebuildClient, nextIndexName(indexName))
   await deleteRebuildRecord(target)
   return { target, rebuildClient, indexerClient }
 }

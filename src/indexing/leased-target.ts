@@ -7,7 +7,8 @@ import type { OutboxProgress } from './outbox-progress.ts'
 
 export type IndexAddress = {
   db: Kysely<Tables>
-  engine: Meilisearch
+  /** A client of the engine that has the index. */
+  client: Meilisearch
   indexName: string
   /**
    * The name of the index's row in search_engines, and the value of the column `engine` of its

@@ -55,7 +55,7 @@ async function findIndexDifferences(
 ): Promise<string[]> {
   const { missing, stale, extra } = await verifyIndex({
     db,
-    engine: openIndexingClient(url, masterKey),
+    client: openIndexingClient(url, masterKey),
     indexName: nameWithShape(indexName, computeIndexShape()),
     registrationName: nameWithShape(name, computeIndexShape()),
   })

@@ -95,7 +95,7 @@ async function findIndexDifferences(
 ): Promise<string[]> {
   const { missing, stale, extra } = await verifyIndex({
     db,
-    engine: openIndexingClient(url, masterKey),
+    client: openIndexingClient(url, masterKey),
     indexName: nameWithShape(indexName, computeIndexShape()),
     registrationName: nameWithShape(registeredName, computeIndexShape()),
   })

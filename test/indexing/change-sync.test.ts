@@ -27,7 +27,7 @@ t.test('a batch that cannot read its last product waits for its upload', async (
       openRequests--
     }
   }
-  const slowEngine = new Meilisearch({
+  const slowClient = new Meilisearch({
     host: config.MEILI_URL,
     apiKey: meiliMasterKey,
     httpClient: heldFetch as never,
@@ -44,7 +44,7 @@ t.test('a batch that cannot read its last product waits for its upload', async (
     transformResult: failLastRead,
   })
   const leased = await leaseTarget(target)
-  await t.rejects(syncBatch({ ...leased, db: failingDb, engine: slowEngine }), {
+  await t.rejects(syncBatch({ ...leased, db: failingDb, client: slowClient }), {
     message: 'PostgreSQL has closed the connection.',
   })
   t.equal(openRequests, 0)

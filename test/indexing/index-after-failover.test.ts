@@ -73,13 +73,11 @@ t.test('changes are applied during the search for documents without a product', 
 })
 
 t.test('the comparison misses no document if others are removed meanwhile', async (t) => {
-  const { db, target, engine, index } = await startIndexed(t)
+  const { target, index } = await startIndexed(t)
   await addDocuments(index, 12_000)
   const removed = { ids: [] as string[] }
   const { extra } = await verifyIndex({
     ...target,
-    db,
-    engine,
     changeIndex: async () => {
       if (removed.ids.length > 0) return 0
       const { results } = await index.getDocuments<{ id: string }>({ fields: ['id'], limit: 3_000 })

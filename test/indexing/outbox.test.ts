@@ -6,23 +6,23 @@ import { openPool } from '../../src/database/postgres-pool.ts'
 import { deleteOutboxRows, OutboxCursor } from '../../src/indexing/outbox.ts'
 import { eventually, testDatabase } from '../support/test-service.ts'
 
-const engine = 'main'
+const registrationName = 'main'
 
 async function openCursor(t: Parameters<typeof testDatabase>[0]) {
   const { db, pool, url } = await testDatabase(t)
-  const cursor = new OutboxCursor(db, engine)
+  const cursor = new OutboxCursor(db, registrationName)
   const settle = async (limit: number) => {
     const read = await cursor.read(limit)
     await db
       .transaction()
-      .execute((transaction) => deleteOutboxRows(transaction, engine, read.rows))
+      .execute((transaction) => deleteOutboxRows(transaction, registrationName, read.rows))
     cursor.settle(read)
     return read
   }
   const add = (first: number, last: number) =>
     sql`
       insert into product_changes (engine, product_id)
-      select ${engine}, n from generate_series(${first}::int, ${last}::int) n
+      select ${registrationName}, n from generate_series(${first}::int, ${last}::int) n
     `.execute(db)
   const openClient = async () => {
     const ownPool = openPool(url, { connections: 1, connectionTimeoutMs: 60_000 })
@@ -40,7 +40,9 @@ t.test('reads each change once, in batches, even of a late transaction', async (
   const { cursor, settle, add, openClient } = await openCursor(t)
   const late = await openClient()
   await late.query('begin')
-  await late.query(`insert into product_changes (engine, product_id) values ('${engine}', 1000)`)
+  await late.query(
+    `insert into product_changes (engine, product_id) values ('${registrationName}', 1000)`,
+  )
   await add(1, 25)
   const seen: (string | null)[] = []
   for (let read = await settle(10); ; read = await settle(10)) {

@@ -23,13 +23,13 @@ t.test('a rejected document is parked with its reason until its product changes'
     await rm(directory, { recursive: true, force: true })
   })
   const { db, pool } = await testDatabase(t)
-  const engine = openIndexingClient(server.url, masterKey)
-  const target = { db, engine, indexName: 'products', registrationName: 'main' }
+  const client = openIndexingClient(server.url, masterKey)
+  const target = { db, client, indexName: 'products', registrationName: 'main' }
   await registerEngine(db, 'main')
   await rebuildIndex(target)
   const sync = () => syncIndex(target)
   const countDocuments = async () =>
-    (await engine.index('products').getDocuments({ limit: 100 })).total
+    (await client.index('products').getDocuments({ limit: 100 })).total
   const readParked = () =>
     db
       .selectFrom('parked_documents')

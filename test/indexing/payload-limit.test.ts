@@ -25,10 +25,10 @@ t.teardown(async () => {
 })
 const { db } = await testDatabase(t)
 // A request on a connection that the engine has stopped reading would never be answered.
-const engine = openIndexingClient(server.url, masterKey, { timeoutMs: 30_000 })
+const client = openIndexingClient(server.url, masterKey, { timeoutMs: 30_000 })
 await registerEngine(db, 'main')
-const target = await leaseTarget({ db, engine, indexName: 'products', registrationName: 'main' })
-const index = engine.index('products')
+const target = await leaseTarget({ db, client, indexName: 'products', registrationName: 'main' })
+const index = client.index('products')
 const countDocuments = async () => (await index.getStats()).numberOfDocuments
 const sync = async () => {
   while ((await syncBatch(target)) > 0);
@@ -72,7 +72,7 @@ t.test('synonyms that are too large are logged, and do not stop anything else', 
   for (let round = 0; round < 4; round++) {
     await applySynonyms(target, log)
     // The engine would not answer on the connection of the synonyms.
-    await engine.getVersion()
+    await client.getVersion()
   }
   t.equal(lines.length, 4)
   for (const line of lines) t.match(line, tooLarge)

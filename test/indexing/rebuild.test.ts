@@ -11,7 +11,7 @@ import { measureChange, serviceWithProducts, waitForUpload } from './rebuild-tes
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 /** A client of the engine that rewrites the body of every request. */
-async function rewritingEngine(
+async function openRewritingClient(
   { config }: TestService,
   rewrite: (path: string, body: string) => Promise<string>,
 ): Promise<Meilisearch> {
@@ -37,10 +37,10 @@ t.test('parks a document that the engine rejects while processing its upload', a
   )
   const id = rows[0]?.id ?? ''
   // The engine accepts the upload, and then rejects it because of this id.
-  const engine = await rewritingEngine(service, async (_path, body) =>
+  const client = await openRewritingClient(service, async (_path, body) =>
     body.replace(`{"id":"${id}",`, '{"id":"not an id",'),
   )
-  await rebuildIndex({ ...target, engine })
+  await rebuildIndex({ ...target, client })
   const parked = await db.selectFrom('parked_documents').select(['product_id', 'reason']).execute()
   t.match(parked, [{ product_id: id, reason: /identifier/ }])
   t.same((await verifyIndex(service.target)).missing, [id], 'all others are in the index')
@@ -59,7 +59,7 @@ t.test('applies changes made during the upload in batches, each exactly once', a
   const batches: string[][] = []
   const catchUpBatch = 4
   let hasLateChange = false
-  const engine = await rewritingEngine(service, async (path, body) => {
+  const client = await openRewritingClient(service, async (path, body) => {
     if (!path.startsWith(`/indexes/${nextIndexName(target.indexName)}/documents`)) return body
     if (path.endsWith('/delete-batch')) {
       batches.push(JSON.parse(body) as string[])
@@ -76,7 +76,7 @@ t.test('applies changes made during the upload in batches, each exactly once', a
     hasLateChange = true
     return body
   })
-  await rebuildIndex({ ...target, engine }, { catchUpBatch })
+  await rebuildIndex({ ...target, client }, { catchUpBatch })
 
   const { results } = await service.engine
     .index(target.indexName)

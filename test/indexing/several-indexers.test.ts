@@ -102,7 +102,7 @@ t.test('if the lease is lost during an upload, its products are queued again', a
     await gate.promise
     return (await fetch(input, init)).json() as Promise<unknown>
   }
-  const slowEngine = new Meilisearch({
+  const slowClient = new Meilisearch({
     host: config.MEILI_URL,
     apiKey: meiliMasterKey,
     httpClient: heldFetch as never,
@@ -113,7 +113,7 @@ t.test('if the lease is lost during an upload, its products are queued again', a
     return { ...target, lease, progress: new OutboxProgress(db, target.registrationName) }
   }
   const slow = await acquire('the slow one')
-  const outcome = syncBatch({ ...slow, engine: slowEngine }).catch((error: unknown) => error)
+  const outcome = syncBatch({ ...slow, client: slowClient }).catch((error: unknown) => error)
   await sent.promise
   t.equal(await acquireLease(db, target.registrationName, 'another'), null, 'the lease is held')
   await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)

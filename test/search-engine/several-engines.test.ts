@@ -50,11 +50,11 @@ async function startSecondEngine(t: Test, service: TestService) {
     await server.stop()
     await rm(directory, { recursive: true, force: true })
   })
-  const engine = openIndexingClient(server.url, masterKey)
-  await ensureEngineKeys(engine)
+  const client = openIndexingClient(server.url, masterKey)
+  await ensureEngineKeys(client)
   const target: IndexAddress = {
     db: service.db,
-    engine,
+    client,
     indexName: service.config.SEARCH_INDEX,
     registrationName: 'second',
   }

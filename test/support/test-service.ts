@@ -229,7 +229,7 @@ export async function testService(
   await engineKeys
   const target = {
     db,
-    engine: admin,
+    client: admin,
     indexName: config.SEARCH_INDEX,
     registrationName: config.SEARCH_ENGINE,
   }

@@ -92,7 +92,7 @@ export async function benchService(
   await ensureEngineKeys(engine)
   if (hasIndex) {
     await registerEngine(db, target.registrationName)
-    await rebuildIndex({ db, engine, ...target })
+    await rebuildIndex({ db, client: engine, ...target })
   }
 
   const key = await createApiKey(db, {

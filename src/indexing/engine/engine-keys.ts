@@ -23,11 +23,11 @@ export function indexerKey(masterKey: string): string {
 }
 
 /**
- * Creates the search key and the key of the indexer if they do not exist. `engine` is opened with
+ * Creates the search key and the key of the indexer if they do not exist. `client` is opened with
  * the master key, or with the indexer's key if that exists.
  */
-export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
-  await ensureKey(engine, {
+export async function ensureEngineKeys(client: Meilisearch): Promise<void> {
+  await ensureKey(client, {
     uid: searchKeyUid,
     name: 'search',
     description: 'Trade quoting service: the API. Can only search.',
@@ -35,7 +35,7 @@ export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
     indexes: ['*'],
     expiresAt: null,
   })
-  await ensureKey(engine, {
+  await ensureKey(client, {
     uid: indexerKeyUid,
     name: 'indexer',
     description: 'Trade quoting service: the indexer. Can read, and create and delete keys.',
@@ -55,11 +55,11 @@ export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
   })
 }
 
-async function ensureKey(engine: Meilisearch, key: KeyCreation & { uid: string }): Promise<void> {
+async function ensureKey(client: Meilisearch, key: KeyCreation & { uid: string }): Promise<void> {
   // If the key cannot be read, creating it fails for the same reason, and that error is thrown.
-  const existing = await engine.getKey(key.uid).catch(() => null)
+  const existing = await client.getKey(key.uid).catch(() => null)
   if (existing) return
-  await engine.createKey(key).catch((cause: unknown) => {
+  await client.createKey(key).catch((cause: unknown) => {
     if (!(cause instanceof MeilisearchApiError)) throw cause
     // Another process has created it at the same time.
     if (cause.cause?.code === 'api_key_already_exists') return
@@ -91,13 +91,13 @@ function getIndexerKeyName({
 
 /**
  * Returns a text that identifies a server: the keys that never change and those of the indexers of
- * this index, with the times at which they were created. `engine` is opened with the indexer's key.
+ * this index, with the times at which they were created. `client` is opened with the indexer's key.
  */
 export async function identifyByKeys(
-  engine: Meilisearch,
+  client: Meilisearch,
   index: { registrationName: string; indexName: string },
 ): Promise<string> {
-  const { results } = await engine.getKeys({ limit: maxListedKeys })
+  const { results } = await client.getKeys({ limit: maxListedKeys })
   return results
     .filter(
       ({ uid, name }) =>
@@ -127,13 +127,13 @@ export type IndexerKeys = {
 /**
  * Returns the identity of the database whose indexer created the present keys of this index, and so
  * was the last that wrote to it. There may be two for a moment, and none for keys that an older
- * release created. `engine` is opened with the indexer's key.
+ * release created. `client` is opened with the indexer's key.
  */
 export async function readDatabasesOfKeys(
-  engine: Meilisearch,
+  client: Meilisearch,
   index: { registrationName: string; indexName: string },
 ): Promise<string[]> {
-  const keys = await readKeys(engine, getIndexerKeyName(index))
+  const keys = await readKeys(client, getIndexerKeyName(index))
   const identities = keys.flatMap(({ description }) => readDatabaseOfDescription(description) ?? [])
   return [...new Set(identities)]
 }
@@ -154,22 +154,22 @@ export function readDatabaseOfDescription(
 
 /**
  * Creates keys for the indexer with this fencing token, and deletes those of all previous indexers,
- * so that the engine rejects every request of an indexer that has lost its lease. `engine` is
+ * so that the engine rejects every request of an indexer that has lost its lease. `client` is
  * opened with the indexer's key.
  */
 export async function replaceIndexerKeys(
-  engine: Meilisearch,
+  client: Meilisearch,
   options: Lease & { indexName: string; databaseIdentity: string },
 ): Promise<IndexerKeys> {
   const { registrationName, indexName, fencingToken, serverStartedAt, databaseIdentity } = options
   const name = getIndexerKeyName(options)
-  for (const { uid } of await readKeys(engine, name)) await engine.deleteKey(uid)
+  for (const { uid } of await readKeys(client, name)) await client.deleteKey(uid)
   const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
     rebuild: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
   } satisfies Record<keyof IndexerKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
   const createKey = async (purpose: keyof IndexerKeys): Promise<string> => {
-    const { key } = await engine.createKey({
+    const { key } = await client.createKey({
       uid: uuidFromText(
         [registrationName, indexName, fencingToken, serverStartedAt, purpose].join('/'),
       ),
@@ -184,33 +184,33 @@ export async function replaceIndexerKeys(
 }
 
 /**
- * Calls `work` with a temporary key that can delete documents of one index. `engine` is opened
+ * Calls `work` with a temporary key that can delete documents of one index. `client` is opened
  * with the indexer's key.
  */
 export function withRepairKey<Result>(
-  engine: Meilisearch,
+  client: Meilisearch,
   indexName: string,
   work: (key: string) => Promise<Result>,
 ): Promise<Result> {
-  return withTemporaryKey(engine, indexName, ['documents.delete', 'tasks.get'], work)
+  return withTemporaryKey(client, indexName, ['documents.delete', 'tasks.get'], work)
 }
 
 /** Calls `work` with a temporary key that can delete one index. */
 export function withDeletionKey<Result>(
-  engine: Meilisearch,
+  client: Meilisearch,
   indexName: string,
   work: (key: string) => Promise<Result>,
 ): Promise<Result> {
-  return withTemporaryKey(engine, indexName, ['indexes.delete', 'tasks.get'], work)
+  return withTemporaryKey(client, indexName, ['indexes.delete', 'tasks.get'], work)
 }
 
 async function withTemporaryKey<Result>(
-  engine: Meilisearch,
+  client: Meilisearch,
   indexName: string,
   actions: KeyCreation['actions'],
   work: (key: string) => Promise<Result>,
 ): Promise<Result> {
-  const { uid, key } = await engine.createKey({
+  const { uid, key } = await client.createKey({
     name: `temporary key for ${indexName}`,
     description: 'Trade quoting service: one repair or removal',
     actions,
@@ -220,7 +220,7 @@ async function withTemporaryKey<Result>(
   try {
     return await work(key)
   } finally {
-    await engine.deleteKey(uid)
+    await client.deleteKey(uid)
   }
 }
 
@@ -238,10 +238,10 @@ const documentActions: KeyCreation['actions'] = [
   'stats.get',
 ]
 
-async function readKeys(engine: Meilisearch, name: string): Promise<Key[]> {
+async function readKeys(client: Meilisearch, name: string): Promise<Key[]> {
   const keys: Key[] = []
   for (let offset = 0; ; ) {
-    const { results, total } = await engine.getKeys({ offset, limit: 100 })
+    const { results, total } = await client.getKeys({ offset, limit: 100 })
     keys.push(...results.filter((key) => key.name === name))
     offset += results.length
     if (results.length === 0 || offset >= total) return keys

@@ -65,12 +65,12 @@ export function requireTaskSuccess({ status, error }: Pick<Task, 'status' | 'err
  * `taskClient` must have a key that may read every task.
  */
 export async function cancelTasks(
-  engine: Meilisearch,
+  client: Meilisearch,
   taskClient: Meilisearch,
   taskNumbers: number[],
 ): Promise<void> {
   if (taskNumbers.length === 0) return
-  await waitForSuccess(taskClient, engine.tasks.cancelTasks({ uids: taskNumbers }))
+  await waitForSuccess(taskClient, client.tasks.cancelTasks({ uids: taskNumbers }))
 }
 
 /** A task that the engine has accepted, and when, by its clock. */
@@ -81,16 +81,16 @@ export type EngineTask = {
 }
 
 /** Reads the task with this number. */
-export async function readEngineTask(engine: Meilisearch, number: number): Promise<EngineTask> {
-  const { results } = await engine.tasks.getTasks({ from: number, limit: 1 })
+export async function readEngineTask(client: Meilisearch, number: number): Promise<EngineTask> {
+  const { results } = await client.tasks.getTasks({ from: number, limit: 1 })
   const [found] = results
   const isKnown = found?.uid === number
   return { number, acceptedAt: isKnown ? new Date(found.enqueuedAt).toISOString() : null }
 }
 
 /** Whether the engine has this task. If not, the engine was restored to an older state. */
-export async function hasEngineTask(engine: Meilisearch, task: EngineTask): Promise<boolean> {
-  return (await readEngineTask(engine, task.number)).acceptedAt === task.acceptedAt
+export async function hasEngineTask(client: Meilisearch, task: EngineTask): Promise<boolean> {
+  return (await readEngineTask(client, task.number)).acceptedAt === task.acceptedAt
 }
 
 export const uploadTypes: TaskType[] = ['documentAdditionOrUpdate']
@@ -98,11 +98,11 @@ export const documentWriteTypes: TaskType[] = [...uploadTypes, 'documentDeletion
 
 /** Returns the number of the newest task of these types; null if there is none. */
 export async function readNewestTaskNumber(
-  engine: Meilisearch,
+  client: Meilisearch,
   indexName: string,
   types: TaskType[],
 ): Promise<number | null> {
-  const { results } = await engine.tasks.getTasks({ indexUids: [indexName], types, limit: 1 })
+  const { results } = await client.tasks.getTasks({ indexUids: [indexName], types, limit: 1 })
   return results[0]?.uid ?? null
 }
 
@@ -113,9 +113,9 @@ export function maxTaskNumber(numbers: (number | null)[]): number | null {
 }
 
 /** Whether the index exists. Throws if the engine does not answer. */
-export async function indexExists(engine: Meilisearch, indexName: string): Promise<boolean> {
+export async function indexExists(client: Meilisearch, indexName: string): Promise<boolean> {
   try {
-    await engine.getRawIndex(indexName)
+    await client.getRawIndex(indexName)
     return true
   } catch (error) {
     if (isNotFound(error)) return false
@@ -124,9 +124,9 @@ export async function indexExists(engine: Meilisearch, indexName: string): Promi
 }
 
 /** Deletes an index if it exists. */
-export async function deleteIndex(engine: Meilisearch, indexName: string): Promise<void> {
+export async function deleteIndex(client: Meilisearch, indexName: string): Promise<void> {
   try {
-    await waitForSuccess(engine, engine.deleteIndex(indexName))
+    await waitForSuccess(client, client.deleteIndex(indexName))
   } catch (error) {
     const isAbsent =
       error instanceof TaskFailed ? error.code === 'index_not_found' : isNotFound(error)
@@ -139,16 +139,16 @@ export async function deleteIndex(engine: Meilisearch, indexName: string): Promi
  * other task. `taskClient` must have a key that may read every task.
  */
 export async function deleteRebuildLeftovers(
-  engine: Meilisearch,
+  client: Meilisearch,
   taskClient: Meilisearch,
   indexName: string,
 ): Promise<void> {
-  const cancellation = engine.tasks.cancelTasks({
+  const cancellation = client.tasks.cancelTasks({
     indexUids: [indexName],
     statuses: ['enqueued', 'processing'],
   })
   await waitForSuccess(taskClient, cancellation)
-  await deleteIndex(engine, indexName)
+  await deleteIndex(client, indexName)
 }
 
 const isNotFound = (error: unknown) =>

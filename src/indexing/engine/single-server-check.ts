@@ -28,7 +28,7 @@ const rounds = 3
 /**
  * Throws SeveralServersFound, and records it, if servers with different API keys answer the
  * requests. Each run of an indexer creates keys, so even servers with the same data differ after
- * one run. The `engine` of the address is opened with the indexer's key.
+ * one run. The `client` of the address is opened with the indexer's key.
  */
 export async function requireSingleServer(address: IndexAddress): Promise<void> {
   for (let round = 1; round <= rounds; round += 1) {
@@ -43,7 +43,7 @@ export async function requireSingleServer(address: IndexAddress): Promise<void> 
 /** Returns a text that identifies the server that answers. */
 async function readIdentity(address: IndexAddress): Promise<string> {
   try {
-    return await identifyByKeys(address.engine, address)
+    return await identifyByKeys(address.client, address)
   } catch (error) {
     // One of the servers may not have the indexer's key.
     if (error instanceof MeilisearchApiError && error.response.status === 403) return 'unknown key'

@@ -63,7 +63,7 @@ export class CatalogueUpload {
   constructor(target: LeasedTarget, options: CatalogueUploadOptions) {
     this.#target = target
     this.#options = options
-    this.#index = target.engine.index(target.indexName)
+    this.#index = target.client.index(target.indexName)
     this.#catalogue = new CatalogueReader(target.db, () => this.#pacing.chooseUploadSize())
     this.finished = this.#run()
       .catch((error: unknown) => this.#abandon(error))
@@ -155,7 +155,7 @@ export class CatalogueUpload {
     const since = Math.max(this.#progressAt, this.#accepted[0]?.acceptedAt ?? 0)
     let finishedCount = 0
     for (let first = this.#accepted[0]; first; first = this.#accepted[0]) {
-      const task = await this.#target.engine.tasks.getTask(first.taskNumber)
+      const task = await this.#target.client.tasks.getTask(first.taskNumber)
       if (task.status === 'enqueued' || task.status === 'processing') break
       if (task.status === 'canceled') this.#catalogue.readAgain(first.ids.split(' '))
       else {
@@ -190,7 +190,7 @@ export class CatalogueUpload {
 
   async #cancelAccepted(): Promise<void> {
     const taskNumbers = this.#accepted.map(({ taskNumber }) => taskNumber)
-    await cancelTasks(this.#target.engine, this.#options.rebuildClient, taskNumbers)
+    await cancelTasks(this.#target.client, this.#options.rebuildClient, taskNumbers)
   }
 }
 

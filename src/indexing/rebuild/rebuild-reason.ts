@@ -51,11 +51,11 @@ export const mustDeleteIndexFirst = (reason: RebuildReason) =>
  * `rebuildClient` must have a key that may read every task.
  */
 export async function findRebuildReason(
-  { db, engine, indexName, registrationName }: IndexAddress,
-  rebuildClient: Meilisearch = engine,
+  { db, client, indexName, registrationName }: IndexAddress,
+  rebuildClient: Meilisearch = client,
 ): Promise<RebuildReason | null> {
   const record = await readIndexRecord(db, registrationName)
-  if (!(await indexExists(engine, indexName))) return 'index_missing'
+  if (!(await indexExists(client, indexName))) return 'index_missing'
   if (!record || record.indexedAt === null) return 'contents_unknown'
   const restored = await findRestored(record, indexName, rebuildClient)
   if (restored !== null) return restored
@@ -63,12 +63,12 @@ export async function findRebuildReason(
   if (record.wasTruncated) return 'catalogue_emptied'
   if (record.rebuildRequestedAt !== null) return 'rebuild_requested'
   if (record.shape !== computeIndexShape()) return 'shape_changed'
-  if (!(await hasExpectedSettings(engine, indexName))) return 'settings_changed'
+  if (!(await hasExpectedSettings(client, indexName))) return 'settings_changed'
   return null
 }
 
-async function hasExpectedSettings(engine: Meilisearch, indexName: string): Promise<boolean> {
-  const settings: Record<string, unknown> = { ...(await engine.index(indexName).getSettings()) }
+async function hasExpectedSettings(client: Meilisearch, indexName: string): Promise<boolean> {
+  const settings: Record<string, unknown> = { ...(await client.index(indexName).getSettings()) }
   return isPartOf(indexSettings, settings)
 }
 
@@ -110,7 +110,7 @@ async function findRestored(
  */
 export async function hasUnexplainedCountDifference({
   db,
-  engine,
+  client,
   indexName,
   registrationName,
 }: IndexAddress): Promise<boolean> {
@@ -119,7 +119,7 @@ export async function hasUnexplainedCountDifference({
       exists (select from product_changes where engine = ${registrationName}) as "hasPending"
   `.execute(db)
   const parkedCount = await countParkedDocuments(db, registrationName)
-  const { numberOfDocuments, isIndexing } = await engine.index(indexName).getStats()
+  const { numberOfDocuments, isIndexing } = await client.index(indexName).getStats()
   const { productCount, hasPending } = rows[0] ?? { productCount: 0, hasPending: true }
   if (hasPending || isIndexing) return false
   return numberOfDocuments > productCount || numberOfDocuments < productCount - parkedCount

@@ -32,7 +32,7 @@ import {
 } from './rebuild-record.ts'
 
 type RebuildOptions = {
-  /** A client that may create indexes and read every task. Default: the engine of the target. */
+  /** A client that may create indexes and read every task. Default: the client of the target. */
   rebuildClient?: Meilisearch
   onProgress?: (productCount: number) => void
   log?: LogLine
@@ -54,7 +54,7 @@ type RebuildOptions = {
 export async function rebuild(
   live: LeasedTarget,
   {
-    rebuildClient = live.engine,
+    rebuildClient = live.client,
     onProgress = () => undefined,
     log = () => undefined,
     throwIfStopped = () => undefined,
@@ -89,7 +89,7 @@ async function replaceIndex(
   options: Required<RebuildOptions>,
 ): Promise<number> {
   const { rebuildClient } = options
-  const hasLiveIndex = await indexExists(live.engine, live.indexName)
+  const hasLiveIndex = await indexExists(live.client, live.indexName)
   const start = await recordRebuildStart(live, hasLiveIndex)
   const indexCreated = createEmptyIndex(next, rebuildClient, options.log)
   const productCount = await uploadCatalogue(live, next, { ...options, hasLiveIndex, indexCreated })
@@ -101,7 +101,7 @@ async function replaceIndex(
   const task = await readEngineTask(rebuildClient, taskNumber)
   await recordRebuildEnd(live, { ...start, task, synonymsVersion })
   live.progress.markSwapped()
-  await deleteIndex(next.engine, next.indexName)
+  await deleteIndex(next.client, next.indexName)
   return productCount
 }
 
@@ -110,15 +110,15 @@ async function replaceIndex(
  * index has none, which is better than no index.
  */
 async function createEmptyIndex(
-  { db, engine, indexName }: IndexAddress,
+  { db, client, indexName }: IndexAddress,
   rebuildClient: Meilisearch,
   log: LogLine,
 ): Promise<string> {
   const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
-  await deleteRebuildLeftovers(engine, rebuildClient, indexName)
+  await deleteRebuildLeftovers(client, rebuildClient, indexName)
   await waitForSuccess(rebuildClient, rebuildClient.createIndex(indexName, { primaryKey: 'id' }))
-  await waitForSuccess(rebuildClient, engine.index(indexName).updateSettings(indexSettings))
-  await sendSynonyms({ engine, indexName }, synonyms, { log, taskClient: rebuildClient })
+  await waitForSuccess(rebuildClient, client.index(indexName).updateSettings(indexSettings))
+  await sendSynonyms({ client, indexName }, synonyms, { log, taskClient: rebuildClient })
   return synonymsVersion
 }
 
@@ -181,10 +181,10 @@ async function runBefore(
  * Adds and deletes a document with every field, because the engine rejects a search in a field that
  * no document ever had.
  */
-async function registerFields({ engine, indexName }: IndexAddress): Promise<void> {
+async function registerFields({ client, indexName }: IndexAddress): Promise<void> {
   const document = createSampleDocument()
-  await uploadLines(engine.index(indexName), [toDocumentLine(document)])
-  await deleteDocuments(engine.index(indexName), [document.id])
+  await uploadLines(client.index(indexName), [toDocumentLine(document)])
+  await deleteDocuments(client.index(indexName), [document.id])
 }
 
 /** After this many rounds the catch-up ends, even if changes arrive faster than it applies them. */
@@ -216,7 +216,7 @@ async function swapIndexes(
   hasLiveIndex: boolean,
   rebuildClient: Meilisearch,
 ): Promise<number> {
-  const swap = live.engine.swapIndexes([
+  const swap = live.client.swapIndexes([
     { indexes: [next.indexName, live.indexName], rename: !hasLiveIndex },
   ])
   return waitForSuccess(rebuildClient, swap)

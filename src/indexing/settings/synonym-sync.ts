@@ -46,10 +46,10 @@ export async function haveWordsChanged({ db, registrationName }: IndexAddress): 
 
 /** Whether somebody has changed the synonyms in the engine, so that they differ from the tables. */
 export async function haveSynonymsDiverged(target: IndexAddress): Promise<boolean> {
-  const { db, engine, indexName } = target
+  const { db, client, indexName } = target
   const [{ synonyms: expected }, actual] = await Promise.all([
     readEngineSynonyms(db),
-    engine.index(indexName).getSynonyms(),
+    client.index(indexName).getSynonyms(),
   ])
   return !isDeepStrictEqual(sortLists(expected), sortLists(actual))
 }
@@ -60,11 +60,11 @@ export async function haveSynonymsDiverged(target: IndexAddress): Promise<boolea
  * `taskClient` must have a key that may read the task.
  */
 export async function sendSynonyms(
-  { engine, indexName }: Pick<IndexAddress, 'engine' | 'indexName'>,
+  { client, indexName }: Pick<IndexAddress, 'client' | 'indexName'>,
   synonyms: EngineSynonyms,
-  { log, taskClient = engine }: { log: LogLine; taskClient?: Meilisearch },
+  { log, taskClient = client }: { log: LogLine; taskClient?: Meilisearch },
 ): Promise<boolean> {
-  const { httpRequest } = engine.index(indexName)
+  const { httpRequest } = client.index(indexName)
   const update = httpRequest.put<EnqueuedTask>({
     path: `indexes/${indexName}/settings/synonyms`,
     body: synonyms,
