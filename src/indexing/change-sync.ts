@@ -15,14 +15,9 @@ import { readDocuments } from './documents/product-to-document.ts'
 import { maxTaskNumber, readEngineTask } from './engine/engine-tasks.ts'
 import { executeUnderLease, LeaseLost } from './indexer-lease.ts'
 import type { LeasedTarget } from './leased-target.ts'
-import {
-  deleteOutboxRows,
-  type OutboxRead,
-  type OutboxRow,
-  queueProducts,
-  requeueIfLeaseLost,
-} from './outbox.ts'
+import { deleteOutboxRows, type OutboxRead, type OutboxRow, queueProducts } from './outbox.ts'
 import { recordSettled, recordWriting } from './outbox-progress.ts'
+import { requeueIfLeaseLost } from './requeue-after-lease-loss.ts'
 
 const batchSize = 20_000
 const readSize = 2_500

@@ -1,10 +1,7 @@
 // Reads, deletes and adds the outbox rows of an engine: one row for each changed product.
 // docs/indexing.md explains the terms: snapshot, settled, position, round, registration.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { timeouts } from '../timeouts.ts'
-import { isLeaseLost, type Lease } from './indexer-lease.ts'
 
 /** `productId` is null if the table of products was truncated, which requires a rebuild. */
 export type OutboxRow = { id: string; productId: string | null }
@@ -116,6 +113,9 @@ function parseSnapshot(snapshot: string): { xmax: string; xip: string[] } {
   return { xmax, xip: running === '' ? [] : running.split(',') }
 }
 
+/** Stands for the missing product id of a truncation's row. No product has this id. */
+const idOfTruncation = '-1'
+
 /**
  * Deletes exactly these rows of the engine. After a failover that lost commits, other rows may have
  * their ids, so engine and product must be the same too.
@@ -127,16 +127,13 @@ export async function deleteOutboxRows(
 ): Promise<void> {
   if (rows.length === 0) return
   const rowIds = rows.map(({ id }) => id)
-  const productIds = [...new Set(rows.map(({ productId }) => productId ?? truncation))]
+  const productIds = [...new Set(rows.map(({ productId }) => productId ?? idOfTruncation))]
   await sql`
     delete from product_changes
     where id = any(${rowIds}::bigint[]) and engine = ${registrationName}
-      and coalesce(product_id, ${truncation}) = any(${productIds}::bigint[])
+      and coalesce(product_id, ${idOfTruncation}) = any(${productIds}::bigint[])
   `.execute(transaction)
 }
-
-/** Stands for the missing product id of a truncation's row. No product has this id. */
-const truncation = '-1'
 
 /** Adds an outbox row for each of these products, as a change of the product would. */
 export async function queueProducts(
@@ -148,29 +145,4 @@ export async function queueProducts(
     insert into product_changes (engine, product_id)
     select ${registrationName}, unnest(${productIds}::bigint[])
   `.execute(db)
-}
-
-const requeueAttempts = 20
-
-/**
- * Queues these products again if the lease is lost, and returns whether it is. The engine may have
- * applied their documents after newer ones of the indexer that took over. They are queued for the
- * live index, whose changes also reach an index that is being rebuilt. Makes 20 attempts, 500 ms
- * apart, while PostgreSQL is unreachable.
- */
-export async function requeueIfLeaseLost(
-  db: Kysely<Tables>,
-  lease: Lease,
-  productIds: string[],
-): Promise<boolean> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const isLost = await isLeaseLost(db, lease)
-      if (isLost) await queueProducts(db, lease.registrationName, productIds)
-      return isLost
-    } catch (error) {
-      if (attempt === requeueAttempts) throw error
-      await sleep(timeouts.indexing.requeueRetry.ms)
-    }
-  }
 }

@@ -15,7 +15,7 @@ import {
 import { parkDocuments } from '../documents/parked-documents.ts'
 import { cancelTasks } from '../engine/engine-tasks.ts'
 import type { LeasedTarget } from '../leased-target.ts'
-import { requeueIfLeaseLost } from '../outbox.ts'
+import { requeueIfLeaseLost } from '../requeue-after-lease-loss.ts'
 import { CatalogueReader, type Payload, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
 
