@@ -27,6 +27,10 @@ export const emptySnapshot = '1:1:'
  * use, PostgreSQL keeps deleted rows, and reading past a million of them takes 100 ms. A
  * transaction that was running at the last complete read may still add rows, so its id is looked up
  * separately.
+ *
+ * For example, the last complete read had the snapshot `12:15:12`: it saw every transaction below
+ * 15 except 12, which was still running. The next read selects the rows of the transactions from 15
+ * on, and those of transaction 12.
  */
 export class OutboxCursor {
   readonly #db: Kysely<Tables>
@@ -43,22 +47,21 @@ export class OutboxCursor {
 
   /** Returns at most `limit` rows. They are returned again until `settle` is called. */
   async read(limit: number): Promise<OutboxRead> {
+    const selectRows = (condition: RawBuilder<unknown>) => sql`
+      select id, product_id, xid from product_changes
+      where engine = ${this.#registrationName} and ${condition}
+      order by xid, id limit ${limit}
+    `
+    const newer = selectRows(this.#newerTransactions())
+    const wasRunning = this.#transactionsThatWereRunning()
+    const others = wasRunning ? sql`union all (${selectRows(wasRunning)})` : sql``
     const { rows } = await sql<{
       snapshot: string
       readAt: Date
       changes: (Position & { productId: string | null })[] | null
     }>`
       with pending as (
-        select * from (${sql.join(
-          this.#conditions().map(
-            (condition) => sql`(
-              select id, product_id, xid from product_changes
-              where engine = ${this.#registrationName} and ${condition}
-              order by xid, id limit ${limit}
-            )`,
-          ),
-          sql` union all `,
-        )}) as both_parts
+        select * from ((${newer}) ${others}) as both_parts
         order by xid, id limit ${limit}
       )
       select pg_current_snapshot()::text as snapshot, now() as "readAt", (
@@ -81,19 +84,24 @@ export class OutboxCursor {
   }
 
   /**
-   * Returns two SQL conditions that together select the rows that are not settled and were not read
-   * in this round: those of newer transactions, and those of transactions that were running at the
-   * settled snapshot. For each, an index scan begins at the first such row.
+   * Returns an SQL condition for the rows of newer transactions that were not read in this round.
+   * It is one bound, so that an index scan begins at the first such row.
    */
-  #conditions(): RawBuilder<unknown>[] {
-    const { xmax, xip } = parseSnapshot(this.#settled)
+  #newerTransactions(): RawBuilder<unknown> {
+    const { xmax } = parseSnapshot(this.#settled)
     const after = this.#round?.after
-    const isAfter = after && sql`(xid, id) > (${after.xid}::xid8, ${after.id}::bigint)`
-    const isNewer =
-      isAfter && BigInt(after.xid) >= BigInt(xmax) ? isAfter : sql`xid >= ${xmax}::xid8`
-    if (xip.length === 0) return [isNewer]
+    return after && BigInt(after.xid) >= BigInt(xmax) ? isAfter(after) : sql`xid >= ${xmax}::xid8`
+  }
+
+  /**
+   * Returns an SQL condition for the rows that were not read in this round of transactions that
+   * were running at the settled snapshot; null if none was running.
+   */
+  #transactionsThatWereRunning(): RawBuilder<unknown> | null {
+    const { xip } = parseSnapshot(this.#settled)
+    if (xip.length === 0) return null
     const wasRunning = sql`xid = any (${xip}::xid8[])`
-    return [isNewer, isAfter ? sql`${wasRunning} and ${isAfter}` : wasRunning]
+    return this.#round ? sql`${wasRunning} and ${isAfter(this.#round.after)}` : wasRunning
   }
 
   /** Must be called when the rows of the last read have been deleted. */
@@ -106,6 +114,8 @@ export class OutboxCursor {
     }
   }
 }
+
+const isAfter = ({ xid, id }: Position) => sql`(xid, id) > (${xid}::xid8, ${id}::bigint)`
 
 /** Returns what a pg_snapshot does not see: transactions from `xmax` on, and those in `xip`. */
 function parseSnapshot(snapshot: string): { xmax: string; xip: string[] } {
