@@ -45,22 +45,21 @@ type RebuildOptions = {
   catchUpBatch?: number
 }
 
+const defaults = {
+  onProgress: () => undefined,
+  log: () => undefined,
+  throwIfStopped: () => undefined,
+  catchUpBatch: 5_000,
+}
+
 /**
  * Uploads the catalogue to a new index, swaps it with the live one, records up to which instant it
  * is complete, and returns the number of products read. Changes go into the live index as usual,
  * and into the new one before the swap. Parks rejected documents. On an error the live index is
  * unchanged.
  */
-export async function rebuild(
-  live: LeasedTarget,
-  {
-    rebuildClient = live.client,
-    onProgress = () => undefined,
-    log = () => undefined,
-    throwIfStopped = () => undefined,
-    catchUpBatch = 5_000,
-  }: RebuildOptions = {},
-): Promise<number> {
+export async function rebuild(live: LeasedTarget, given: RebuildOptions = {}): Promise<number> {
+  const options = { ...defaults, rebuildClient: live.client, ...given }
   const nextName = nextRegistrationName(live.registrationName)
   const next: LeasedTarget = {
     ...live,
@@ -69,13 +68,7 @@ export async function rebuild(
     progress: new OutboxProgress(live.db, nextName),
   }
   try {
-    return await replaceIndex(live, next, {
-      rebuildClient,
-      onProgress,
-      log,
-      throwIfStopped,
-      catchUpBatch,
-    })
+    return await replaceIndex(live, next, options)
   } catch (error) {
     // The first error is thrown. If this fails too, the next run of an indexer deletes the record.
     await deleteRebuildRecord(live).catch(() => undefined)
@@ -83,6 +76,15 @@ export async function rebuild(
   }
 }
 
+/**
+ * In this order: (1) records the start, (2) uploads the catalogue to the new index, (3) applies the
+ * remaining changes to it, (4) swaps the indexes, (5) records the end, (6) deletes the old index.
+ *
+ * After a crash before the swap, the live index stays live, and the next run of an indexer deletes
+ * the new one. After a crash before the end is recorded, the new index is live with an
+ * outdated record: `is_writing` is true, and what caused the rebuild may cause another one. After a
+ * crash at the end, the next run deletes the old index.
+ */
 async function replaceIndex(
   live: LeasedTarget,
   next: LeasedTarget,
