@@ -1,29 +1,14 @@
 // Documents that the engine rejects are parked and do not delay the others.
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
-import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
+import { startOwnEngine } from '../support/own-engine.ts'
 import { testDatabase } from '../support/test-service.ts'
 
 t.test('a rejected document is parked with its reason until its product changes', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-engine-'))
-  await chmod(directory, 0o755)
-  const masterKey = 'the master key of a small one'
-  const server = await startMeilisearch({
-    directory,
-    masterKey,
-    flags: ['--http-payload-size-limit', '26kB'],
-  })
-  t.teardown(async () => {
-    await server.stop()
-    await rm(directory, { recursive: true, force: true })
-  })
+  const flags = ['--http-payload-size-limit', '26kB']
+  const { client } = await startOwnEngine(t, 'the master key of a small one', flags)
   const { db, pool } = await testDatabase(t)
-  const client = openIndexingClient(server.url, masterKey)
   const target = { db, client, indexName: 'products', registrationName: 'main' }
   await registerEngine(db, 'main')
   await rebuildIndex(target)

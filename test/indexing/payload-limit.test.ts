@@ -1,31 +1,19 @@
 // An engine that accepts only small requests: the index is built and kept up to date nevertheless,
 // and what the engine rejects is logged with the setting to change.
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
-import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
 import { leaseTarget } from '../support/leased-target.ts'
+import { startOwnEngine } from '../support/own-engine.ts'
 import { testDatabase } from '../support/test-service.ts'
 
-const directory = await mkdtemp(join(tmpdir(), 'tqs-engine-'))
-await chmod(directory, 0o755)
-const masterKey = 'the master key of a small one'
 const flags = ['--http-payload-size-limit', '50kB']
-const server = await startMeilisearch({ directory, masterKey, flags })
-t.teardown(async () => {
-  await server.stop()
-  await rm(directory, { recursive: true, force: true })
-})
+// Its client fails if a request is never answered, as on a connection that it has stopped reading.
+const { client } = await startOwnEngine(t, 'the master key of a small one', flags)
 const { db } = await testDatabase(t)
-// A request on a connection that the engine has stopped reading would never be answered.
-const client = openIndexingClient(server.url, masterKey, { timeoutMs: 30_000 })
 await registerEngine(db, 'main')
 const target = await leaseTarget({ db, client, indexName: 'products', registrationName: 'main' })
 const index = client.index('products')

@@ -1,14 +1,9 @@
 // Several indexers for one engine, one for each of several engines, and the loss of a lease.
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import { Meilisearch } from 'meilisearch'
 import t from 'tap'
-import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import {
   acquireLease,
   type Lease,
@@ -17,6 +12,7 @@ import {
 } from '../../src/indexing/indexer-lease.ts'
 import { OutboxProgress } from '../../src/indexing/outbox-progress.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
+import { startOwnEngine } from '../support/own-engine.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 import { expectIndexedNames, readIndexedNames } from './product-names.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
@@ -134,19 +130,13 @@ t.test('if the lease is lost during an upload, its products are queued again', a
 })
 
 t.test('each of two engines has an indexer, which waits for missing keys', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-engine-'))
-  await chmod(directory, 0o755)
   const masterKey = 'the master key of the second'
-  const server = await startMeilisearch({ directory, masterKey })
-  t.teardown(async () => {
-    await server.stop()
-    await rm(directory, { recursive: true, force: true })
-  })
+  const { url, client } = await startOwnEngine(t, masterKey)
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Alicate' }).execute()
   await startIndexer(t, service)
   const second = await startIndexerProcess(t, service, [], {
-    MEILI_URL: server.url,
+    MEILI_URL: url,
     MEILI_INDEXER_KEY: indexerKey(masterKey),
     SEARCH_ENGINE: 'second',
   })
@@ -155,9 +145,9 @@ t.test('each of two engines has an indexer, which waits for missing keys', async
     `does not know this key\\. scripts/migrate\\.ts .+ \\(${command}\\)\\. .+\\. Trying again\\.`,
   )
   t.match(await waitForOutput(second, unknownKey), unknownKey)
-  await ensureEngineKeys(openIndexingClient(server.url, masterKey))
+  await ensureEngineKeys(client)
   t.match(await waitForOutput(second, 'Following changes.'), 'Following changes.')
-  const onSecond = { ...service, engine: openIndexingClient(server.url, masterKey) }
+  const onSecond = { ...service, engine: client }
   await expectIndexedNames(t, onSecond, ['Alicate'])
   await expectIndexedNames(t, service, ['Alicate'])
   await service.db.insertInto('products').values({ sku: 'A-2', name: 'Broca' }).execute()

@@ -114,5 +114,7 @@ t.test('detects two servers with the same data', async (t) => {
   const indexer = await startIndexer(t, service, { meiliUrl: relay.url })
   t.match(await waitForOutput(indexer, fault), fault)
   t.notMatch(indexer.output(), 'Following changes.')
-  t.equal((await again.client.getKeys()).total + (await copy.client.getKeys()).total < 20, true)
+  // The indexer starts over again and again, and must not create keys each time.
+  const keyCount = (await again.client.getKeys()).total + (await copy.client.getKeys()).total
+  t.ok(keyCount < 20, `${keyCount} keys`)
 })

@@ -1,18 +1,14 @@
 // Several search engines behind one API: searches are distributed over the healthy engines, and
 // `indexedAt` is that of the engine that answered.
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { buildApp } from '../../src/app.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import type { IndexAddress } from '../../src/indexing/leased-target.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
+import { startOwnEngine } from '../support/own-engine.ts'
 import {
   company,
   eventually,
@@ -42,15 +38,8 @@ function countSearches(engine: SearchEngine): CountingEngine {
 
 /** Starts a second engine and an indexer target for it. The index is empty. */
 async function startSecondEngine(t: Test, service: TestService) {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-engines-'))
-  await chmod(directory, 0o755)
-  const { meiliMasterKey: masterKey } = await servers()
-  const server = await startMeilisearch({ directory, masterKey })
-  t.teardown(async () => {
-    await server.stop()
-    await rm(directory, { recursive: true, force: true })
-  })
-  const client = openIndexingClient(server.url, masterKey)
+  const { meiliMasterKey } = await servers()
+  const { url, client } = await startOwnEngine(t, meiliMasterKey)
   await ensureEngineKeys(client)
   const target: IndexAddress = {
     db: service.db,
@@ -60,7 +49,7 @@ async function startSecondEngine(t: Test, service: TestService) {
   }
   await registerEngine(service.db, target.registrationName)
   await rebuildIndex(target)
-  return { url: server.url, target }
+  return { url, target }
 }
 
 async function openCountingEngine(t: Test, url: string) {
