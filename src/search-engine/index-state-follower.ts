@@ -67,6 +67,7 @@ class IndexStateFollower implements FollowedIndexStates {
   /** When a search last asked for a state. */
   #askedAt = performance.now()
   #isIdle = false
+  /** Undefined while a refresh runs. The refresh sets the next one when it ends. */
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
@@ -85,7 +86,7 @@ class IndexStateFollower implements FollowedIndexStates {
 
   current(registrationName: string): IndexState {
     this.#askedAt = performance.now()
-    if (this.#isIdle) {
+    if (this.#isIdle && this.#timer) {
       this.#isIdle = false
       clearTimeout(this.#timer)
       this.#schedule(0)
@@ -97,7 +98,10 @@ class IndexStateFollower implements FollowedIndexStates {
 
   #schedule(delayMs: number): void {
     if (this.#isStopped) return
-    this.#timer = setTimeout(async () => this.#schedule(await this.#refresh()), delayMs).unref()
+    this.#timer = setTimeout(async () => {
+      this.#timer = undefined
+      this.#schedule(await this.#refresh())
+    }, delayMs).unref()
   }
 
   /**
