@@ -22,13 +22,13 @@ const minCodeLength = 2
 /** Letters, combining accents and digits. */
 const typedWords = /[\p{L}\p{M}\p{N}]+/gu
 /** As above, but "1/2" and "2.5" are one word each. */
-const engineWords = /[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu
+const searchedWords = /[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu
 
 /** The comments of the fields show what `"Taladro" de 18 voltios` gives. */
 export type ParsedQuery = {
   /** As typed, normalised: `"Taladro" de 18 voltios`. Empty: all products. */
   text: string
-  engine: EngineWords
+  searched: SearchedWords
   /** The typed words, folded, without those that the company ignores: taladro, de, 18, voltios. */
   foldedWords: string[]
   /** The words with ñ, folded except for ñ: none. */
@@ -45,8 +45,8 @@ export type ParsedQuery = {
   highlight: HighlightTerms
 }
 
-/** What the engine searches for. */
-type EngineWords = {
+/** What the search engine searches for. */
+type SearchedWords = {
   /** The text without operators, and with sizes in their indexed form: ` Taladro  de 18v`. */
   text: string
   /** The first ten different words of this text, in lower case: taladro, de, 18v. */
@@ -80,18 +80,18 @@ export type HighlightTerms = {
 
 /** Parses a normalised text: trimmed, NFC, without control characters. */
 export function parseQuery(text: string, companyWords: SearchWords = builtInWords): ParsedQuery {
-  const searched = removeIgnoredWords(text, companyWords.ignoredWords)
-  const { text: engineText, forms: sizes } = replaceSizes(removeEngineOperators(searched))
-  const words = splitIntoWords(engineText)
-  const typed = searched.match(typedWords) ?? []
+  const kept = removeIgnoredWords(text, companyWords.ignoredWords)
+  const { text: searchedText, forms: sizes } = replaceSizes(removeEngineOperators(kept))
+  const words = splitIntoWords(searchedText)
+  const typed = kept.match(typedWords) ?? []
   const foldedWords = typed.map(foldText)
   const synonyms = findSynonyms(foldedWords, companyWords.synonyms)
   const significantWords = withoutStopWords(words)
   return {
     text,
-    engine: { text: engineText, words, significantWords },
+    searched: { text: searchedText, words, significantWords },
     foldedWords,
-    enyeWords: findEnyeWords(searched),
+    enyeWords: findEnyeWords(kept),
     code: {
       skuKey: toSkuKey(text),
       wholeSkuKey: toWholeSkuKey(text),
@@ -145,7 +145,7 @@ function findTranslations(words: string[], hidden: ReadonlySet<string>): Map<str
 const splitPhrase = (phrase: string) => phrase.split(' ')
 
 function splitIntoWords(text: string): string[] {
-  const words = text.toLowerCase().match(engineWords) ?? []
+  const words = text.toLowerCase().match(searchedWords) ?? []
   return [...new Set(words)].slice(0, maxWords)
 }
 

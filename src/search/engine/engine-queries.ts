@@ -25,8 +25,8 @@ export type PlannedQuery = { rule: PartRule; offset: number; query: EngineQuery 
  * be added.
  */
 export function planQueries(request: ParsedRequest, indexName: string): PlannedQuery[] {
-  const { text, engine, code } = request.query
-  const hasSeveralWords = engine.words.length > 1
+  const { text, searched, code } = request.query
+  const hasSeveralWords = searched.words.length > 1
   const parts = splitIntoParts(request)
   const hitsUpToPage = request.offset + request.limit
   const planned = parts.map(({ rule, filter }) => {
@@ -39,7 +39,7 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
     offset,
     query: {
       indexUid: indexName,
-      q: usesWords(rule) ? engine.text : '',
+      q: usesWords(rule) ? searched.text : '',
       offset,
       limit: usesWords(rule) && hasSeveralWords ? Math.max(limit, firstHitCount) : limit,
       filter,

@@ -79,11 +79,11 @@ export async function searchInEngine(
 
   const parts = await requestParts(engine, request, planQueries(request, indexName), signal)
   const hasAllWords = isSatisfied(query, parts)
-  if (query.engine.words.length > 1) wordMatches.record(query.text, hasAllWords)
+  if (query.searched.words.length > 1) wordMatches.record(query.text, hasAllWords)
   if (hasAllWords) return { kind: 'complete', result: mergeParts(request, parts) }
 
   try {
-    const relaxed = await relaxations.run(query.engine.words.length, async () => {
+    const relaxed = await relaxations.run(query.searched.words.length, async () => {
       const wordCounts = await (earlyCounts ?? countWords())
       return relaxQuery(subqueries, query, listWholeTextHits(parts), wordCounts)
     })
@@ -101,7 +101,7 @@ export async function searchInEngine(
 
 /** Whether the words are counted at the same time as the first request is sent. */
 function shouldCountEarly(query: ParsedQuery, wordMatches: WordMatches): boolean {
-  if (!canRelax(query) || query.engine.words.length < minWordsToCountEarly) return false
+  if (!canRelax(query) || query.searched.words.length < minWordsToCountEarly) return false
   return !wordMatches.guess(query.text)
 }
 
@@ -134,7 +134,7 @@ function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
   const matching = parts.filter(({ rule }) => rule !== 'pinned')
   const hasCode = matching.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)
   const bestHits = matching.flatMap(({ firstHitsResult }) => firstHitsResult.hits.slice(0, 1))
-  return hasCode || bestHits.some((hit) => !missesWords(hit, query.engine.words))
+  return hasCode || bestHits.some((hit) => !missesWords(hit, query.searched.words))
 }
 
 function toBaseQuery(indexName: string, request: ParsedRequest): BaseQuery {

@@ -26,8 +26,8 @@ const enoughHits = defaultHits
  * Whether a relaxed query can find more: there are several words, or a word has a translation.
  * False for a code, because codes are exact.
  */
-export function canRelax({ engine, translations, code }: ParsedQuery): boolean {
-  return !code.isOnlyCode && (engine.words.length > 1 || translations.size > 0)
+export function canRelax({ searched, translations, code }: ParsedQuery): boolean {
+  return !code.isOnlyCode && (searched.words.length > 1 || translations.size > 0)
 }
 
 /**
@@ -47,9 +47,9 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
  */
 export async function countTypedWords(
   subqueries: Subqueries,
-  { engine }: ParsedQuery,
+  { searched }: ParsedQuery,
 ): Promise<Map<string, number>> {
-  const { significantWords } = engine
+  const { significantWords } = searched
   const counts = await subqueries.count(significantWords.map((word) => quote(word)))
   return new Map(significantWords.map((word, index) => [word, counts[index] ?? 0]))
 }
@@ -94,7 +94,7 @@ export async function relaxQuery(
 
 /** Step 1. */
 function classifyWords(query: ParsedQuery, counts: Map<string, number>): ClassifiedWords {
-  const all = query.engine.significantWords
+  const all = query.searched.significantWords
   const countOf = (word: string) => counts.get(word) ?? 0
   const unknown = all.filter((word) => countOf(word) === 0)
   return {
@@ -146,7 +146,7 @@ function countProducts(lists: EngineResult[]): number {
 
 /** Step 4: a word also matches its translations and synonyms. */
 function createSimilarity(
-  { engine, synonyms }: ParsedQuery,
+  { searched, synonyms }: ParsedQuery,
   { all, unknown, translations }: ClassifiedWords,
 ): TextSimilarity {
   const equivalents = new Map(
@@ -155,7 +155,7 @@ function createSimilarity(
       [...(translations.get(word) ?? []), ...(synonyms.get(foldText(word)) ?? [])],
     ]),
   )
-  return new TextSimilarity(all, engine.words.at(-1) ?? '', equivalents, unknown)
+  return new TextSimilarity(all, searched.words.at(-1) ?? '', equivalents, unknown)
 }
 
 /** Step 4: an unknown word weighs by the products that it found with typos or as a prefix. */

@@ -39,9 +39,9 @@ export class PairTexts {
   readonly #rare: Set<string>
   readonly #synonyms: ParsedQuery['synonyms']
 
-  constructor({ engine, synonyms }: ParsedQuery, { all, rare, unknown }: ClassifiedWords) {
+  constructor({ searched, synonyms }: ParsedQuery, { all, rare, unknown }: ClassifiedWords) {
     this.#words = all
-    this.#lastWord = engine.words.at(-1)
+    this.#lastWord = searched.words.at(-1)
     this.#unknown = new Set(unknown)
     this.#rare = new Set(rare)
     this.#synonyms = synonyms
