@@ -8,8 +8,8 @@ const product = (values: Partial<EngineHit>) =>
 const compare = (
   words: string[],
   values: Partial<EngineHit>,
-  { lastWord = '', translations = new Map<string, string[]>(), unknownWords = [''] } = {},
-) => new TextSimilarity(words, lastWord, translations, unknownWords).compare(product(values))
+  { lastWord = '', equivalents = new Map<string, string[]>(), unknownWords = [''] } = {},
+) => new TextSimilarity({ words, lastWord, equivalents, unknownWords }).compare(product(values))
 
 t.test('an equal word counts by its field', async (t) => {
   t.same(compare(['martillo'], { name: 'Martillo de bola' }), [1])
@@ -24,8 +24,8 @@ t.test('singular, plural, sizes, codes and translations count as the word', asyn
   t.same(compare(['motores', 'luces'], { name: 'Motor con luz' }), [1, 1])
   t.same(compare(['18v'], { name: 'Taladro 18 V' }), [1])
   t.same(compare(['742'], { sku: 'AB-742-X', name: 'Uno' }), [1])
-  const translations = new Map([['syringe', ['jeringa']]])
-  t.same(compare(['syringe'], { name: 'Jeringas desechables' }, { translations }), [1])
+  const equivalents = new Map([['syringe', ['jeringa']]])
+  t.same(compare(['syringe'], { name: 'Jeringas desechables' }, { equivalents }), [1])
 })
 
 t.test(

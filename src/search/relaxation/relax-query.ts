@@ -155,7 +155,12 @@ function createSimilarity(
       [...(translations.get(word) ?? []), ...(synonyms.get(foldText(word)) ?? [])],
     ]),
   )
-  return new TextSimilarity(all, searched.words.at(-1) ?? '', equivalents, unknown)
+  return new TextSimilarity({
+    words: all,
+    lastWord: searched.words.at(-1) ?? '',
+    equivalents,
+    unknownWords: unknown,
+  })
 }
 
 /** Step 4: an unknown word weighs by the products that it found with typos or as a prefix. */

@@ -1,5 +1,6 @@
 // Sends the subqueries of one relaxed query to the engine, and holds their results.
 import type { EngineQuery, EngineResult, SearchEngine } from '../../search-engine/search-client.ts'
+import { isLastWordQuoted } from './subquery-texts.ts'
 
 /** The subqueries are divided among this many requests, which the engine answers in parallel. */
 const parallelRequests = 2
@@ -77,5 +78,5 @@ function divideEvenly(subqueries: Subquery[]): Subquery[][] {
   )
 }
 
-/** If the last word is quoted, the engine looks for no typos and no endings of it. */
-const isFast = ({ text }: Subquery) => text.endsWith('"')
+/** Without typos and endings of the last word, the engine needs less time. */
+const isFast = ({ text }: Subquery) => isLastWordQuoted(text)

@@ -31,6 +31,14 @@ export function quote(...words: string[]): string {
   return words.map((word) => `"${word}"`).join(' ')
 }
 
+/**
+ * Whether `quote` has quoted the last word of a text. The engine looks for no typos and no endings
+ * of such a word. Words themselves have no quotes.
+ */
+export function isLastWordQuoted(text: string): boolean {
+  return text.endsWith('"')
+}
+
 /** The texts for pairs of words. */
 export class PairTexts {
   readonly #words: string[]

@@ -34,19 +34,20 @@ type QueryWord = {
   qualities: Map<string, number>
 }
 
+export type ComparedQuery = {
+  words: string[]
+  /** The last word of the query, which may be incomplete. It may be a stop word. */
+  lastWord: string
+  /** The translations and synonyms of each word. */
+  equivalents: Map<string, string[]>
+  /** The words that no product has as typed. */
+  unknownWords: string[]
+}
+
 export class TextSimilarity {
   readonly #words: QueryWord[]
 
-  /**
-   * `equivalents`: the translations and synonyms of each word. `unknownWords`: the words that no
-   * product has as typed.
-   */
-  constructor(
-    words: string[],
-    lastWord: string,
-    equivalents: Map<string, string[]>,
-    unknownWords: string[] = [],
-  ) {
+  constructor({ words, lastWord, equivalents, unknownWords }: ComparedQuery) {
     this.#words = words.map((word) => {
       const folded = foldText(word)
       const others = (equivalents.get(word) ?? []).flatMap(listNumberForms)
