@@ -8,7 +8,7 @@ import {
   type Problem,
 } from '../http/problem-details.ts'
 import { describeValidationErrors } from '../http/validation-problems.ts'
-import { maxSkuLength, maxSkus, SearchQuery, type SearchRequest } from './schema.ts'
+import { type FacetName, maxSkuLength, maxSkus, SearchQuery, type SearchRequest } from './schema.ts'
 
 const maxCodePoints = 200
 const maxBytes = 512
@@ -29,7 +29,7 @@ export function toSearchRequest(query: SearchQuery): SearchRequest {
     text: normalizeText(q),
     limit,
     offset,
-    facets: [...new Set(facets?.split(','))].sort() as SearchRequest['facets'],
+    facets: [...new Set(facets?.split(','))].sort() as FacetName[],
     ...(category !== undefined && { category }),
     ...(brand !== undefined && { brand }),
   }

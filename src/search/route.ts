@@ -12,7 +12,7 @@ import { SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
 import { createSearchLog } from './search-log.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
-export type SearchOptions = Omit<SearchServiceOptions, 'log'> & {
+export type SearchOptions = SearchServiceOptions & {
   access: Access
   rateLimit: RateLimit
   /**
@@ -24,7 +24,7 @@ export type SearchOptions = Omit<SearchServiceOptions, 'log'> & {
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
   const { access, rateLimit, onCompleteSearch, ...serviceOptions } = options
-  const service = new SearchService({ ...serviceOptions, log: createSearchLog(app.log) })
+  const service = new SearchService(serviceOptions, createSearchLog(app.log))
   app.addHook('onClose', async () => service.stop())
 
   app.get(

@@ -1,4 +1,8 @@
-// The query parameters and the response of GET /api/search.
+// The query parameters and the response of GET /api/search, and what a search makes of them. The
+// types of one search, in order:
+//   SearchQuery (HTTP) → SearchRequest (normalised) → ParsedRequest (its text parsed)
+//   → EngineQuery (Meilisearch) or SQL → EngineResult or rows → SearchResult
+//   → SerializedResult (JSON, which is cached) → SearchResponse (HTTP)
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
@@ -145,15 +149,29 @@ export const SearchResponse = Type.Object({
 export type SearchResponse = Static<typeof SearchResponse>
 export type SearchMeta = SearchResponse['meta']
 
+export type FacetName = 'category' | 'brand'
+
 /** A normalised request, for the engine or for PostgreSQL. */
-export type SearchRequest = Pick<SearchQuery, 'limit' | 'offset' | 'category' | 'brand'> & {
+export type SearchRequest = {
   text: string
+  limit: number
+  offset: number
+  category?: string
+  brand?: string
   /** Sorted, without duplicates. */
-  facets: ('category' | 'brand')[]
+  facets: FacetName[]
 }
 
 /** A request whose text has been parsed. */
-export type ParsedRequest = Omit<SearchRequest, 'text'> & { query: ParsedQuery }
+export type ParsedRequest = {
+  query: ParsedQuery
+  limit: number
+  offset: number
+  category?: string
+  brand?: string
+  /** Sorted, without duplicates. */
+  facets: FacetName[]
+}
 
 /** The result of a search, from the engine or from PostgreSQL. */
 export type SearchResult = {

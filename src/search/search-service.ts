@@ -63,7 +63,6 @@ export type SearchServiceOptions = {
   /** The size of the response cache; 0 disables it. */
   cacheBytes: number
   observer: SearchObserver
-  log: SearchLog
   /** Shares readings of the states of the indexes with other processes. */
   sharedStates?: SharedPolling
 }
@@ -83,8 +82,8 @@ export class SearchService {
   readonly #resources: SearchResources
 
   /** Starts to watch the engines. Stop it with `stop()`. */
-  constructor(options: SearchServiceOptions) {
-    const { db, searchPool, engines, indexName, cacheBytes, observer, log, sharedStates } = options
+  constructor(options: SearchServiceOptions, log: SearchLog) {
+    const { db, searchPool, engines, indexName, cacheBytes, observer, sharedStates } = options
     this.#observer = observer
     this.#cache = new ResponseCache(cacheBytes, engines.length)
     const words = new FollowedWords(db, (error) => log.logWordsFailure(error))

@@ -12,6 +12,8 @@ import {
 import { timeouts } from '../timeouts.ts'
 import { type EngineAnswer, type SearchedIndex, searchInEngine } from './engine/search-in-engine.ts'
 import { type SearchDatabase, searchInPostgres } from './fallback/search-in-postgres.ts'
+import type { RelaxationQueue } from './relaxation/relaxation-queue.ts'
+import type { WordMatches } from './relaxation/word-matches.ts'
 import type { ParsedRequest, SearchResult } from './schema.ts'
 
 export const searchUnavailable = 'Search is temporarily unavailable. Try again in a moment.'
@@ -41,7 +43,11 @@ export type SearchOutcome =
 type EngineFailure = { source: 'none'; outcome: RequestFailure }
 
 /** What the searches of a process share. */
-export type SearchResources = Omit<SearchedIndex, 'engine'> & {
+export type SearchResources = {
+  indexName: string
+  /** Limits how many queries are relaxed at the same time. */
+  relaxations: RelaxationQueue
+  wordMatches: WordMatches
   database: SearchDatabase
   /** Limits the searches in PostgreSQL. */
   fallbackLimit: ConcurrencyLimit

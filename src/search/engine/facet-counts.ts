@@ -2,16 +2,14 @@
 import { maxFacetValues } from '../../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult } from '../../search-engine/search-client.ts'
 import { toFilterKey } from '../../text/filter-values.ts'
-import type { Facets, SearchRequest } from '../schema.ts'
-
-type FacetNames = SearchRequest['facets']
+import type { FacetName, Facets } from '../schema.ts'
 
 /**
  * Adds the facet counts of results that have no product in common, and returns the 100 most
  * frequent values of each facet. The engine counts the 100 most frequent values of each result, so
  * the counts of rarer values may be too low if there are several results.
  */
-export function sumFacetCounts(names: FacetNames, results: EngineResult[]): Facets {
+export function sumFacetCounts(names: FacetName[], results: EngineResult[]): Facets {
   return buildFacets(names, (name) => {
     const counts = new ValueCounts()
     for (const { facetDistribution } of results)
@@ -22,7 +20,7 @@ export function sumFacetCounts(names: FacetNames, results: EngineResult[]): Face
 }
 
 /** Counts the values of each facet among these hits. */
-export function countFacets(names: FacetNames, hits: EngineHit[]): Facets {
+export function countFacets(names: FacetName[], hits: EngineHit[]): Facets {
   return buildFacets(names, (name) => {
     const counts = new ValueCounts()
     for (const { [name]: value } of hits) if (value !== null) counts.add(value, 1)
@@ -50,8 +48,8 @@ class ValueCounts {
 }
 
 function buildFacets(
-  names: FacetNames,
-  count: (name: FacetNames[number]) => Record<string, number>,
+  names: FacetName[],
+  count: (name: FacetName) => Record<string, number>,
 ): Facets {
   return Object.fromEntries(names.map((name) => [name, count(name)]))
 }

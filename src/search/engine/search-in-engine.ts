@@ -24,7 +24,13 @@ import {
   toFirstHitsQuery,
 } from './engine-queries.ts'
 import { countFacets, sumFacetCounts } from './facet-counts.ts'
-import { putExactSpellingFirst, putInPinnedOrder, toEngineFilters, usesWords } from './hit-order.ts'
+import {
+  type PartRule,
+  putExactSpellingFirst,
+  putInPinnedOrder,
+  toEngineFilters,
+  usesWords,
+} from './hit-order.ts'
 
 /**
  * With this many words or more, products often lack one of them. So the words are counted at the
@@ -37,12 +43,15 @@ const minWordsToCountEarly = 3
  * The engine's result for one part of the hits. `firstHitsResult` has the first hits of the part;
  * it is another result only for a later page.
  */
-type PartResult = Pick<PlannedQuery, 'rule' | 'offset'> & {
+type PartResult = {
+  rule: PartRule
+  /** The number of hits of the part that the engine has skipped. */
+  offset: number
   result: EngineResult
   firstHitsResult: EngineResult
 }
 
-/** The index, and what the searches of a process share. */
+/** The index that is searched, and what the searches in it share. */
 export type SearchedIndex = {
   engine: SearchEngine
   indexName: string

@@ -10,7 +10,7 @@ import type { ParsedQuery } from '../../text/parse-query.ts'
 import { toSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { highlightByComparison } from '../highlights.ts'
 import { type ProductRow, toProduct } from '../product-rows.ts'
-import type { Facets, Hit, ParsedRequest, SearchResult } from '../schema.ts'
+import type { FacetName, Facets, Hit, ParsedRequest, SearchResult } from '../schema.ts'
 import {
   type CandidateQuery,
   exactMatches,
@@ -82,7 +82,7 @@ function searchQuery(
     ...(category === undefined ? [] : [sql`filter_key(category) = filter_key(${category})`]),
     ...(brand === undefined ? [] : [sql`filter_key(brand) = filter_key(${brand})`]),
   ]
-  const countFacet = (name: 'category' | 'brand') =>
+  const countFacet = (name: FacetName) =>
     facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
   const visibleCondition = sql.join(conditions, sql` and `)
   const matches = candidateQuery(visibleCondition)
@@ -126,7 +126,7 @@ function searchQuery(
  * Returns the SQL of the counts of a facet. Groups spellings that a filter treats as equal, and
  * reports each group under the spelling of the oldest product.
  */
-function facetCounts(name: 'category' | 'brand'): RawBuilder<unknown> {
+function facetCounts(name: FacetName): RawBuilder<unknown> {
   const column = sql.ref(name)
   return sql`(
     select jsonb_object_agg(value, count) from (
