@@ -1,5 +1,12 @@
 // The queries with which PostgreSQL finds products. Each reads an index and returns a bounded
 // number of candidates, whatever the number of products.
+//
+// A higher score ranks first. A product that several queries find has its highest score.
+//   empty query: 1 for quoted products, 0 for others
+//   any other:   2 for the SKU, 1 for a part of a code, 0 for the beginning of a name, and below 0
+//                for all the words: minus the position of the first one, so -1 is the best
+//   similar:     0.4 to 1, how similar the words are; looked up only if nothing else matches
+//   pinned:      null, because a pinned product need not match
 import { type RawBuilder, sql } from 'kysely'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import { oneTypoLetters } from '../../search-engine/typo-limits.ts'
@@ -8,7 +15,10 @@ import { canBeginHsCode, toCodeKey, toWholeSkuKey } from '../../text/sku-and-hs-
 import { stopWords } from '../../text/stop-words.ts'
 import { maxPhraseWords } from '../../words/word-rules.ts'
 
-/** More candidates than this are not read, ranked or counted. */
+/**
+ * More candidates than this are not read, ranked or counted. If more products have all the words,
+ * it is not defined which of them are candidates.
+ */
 export const maxCandidates = maxListed
 /** A query for a part of a SKU returns at most this many products. */
 const maxPartialCodes = 200
@@ -18,8 +28,22 @@ const minPartialCodeLength = 3
 const minPrefixLength = 3
 /** The share of a word, from its beginning, that is free of typos. */
 const exactShare = 0.5
+/**
+ * Short words and similar words are looked up in at most this many products that have the other
+ * words, or their beginnings. Of five million products, hundreds of thousands may contain a
+ * frequent word.
+ */
+const maxFiltered = 5_000
+
+const exactSkuScore = sql.lit(2)
+const partialCodeScore = sql.lit(1)
+const nameBeginningScore = sql.lit(0)
+/** A position after that of every word in the text of a product. */
+const afterEveryWord = 1_000_000
 /** The lowest mean similarity of the words that counts as a match: 0 to 1 (word_similarity). */
 const minSimilarity = 0.4
+const quotedScore = sql.lit(1)
+const notQuotedScore = sql.lit(0)
 
 /**
  * Builds a query for the ids and scores of matching products, highest score first.
@@ -30,11 +54,11 @@ export type CandidateQuery = (visibleCondition: RawBuilder<unknown>) => RawBuild
 /** For an empty query: the products quoted most often, then the first ones by name. */
 export const productsForEmptyQuery: CandidateQuery = (visibleCondition) => sql`
   (
-    select id, 1::real as score
+    select id, ${quotedScore}::real as score
     from products join product_popularity on product_id = id
     where rank is not null and ${visibleCondition}
   ) union (
-    select id, 0::real from products where ${visibleCondition}
+    select id, ${notQuotedScore}::real from products where ${visibleCondition}
     order by name, id limit ${maxCandidates}
   )`
 
@@ -81,11 +105,11 @@ export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
 function skuQueries({ text }: ParsedQuery): CandidateQuery[] {
   return [
     (visibleCondition) => sql`(
-      select id, 2::real as score from products
+      select id, ${exactSkuScore}::real as score from products
       where ${visibleCondition} and sku in (${text}, ${text.normalize('NFD')})
     )`,
     (visibleCondition) => sql`(
-      select id, 2::real as score from products
+      select id, ${exactSkuScore}::real as score from products
       where ${visibleCondition} and sku_key = ${skuKeyOf(text)}
       limit ${maxPartialCodes}
     )`,
@@ -105,7 +129,8 @@ function partialCodeQueries({ text }: ParsedQuery): CandidateQuery[] {
   return conditions.map(
     (condition) => (visibleCondition) =>
       sql`(
-      select id, 1::real as score from products where ${visibleCondition} and ${condition}
+      select id, ${partialCodeScore}::real as score
+      from products where ${visibleCondition} and ${condition}
       limit ${maxPartialCodes}
     )`,
   )
@@ -194,23 +219,13 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[]): Can
     )`
 }
 
-/**
- * Short words and similar words are looked up in at most this many products that have the other
- * words, or their beginnings. Of five million products, hundreds of thousands may contain a
- * frequent word.
- */
-const maxFiltered = 5_000
-
-/** A position after that of every word in the text of a product. */
-const afterEveryWord = 1_000_000
-
 /** Names that begin with a text that is too short to be looked up as a word. */
 function namesBeginningWith(text: string): CandidateQuery[] {
   const prefixes = [text, text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`]
   return [...new Set(prefixes)].map(
     (prefix) => (visibleCondition) =>
       sql`(
-      select id, 0::real as score from products
+      select id, ${nameBeginningScore}::real as score from products
       where ${visibleCondition} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
       order by name, id limit ${maxCandidates}
     )`,
