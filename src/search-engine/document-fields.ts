@@ -13,8 +13,8 @@ export type ProductDocument = {
   hsCode: string | null
   originCountry: string | null
   /**
-   * The SKU in lower case without separators, for the exact match that comes first. Also the whole
-   * SKU, if many SKUs may have the same key (toWholeSkuKey).
+   * The SKU in lower case without separators, for the exact match that comes first. Also a second
+   * key, if many SKUs may have the first one (toDistinctSkuKey).
    */
   skuKey: string | string[]
   /**

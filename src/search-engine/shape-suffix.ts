@@ -1,5 +1,6 @@
-// The names of an index and of its registration. Both end with the shape of the index, so that the
-// programs of two releases each find an index of their own shape.
+// The names of an index and of its registration. Both end with the shape of the index: a hash of
+// its settings and of how its documents are made. So the programs of two releases each find an
+// index of their own shape.
 
 /** A name ends with this many digits of the shape, which is a hexadecimal hash. */
 const shapeDigits = 8

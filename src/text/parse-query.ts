@@ -9,9 +9,9 @@ import { replaceSizes } from './sizes-with-units.ts'
 import {
   isOnlyCode,
   toCodeKey,
+  toDistinctSkuKey,
   toPossibleCodeKey,
   toSkuKey,
-  toWholeSkuKey,
 } from './sku-and-hs-codes.ts'
 import { stopWords } from './stop-words.ts'
 import { translateWord } from './word-translations.ts'
@@ -59,8 +59,8 @@ type SearchedWords = {
 type CodeKeys = {
   /** The key of a SKU that equals the text, except for case and separators: ab742. */
   skuKey: string
-  /** The key of the whole text, if many SKUs may have the same `skuKey`; here undefined. */
-  wholeSkuKey: string | undefined
+  /** A key that distinguishes SKUs with the same `skuKey`, if many may have it; here undefined. */
+  distinctSkuKey: string | undefined
   /** The folded key of a text that may be a code, or contain one: ab742. */
   possibleKey: string | undefined
   /** Whether the text is a code and nothing else. Codes are exact: an unknown one finds nothing. */
@@ -94,7 +94,7 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
     enyeWords: findEnyeWords(kept),
     code: {
       skuKey: toSkuKey(text),
-      wholeSkuKey: toWholeSkuKey(text),
+      distinctSkuKey: toDistinctSkuKey(text),
       possibleKey: toPossibleCodeKey(text),
       isOnlyCode: isOnlyCode(text),
     },

@@ -1,8 +1,14 @@
-// Singular and plural forms of Spanish and English words, by their endings.
+// Singular and plural forms of Spanish and English words, by their endings. Likely forms are stored
+// in the index or among the synonyms, so nearly all must be words. Possible forms are only compared
+// with words that exist, so they are all that the endings allow.
 import { foldText } from './accent-folding.ts'
 
 /** Shorter words have no other forms: with a different ending they are often different words. */
 const minLetters = 4
+/** A shorter word that ends like a plural is often a singular: "tres", "mes". */
+const minPluralLetters = 5
+/** The words of a folded name whose other forms are stored: "luz", but not "de". */
+const inflectedWords = /[a-z]{3,30}/g
 
 /**
  * Returns a folded word followed by its possible plurals, if it is a singular, or its possible
@@ -10,7 +16,7 @@ const minLetters = 4
  */
 export function listNumberForms(word: string): string[] {
   if (word.length < minLetters) return [word]
-  return [word, ...(word.endsWith('s') ? listSingulars(word) : listPlurals(word))]
+  return [word, ...(word.endsWith('s') ? listPossibleSingulars(word) : listPossiblePlurals(word))]
 }
 
 /**
@@ -20,16 +26,16 @@ export function listNumberForms(word: string): string[] {
  */
 export function listFormsBeyondOneTypo(name: string): string[] {
   const forms = new Set<string>()
-  for (const word of foldText(name).match(/[a-z]{3,30}/g) ?? []) {
-    for (const singular of guessSingulars(word)) forms.add(singular)
-    for (const plural of guessPlurals(word))
+  for (const word of foldText(name).match(inflectedWords) ?? []) {
+    for (const singular of listLikelySingulars(word)) forms.add(singular)
+    for (const plural of listLikelyPlurals(word))
       if (plural.length !== word.length + 1) forms.add(plural)
   }
   return [...forms]
 }
 
 /** Returns the plurals of a folded singular, the likelier first; none if the word ends in s. */
-export function guessPlurals(word: string): string[] {
+export function listLikelyPlurals(word: string): string[] {
   if (word.endsWith('s')) return []
   if (word.endsWith('z')) return [`${word.slice(0, -1)}ces`]
   if (/[^aeiou]y$/.test(word)) return [`${word.slice(0, -1)}ies`]
@@ -37,19 +43,19 @@ export function guessPlurals(word: string): string[] {
   return [`${word}s`, `${word}es`]
 }
 
-function guessSingulars(word: string): string[] {
-  if (word.length < 5) return []
+function listLikelySingulars(word: string): string[] {
+  if (word.length < minPluralLetters) return []
   if (word.endsWith('ces')) return [`${word.slice(0, -3)}z`]
   if (word.endsWith('ies')) return [`${word.slice(0, -3)}y`]
   return /[^aeiou]es$/.test(word) ? [word.slice(0, -2)] : []
 }
 
-function listPlurals(word: string): string[] {
+function listPossiblePlurals(word: string): string[] {
   const irregular = /[zy]$/.test(word) ? [word.replace(/z$/, 'ces').replace(/y$/, 'ies')] : []
   return [`${word}s`, `${word}es`, ...irregular]
 }
 
-function listSingulars(word: string): string[] {
+function listPossibleSingulars(word: string): string[] {
   const regular = [word.slice(0, -1), ...(word.endsWith('es') ? [word.slice(0, -2)] : [])]
   const irregular = /[ci]es$/.test(word) ? [word.replace(/ces$/, 'z').replace(/ies$/, 'y')] : []
   return [...regular, ...irregular]

@@ -1,5 +1,12 @@
 // Recognises product codes in a text and compares them without separators. A product code is a SKU
-// or an HS code, or part of one. Codes allow no typo.
+// or an HS code, or part of one. Codes allow no typo. Two codes are equal if their keys are:
+//
+//   text       toCodeKey   toFoldedCodeKey   toPossibleCodeKey   toSkuKey   toDistinctSkuKey
+//   Ñu-742     ñu742       nu742             nu742               ñu742      undefined
+//   8205.20    820520      820520            820520              820520     undefined
+//   B-١        b           b                 undefined           b          =b١
+//   *          (empty)     (empty)           undefined           *          undefined
+//   martillo   martillo    martillo          undefined           martillo   undefined
 import { removeAccents } from './accent-folding.ts'
 import { findSizes } from './sizes-with-units.ts'
 
@@ -25,13 +32,14 @@ export function toSkuKey(sku: string): string {
 }
 
 /**
- * Returns a finer key, "=b١" for "B-١", if the key lacks digits or signs beyond ASCII: many SKUs
- * may have such a key, as "B-١" and "B-٢" have the key "b". Undefined for any other SKU.
+ * Returns a key that distinguishes SKUs with the same `toSkuKey`: "=b١" for "B-١" and "=b٢" for
+ * "B-٢", which both have the key "b" without digits and signs beyond ASCII. Undefined for a SKU
+ * that has no such characters, or no others.
  */
-export function toWholeSkuKey(sku: string): string | undefined {
-  const whole = toLowerCaseLetters(sku)
-  const isWhole = toCodeKey(sku) === '' || !/[^\p{Alphabetic}\0-\x7f]/u.test(whole)
-  return isWhole ? undefined : `=${whole.replace(/[^a-z0-9\x80-\u{10ffff}]/gu, '')}`
+export function toDistinctSkuKey(sku: string): string | undefined {
+  const lowerCase = toLowerCaseLetters(sku)
+  const isDistinct = toCodeKey(sku) === '' || !/[^\p{Alphabetic}\0-\x7f]/u.test(lowerCase)
+  return isDistinct ? undefined : `=${lowerCase.replace(/[^a-z0-9\x80-\u{10ffff}]/gu, '')}`
 }
 
 /** Converts letters one by one, as the database does: even at the end of a word, Σ becomes σ. */

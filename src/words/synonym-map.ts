@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import { guessPlurals } from '../text/plurals.ts'
+import { listLikelyPlurals } from '../text/plurals.ts'
 import { everyWord, toWordKey } from './word-rules.ts'
 
 /** A row of search_synonyms, or of a file of built-in synonyms. */
@@ -43,7 +43,7 @@ export function buildSynonymMap(own: Synonyms[], hidden: ReadonlySet<string>): S
 /** Returns the word and its plurals. */
 function listForms(word: string): string[] {
   const hasPlural = !word.includes(' ') && word.length >= minLettersForPlural
-  return [word, ...(hasPlural ? guessPlurals(word) : [])]
+  return [word, ...(hasPlural ? listLikelyPlurals(word) : [])]
 }
 
 function withoutWords(

@@ -39,9 +39,9 @@ t.test('recognises codes', async (t) => {
   t.match(parseQuery('18-volt'), { code: { isOnlyCode: false, possibleKey: undefined } })
   t.equal(parseQuery('N\u0303U-7').code.skuKey, 'ñu7')
   t.equal(parseQuery('日本-1').code.skuKey, '日本1')
-  t.match(parseQuery('B-١'), { code: { skuKey: 'b', wholeSkuKey: '=b١' } })
+  t.match(parseQuery('B-١'), { code: { skuKey: 'b', distinctSkuKey: '=b١' } })
   for (const text of ['AB-742-X', '日本-1', '*', '١', '😀'])
-    t.equal(parseQuery(text).code.wholeSkuKey, undefined, `no other SKU has the key of ${text}`)
+    t.equal(parseQuery(text).code.distinctSkuKey, undefined, `no other SKU has the key of ${text}`)
 })
 
 t.test('recognises texts without words', async (t) => {

@@ -8,9 +8,9 @@ import { listFormsBeyondOneTypo } from '../../text/plurals.ts'
 import { findSizeForms } from '../../text/sizes-with-units.ts'
 import {
   listCodeSuffixes,
+  toDistinctSkuKey,
   toFoldedCodeKey,
   toSkuKey,
-  toWholeSkuKey,
 } from '../../text/sku-and-hs-codes.ts'
 
 /** Reads these products as they are now. Deleted and inactive products are absent. */
@@ -68,7 +68,7 @@ export type ProductRow = Awaited<ReturnType<ReturnType<typeof selectProducts>['e
 /** Returns the document without its content hash, which `toDocumentLine` adds. */
 export function toDocument(row: ProductRow): ProductDocument {
   const skuKey = toSkuKey(row.sku)
-  const wholeSkuKey = toWholeSkuKey(row.sku)
+  const distinctSkuKey = toDistinctSkuKey(row.sku)
   return {
     id: row.id,
     sku: row.sku,
@@ -81,7 +81,7 @@ export function toDocument(row: ProductRow): ProductDocument {
       row.price !== null && row.currency !== null ? toUnitPrice(row.price, row.currency) : null,
     hsCode: row.hs_code,
     originCountry: row.origin_country,
-    skuKey: wholeSkuKey === undefined ? skuKey : [skuKey, wholeSkuKey],
+    skuKey: distinctSkuKey === undefined ? skuKey : [skuKey, distinctSkuKey],
     skuForms: listCodeSuffixes(toFoldedCodeKey(row.sku)),
     sizes: findSizeForms(row.name),
     otherNumbers: listFormsBeyondOneTypo(row.name),

@@ -3,7 +3,7 @@
 // then all others by relevance.
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
-import { canBeginHsCode, toSkuKey, toWholeSkuKey } from '../../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, toDistinctSkuKey, toSkuKey } from '../../text/sku-and-hs-codes.ts'
 import type { ParsedRequest } from '../schema.ts'
 
 /**
@@ -93,14 +93,14 @@ function partConditions(query: ParsedQuery): PartCondition[] {
 
 function exactSkuCondition({ text, code }: ParsedQuery): PartCondition[] {
   if (text === '') return []
-  const { skuKey, wholeSkuKey } = code
-  return [...(wholeSkuKey === undefined ? [] : [wholeSkuKey]), skuKey].map((key) => {
+  const { skuKey, distinctSkuKey } = code
+  return [...(distinctSkuKey === undefined ? [] : [distinctSkuKey]), skuKey].map((key) => {
     const value = quoteFilterValue(key)
     return { rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }
   })
 }
 
-const toPinKey = (sku: string) => toWholeSkuKey(sku) ?? toSkuKey(sku)
+const toPinKey = (sku: string) => toDistinctSkuKey(sku) ?? toSkuKey(sku)
 
 function pinnedCondition({ pinnedSkus }: ParsedQuery): PartCondition[] {
   if (pinnedSkus.length === 0) return []

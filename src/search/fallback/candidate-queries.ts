@@ -11,7 +11,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import { oneTypoLetters } from '../../search-engine/typo-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
-import { canBeginHsCode, toCodeKey, toWholeSkuKey } from '../../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, toCodeKey, toDistinctSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import { maxPhraseWords } from '../../words/word-rules.ts'
 
@@ -93,7 +93,7 @@ export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
   end
   from unnest(
     ${pinnedSkus}::text[],
-    ${pinnedSkus.map((sku) => toWholeSkuKey(sku) !== undefined)}::boolean[]
+    ${pinnedSkus.map((sku) => toDistinctSkuKey(sku) !== undefined)}::boolean[]
   ) with ordinality as p (pinned, is_ambiguous, place)
   order by place
 )`
