@@ -4,6 +4,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { maxRelaxing } from '../../src/search/relaxation/relaxation-queue.ts'
+import type { FaultyProxy } from '../support/faulty-proxy.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
 import { eventually } from '../support/test-service.ts'
@@ -21,6 +22,16 @@ const idleConnections = 24
 const longestRecoveryMs = 2_500
 const idleConnectionMs = 4_000
 
+/** Texts by which a proxy recognises the requests of one kind. */
+const requests = {
+  /** Counts the products with each word. */
+  wordCounts: '"limit":0',
+  /** Relaxes a query of two words, of which one is this. */
+  hammer: '"q":"martillo"',
+  /** Relaxes a query of two words, which asks for so many products with each. */
+  relaxedPair: '"limit":40',
+}
+
 async function search(app: App, q: string): Promise<Answer> {
   return (await app.inject(`/api/search?q=${encodeURIComponent(q)}`)).json<Answer>()
 }
@@ -31,50 +42,72 @@ async function countDegraded(app: App, count: number, q = 'martillo'): Promise<n
   return degraded
 }
 
+/**
+ * Sends searches at once until at least as many connections are open, and returns how many. A
+ * search that times out closes its connection, so the engine must have answered all of them. Not
+ * all are complete, because only two queries are relaxed at the same time. On a slow machine 24 at
+ * once never succeed, so each attempt sends fewer. `wanted` is the number of the last attempt.
+ */
+async function openIdleConnections(app: App, engine: FaultyProxy) {
+  let wanted = idleConnections + 4
+  const { open } = await eventually(
+    async () => {
+      wanted = Math.max(8, wanted - 4)
+      // After a timeout, the engine gets no searches for a while.
+      await eventually(
+        () => search(app, 'martillo'),
+        ({ meta }) => meta?.source === 'index',
+      )
+      engine.delayMs = 50
+      // With five words, each search sends two requests at once.
+      const texts = Array.from({ length: wanted }, (_, n) => `martillo de bola roja ${n}`)
+      const answers = await Promise.all(texts.map((text) => search(app, text)))
+      engine.delayMs = 0
+      // Counts that no search waits for any more may still be running.
+      await eventually(
+        async () => engine.countWaitingConnections(),
+        (count) => count === 0,
+      )
+      const areFromEngine = answers.every(({ meta }) => meta?.source === 'index')
+      return { open: engine.countConnections(), areFromEngine }
+    },
+    ({ open, areFromEngine }) => open >= wanted && areFromEngine,
+    60_000,
+  )
+  return { open, wanted }
+}
+
+/**
+ * Searches until the engine has answered this many searches in a row, or until the deadline.
+ * Returns since when the engine answers: the time of `performance.now()` when the last search
+ * without the engine had ended.
+ */
+async function waitUntilAnsweredInARow(app: App, count: number, deadline: number): Promise<number> {
+  let answeredFrom = performance.now()
+  let inARow = 0
+  while (inARow < count && answeredFrom <= deadline) {
+    if ((await countDegraded(app, 1)) === 0) {
+      inARow += 1
+    } else {
+      inARow = 0
+      answeredFrom = performance.now()
+    }
+  }
+  return answeredFrom
+}
+
 t.test(
   'after 24 idle connections were dropped silently, the engine soon answers again',
   async (t) => {
     const { app, engine } = await startBehindProxies(t, withoutCache)
-    // A search that times out closes its connection, so the engine must have answered all of them.
-    // Not all are complete, because only two queries are relaxed at the same time. On a slow
-    // machine 24 at once never succeed.
-    let wanted = idleConnections + 4
-    const { open } = await eventually(
-      async () => {
-        wanted = Math.max(8, wanted - 4)
-        // After a timeout, the engine gets no searches for a while.
-        await eventually(
-          () => search(app, 'martillo'),
-          ({ meta }) => meta?.source === 'index',
-        )
-        engine.delayMs = 50
-        // With five words, each search sends two requests at once.
-        const texts = Array.from({ length: wanted }, (_, n) => `martillo de bola roja ${n}`)
-        const answers = await Promise.all(texts.map((text) => search(app, text)))
-        engine.delayMs = 0
-        // Counts that no search waits for any more may still be running.
-        await eventually(
-          async () => engine.countWaitingConnections(),
-          (count) => count === 0,
-        )
-        const areFromEngine = answers.every(({ meta }) => meta?.source === 'index')
-        return { open: engine.countConnections(), areFromEngine }
-      },
-      ({ open, areFromEngine }) => open >= wanted && areFromEngine,
-      60_000,
-    )
+    const { open, wanted } = await openIdleConnections(app, engine)
     t.ok(open >= wanted, `${open} connections are open`)
     engine.forgetConnections()
     const forgottenAt = performance.now()
     // Several at once, because a single one may find a connection that has just expired.
     await Promise.all(Array.from({ length: 4 }, () => search(app, 'martillo')))
-    let answeredFrom = performance.now()
-    for (let inARow = 0; inARow < 2 * idleConnections; inARow++) {
-      if ((await countDegraded(app, 1)) === 0) continue
-      inARow = -1
-      answeredFrom = performance.now()
-      if (answeredFrom - forgottenAt > 2 * longestRecoveryMs) break
-    }
+    const deadline = forgottenAt + 2 * longestRecoveryMs
+    const answeredFrom = await waitUntilAnsweredInARow(app, 2 * idleConnections, deadline)
     const recoveryMs = answeredFrom - forgottenAt
     t.ok(recoveryMs < longestRecoveryMs, `${Math.round(recoveryMs)} ms without the engine`)
     const lost = engine.countLostRequests()
@@ -131,7 +164,7 @@ t.test('if one search a second times out, no other search goes to PostgreSQL', a
 t.test('a request is aborted when its search has been answered without it', async (t) => {
   const { app, engine } = await startBehindProxies(t, withoutCache)
   // A second request, sent with the first, counts the products that contain each word.
-  engine.slowText = '"limit":0'
+  engine.slowText = requests.wordCounts
   const answer = await eventually(
     () => search(app, 'martillo de bola'),
     ({ meta }) => meta.source === 'index',
@@ -153,7 +186,7 @@ t.test('if a query cannot be relaxed in time, no other search goes to PostgreSQL
   await service.sync()
   const searchOnce = () => search(app, 'martillo percutor')
   await eventually(searchOnce, ({ meta }) => !meta.degraded)
-  engine.slowText = '"q":"martillo"'
+  engine.slowText = requests.hammer
   for (const { meta } of await Promise.all([1, 2, 3, 4].map(searchOnce)))
     t.match(meta, { source: 'index', degraded: true })
   t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
@@ -177,7 +210,7 @@ t.test('a query that waits too long for its relaxation is answered without it', 
   )
   await service.db.insertInto('products').values({ sku: 'AB-3', name: 'Sierra' }).execute()
   await service.sync()
-  engine.slowText = '"q":"martillo"'
+  engine.slowText = requests.hammer
   const answer = await eventually(
     async () => {
       // Each keeps its place until it times out.
@@ -207,8 +240,7 @@ t.test('queries that find nothing and are slow to relax open no circuit breaker'
     () => search(app, q),
     ({ total, meta }) => total === 0 && meta.source === 'index' && !meta.degraded,
   )
-  // The pair of words, which only relaxing asks for.
-  engine.slowText = '"limit":40'
+  engine.slowText = requests.relaxedPair
   for (let n = 0; n < 5; n++)
     t.match(await search(app, q), { total: 0, meta: { source: 'index', degraded: true } })
   t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
@@ -254,7 +286,7 @@ t.test('an answer without the relaxed query is marked as degraded and not cached
     () => search(app, 'sierra'),
     ({ total }) => total === 1,
   )
-  engine.slowText = '"q":"martillo"'
+  engine.slowText = requests.hammer
   t.match(await search(app, q), { meta: { source: 'index', degraded: true } })
   engine.slowText = null
   const again = await eventually(
