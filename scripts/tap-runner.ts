@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { groupByProcess, sharedProcess } from './test-processes.ts'
+import { groupByProcess, sharedProcess } from './test-file-order.ts'
 
 const [jobs, ...files] = process.argv.slice(2)
 /** Files that count failed answers under load. They run first, while nothing else does. */

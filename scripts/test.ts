@@ -13,7 +13,7 @@ import { spawnChild } from './servers/child-lifetime.ts'
 import { findChromium } from './servers/chromium.ts'
 import { waitForServersBelow } from './servers/previous-run.ts'
 import { startServers, type TestServers } from './servers/test-servers.ts'
-import { findTestFiles, putLongestFirst, sharedProcess } from './test-processes.ts'
+import { findTestFiles, putLongestFirst, sharedProcess } from './test-file-order.ts'
 
 const help = `
 Usage: node scripts/test.ts [FILE …]

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { findTestFiles, groupByProcess, putLongestFirst } from '../../scripts/test-processes.ts'
+import { findTestFiles, groupByProcess, putLongestFirst } from '../../scripts/test-file-order.ts'
 import { servers } from '../support/test-service.ts'
 
 const root = resolve(import.meta.dirname, '../..')
