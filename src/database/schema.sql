@@ -735,10 +735,15 @@ create function check_rates_for_company()
  set search_path to 'public', 'pg_temp'
 as $$
 declare
-  wrong bigint := (
+  wrong bigint;
+begin
+  if tg_op = 'INSERT' or old.base_currency <> new.base_currency then
+    -- Each statement of a function sees what was committed before it began.
+    lock table quotes in share mode;
+  end if;
+  wrong := (
     select count(*) from quotes q where q.currency = new.base_currency and q.rate <> 1
   );
-begin
   if wrong > 0 then
     raise exception '% quotes in the base currency, %, have another rate than 1',
       wrong, new.base_currency

@@ -21,6 +21,7 @@ import {
   type TestDatabase,
   testDatabase,
 } from '../support/test-service.ts'
+import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 
 const today = '2026-11-21'
 const statuses = ['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded'] as const
@@ -562,14 +563,7 @@ async function withTwoSessions(
 
 /** Waits until a session of this database waits for a lock. */
 async function untilSessionWaits(): Promise<void> {
-  await eventually(
-    () =>
-      sql`
-        select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'
-      `.execute(database.db),
-    ({ rows }) => rows.length > 0,
-  )
+  await eventually(() => isAnySessionWaiting(database.db), Boolean)
 }
 
 /** Inserts quotes as they could be before the rule. Each has a net of 100 EUR. */

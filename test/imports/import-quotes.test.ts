@@ -10,6 +10,7 @@ import { type QuoteColumn, quoteColumns } from '../../src/imports/file-columns.t
 import { ImportError } from '../../src/imports/import-error.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import { eventually, type TestDatabase, testDatabase } from '../support/test-service.ts'
+import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 import { collectRejectedRows } from './product-files.ts'
 
 type Row = Partial<Record<QuoteColumn, string>>
@@ -839,13 +840,7 @@ t.test(
     const failed = t.rejects(importing, {
       message: /Another program changed the same rows.*run it again/,
     })
-    const waiting = sql`
-      select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`
-    await eventually(
-      () => waiting.execute(db),
-      ({ rows }) => rows.length > 0,
-    )
+    await eventually(() => isAnySessionWaiting(db), Boolean)
     await other.query('commit')
     other.release()
     await failed

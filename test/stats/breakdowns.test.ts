@@ -15,6 +15,7 @@ import {
   rebuildSummary,
 } from '../../src/stats/summary/verify-and-rebuild.ts'
 import { company, emptyDatabase, eventually, testDatabase } from '../support/test-service.ts'
+import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 import { insertCustomers, insertQuotes } from './insert-quotes.ts'
 import { buildQuote, type Quote } from './quote-builder.ts'
 import { arbitraryQuote, customerIds } from './random-histories/random-quotes.ts'
@@ -223,10 +224,6 @@ t.test('lines that are written while their quote is accepted count once', async 
     )
   const accept = (client: PoolClient, number: string) =>
     client.query("update quotes set status = 'accepted' where number = $1", [number])
-  const isWaiting = async () => {
-    const { rows } = await sql`select from pg_locks where not granted`.execute(db)
-    return rows.length > 0
-  }
   const orders = [
     ['1', writeLine, accept],
     ['2', accept, writeLine],
@@ -241,7 +238,7 @@ t.test('lines that are written while their quote is accepted count once', async 
       const waiting = second(seller, number).then(() => {
         isDone = true
       })
-      await eventually(async () => isDone || (await isWaiting()), Boolean)
+      await eventually(async () => isDone || (await isAnySessionWaiting(db)), Boolean)
       t.notOk(isDone, 'the second one waits')
       await writer.query('commit')
       await waiting

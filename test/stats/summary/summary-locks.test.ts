@@ -13,6 +13,7 @@ import {
   rebuildSummary,
 } from '../../../src/stats/summary/verify-and-rebuild.ts'
 import { company, emptyDatabase, eventually, testDatabase } from '../../support/test-service.ts'
+import { isAnySessionWaiting } from '../../support/waiting-sessions.ts'
 import { insertCustomers, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
 
@@ -71,13 +72,6 @@ t.test(
 
 t.test('a partly locked truncate never deadlocks with readers, writers or folding', async (t) => {
   const { db } = await testDatabase(t)
-  const isSomebodyWaiting = async () => {
-    const { rows } = await sql`
-      select from pg_locks where not granted
-        and database = (select oid from pg_database where datname = current_database())
-    `.execute(db)
-    return rows.length > 0
-  }
   const lock = (transaction: Database, table: string) =>
     sql`lock table ${sql.id(table)} in access exclusive mode`.execute(transaction)
   // The order in which a truncate locks.
@@ -95,7 +89,7 @@ t.test('a partly locked truncate never deadlocks with readers, writers or foldin
       const reading = read().then(() => {
         isRead = true
       })
-      await eventually(isSomebodyWaiting, (isWaiting) => isWaiting || isRead)
+      await eventually(async () => isRead || (await isAnySessionWaiting(db)), Boolean)
       for (const table of tables.slice(held)) await lock(truncate, table)
       await truncate.rollback().execute()
       await reading

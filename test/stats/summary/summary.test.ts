@@ -16,6 +16,7 @@ import {
   rebuildSummary,
 } from '../../../src/stats/summary/verify-and-rebuild.ts'
 import { company, emptyDatabase, eventually, testDatabase } from '../../support/test-service.ts'
+import { isAnySessionWaiting } from '../../support/waiting-sessions.ts'
 import { insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
 import { checkHistories } from '../random-histories/random-quote-histories.ts'
@@ -244,27 +245,20 @@ t.test(
   },
 )
 
-t.test('a changed base currency applies to quotes that are being written', async (t) => {
+t.test('a changed base currency waits for quotes that are being written', async (t) => {
   const { db, pool } = await testDatabase(t)
-  const many = Array.from({ length: 250 }, (_, n) =>
-    buildQuote(String(n), { currency: 'USD', rate: '0.5' }),
+  const change = () => pool.query("update company set base_currency = 'USD'")
+  const withRateOne = Array.from({ length: 250 }, (_, n) =>
+    buildQuote(String(n), { currency: 'USD', rate: '1' }),
   )
-  const change = await db.transaction().execute(async (writer) => {
-    await insertQuotes(writer, many)
-    const change = { isDone: false, promise: Promise.resolve() }
-    change.promise = pool.query("update company set base_currency = 'USD'").then(() => {
-      change.isDone = true
-    })
-    const isWaiting = async () =>
-      (
-        await sql`select from pg_locks where not granted and relation = 'quotes'::regclass`.execute(
-          db,
-        )
-      ).rows.length > 0
-    await eventually(async () => change.isDone || (await isWaiting()), Boolean)
-    return change
+  await runWhileQuotesAreWritten(db, withRateOne, change)
+  t.same(await findSummaryDifferences(db), [], 'and applies to them')
+
+  await pool.query("update company set base_currency = 'EUR'")
+  const withAnotherRate = [buildQuote('dollars', { currency: 'USD', rate: '0.5' })]
+  await t.rejects(runWhileQuotesAreWritten(db, withAnotherRate, change), {
+    message: '1 quotes in the base currency, USD, have another rate than 1',
   })
-  await change.promise
   t.same(await findSummaryDifferences(db), [])
 })
 
@@ -444,6 +438,24 @@ t.test('the summary contains no empty rows', async (t) => {
     t.same(await db.selectFrom(table).selectAll().execute(), [], table)
   }
 })
+
+/** Runs `change` while a transaction that has inserted quotes is open, which ends when it waits. */
+async function runWhileQuotesAreWritten(
+  db: Database,
+  quotes: Parameters<typeof insertQuotes>[1],
+  change: () => Promise<unknown>,
+): Promise<void> {
+  const changing = await db.transaction().execute(async (writer) => {
+    await insertQuotes(writer, quotes)
+    let isDone = false
+    const promise = change().finally(() => {
+      isDone = true
+    })
+    await eventually(async () => isDone || (await isAnySessionWaiting(db)), Boolean)
+    return { promise }
+  })
+  await changing.promise
+}
 
 async function addQuote(client: PoolClient, number: string): Promise<void> {
   await client.query(
