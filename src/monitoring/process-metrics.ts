@@ -108,20 +108,13 @@ function addRequestMetrics(
 }
 
 function addSearchAnswers(registry: Registry, countDegraded: () => void) {
-  const countAnswer = addCounterBy(registry, {
+  const countResponse = addCounterBy(registry, {
     name: 'tqs_search_answers_total',
     help: 'Searches by source; cancelled: the client disconnected',
     label: 'source',
     initialValues: searchSources,
   })
-  return {
-    countResponse(source: (typeof searchSources)[number]): void {
-      countAnswer(source)
-      if (source === 'database') countDegraded()
-    },
-    /** Called for a response of the engine that may lack products. */
-    countIncomplete: countDegraded,
-  }
+  return { countResponse, countDegraded }
 }
 
 function addEngineMetrics(registry: Registry) {

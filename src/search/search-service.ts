@@ -45,10 +45,8 @@ export type SearchObserver = {
    * nor PostgreSQL answered, or there was no capacity.
    */
   countResponse(source: 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'): void
-  /**
-   * Called for a response from the index that may lack products, because the engine was too slow.
-   */
-  countIncomplete(): void
+  /** Called for a response from PostgreSQL, or one from the index that may lack products. */
+  countDegraded(): void
   countEngineRequest(engineName: string, outcome: RequestOutcome | 'cancelled'): void
   setEngineAvailable(engineName: string, isAvailable: boolean): void
 }
@@ -153,12 +151,12 @@ export class SearchService {
 
     const result = serializeResult(request, outcome.result)
     const logFields = toLogFields(outcome)
+    if (outcome.degradedReason !== null) this.#observer.countDegraded()
     if (outcome.source === 'database')
       return { result, meta: this.#describeDatabaseResult(outcome.result), logFields }
     const { registrationName, indexState, degradedReason } = outcome
     const degraded = degradedReason !== null
-    if (degraded) this.#observer.countIncomplete()
-    else this.#cache.set(registrationName, indexState.version, key, result)
+    if (!degraded) this.#cache.set(registrationName, indexState.version, key, result)
     const { indexedAt } = indexState
     return { result, meta: { source: 'index', degraded, indexedAt }, logFields }
   }

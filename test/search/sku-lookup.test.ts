@@ -1,9 +1,12 @@
 // GET /api/search?sku=…: exact products in the order of the request, without a search engine.
 import t from 'tap'
+import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { testService } from '../support/test-service.ts'
 
-const service = await testService(t, { index: false })
+const metrics = createMetrics()
+const service = await testService(t, { index: false, metrics })
 const { app, db } = service
 
 await db
@@ -38,6 +41,14 @@ t.test('returns the product of each SKU in that order, and null for the others',
   t.equal(total, 3)
   t.match(meta, { source: 'database', degraded: false })
   t.same((await lookUp('AB-1')).json<SearchResponse>().bySku?.length, 1)
+})
+
+t.test('counts as a response of PostgreSQL that is not degraded', async (t) => {
+  const labels = { source: 'database' }
+  const counted = await readMetric(metrics, 'tqs_search_answers_total', labels)
+  await lookUp('AB-1')
+  t.equal(await readMetric(metrics, 'tqs_search_answers_total', labels), counted + 1)
+  t.equal(await readMetric(metrics, 'tqs_degraded_answers_total', { route: '/api/search' }), 0)
 })
 
 t.test('a committed change is in the next response', async (t) => {
