@@ -1,6 +1,6 @@
-// Compares the ways to add `meta` to a cached search answer: join serialised members, or serialise
-// the whole answer again.
-import { assembleResponse, serializeResult } from '../../src/search/response-json.ts'
+// Compares the ways to add `meta` to a cached search answer: add its JSON to the cached JSON, or
+// serialise the whole answer again.
+import { addMeta, serializeResult } from '../../src/search/response-cache.ts'
 import type { Hit, SearchRequest, SearchResponse } from '../../src/search/schema.ts'
 import { runCommand } from '../cli/command.ts'
 import { median } from './support/quantile.ts'
@@ -9,7 +9,7 @@ const help = `
 Usage: node scripts/bench/compare-response-assembly.ts [--hits N] [--rounds N]
 
 Assembles an answer from a cached result in two ways and prints the median time of each:
-joining members that are serialised already, and serialising the whole answer.
+adding the JSON of meta to the cached JSON, and serialising the whole answer.
 
   --hits N     hits in the answer (8, the default limit of GET /api/search)
   --rounds N   how often everything is measured (9)
@@ -35,18 +35,18 @@ await runCommand(help, options, async ({ hits, rounds }) => {
   const cachedAnswer = { query: request.text, ...result }
 
   // The length is read from the bytes, as for sending, so that no string stays a lazy one.
-  const joinMembers = () => Buffer.from(assembleResponse(cachedResult, meta)).length
+  const addToJson = () => Buffer.from(addMeta(cachedResult, meta)).length
   const serializeAgain = () => Buffer.from(JSON.stringify({ ...cachedAnswer, meta })).length
-  if (joinMembers() !== serializeAgain()) throw new Error('The two answers differ.')
+  if (addToJson() !== serializeAgain()) throw new Error('The two answers differ.')
 
-  const joined: number[] = []
+  const added: number[] = []
   const serialized: number[] = []
   for (let round = 0; round < Number(rounds); round++) {
-    joined.push(measureMicroseconds(joinMembers))
+    added.push(measureMicroseconds(addToJson))
     serialized.push(measureMicroseconds(serializeAgain))
   }
-  console.log(`${joinMembers()} bytes, ${hits} hits`)
-  console.log(`join serialised members     ${median(joined).toFixed(2)} µs`)
+  console.log(`${addToJson()} bytes, ${hits} hits`)
+  console.log(`add to the cached JSON      ${median(added).toFixed(2)} µs`)
   console.log(`serialise the whole answer  ${median(serialized).toFixed(2)} µs`)
   return 0
 })

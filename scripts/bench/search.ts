@@ -286,7 +286,7 @@ async function measureDatabase(
   console.log('\nPostgreSQL alone, 1 connection')
   return measure(
     async (text) => {
-      const request = { query: parseQuery(text), limit: 8, offset: 0, facets: [] }
+      const request = { text, query: parseQuery(text), limit: 8, offset: 0, facets: [] }
       await searchInPostgres({ db, pool }, request, new AbortController().signal)
       return answerFromDatabase
     },

@@ -2,6 +2,7 @@
 // firewall or load balancer may have dropped them silently.
 import { type Dispatcher, Pool } from 'undici'
 import { timeouts } from '../timeouts.ts'
+import { EngineTimeout } from './request-outcome.ts'
 
 export type EngineResponse = { status: number; body: string }
 
@@ -29,8 +30,9 @@ export class EngineConnections {
   /**
    * Sends a request and returns the response. Rejects with a connection error, or with the reason
    * of `signal` when it aborts. An abort also closes the connection, so that the engine can stop
-   * working. If the engine closed the connection while it was idle, sends the request once more,
-   * which is safe because searches have no side effects.
+   * working. An abort with an `EngineTimeout` replaces all connections. If the engine closed the
+   * connection while it was idle, sends the request once more, which is safe because searches have
+   * no side effects.
    */
   async send(
     method: 'GET' | 'POST',
@@ -38,33 +40,34 @@ export class EngineConnections {
     body: string | null,
     signal: AbortSignal,
   ): Promise<EngineResponse> {
+    const startedAt = performance.now()
     try {
       return await this.#sendOnce(method, path, body, signal)
     } catch (error) {
+      if (error instanceof EngineTimeout) this.#replaceAll(startedAt)
       if (signal.aborted || !isClosedConnection(error)) throw error
       return this.#sendOnce(method, path, body, signal)
     }
   }
 
+  /** Closes all connections. Running requests fail. */
+  async close(): Promise<void> {
+    await this.#pool.destroy()
+  }
+
   /**
-   * Replaces all connections after a request that began at `since` (a time of `performance.now()`)
-   * has timed out. If a load balancer or host has dropped them silently, every request on one of
-   * them would time out, even while requests on newer connections succeed. Running requests
-   * continue. A slow engine gets new connections at most once per timeout, because requests that
-   * began before the last replacement replace nothing.
+   * If a load balancer or host has dropped connections silently, every request on one of them would
+   * time out, even while requests on newer connections succeed. Running requests continue. A slow
+   * engine gets new connections at most once per timeout, because requests that were sent before
+   * the last replacement replace nothing.
    */
-  replaceAfterTimeout(since: number): void {
-    if (since < this.#openedAt) return
+  #replaceAll(sentAt: number): void {
+    if (sentAt < this.#openedAt) return
     const old = this.#pool
     this.#pool = openPool(this.#origin)
     this.#openedAt = performance.now()
     // It waits for the running requests, which end at their own timeouts.
     void old.close()
-  }
-
-  /** Closes all connections. Running requests fail. */
-  async close(): Promise<void> {
-    await this.#pool.destroy()
   }
 
   #sendOnce(
@@ -84,8 +87,8 @@ export class EngineConnections {
 }
 
 /**
- * Collects one response. The `request` function of undici costs 5 to 20 µs more, because it makes a
- * stream of each body.
+ * Collects one response, in place of the `request` function of undici. That costs 5 to 20 µs more,
+ * because it makes a stream of each body (docs/decisions/0022).
  */
 class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal

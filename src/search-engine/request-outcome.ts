@@ -1,14 +1,14 @@
-// Classifies how requests to the search engine end.
-import { EngineError } from './search-client.ts'
+// The errors of requests to the search engine, and what they say about the engine.
 
 /**
+ * How a request ended:
  * - `answered`: the engine answered.
  * - `rejected`: the engine rejected this request as invalid. It answers other requests.
- * - `timeout`: the engine was too slow, or failed at this request. It may answer other requests.
+ * - `timeout`: the engine was too slow, or failed at this request (HTTP 429 and 500). It may answer
+ *   other requests.
  * - `outage`: no request can succeed: no connection, no index, an invalid key.
  */
-export type RequestOutcome = 'answered' | RequestFailure
-export type RequestFailure = 'rejected' | 'timeout' | 'outage'
+export type RequestOutcome = 'answered' | 'rejected' | 'timeout' | 'outage'
 
 const invalidRequestStatuses = [400, 413, 414]
 /** An invalid key, or an index that does not exist. */
@@ -21,11 +21,34 @@ export class EngineTimeout extends Error {
   }
 }
 
-/** Returns what an error of a request says about the engine. */
-export function classifyFailure(error: unknown): RequestFailure {
+/** Meilisearch answered with a status other than 200. */
+export class EngineError extends Error {
+  readonly status: number
+
+  /** The message has only the error code of the body, because the whole body repeats the query. */
+  constructor(status: number, body: string) {
+    const code = readErrorCode(body)
+    super(`Meilisearch answered ${status}${code === '' ? '' : ` (${code})`}`)
+    this.status = status
+  }
+}
+
+/** Returns how a request with this error ended. */
+export function classifyFailure(error: unknown): Exclude<RequestOutcome, 'answered'> {
   if (error instanceof EngineTimeout) return 'timeout'
   if (error instanceof Error && error.name === 'TimeoutError') return 'timeout'
   if (!(error instanceof EngineError)) return 'outage'
   if (invalidRequestStatuses.includes(error.status)) return 'rejected'
   return outageStatuses.includes(error.status) ? 'outage' : 'timeout'
+}
+
+/** Returns for example `invalid_search_filter`; empty if there is none. */
+function readErrorCode(body: string): string {
+  try {
+    const { code } = JSON.parse(body) as { code?: unknown }
+    return typeof code === 'string' ? code : ''
+  } catch {
+    // A proxy in front of the engine answered, and not with JSON. The status says enough.
+    return ''
+  }
 }

@@ -2,6 +2,7 @@
 import { timeouts } from '../timeouts.ts'
 import type { ProductDocument } from './document-fields.ts'
 import { EngineConnections } from './engine-connections.ts'
+import { EngineError } from './request-outcome.ts'
 
 export type EngineQuery = {
   indexUid: string
@@ -33,20 +34,6 @@ export type EngineResult = {
   facetDistribution?: Record<string, Record<string, number>>
 }
 
-/** Meilisearch answered with a status other than 200. */
-export class EngineError extends Error {
-  readonly status: number
-  /** The error code of Meilisearch, for example `invalid_search_filter`; empty if it has none. */
-  readonly code: string
-
-  constructor(status: number, body: string) {
-    const code = readErrorCode(body)
-    super(`Meilisearch answered ${status}${code === '' ? '' : ` (${code})`}`)
-    this.status = status
-    this.code = code
-  }
-}
-
 export type SearchEngine = {
   /**
    * Sends all queries in one request and returns one result for each, in their order. Throws an
@@ -55,11 +42,6 @@ export type SearchEngine = {
   search(queries: EngineQuery[], signal: AbortSignal): Promise<EngineResult[]>
   /** Throws if the engine does not report that it is healthy. */
   health(): Promise<unknown>
-  /**
-   * Replaces the connections, which may have been dropped silently. Must be called after a timeout,
-   * with the time of `performance.now()` at which the request began.
-   */
-  replaceConnections(since: number): void
   close(): Promise<void>
 }
 
@@ -87,18 +69,6 @@ export function openSearchEngine(url: string, apiKey: string): SearchEngine {
     },
     health: () =>
       send('GET', '/health', null, AbortSignal.timeout(timeouts.searchEngine.health.ms)),
-    replaceConnections: (since) => connections.replaceAfterTimeout(since),
     close: () => connections.close(),
-  }
-}
-
-/** Returns only the code: the whole body repeats the query. */
-function readErrorCode(body: string): string {
-  try {
-    const { code } = JSON.parse(body) as { code?: unknown }
-    return typeof code === 'string' ? code : ''
-  } catch {
-    // A proxy in front of the engine answered, and not with JSON. The status says enough.
-    return ''
   }
 }

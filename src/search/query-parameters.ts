@@ -53,11 +53,6 @@ export function parseSearchUrl(url: string): SearchRequest | null {
   }
 }
 
-/** Returns a cache key. Equal requests have equal keys. */
-export function toCacheKey(request: SearchRequest): string {
-  return JSON.stringify(request)
-}
-
 /**
  * Returns the text trimmed, in NFC, and with blanks instead of control characters. Throws an
  * `invalid_parameter` problem if it has more than 200 code points or 512 bytes of UTF-8.

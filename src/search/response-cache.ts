@@ -1,14 +1,17 @@
-// Caches search responses while the index is unchanged, because people type the same prefixes
-// often.
+// Caches the JSON of search results while the index is unchanged, because people type the same
+// prefixes often. `meta` changes with every refresh of the index state, so it is not cached.
 import { LRUCache } from 'lru-cache'
-import type { SerializedResult } from './response-json.ts'
+import type { SearchMeta, SearchRequest, SearchResult } from './schema.ts'
 
 /** A string takes at most two bytes per character. */
 const bytesPerCharacter = 2
 /** An estimate of the memory of an entry besides its texts. */
 const entryOverheadBytes = 200
 
-type EngineResults = { version: string; results: LRUCache<string, SerializedResult> }
+/** `json`: the response without `meta`. `hasHits`: on this page or on another one. */
+export type CachedResult = { json: string; hasHits: boolean }
+
+type EngineResults = { version: string; results: LRUCache<string, CachedResult> }
 
 /**
  * The results of each engine, for one version of its index. The engines share the bytes equally;
@@ -28,7 +31,7 @@ export class ResponseCache {
    * differs from that of the last call, all results of the engine are discarded. Without a version
    * nothing is cached.
    */
-  get(registrationName: string, version: string | null, key: string): SerializedResult | undefined {
+  get(registrationName: string, version: string | null, key: string): CachedResult | undefined {
     if (version === null || this.#maxBytesPerEngine === 0) return undefined
     const cached = this.#byEngine.get(registrationName)
     if (cached?.version === version) return cached.results.get(key)
@@ -37,22 +40,33 @@ export class ResponseCache {
   }
 
   /** Caches a result, unless `get` has been called with a different version meanwhile. */
-  set(
-    registrationName: string,
-    version: string | null,
-    key: string,
-    result: SerializedResult,
-  ): void {
+  set(registrationName: string, version: string | null, key: string, result: CachedResult): void {
     const cached = this.#byEngine.get(registrationName)
     if (cached?.version === version) cached.results.set(key, result)
   }
 
-  #createCache(): LRUCache<string, SerializedResult> {
-    return new LRUCache({ maxSize: this.#maxBytesPerEngine, sizeCalculation: estimateBytes })
+  #createCache(): LRUCache<string, CachedResult> {
+    return new LRUCache({
+      maxSize: this.#maxBytesPerEngine,
+      sizeCalculation: ({ json }, key) =>
+        bytesPerCharacter * (json.length + key.length) + entryOverheadBytes,
+    })
   }
 }
 
-function estimateBytes(result: SerializedResult, key: string): number {
-  const characters = Object.values(result).reduce((sum, json) => sum + json.length, key.length)
-  return bytesPerCharacter * characters + entryOverheadBytes
+/** `facets` is left out if the request asked for none. */
+export function serializeResult(
+  { text, facets: facetNames }: SearchRequest,
+  { hits, total, facets }: SearchResult,
+): CachedResult {
+  const response = { query: text, hits, total, ...(facetNames.length > 0 && { facets }) }
+  return { json: JSON.stringify(response), hasHits: total > 0 }
+}
+
+/**
+ * Returns the JSON of a response: the cached one with `meta` added as its last member. Serialising
+ * the result again takes about six times as long (scripts/bench/compare-response-assembly.ts).
+ */
+export function addMeta({ json }: CachedResult, meta: SearchMeta): string {
+  return `${json.slice(0, -1)},"meta":${JSON.stringify(meta)}}`
 }

@@ -7,7 +7,7 @@ import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, toSearchRequest } from './query-parameters.ts'
-import { assembleResponse, hasHits } from './response-json.ts'
+import { addMeta } from './response-cache.ts'
 import { SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
 import { createSearchLog } from './search-log.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
@@ -53,8 +53,8 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       if (!response) return sendJson(reply, '')
       const { result, meta } = response
       if (!meta.degraded && isFirstUnfilteredPage(searchRequest))
-        onCompleteSearch?.(identifyCaller(request), searchRequest.text, hasHits(result))
-      return sendJson(reply, assembleResponse(result, meta))
+        onCompleteSearch?.(identifyCaller(request), searchRequest.text, result.hasHits)
+      return sendJson(reply, addMeta(result, meta))
     },
   )
 }

@@ -2,7 +2,7 @@
 // types of one search, in order:
 //   SearchQuery (HTTP) → SearchRequest (normalised) → ParsedRequest (its text parsed)
 //   → EngineQuery (Meilisearch) or SQL → EngineResult or rows → SearchResult
-//   → SerializedResult (JSON, which is cached) → SearchResponse (HTTP)
+//   → CachedResult (JSON) → SearchResponse (HTTP)
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
@@ -151,7 +151,7 @@ export type SearchMeta = SearchResponse['meta']
 
 export type FacetName = 'category' | 'brand'
 
-/** A normalised request, for the engine or for PostgreSQL. */
+/** A normalised request. */
 export type SearchRequest = {
   text: string
   limit: number
@@ -162,16 +162,8 @@ export type SearchRequest = {
   facets: FacetName[]
 }
 
-/** A request whose text has been parsed. */
-export type ParsedRequest = {
-  query: ParsedQuery
-  limit: number
-  offset: number
-  category?: string
-  brand?: string
-  /** Sorted, without duplicates. */
-  facets: FacetName[]
-}
+/** A request with its text parsed, for the engine or for PostgreSQL. */
+export type ParsedRequest = SearchRequest & { query: ParsedQuery }
 
 /** The result of a search, from the engine or from PostgreSQL. */
 export type SearchResult = {

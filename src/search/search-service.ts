@@ -22,17 +22,14 @@ import type { SearchEngine } from '../search-engine/search-client.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import { timeouts } from '../timeouts.ts'
 import { FollowedWords } from '../words/follow-words.ts'
-import type { SearchWords } from '../words/search-words.ts'
-import { parseSearchUrl, toCacheKey } from './query-parameters.ts'
+import { parseSearchUrl } from './query-parameters.ts'
 import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
 import { WordMatches } from './relaxation/word-matches.ts'
-import { ResponseCache } from './response-cache.ts'
-import { type SerializedResult, serializeResult } from './response-json.ts'
-import type { SearchMeta, SearchRequest, SearchResult } from './schema.ts'
+import { type CachedResult, ResponseCache, serializeResult } from './response-cache.ts'
+import type { SearchMeta, SearchRequest } from './schema.ts'
 import type { SearchLog } from './search-log.ts'
 import {
   createUnavailable,
-  type SearchOutcome,
   type SearchResources,
   searchWithFallback,
 } from './search-with-fallback.ts'
@@ -66,7 +63,7 @@ export type SearchServiceOptions = {
 }
 
 /** A response to a search in its two parts, and what the log says about it. */
-export type ServiceResponse = { result: SerializedResult; meta: SearchMeta; logFields: LogFields }
+export type ServiceResponse = { result: CachedResult; meta: SearchMeta; logFields: LogFields }
 
 export class SearchService {
   readonly #observer: SearchObserver
@@ -99,9 +96,11 @@ export class SearchService {
     })
     for (const { label } of this.#selection.candidates) observer.setEngineAvailable(label, true)
     this.#resources = {
-      indexName,
-      relaxations: new RelaxationQueue(),
-      wordMatches: new WordMatches(),
+      index: {
+        indexName,
+        relaxations: new RelaxationQueue(),
+        wordMatches: new WordMatches(),
+      },
       database: { db, pool: searchPool },
       fallbackLimit: new ConcurrencyLimit({
         maxRunning: searchConnections,
@@ -134,31 +133,35 @@ export class SearchService {
    * capacity, or if neither an engine nor PostgreSQL answers.
    */
   async search(request: SearchRequest, disconnected: AbortSignal): Promise<ServiceResponse | null> {
-    const words = this.#words.current()
-    const key = toVersionedKey(words, request)
+    const key = this.#toCacheKey(request)
     const engines = this.#selection.select()
     // While every engine is down, the cached responses of the first one are still valid.
     const cached = this.#readCache(engines[0] ?? this.#selection.candidates[0], key)
     if (cached) return cached
 
-    const { text, ...others } = request
+    const words = this.#words.current()
     const outcome = await this.#run(() => {
-      const parsed = { ...others, query: parseQuery(text, words) }
+      const parsed = { ...request, query: parseQuery(request.text, words) }
       return searchWithFallback(this.#resources, engines, parsed, disconnected)
     })
-    this.#observer.countResponse(outcome.source)
-    if (outcome.source === 'cancelled') return null
+    this.#observer.countResponse(outcome?.source ?? 'cancelled')
+    if (!outcome) return null
 
+    const { source, degradedReason: reason } = outcome
+    const degraded = reason !== null
     const result = serializeResult(request, outcome.result)
-    const logFields = toLogFields(outcome)
-    if (outcome.degradedReason !== null) this.#observer.countDegraded()
-    if (outcome.source === 'database')
-      return { result, meta: this.#describeDatabaseResult(outcome.result), logFields }
-    const { registrationName, indexState, degradedReason } = outcome
-    const degraded = degradedReason !== null
-    if (!degraded) this.#cache.set(registrationName, indexState.version, key, result)
-    const { indexedAt } = indexState
-    return { result, meta: { source: 'index', degraded, indexedAt }, logFields }
+    if (degraded) this.#observer.countDegraded()
+    else if (outcome.source === 'index')
+      this.#cache.set(outcome.registrationName, outcome.indexState.version, key, result)
+    // A response from PostgreSQL says how old the index is that it replaces.
+    const { indexedAt } =
+      outcome.source === 'index' ? outcome.indexState : this.#selection.candidates[0].readState()
+    const facetsOmitted = outcome.result.facetsOmitted && { facetsOmitted: true }
+    return {
+      result,
+      meta: { source, degraded, indexedAt, ...facetsOmitted },
+      logFields: degraded ? { source, degraded, reason } : { source },
+    }
   }
 
   /**
@@ -173,16 +176,6 @@ export class SearchService {
     )
     this.#observer.countResponse('database')
     return JSON.stringify(toSkuResponse(products))
-  }
-
-  #describeDatabaseResult({ facetsOmitted }: SearchResult): SearchMeta {
-    const { indexedAt } = this.#selection.candidates[0].readState()
-    return {
-      source: 'database',
-      degraded: true,
-      indexedAt,
-      ...(facetsOmitted && { facetsOmitted: true }),
-    }
   }
 
   /** Runs a search within the concurrency limit, and counts it if it fails. */
@@ -208,25 +201,20 @@ export class SearchService {
     }
   }
 
+  /** The words of the company also decide what a response contains. */
+  #toCacheKey(request: SearchRequest): string {
+    return this.#words.current().version + JSON.stringify(request)
+  }
+
   #isCached(url: string): boolean {
     const request = parseSearchUrl(url)
     if (request === null) return false
-    const key = toVersionedKey(this.#words.current(), request)
+    const key = this.#toCacheKey(request)
     return this.#selection.candidates.some(
       ({ registrationName, readState }) =>
         this.#cache.get(registrationName, readState().version, key) !== undefined,
     )
   }
-}
-
-function toLogFields(outcome: Exclude<SearchOutcome, { source: 'cancelled' }>): LogFields {
-  const { source, degradedReason: reason } = outcome
-  return reason === null ? { source } : { source, degraded: true, reason }
-}
-
-/** The words of the company also decide what a response contains. */
-function toVersionedKey({ version }: SearchWords, request: SearchRequest): string {
-  return `${version}${toCacheKey(request)}`
 }
 
 function probeEngine(engine: SearchEngine, indexName: string): Promise<unknown> {

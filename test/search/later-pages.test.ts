@@ -5,7 +5,7 @@ import { planQueries } from '../../src/search/engine/engine-queries.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 
 const plan = (text: string, offset: number) =>
-  planQueries({ query: parseQuery(text), offset, limit: 50, facets: [] }, 'products').map(
+  planQueries({ text, query: parseQuery(text), offset, limit: 50, facets: [] }, 'products').map(
     ({ rule, query }) => [rule, query.offset, query.limit],
   )
 

@@ -9,7 +9,7 @@ import type {
 } from '../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 
-const base = { indexUid: 'products', attributesToRetrieve: ['id'] } as const
+const scope = { indexUid: 'products', filter: [] }
 
 /** Returns an engine without products, and the requests that it has received. */
 function recordRequests(answer?: (queries: EngineQuery[]) => Promise<EngineResult[]>) {
@@ -21,10 +21,9 @@ function recordRequests(answer?: (queries: EngineQuery[]) => Promise<EngineResul
       return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
     },
     health: async () => undefined,
-    replaceConnections: () => undefined,
     close: async () => undefined,
   }
-  const subqueries = new Subqueries(engine, base, new AbortController().signal)
+  const subqueries = new Subqueries(engine, scope, new AbortController().signal)
   const sentTexts = () => requests.flat().map(({ q }) => q)
   return { subqueries, requests, sentTexts }
 }

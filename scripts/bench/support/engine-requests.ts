@@ -33,8 +33,9 @@ export async function recordEngineRequests(
       },
     }
     await searchInEngine(
-      { engine: recording, indexName, relaxations, wordMatches },
-      { query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
+      { indexName, relaxations, wordMatches },
+      recording,
+      { text, query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
       AbortSignal.timeout(60_000),
     )
     if (sent > 1) withMoreRequests++

@@ -17,31 +17,25 @@ import {
 export const firstHitCount = 8
 
 /** The query of a part. The engine skips `offset` hits of the part. */
-export type PlannedQuery = { rule: PartRule; offset: number; query: EngineQuery }
+export type PartQuery = { rule: PartRule; query: EngineQuery & { offset: number } }
 
 /**
  * Returns one engine query for each part, in the order in which the parts are shown. No product is
  * in two parts, and together the parts are all products that match, so totals and facet counts can
  * be added.
  */
-export function planQueries(request: ParsedRequest, indexName: string): PlannedQuery[] {
+export function planQueries(request: ParsedRequest, indexName: string): PartQuery[] {
   const { text, searched, code } = request.query
   const hasSeveralWords = searched.words.length > 1
   const parts = splitIntoParts(request)
   const hitsUpToPage = request.offset + request.limit
-  const planned = parts.map(({ rule, filter }) => {
+  return parts.map(({ rule, filter }) => {
     const offset = rule === 'words' ? countSkippableHits(parts, request.offset) : 0
-    const minLimit = isOrderedByService(rule) ? maxOrderedSkus : 0
-    return { rule, filter, offset, limit: Math.max(hitsUpToPage - offset, minLimit) }
-  })
-  return planned.map(({ rule, filter, offset, limit }) => ({
-    rule,
-    offset,
-    query: {
+    const query: PartQuery['query'] = {
       indexUid: indexName,
       q: usesWords(rule) ? searched.text : '',
       offset,
-      limit: usesWords(rule) && hasSeveralWords ? Math.max(limit, firstHitCount) : limit,
+      limit: Math.max(hitsUpToPage - offset, minLimit(rule, hasSeveralWords)),
       filter,
       facets: request.facets,
       matchingStrategy: code.isOnlyCode ? 'all' : 'frequency',
@@ -49,8 +43,14 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
       showMatchesPosition: true,
       ...(text === '' && { sort: ['quotedRank:asc'] }),
       ...(hasSeveralWords && { showRankingScoreDetails: true }),
-    },
-  }))
+    }
+    return { rule, query }
+  })
+}
+
+function minLimit(rule: PartRule, hasSeveralWords: boolean): number {
+  if (isOrderedByService(rule)) return maxOrderedSkus
+  return usesWords(rule) && hasSeveralWords ? firstHitCount : 0
 }
 
 /**
@@ -70,7 +70,7 @@ function countSkippableHits(parts: HitPart[], offset: number): number {
 const isOrderedByService = (rule: PartRule) => rule === 'exact-sku' || rule === 'pinned'
 
 /** Returns a query for the first hits of a part, whatever page was requested. */
-export function toFirstHitsQuery({ query }: PlannedQuery): EngineQuery {
+export function toFirstHitsQuery({ query }: PartQuery): EngineQuery {
   const { indexUid, q, filter = [] } = query
   return {
     indexUid,

@@ -1,28 +1,22 @@
 // Searches products in the engine: plans and sends the queries, merges their results, and computes
 // highlights. Relaxes the query if no product contains all its words.
-import { shownAttributes } from '../../search-engine/document-fields.ts'
 import { EngineTimeout } from '../../search-engine/request-outcome.ts'
 import { maxTotal } from '../../search-engine/result-limits.ts'
-import type { EngineHit, EngineResult, SearchEngine } from '../../search-engine/search-client.ts'
+import type {
+  EngineHit,
+  EngineQuery,
+  EngineResult,
+  SearchEngine,
+} from '../../search-engine/search-client.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { highlightByComparison, highlightEngineHit } from '../highlights.ts'
-import {
-  canRelax,
-  countTypedWords,
-  missesWords,
-  type RelaxedResult,
-  relaxQuery,
-} from '../relaxation/relax-query.ts'
+import { canRelax, countTypedWords, missesWords, relaxQuery } from '../relaxation/relax-query.ts'
 import { NotRelaxed, type RelaxationQueue } from '../relaxation/relaxation-queue.ts'
-import { type BaseQuery, Subqueries } from '../relaxation/subqueries.ts'
+import { Subqueries } from '../relaxation/subqueries.ts'
+import type { TextSimilarity } from '../relaxation/text-similarity.ts'
 import type { WordMatches } from '../relaxation/word-matches.ts'
 import type { Hit, ParsedRequest, SearchResult } from '../schema.ts'
-import {
-  firstHitCount,
-  type PlannedQuery,
-  planQueries,
-  toFirstHitsQuery,
-} from './engine-queries.ts'
+import { firstHitCount, type PartQuery, planQueries, toFirstHitsQuery } from './engine-queries.ts'
 import { countFacets, sumFacetCounts } from './facet-counts.ts'
 import {
   type PartRule,
@@ -32,28 +26,18 @@ import {
   usesWords,
 } from './hit-order.ts'
 
-/**
- * With this many words or more, products often lack one of them. So the words are counted at the
- * same time as the first request, which adds a fifth to its cost. They are not counted early if a
- * product had all the words of the text before the last letters were typed.
- */
-const minWordsToCountEarly = 3
-
-/**
- * The engine's result for one part of the hits. `firstHitsResult` has the first hits of the part;
- * it is another result only for a later page.
- */
+/** The engine's result for one part of the hits. */
 type PartResult = {
   rule: PartRule
   /** The number of hits of the part that the engine has skipped. */
   offset: number
   result: EngineResult
-  firstHitsResult: EngineResult
+  /** The best hits of the part, the same ones for every page. */
+  firstHits: EngineHit[]
 }
 
-/** The index that is searched, and what the searches in it share. */
+/** The index that is searched, and what the searches of a process share. */
 export type SearchedIndex = {
-  engine: SearchEngine
   indexName: string
   /** Limits how many queries are relaxed at the same time. */
   relaxations: RelaxationQueue
@@ -61,104 +45,76 @@ export type SearchedIndex = {
 }
 
 /**
- * What an engine found. If the query had to be relaxed and was not, because too many others were,
- * or because a later request failed, the result is that of the first request.
- */
-export type EngineAnswer =
-  | { kind: 'complete'; result: SearchResult }
-  | { kind: 'not-relaxed'; result: SearchResult }
-  | { kind: 'relaxation-failed'; result: SearchResult; error: unknown }
-
-/**
  * Searches the index and returns the requested page of hits. If no product contains all the words,
- * further requests find products that contain some of them. Throws if the engine does not answer
- * the first request, or if `signal` aborts before. A request that is not needed any more may still
- * run when this function returns; it ends when `signal` aborts.
+ * further requests find products that contain some of them. If they fail, or too many queries are
+ * being relaxed, the result is that of the first request, and `error` says why. Throws if the
+ * engine does not answer the first request, or if `signal` aborts before. A request that is not
+ * needed any more may still run when this function returns; it ends when `signal` aborts.
  */
 export async function searchInEngine(
-  { engine, indexName, relaxations, wordMatches }: SearchedIndex,
+  { indexName, relaxations, wordMatches }: SearchedIndex,
+  engine: SearchEngine,
   request: ParsedRequest,
   signal: AbortSignal,
-): Promise<EngineAnswer> {
+): Promise<{ result: SearchResult; error: unknown }> {
   const { query } = request
-  const subqueries = new Subqueries(engine, toBaseQuery(indexName, request), signal)
+  const mayRelax = canRelax(query)
+  const scope = { indexUid: indexName, filter: toEngineFilters(request) }
+  const subqueries = new Subqueries(engine, scope, signal)
   const countWords = () => countTypedWords(subqueries, query)
-  const earlyCounts = shouldCountEarly(query, wordMatches) ? countWords() : null
+  const earlyCounts = mayRelax && wordMatches.shouldCountEarly(query) ? countWords() : null
   earlyCounts?.catch(() => undefined) // thrown where it is awaited
 
   const parts = await requestParts(engine, request, planQueries(request, indexName), signal)
-  const hasAllWords = isSatisfied(query, parts)
+  const hasAllWords = !mayRelax || isSatisfied(query, parts)
   if (query.searched.words.length > 1) wordMatches.record(query.text, hasAllWords)
-  if (hasAllWords) return { kind: 'complete', result: mergeParts(request, parts) }
+  if (hasAllWords) return { result: mergeParts(request, parts), error: null }
 
   try {
     const relaxed = await relaxations.run(query.searched.words.length, async () => {
       const wordCounts = await (earlyCounts ?? countWords())
-      return relaxQuery(subqueries, query, listWholeTextHits(parts), wordCounts)
+      const firstHits = parts.filter(({ rule }) => usesWords(rule)).map((part) => part.firstHits)
+      return relaxQuery(subqueries, query, firstHits, wordCounts)
     })
-    return { kind: 'complete', result: buildRelaxedResult(request, parts, relaxed) }
+    return { result: buildRelaxedResult(request, parts, relaxed), error: null }
   } catch (error) {
     const result = mergeParts(request, parts)
-    if (error instanceof NotRelaxed) return { kind: 'not-relaxed', result }
-    // After a time-out the results of the first request are sent, even if there are none, because
-    // the engine is not down.
-    if (error instanceof EngineTimeout || result.total > 0)
-      return { kind: 'relaxation-failed', result, error }
+    // The engine is not down, so these results are sent even if there are none.
+    const isEngineUp = error instanceof NotRelaxed || error instanceof EngineTimeout
+    if (isEngineUp || result.total > 0) return { result, error }
     throw error
   }
-}
-
-/** Whether the words are counted at the same time as the first request is sent. */
-function shouldCountEarly(query: ParsedQuery, wordMatches: WordMatches): boolean {
-  if (!canRelax(query) || query.searched.words.length < minWordsToCountEarly) return false
-  return !wordMatches.guess(query.text)
 }
 
 /** Sends the queries of all parts in one request. */
 async function requestParts(
   engine: SearchEngine,
   { query }: ParsedRequest,
-  plan: PlannedQuery[],
+  plan: PartQuery[],
   signal: AbortSignal,
 ): Promise<PartResult[]> {
-  const queries = plan.map((planned) => planned.query)
   // The first hits decide whether the query is relaxed. A later page lacks them, so one more query
   // requests them.
-  const laterPage = canRelax(query) ? plan.find(({ offset }) => offset > 0) : undefined
+  const laterPage = canRelax(query) ? plan.find((part) => part.query.offset > 0) : undefined
+  const queries = plan.map((part) => part.query as EngineQuery)
   if (laterPage) queries.push(toFirstHitsQuery(laterPage))
   const results = await engine.search(queries, signal)
-  const laterPageFirstHits = laterPage ? results[plan.length] : undefined
-  return plan.flatMap((planned, index) => {
+  return plan.flatMap((part, index) => {
     const result = results[index]
     if (!result) return []
-    const firstHitsResult = planned === laterPage ? (laterPageFirstHits ?? result) : result
-    return { rule: planned.rule, offset: planned.offset, result, firstHitsResult }
+    const { hits } = (part === laterPage && results[plan.length]) || result
+    const { rule, query } = part
+    return { rule, offset: query.offset, result, firstHits: hits.slice(0, firstHitCount) }
   })
 }
 
 /** Whether no relaxation is needed: a code was found, or a best hit contains all the words. */
 function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
-  if (!canRelax(query)) return true
   // Pinned products need not match.
   const matching = parts.filter(({ rule }) => rule !== 'pinned')
   const hasCode = matching.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)
-  const bestHits = matching.flatMap(({ firstHitsResult }) => firstHitsResult.hits.slice(0, 1))
+  const bestHits = matching.flatMap(({ firstHits }) => firstHits.slice(0, 1))
   return hasCode || bestHits.some((hit) => !missesWords(hit, query.searched.words))
-}
-
-function toBaseQuery(indexName: string, request: ParsedRequest): BaseQuery {
-  return {
-    indexUid: indexName,
-    filter: toEngineFilters(request),
-    attributesToRetrieve: shownAttributes,
-  }
-}
-
-/** Returns the best hits of the whole text, the same ones for every page. */
-function listWholeTextHits(parts: PartResult[]): EngineResult[] {
-  return parts
-    .filter(({ rule }) => usesWords(rule))
-    .map(({ firstHitsResult: list }) => ({ ...list, hits: list.hits.slice(0, firstHitCount) }))
 }
 
 /**
@@ -169,7 +125,7 @@ function listWholeTextHits(parts: PartResult[]): EngineResult[] {
 function buildRelaxedResult(
   { offset, limit, facets, query }: ParsedRequest,
   parts: PartResult[],
-  relaxed: RelaxedResult,
+  relaxed: { hits: EngineHit[]; similarity: TextSimilarity },
 ): SearchResult {
   const pinned = putInPinnedOrder(
     parts.find(({ rule }) => rule === 'pinned')?.result.hits ?? [],
@@ -179,7 +135,7 @@ function buildRelaxedResult(
   const hits = [...pinned, ...relaxed.hits.filter(({ id }) => !pinnedIds.has(id))]
   return {
     hits: hits.slice(offset, offset + limit).map((hit) => {
-      const matches = pinnedIds.has(hit.id) ? [] : relaxed.listMatches(hit)
+      const matches = pinnedIds.has(hit.id) ? [] : relaxed.similarity.listMatches(hit)
       const words = new Set([...query.highlight.words, ...matches])
       return toHit(hit, highlightByComparison(hit, { ...query.highlight, words }))
     }),

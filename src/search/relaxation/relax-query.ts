@@ -1,6 +1,6 @@
 // Relaxes a query that no product satisfies: finds products that contain some of its words.
 import { defaultHits } from '../../search-engine/result-limits.ts'
-import type { EngineHit, EngineResult } from '../../search-engine/search-client.ts'
+import type { EngineHit } from '../../search-engine/search-client.ts'
 import { foldText } from '../../text/accent-folding.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { stopWords } from '../../text/stop-words.ts'
@@ -54,9 +54,6 @@ export async function countTypedWords(
   return new Map(significantWords.map((word, index) => [word, counts[index] ?? 0]))
 }
 
-/** The products found, best first. `listMatches` returns the words of one that match, folded. */
-export type RelaxedResult = { hits: EngineHit[]; listMatches(hit: EngineHit): string[] }
-
 /**
  * Finds products that contain some of the words of a query, in four steps:
  * 1. Divide the words into those that products contain as typed, and unknown ones. Unknown words
@@ -66,30 +63,28 @@ export type RelaxedResult = { hits: EngineHit[]; listMatches(hit: EngineHit): st
  *    returned, request triples of words too.
  * 4. Rank all products that were found.
  *
- * `wholeTextLists` has the best hits of the whole text, `wordCounts` is the result of
- * countTypedWords. The result depends on the words and filters only, so pages are consistent and
- * the number of hits is the total. Throws if the engine does not answer.
+ * `firstHits` has the best hits of the whole text, `wordCounts` is the result of countTypedWords.
+ * Returns the products found, best first, and their similarity. They depend on the words and the
+ * filters only, so pages are consistent and the number of hits is the total. Throws if the engine
+ * does not answer.
  */
 export async function relaxQuery(
   subqueries: Subqueries,
   query: ParsedQuery,
-  wholeTextLists: EngineResult[],
+  firstHits: EngineHit[][],
   wordCounts: Map<string, number>,
-): Promise<RelaxedResult> {
+): Promise<{ hits: EngineHit[]; similarity: TextSimilarity }> {
   const words = classifyWords(query, wordCounts)
   const pairs = new PairTexts(query, words)
 
-  const mainLists = await requestPairs(subqueries, words, pairs)
+  const pairHits = await requestPairs(subqueries, words, pairs)
 
-  const isEnough = countProducts([...wholeTextLists, ...mainLists]) >= enoughHits
+  const isEnough = countProducts([...firstHits, ...pairHits]) >= enoughHits
   await requestMore(subqueries, words, pairs, isEnough)
 
   const similarity = createSimilarity(query, words)
-  const lists = [...wholeTextLists, ...subqueries.results()]
-  return {
-    hits: rankByOwnText(similarity, weighWords(subqueries, words), lists),
-    listMatches: (hit) => similarity.listMatches(hit),
-  }
+  const lists = [...firstHits, ...subqueries.results().map(({ hits }) => hits)]
+  return { hits: rankByOwnText(similarity, weighWords(subqueries, words), lists), similarity }
 }
 
 /** Step 1. */
@@ -106,12 +101,12 @@ function classifyWords(query: ParsedQuery, counts: Map<string, number>): Classif
   }
 }
 
-/** Step 2. Returns the results for the pairs, or for each word if there are only two. */
+/** Step 2. Returns the hits of the pairs, or of each word if there are only two. */
 async function requestPairs(
   subqueries: Subqueries,
   words: ClassifiedWords,
   pairs: PairTexts,
-): Promise<EngineResult[]> {
+): Promise<EngineHit[][]> {
   const hasTwoWords = words.all.length === 2
   const mainTexts = hasTwoWords ? words.all : pairs.list()
   const otherTexts = [...words.unknown, ...listTranslations(words)]
@@ -121,7 +116,7 @@ async function requestPairs(
       .filter((text) => !mainTexts.includes(text))
       .map((text) => ({ text, limit: subqueryHits })),
   ])
-  return mainTexts.flatMap((text) => subqueries.result(text) ?? [])
+  return mainTexts.map((text) => subqueries.result(text)?.hits ?? [])
 }
 
 /** Step 3. Sends nothing if it is not needed. */
@@ -140,8 +135,8 @@ async function requestMore(
   await subqueries.send(texts.map((text) => ({ text, limit: subqueryHits })))
 }
 
-function countProducts(lists: EngineResult[]): number {
-  return new Set(lists.flatMap(({ hits }) => hits.map(({ id }) => id))).size
+function countProducts(lists: EngineHit[][]): number {
+  return new Set(lists.flat().map(({ id }) => id)).size
 }
 
 /** Step 4: a word also matches its translations and synonyms. */

@@ -1,6 +1,6 @@
 // Ranks the products that a relaxed query found by the words that their own text contains. Rarer
 // words weigh more.
-import type { EngineHit, EngineResult } from '../../search-engine/search-client.ts'
+import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { TextSimilarity } from './text-similarity.ts'
 
 /** Reciprocal rank fusion: score = Σ 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009). */
@@ -25,10 +25,10 @@ export function weighWord(productCount = 0): number {
 export function rankByOwnText(
   similarity: TextSimilarity,
   weights: number[],
-  lists: EngineResult[],
+  lists: EngineHit[][],
 ): EngineHit[] {
   const fused = new Map<string, { hit: EngineHit; fusionScore: number }>()
-  for (const { hits } of lists) {
+  for (const hits of lists) {
     for (const [rank, hit] of hits.entries()) {
       const entry = fused.get(hit.id) ?? { hit, fusionScore: 0 }
       entry.fusionScore += 1 / (fusionK + rank)

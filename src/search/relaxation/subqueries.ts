@@ -1,12 +1,13 @@
 // Sends the subqueries of one relaxed query to the engine, and holds their results.
+import { shownAttributes } from '../../search-engine/document-fields.ts'
 import type { EngineQuery, EngineResult, SearchEngine } from '../../search-engine/search-client.ts'
 import { isLastWordQuoted } from './subquery-texts.ts'
 
 /** The subqueries are divided among this many requests, which the engine answers in parallel. */
 const parallelRequests = 2
 
-/** What all subqueries of a query have in common: the index, the filters and the attributes. */
-export type BaseQuery = Omit<EngineQuery, 'q' | 'limit'>
+/** What all subqueries of a query have in common. */
+export type SearchScope = { indexUid: string; filter: string[] }
 
 type Subquery = { text: string; limit: number }
 
@@ -14,14 +15,14 @@ const noHits: EngineResult = { hits: [], estimatedTotalHits: 0 }
 
 export class Subqueries {
   readonly #engine: SearchEngine
-  readonly #base: BaseQuery
+  readonly #scope: SearchScope
   readonly #signal: AbortSignal
   readonly #results = new Map<string, EngineResult>()
 
   /** Requests end when `signal` aborts. */
-  constructor(engine: SearchEngine, base: BaseQuery, signal: AbortSignal) {
+  constructor(engine: SearchEngine, scope: SearchScope, signal: AbortSignal) {
     this.#engine = engine
-    this.#base = base
+    this.#scope = scope
     this.#signal = signal
   }
 
@@ -65,7 +66,13 @@ export class Subqueries {
   }
 
   #toQuery({ text, limit }: Subquery): EngineQuery {
-    return { ...this.#base, q: text, limit, matchingStrategy: 'all' }
+    return {
+      ...this.#scope,
+      q: text,
+      limit,
+      matchingStrategy: 'all',
+      attributesToRetrieve: shownAttributes,
+    }
   }
 }
 

@@ -1,5 +1,13 @@
-// Remembers whether products had all the words of recent texts. A caller who types sends the same
-// text again with one more letter, and the result is usually the same.
+// Guesses whether a query will be relaxed. Then its words are counted at the same time as the first
+// request is sent, and not after it (docs/decisions/0006). A caller who types sends the same text
+// again with one more letter, and the result is usually the same.
+import type { ParsedQuery } from '../../text/parse-query.ts'
+
+/**
+ * With this many words or more, products often lack one of them. Counting the words adds a fifth to
+ * the cost of the first request.
+ */
+const minWordsToCountEarly = 3
 
 /** At least this many recent texts are remembered, and at most twice as many. */
 const maxTexts = 2_000
@@ -11,7 +19,12 @@ export class WordMatches {
   #recent = new Map<string, boolean>()
   #older = new Map<string, boolean>()
 
-  /** Remembers a text. */
+  /** Whether the words of a query that may be relaxed are counted with the first request. */
+  shouldCountEarly({ text, searched }: ParsedQuery): boolean {
+    return searched.words.length >= minWordsToCountEarly && !this.guess(text)
+  }
+
+  /** Remembers whether products had all the words of a text. */
   record(text: string, hasAllWords: boolean): void {
     if (this.#recent.size >= maxTexts) {
       this.#older = this.#recent
