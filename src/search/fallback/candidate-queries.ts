@@ -14,6 +14,7 @@ import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toCodeKey, toDistinctSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import { maxPhraseWords } from '../../words/word-rules.ts'
+import type { ParsedRequest } from '../schema.ts'
 
 /**
  * More candidates than this are not read, ranked or counted. If more products have all the words,
@@ -45,33 +46,41 @@ const minSimilarity = 0.4
 const quotedScore = sql.lit(1)
 const notQuotedScore = sql.lit(0)
 
-/**
- * Builds a query for the ids and scores of matching products, highest score first.
- * `visibleCondition` is what the request requires: active, in the category, of the brand.
- */
-export type CandidateQuery = (visibleCondition: RawBuilder<unknown>) => RawBuilder<unknown>
+/** An SQL fragment: a condition, or a query for the ids and scores of products. */
+type Sql = RawBuilder<unknown>
+
+/** What a request requires of every product: active, in the category, of the brand. */
+export function visibleProducts({ category, brand }: ParsedRequest): Sql {
+  const conditions = [
+    sql`active`,
+    ...(category === undefined ? [] : [sql`filter_key(category) = filter_key(${category})`]),
+    ...(brand === undefined ? [] : [sql`filter_key(brand) = filter_key(${brand})`]),
+  ]
+  return sql.join(conditions, sql` and `)
+}
 
 /** For an empty query: the products quoted most often, then the first ones by name. */
-export const productsForEmptyQuery: CandidateQuery = (visibleCondition) => sql`
-  (
+export function productsForEmptyQuery(visible: Sql): Sql {
+  return sql`(
     select id, ${quotedScore}::real as score
     from products join product_popularity on product_id = id
-    where rank is not null and ${visibleCondition}
+    where rank is not null and ${visible}
   ) union (
-    select id, ${notQuotedScore}::real from products where ${visibleCondition}
+    select id, ${notQuotedScore}::real from products where ${visible}
     order by name, id limit ${maxCandidates}
   )`
+}
 
 /**
  * The products that the company puts first. They have no score, so they do not count as matches.
  */
-export function pinnedProducts(query: ParsedQuery): CandidateQuery {
-  return (visibleCondition) => sql`(
+export function pinnedProducts(query: ParsedQuery, visible: Sql): Sql {
+  return sql`(
     select id, null::real as score from products
-    where ${visibleCondition} and sku = any (${query.pinnedSkus}::text[])
+    where ${visible} and sku = any (${query.pinnedSkus}::text[])
   ) union all (
     select id, null::real from products
-    where ${visibleCondition} and sku_key = any (${pinnedKeysOf(query)})
+    where ${visible} and sku_key = any (${pinnedKeysOf(query)})
     limit ${maxPartialCodes}
   )`
 }
@@ -102,22 +111,22 @@ export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
  * Products with exactly this SKU, except for case and separators. The SKU as typed is also looked
  * up alone, because many SKUs may have the same key.
  */
-function skuQueries({ text }: ParsedQuery): CandidateQuery[] {
+function skuQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
   return [
-    (visibleCondition) => sql`(
+    sql`(
       select id, ${exactSkuScore}::real as score from products
-      where ${visibleCondition} and sku in (${text}, ${text.normalize('NFD')})
+      where ${visible} and sku in (${text}, ${text.normalize('NFD')})
     )`,
-    (visibleCondition) => sql`(
+    sql`(
       select id, ${exactSkuScore}::real as score from products
-      where ${visibleCondition} and sku_key = ${skuKeyOf(text)}
+      where ${visible} and sku_key = ${skuKeyOf(text)}
       limit ${maxPartialCodes}
     )`,
   ]
 }
 
 /** Products whose SKU contains the text or begins with it, or whose HS code begins with it. */
-function partialCodeQueries({ text }: ParsedQuery): CandidateQuery[] {
+function partialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
   const key = toCodeKey(text)
   if (key === '') return []
   const isPart = /\d/.test(key) && key.length >= minPartialCodeLength
@@ -127,25 +136,24 @@ function partialCodeQueries({ text }: ParsedQuery): CandidateQuery[] {
     ...(canBeginHsCode(key) ? [sql`hs_code like ${`${key}%`}`] : []),
   ]
   return conditions.map(
-    (condition) => (visibleCondition) =>
-      sql`(
+    (condition) => sql`(
       select id, ${partialCodeScore}::real as score
-      from products where ${visibleCondition} and ${condition}
+      from products where ${visible} and ${condition}
       limit ${maxPartialCodes}
     )`,
   )
 }
 
 /** Products with all the words, their prefixes or synonyms, ranked by where the first word is. */
-function wordQueries({ foldedWords: words, synonyms }: ParsedQuery): CandidateQuery[] {
+function wordQueries({ foldedWords: words, synonyms }: ParsedQuery, visible: Sql): Sql[] {
   if (words.length === 0) return []
   const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
   const isShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
   const significant = words.filter((word) => !stopWords.has(word))
-  const namePrefix = words.length === 1 ? namesBeginningWith(words[0] ?? '') : []
+  const namePrefix = words.length === 1 ? namesBeginningWith(words[0] ?? '', visible) : []
   if (significant.every(isShort)) {
     const terms = toTsQuery(words, synonyms, (word) => word)
-    return [termsQuery(terms, words[0] ?? '', []), ...namePrefix]
+    return [termsQuery(terms, words[0] ?? '', [], visible), ...namePrefix]
   }
   const toTerm = (word: string) => {
     if (stopWords.has(word) || isShort(word)) return undefined
@@ -153,7 +161,7 @@ function wordQueries({ foldedWords: words, synonyms }: ParsedQuery): CandidateQu
   }
   const firstWord = significant.find((word) => !isShort(word)) ?? ''
   const terms = toTsQuery(words, synonyms, toTerm)
-  return [termsQuery(terms, firstWord, significant.filter(isShort))]
+  return [termsQuery(terms, firstWord, significant.filter(isShort), visible)]
 }
 
 /**
@@ -198,55 +206,52 @@ const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').join(' <-> ')})`
  * Products with the terms of a tsquery, and with words that begin with the short words. Those with
  * a synonym of the first word rank after those with the word.
  */
-function termsQuery(terms: string, firstWord: string, shortWords: string[]): CandidateQuery {
+function termsQuery(terms: string, firstWord: string, shortWords: string[], visible: Sql): Sql {
   const shortWordConditions = shortWords.map(
     (word) => sql`search_text ~ fold_text(${`\\m${word}`})`,
   )
-  return (visibleCondition) => sql`(
-      with matching as materialized (
-        select id, search_text from products
-        where ${visibleCondition}
-          and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${terms}))
-        limit ${maxFiltered}
-      )
-      select id,
-        -coalesce(
-          nullif(strpos(search_text, fold_text(${firstWord})), 0), ${sql.lit(afterEveryWord)}
-        )::real as score
-      from matching
-      where ${sql.join([sql`true`, ...shortWordConditions], sql` and `)}
-      limit ${maxCandidates}
-    )`
+  return sql`(
+    with matching as materialized (
+      select id, search_text from products
+      where ${visible}
+        and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${terms}))
+      limit ${maxFiltered}
+    )
+    select id,
+      -coalesce(
+        nullif(strpos(search_text, fold_text(${firstWord})), 0), ${sql.lit(afterEveryWord)}
+      )::real as score
+    from matching
+    where ${sql.join([sql`true`, ...shortWordConditions], sql` and `)}
+    limit ${maxCandidates}
+  )`
 }
 
 /** Names that begin with a text that is too short to be looked up as a word. */
-function namesBeginningWith(text: string): CandidateQuery[] {
+function namesBeginningWith(text: string, visible: Sql): Sql[] {
   const prefixes = [text, text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`]
   return [...new Set(prefixes)].map(
-    (prefix) => (visibleCondition) =>
-      sql`(
+    (prefix) => sql`(
       select id, ${nameBeginningScore}::real as score from products
-      where ${visibleCondition} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
+      where ${visible} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
       order by name, id limit ${maxCandidates}
     )`,
   )
 }
 
 /** Returns the query for codes and for products with all the words. */
-export function exactMatches(query: ParsedQuery): CandidateQuery {
-  const queries = [...skuQueries(query), ...partialCodeQueries(query), ...wordQueries(query)]
-  return (visibleCondition) =>
-    sql.join(
-      queries.map((candidates) => candidates(visibleCondition)),
-      sql` union all `,
-    )
+export function exactMatches(query: ParsedQuery, visible: Sql): Sql {
+  const queries = [skuQueries, partialCodeQueries, wordQueries].flatMap((build) =>
+    build(query, visible),
+  )
+  return sql.join(queries, sql` union all `)
 }
 
 /**
  * Returns the query for products with words that are similar to the typed ones and begin with the
  * same letters, ranked by similarity; null if no word may have a typo.
  */
-export function similarMatches({ foldedWords }: ParsedQuery): CandidateQuery | null {
+export function similarMatches({ foldedWords }: ParsedQuery, visible: Sql): Sql | null {
   const words = foldedWords.filter((word) => !stopWords.has(word))
   const mistypable = words.filter(mayHaveTypo)
   if (mistypable.length === 0) return null
@@ -257,11 +262,11 @@ export function similarMatches({ foldedWords }: ParsedQuery): CandidateQuery | n
   const similarities = mistypable.map(
     (word) => sql`word_similarity(fold_text(${word}), search_text)`,
   )
-  return (visibleCondition) => sql`
+  return sql`
     select id, score from (
       with matching as materialized (
         select id, search_text from products
-        where ${visibleCondition}
+        where ${visible}
           and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${tsQuery}))
         limit ${maxFiltered}
       )

@@ -12,7 +12,6 @@ import { highlightByComparison } from '../highlights.ts'
 import { type ProductRow, toProduct } from '../product-rows.ts'
 import type { FacetName, Facets, Hit, ParsedRequest, SearchResult } from '../schema.ts'
 import {
-  type CandidateQuery,
   exactMatches,
   maxCandidates,
   pinnedKeysOf,
@@ -20,6 +19,7 @@ import {
   productsForEmptyQuery,
   similarMatches,
   skuKeyOf,
+  visibleProducts,
 } from './candidate-queries.ts'
 
 export type SearchDatabase = {
@@ -40,16 +40,21 @@ export async function searchInPostgres(
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const { query } = request
-  const find = async (candidates: CandidateQuery) => {
+  const visible = visibleProducts(request)
+  const find = async (matches: RawBuilder<unknown>) => {
+    const candidates =
+      query.pinnedSkus.length === 0
+        ? matches
+        : sql`(${matches}) union all ${pinnedProducts(query, visible)}`
     const statement = searchQuery(request, candidates).compile(database.db)
     const [row] = await runCancellableQuery<SearchRow>(database, statement, signal)
     return row
   }
-  if (query.text === '') return toResult(request, await find(productsForEmptyQuery))
-  const exact = await find(exactMatches(query))
+  if (query.text === '') return toResult(request, await find(productsForEmptyQuery(visible)))
+  const exact = await find(exactMatches(query, visible))
   // A code allows no typo, so similar products are no match for it.
   const mayHaveTypos = !exact?.matching && !query.code.isOnlyCode
-  const similarCandidates = mayHaveTypos ? similarMatches(query) : null
+  const similarCandidates = mayHaveTypos ? similarMatches(query, visible) : null
   return toResult(request, similarCandidates ? await find(similarCandidates) : exact)
 }
 
@@ -72,24 +77,14 @@ function toResult({ query, facets }: ParsedRequest, row: SearchRow | undefined):
   }
 }
 
+/** Orders the candidates, and returns the requested page, the totals and the facet counts. */
 function searchQuery(
-  { query, category, brand, facets, limit, offset }: ParsedRequest,
-  candidateQuery: CandidateQuery,
+  { query, facets, limit, offset }: ParsedRequest,
+  candidates: RawBuilder<unknown>,
 ): RawBuilder<SearchRow> {
   const { text, pinnedSkus } = query
-  const conditions = [
-    sql`active`,
-    ...(category === undefined ? [] : [sql`filter_key(category) = filter_key(${category})`]),
-    ...(brand === undefined ? [] : [sql`filter_key(brand) = filter_key(${brand})`]),
-  ]
   const countFacet = (name: FacetName) =>
     facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
-  const visibleCondition = sql.join(conditions, sql` and `)
-  const matches = candidateQuery(visibleCondition)
-  const candidates =
-    pinnedSkus.length === 0
-      ? matches
-      : sql`(${matches}) union all ${pinnedProducts(query)(visibleCondition)}`
   return sql<SearchRow>`
     with found as materialized (
       select id, max(score) as score
