@@ -76,19 +76,16 @@ export type ReportRow = {
 export async function readReportByDay(db: Kysely<Tables>, days: number): Promise<ReportRow[]> {
   const from = firstReportDay(days)
   const { rows } = await sql<ReportRow>`
-    select day::text, 'all' as kind, '' as text, searches::text,
-      without_result::text as "withoutResult"
-    from search_report_days where day >= ${from}
-    union all
-    select day::text, kind, text, searches::text, without_result::text
-    from search_report_counts join search_report_texts on id = text_id
-    where day >= ${from} and text is not null
-    order by 1 desc, 2, 4 desc, 3
+    select day::text, kind, text, searches::text, without_result::text as "withoutResult"
+    from (
+      select day, 'all' as kind, '' as text, searches, without_result
+      from search_report_days where day >= ${from}
+      union all
+      select day, kind, text, searches, without_result
+      from search_report_counts join search_report_texts on id = text_id
+      where day >= ${from} and text is not null
+    ) as counted
+    order by counted.day desc, kind, counted.searches desc, text
   `.execute(db)
-  return rows.toSorted(
-    (a, b) =>
-      b.day.localeCompare(a.day) ||
-      a.kind.localeCompare(b.kind) ||
-      Number(b.searches) - Number(a.searches),
-  )
+  return rows
 }
