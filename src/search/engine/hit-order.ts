@@ -4,7 +4,7 @@
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toDistinctSkuKey, toSkuKey } from '../../text/sku-and-hs-codes.ts'
-import type { ParsedRequest } from '../schema.ts'
+import type { ParsedRequest, SearchRequest } from '../schema.ts'
 
 /**
  * What selects the products of a part of the hits:
@@ -28,9 +28,9 @@ export const maxOrderedSkus = 200
 export function splitIntoParts(request: ParsedRequest): HitPart[] {
   const parts: HitPart[] = []
   let remaining = toEngineFilters(request)
-  for (const { rule, condition, negation } of partConditions(request.query)) {
+  for (const { rule, condition } of partConditions(request.query)) {
     parts.push({ rule, filter: [...remaining, condition] })
-    remaining = [...remaining, negation]
+    remaining = [...remaining, `NOT (${condition})`]
   }
   // The engine would treat a text without words as an empty query, which matches everything.
   if (request.query.hasNoWords) return parts
@@ -38,10 +38,7 @@ export function splitIntoParts(request: ParsedRequest): HitPart[] {
 }
 
 /** Returns the engine filters for the category and brand of a request. */
-export function toEngineFilters({
-  category,
-  brand,
-}: Pick<ParsedRequest, 'category' | 'brand'>): string[] {
+export function toEngineFilters({ category, brand }: SearchRequest): string[] {
   return [
     ...(category === undefined ? [] : [`category = ${quoteFilterValue(category)}`]),
     ...(brand === undefined ? [] : [`brand = ${quoteFilterValue(brand)}`]),
@@ -80,7 +77,7 @@ export function putInPinnedOrder(hits: EngineHit[], pinnedSkus: readonly string[
   return hits.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
-type PartCondition = { rule: PartRule; condition: string; negation: string }
+type PartCondition = { rule: PartRule; condition: string }
 
 function partConditions(query: ParsedQuery): PartCondition[] {
   return [
@@ -94,10 +91,8 @@ function partConditions(query: ParsedQuery): PartCondition[] {
 function exactSkuCondition({ text, code }: ParsedQuery): PartCondition[] {
   if (text === '') return []
   const { skuKey, distinctSkuKey } = code
-  return [...(distinctSkuKey === undefined ? [] : [distinctSkuKey]), skuKey].map((key) => {
-    const value = quoteFilterValue(key)
-    return { rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }
-  })
+  const keys = distinctSkuKey === undefined ? [skuKey] : [distinctSkuKey, skuKey]
+  return keys.map((key) => ({ rule: 'exact-sku', condition: `skuKey = ${quoteFilterValue(key)}` }))
 }
 
 const toPinKey = (sku: string) => toDistinctSkuKey(sku) ?? toSkuKey(sku)
@@ -105,13 +100,7 @@ const toPinKey = (sku: string) => toDistinctSkuKey(sku) ?? toSkuKey(sku)
 function pinnedCondition({ pinnedSkus }: ParsedQuery): PartCondition[] {
   if (pinnedSkus.length === 0) return []
   const values = pinnedSkus.map((sku) => quoteFilterValue(toPinKey(sku))).join(', ')
-  return [
-    {
-      rule: 'pinned',
-      condition: `skuKey IN [${values}]`,
-      negation: `skuKey NOT IN [${values}]`,
-    },
-  ]
+  return [{ rule: 'pinned', condition: `skuKey IN [${values}]` }]
 }
 
 /** A code is a filter and not a search, because only a filter can be negated for later parts. */
@@ -119,16 +108,17 @@ function partialCodeConditions({ code }: ParsedQuery): PartCondition[] {
   const key = code.possibleKey
   if (key === undefined) return []
   const fields = ['skuKey', 'skuForms', ...(canBeginHsCode(key) ? ['hsCode'] : [])]
-  return fields.map((field) => {
-    const condition = `${field} STARTS WITH ${quoteFilterValue(key)}`
-    return { rule: 'partial-code', condition, negation: `NOT ${condition}` }
-  })
+  const value = quoteFilterValue(key)
+  return fields.map((field) => ({
+    rule: 'partial-code',
+    condition: `${field} STARTS WITH ${value}`,
+  }))
 }
 
 function enyeCondition({ enyeWords: words }: ParsedQuery): PartCondition[] {
   if (words.length === 0) return []
   const condition = words.map((word) => `enye = ${quoteFilterValue(word)}`).join(' AND ')
-  return [{ rule: 'enye-names', condition, negation: `NOT (${condition})` }]
+  return [{ rule: 'enye-names', condition }]
 }
 
 /** Quotes a value so that nothing in it is read as part of the filter. */
