@@ -7,7 +7,7 @@ import { requireCurrencyDigits } from '../company/currencies.ts'
 import { retryIfConnectionBreaks } from '../database/failover/retry-reads.ts'
 import type { Tables } from '../database/table-types.ts'
 import { acceptanceRates } from './acceptance-rates.ts'
-import { type DataVersion, readDataVersion, readVersionAndPosition } from './cache/data-version.ts'
+import { type DataVersion, readVersion } from './cache/data-version.ts'
 import type { Moment } from './cache/moments.ts'
 import { comparisonPeriod } from './comparison-period.ts'
 import { daysToDecision } from './days-to-decision.ts'
@@ -32,13 +32,13 @@ import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 
 /**
- * The statistics of a snapshot and its data version. They contain every commit before
- * `knownCurrentAt`. `position` is a WAL position at or after every change in them, or null if it
- * was not read.
+ * The statistics of a snapshot and its data version, for the local day `today`. They contain every
+ * commit before `knownCurrentAt`. `position` is that of `readVersion`.
  */
-export type StatsSnapshot = {
+export type ComputedStats = {
   stats: StatsWithoutAsOf
   version: DataVersion
+  today: string
   knownCurrentAt: Moment
   position: number | null
 }
@@ -53,7 +53,7 @@ export async function readStats(
   company: Company,
   request: StatsRequest,
   { withPosition = false } = {},
-): Promise<StatsSnapshot> {
+): Promise<ComputedStats> {
   const read = () => {
     const knownCurrentAt = performance.now()
     return db
@@ -62,11 +62,9 @@ export async function readStats(
       .setAccessMode('read only')
       .execute(async (transaction) => {
         await prepareSnapshot(transaction, { withBreakdown: listsNames(request) })
-        const snapshot = withPosition
-          ? await readVersionAndPosition(transaction)
-          : { version: await readDataVersion(transaction), position: null }
+        const { version, position } = await readVersion(transaction, { withPosition })
         const stats = await assembleStats(transaction, company, request)
-        return { stats, knownCurrentAt, ...snapshot }
+        return { stats, version, today: request.today, knownCurrentAt, position }
       })
   }
   return retryIfConnectionBreaks(read)

@@ -13,8 +13,7 @@ type Body = { asOf: string; bytes: Buffer }
 const brotliQuality = 5
 
 export class ResponseBodies {
-  readonly #json: string
-  #stats: StatsWithoutAsOf | null = null
+  readonly #stats: StatsWithoutAsOf
   readonly #etags: Partial<Record<Format, string>> = {}
   readonly #bodies: Record<Format, Partial<Record<ContentEncoding, Body>>> = {
     json: {},
@@ -22,9 +21,8 @@ export class ResponseBodies {
     'csv-es': {},
   }
 
-  /** `json` has the statistics without `asOf`, as JSON text. */
-  constructor(json: string) {
-    this.#json = json
+  constructor(stats: StatsWithoutAsOf) {
+    this.#stats = stats
   }
 
   /**
@@ -32,7 +30,9 @@ export class ResponseBodies {
    * is weak: bodies with the same tag differ in their bytes.
    */
   etagOf(format: Format): string {
-    this.#etags[format] ??= weakEtag(format === 'json' ? this.#json : this.#format(format, ''))
+    this.#etags[format] ??= weakEtag(
+      format === 'json' ? JSON.stringify(this.#stats) : this.#format(format, ''),
+    )
     return this.#etags[format]
   }
 
@@ -49,7 +49,6 @@ export class ResponseBodies {
   }
 
   #format(format: Format, asOf: string): string {
-    this.#stats ??= JSON.parse(this.#json) as StatsWithoutAsOf
     const stats: Stats = { asOf, ...this.#stats }
     if (format === 'json') return JSON.stringify(stats)
     return formatCsv(stats, format === 'csv-es' ? 'es' : 'en')

@@ -20,7 +20,7 @@ import { timeouts } from '../timeouts.ts'
 import { DataVersionPoller } from './cache/data-version-poller.ts'
 import { SharedDataVersion } from './cache/shared-data-version.ts'
 import { SharedStatsCache } from './cache/shared-stats-cache.ts'
-import { type CachedStats, type CacheOutcome, StatsCache } from './cache/stats-cache.ts'
+import { type CachedStats, type CacheResult, StatsCache } from './cache/stats-cache.ts'
 import { checkCodes } from './check-codes.ts'
 import { checkPeriod } from './check-period.ts'
 import { chooseFormat, negotiate } from './negotiate-format.ts'
@@ -46,9 +46,9 @@ export type StatsOptions = {
   observer: StatsObserver
 }
 
-/** Counts the responses by cache outcome, and what the background tasks do. */
+/** Counts the responses by what the cache found, and what the background tasks do. */
 export type StatsObserver = FoldObserver &
-  DriftObserver & { countResponse(outcome: CacheOutcome): void }
+  DriftObserver & { countResponse(cacheResult: CacheResult): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
   const { access, rateLimit, observer } = options
@@ -81,8 +81,8 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       const negotiated = negotiate(request.headers)
       const format = chooseFormat(negotiated, query)
       const stats = await cache.read({ ...query, today }).catch(throwUnavailable)
-      observer.countResponse(stats.outcome)
-      request.logFields = loggedOutcomes[stats.outcome]
+      observer.countResponse(stats.cacheResult)
+      request.logFields = loggedFields[stats.cacheResult]
       return sendStats(request, reply, stats, { format, encoding: negotiated.encoding })
     },
   )
@@ -121,10 +121,7 @@ function createStatsCache(
     shared: new SharedStatsCache(redis, keyPrefix),
     versions,
     readToday,
-    compute: async (request) => {
-      const { stats, ...snapshot } = await readStatsPreferringReplica(source, request)
-      return { body: JSON.stringify(stats), ...snapshot }
-    },
+    compute: (request) => readStatsPreferringReplica(source, request),
     recordSentPosition: (position) => replica?.history.recordSentPosition(position),
   })
 }
@@ -137,7 +134,7 @@ function throwUnavailable(cause: unknown): never {
 }
 
 /** The Cache-Status header (RFC 9211). */
-const cacheStatus: Record<CacheOutcome, string> = {
+const cacheStatus: Record<CacheResult, string> = {
   hit: 'stats; hit',
   shared: 'stats; hit; detail=shared',
   miss: 'stats; fwd=miss',
@@ -145,7 +142,7 @@ const cacheStatus: Record<CacheOutcome, string> = {
   stale: 'stats; fwd=stale; detail="not refreshed in time"',
 }
 
-const loggedOutcomes: Record<CacheOutcome, LogFields> = {
+const loggedFields: Record<CacheResult, LogFields> = {
   hit: { source: 'hit' },
   shared: { source: 'shared' },
   miss: { source: 'miss' },
@@ -163,7 +160,7 @@ const contentTypes: Record<Format, string> = {
 function sendStats(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { bodies, outcome, ageMs, asOf }: CachedStats,
+  { bodies, cacheResult, ageMs, asOf }: CachedStats,
   { format, encoding }: { format: Format; encoding: ContentEncoding },
 ): FastifyReply {
   const etag = bodies.etagOf(format)
@@ -172,7 +169,7 @@ function sendStats(
     .header('vary', 'accept, accept-encoding')
     .header('etag', etag)
     .header('age', ageMs < 1_000 ? '0' : String(Math.floor(ageMs / 1_000)))
-    .header('cache-status', cacheStatus[outcome])
+    .header('cache-status', cacheStatus[cacheResult])
   if (matchesEtag(headers['if-none-match'], etag)) return reply.code(304).send()
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')

@@ -5,7 +5,7 @@ import type { Replica } from '../database/replica/replica.ts'
 import { readReplicaState } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { readStats, type StatsSnapshot } from './read-stats.ts'
+import { type ComputedStats, readStats } from './read-stats.ts'
 import type { StatsRequest } from './schema.ts'
 
 export type StatsSourceOptions = {
@@ -21,7 +21,7 @@ export type StatsSourceOptions = {
 export async function readStatsPreferringReplica(
   { db, replica, company, isPrimaryFailing }: StatsSourceOptions,
   request: StatsRequest,
-): Promise<StatsSnapshot> {
+): Promise<ComputedStats> {
   const isOnlySource = isPrimaryFailing()
   const maxAgeMs = isOnlySource ? Number.POSITIVE_INFINITY : timeouts.database.replicaLag.ms
   const replicated = await replica?.read(
@@ -46,19 +46,19 @@ async function readStatsFromReplica(
   company: Company,
   request: StatsRequest,
   maxAgeMs: number,
-): Promise<StatsSnapshot | null> {
+): Promise<ComputedStats | null> {
   return db.connection().execute(async (connection) => {
     // Read before the statistics, whose snapshot then contains at least what the state contains.
     const state = await readReplicaState(connection)
     const contained = state.isInRecovery ? history.latestContainedIn(state) : undefined
     if (!contained || performance.now() - contained.readAt > maxAgeMs) return null
     if (!history.includesSentPositions(state)) return null
-    const snapshot = await readStats(connection, company, request, { withPosition: true })
+    const computed = await readStats(connection, company, request, { withPosition: true })
     // A commit with synchronous_commit = off may be later in the WAL than the position of the
     // primary that was read with its version.
-    if (snapshot.version.changeCount < contained.version.changeCount) return null
+    if (computed.version.changeCount < contained.version.changeCount) return null
     // Checked again, because meanwhile another request may have been answered from the primary.
     if (!history.includesSentPositions(state)) return null
-    return { ...snapshot, version: contained.version, knownCurrentAt: contained.readAt }
+    return { ...computed, version: contained.version, knownCurrentAt: contained.readAt }
   })
 }

@@ -12,7 +12,7 @@ import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.t
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { readLink, readReplicatedDocument } from '../../src/quotes/read-shared-quote.ts'
-import { readVersionAndPosition } from '../../src/stats/cache/data-version.ts'
+import { readVersion } from '../../src/stats/cache/data-version.ts'
 import { readStatsPreferringReplica } from '../../src/stats/stats-source.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { insertQuote } from '../stats/insert-quotes.ts'
@@ -231,7 +231,7 @@ t.test('statistics that are older than the bound come from the primary', async (
   t.teardown(() => replicaDb.destroy())
   const addState = async () => {
     const readAt = performance.now()
-    const { version, position } = await readVersionAndPosition(db)
+    const { version, position } = await readVersion(db, { withPosition: true })
     const [databaseId, timeline] = [(await readDatabaseId(db)) ?? '', await readTimeline(db)]
     if (position === null || timeline === null) throw new Error('The primary has no position.')
     replica.history.add({ databaseId, timeline, position, version, readAt })

@@ -2,7 +2,7 @@
 // data version, and a fold that finds nothing.
 import { sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
+import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsRequest } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
@@ -69,7 +69,7 @@ export async function measureCold(
 
 /** Measures one reading of the data version, which running API processes repeat all the time. */
 export async function measurePoll(db: Database): Promise<Timing> {
-  return measureInTurn(db, [() => readDataVersion(db)], pollRounds)
+  return measureInTurn(db, [() => readVersion(db)], pollRounds)
 }
 
 /** Folds everything first. Other folding must be stopped, or an empty fold may only find a lock. */

@@ -6,12 +6,7 @@ import { readDatabaseId, readTimeline } from '../../database/database-identity.t
 import type { PrimaryHistory } from '../../database/replica/primary-history.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
-import {
-  type DataVersion,
-  type ObservedVersion,
-  readDataVersion,
-  readVersionAndPosition,
-} from './data-version.ts'
+import { type DataVersion, type ObservedVersion, readVersion } from './data-version.ts'
 import type { SharedDataVersion, VersionPollLock } from './shared-data-version.ts'
 
 export class DataVersionPoller {
@@ -154,12 +149,8 @@ export class DataVersionPoller {
   }
 
   async #readDatabase(readAt: number): Promise<ObservedVersion> {
-    if (!this.#history) {
-      const version = await readDataVersion(this.#db)
-      return { version, databaseId: await this.#databaseIdOf(version), readAt }
-    }
-    const { version, position } = await readVersionAndPosition(this.#db)
-    const timeline = await this.#timelineOf(version)
+    const { version, position } = await readVersion(this.#db, { withPosition: !!this.#history })
+    const timeline = position === null ? null : await this.#timelineOf(version)
     return {
       version,
       databaseId: await this.#databaseIdOf(version),

@@ -14,34 +14,28 @@ import type { Moment } from './moments.ts'
  */
 export type DataVersion = { generation: string; changeCount: number }
 
-const generation = sql<string>`concat_ws(
-  ' ', generation, tableoid, extract(epoch from pg_postmaster_start_time())
-)`.as('generation')
-const changeCount = sql<string>`folded + count_unfolded_changes()`.as('changeCount')
-
-/** Returns the data version of the snapshot that `db` reads. */
-export async function readDataVersion(db: Kysely<Tables>): Promise<DataVersion> {
-  const row = await db
-    .selectFrom('quote_summary')
-    .select([generation, changeCount])
-    .executeTakeFirstOrThrow()
-  return { generation: row.generation, changeCount: Number(row.changeCount) }
-}
-
 /**
- * Returns the data version, and a WAL position at or after every change in the snapshot. The
- * position is needed only to compare a primary with a replica.
+ * Returns the data version of the snapshot that `db` reads. `position` is a WAL position at or
+ * after every change in the snapshot. Only to compare a primary with a replica it is needed, and
+ * read: otherwise it is null.
  */
-export async function readVersionAndPosition(
+export async function readVersion(
   db: Kysely<Tables>,
+  { withPosition = false } = {},
 ): Promise<{ version: DataVersion; position: number | null }> {
-  const row = await db
+  const { generation, changeCount, position } = await db
     .selectFrom('quote_summary')
-    .select([generation, changeCount, walPosition.as('position')])
+    .select([
+      sql<string>`concat_ws(
+        ' ', generation, tableoid, extract(epoch from pg_postmaster_start_time())
+      )`.as('generation'),
+      sql<string>`folded + count_unfolded_changes()`.as('changeCount'),
+    ])
+    .$if(withPosition, (query) => query.select(walPosition.as('position')))
     .executeTakeFirstOrThrow()
   return {
-    version: { generation: row.generation, changeCount: Number(row.changeCount) },
-    position: parseWalPosition(row.position),
+    version: { generation, changeCount: Number(changeCount) },
+    position: parseWalPosition(position ?? null),
   }
 }
 

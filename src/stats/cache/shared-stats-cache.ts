@@ -3,22 +3,17 @@
 import { createHash } from 'node:crypto'
 import { OptionalRedis, type RedisAccess } from '../../redis/optional-redis.ts'
 import { timeouts } from '../../timeouts.ts'
+import type { ComputedStats } from '../read-stats.ts'
 import { codeHash } from './code-hash.ts'
-import type { DataVersion } from './data-version.ts'
+import { toEpochMs, toMoment } from './moments.ts'
 
 /**
- * `body` has the statistics without `asOf`, as JSON text. They were computed from `version` of the
- * data, for the local day `today`.
- *
- * They contain every commit before `computedAtEpochMs` (Date.now). `position` is a WAL position at
- * or after every change in them.
+ * What Redis stores. The time `currentAtEpochMs` is that of Date.now(), because another process has
+ * another monotonic clock. `hash` is that of `stats`.
  */
-export type SharedStats = {
-  body: string
-  version: DataVersion
-  today: string
-  computedAtEpochMs: number
-  position?: number | null
+type StoredStats = Omit<ComputedStats, 'knownCurrentAt'> & {
+  currentAtEpochMs: number
+  hash: string
 }
 
 /** Statistics are kept for a day, so that they are available while PostgreSQL is unreachable. */
@@ -41,18 +36,22 @@ export class SharedStatsCache {
    * Returns statistics that were computed from the database with this id. Returns null if there are
    * none that are valid, or if Redis has just failed or been too slow.
    */
-  async read(databaseId: string, key: string): Promise<SharedStats | null> {
+  async read(databaseId: string, key: string): Promise<ComputedStats | null> {
     const redisKey = this.#redisKey(databaseId, key)
     const text = await this.#redis.run(timeouts.stats.sharedStats.ms, (redis) =>
       redis.get(redisKey),
     )
-    return text === null ? null : parseShared(text)
+    return text === null ? null : parseStored(text)
   }
 
   /** Writes in the background. No request waits for it, and a pause of reads does not stop it. */
-  write(databaseId: string, key: string, shared: SharedStats): void {
+  write(databaseId: string, key: string, { knownCurrentAt, ...computed }: ComputedStats): void {
     const redisKey = this.#redisKey(databaseId, key)
-    const value = JSON.stringify({ ...shared, hash: hashOf(shared.body) })
+    const value = JSON.stringify({
+      ...computed,
+      currentAtEpochMs: toEpochMs(knownCurrentAt),
+      hash: hashOf(computed.stats),
+    } satisfies StoredStats)
     this.#redis.write((redis) => redis.set(redisKey, value, 'EX', lifetimeSeconds))
   }
 
@@ -62,21 +61,21 @@ export class SharedStatsCache {
 }
 
 /** Returns null if the text is incomplete, or if its hash does not match. */
-function parseShared(text: string): SharedStats | null {
+function parseStored(text: string): ComputedStats | null {
   try {
-    const shared = JSON.parse(text) as Partial<SharedStats & { hash: string }>
-    const { body, version, today, computedAtEpochMs, position, hash } = shared
-    if (typeof body !== 'string' || hash !== hashOf(body)) return null
-    if (typeof today !== 'string' || typeof computedAtEpochMs !== 'number') return null
+    const stored = JSON.parse(text) as Partial<StoredStats>
+    const { stats, version, today, currentAtEpochMs, position, hash } = stored
+    if (stats === undefined || hash !== hashOf(stats)) return null
+    if (typeof today !== 'string' || typeof currentAtEpochMs !== 'number') return null
     if (typeof version?.generation !== 'string' || typeof version.changeCount !== 'number')
       return null
     const { generation, changeCount } = version
     return {
-      body,
+      stats,
       version: { generation, changeCount },
       today,
-      computedAtEpochMs,
-      ...(typeof position === 'number' && { position }),
+      knownCurrentAt: toMoment(currentAtEpochMs),
+      position: typeof position === 'number' ? position : null,
     }
   } catch {
     // Not JSON: another program may have written to the key.
@@ -84,6 +83,6 @@ function parseShared(text: string): SharedStats | null {
   }
 }
 
-function hashOf(body: string): string {
-  return createHash('sha256').update(body).digest('base64url')
+function hashOf(stats: ComputedStats['stats']): string {
+  return createHash('sha256').update(JSON.stringify(stats)).digest('base64url')
 }

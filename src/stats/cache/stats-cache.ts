@@ -14,12 +14,13 @@ import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import { maxRunningStats } from '../../overload/concurrency-limit.ts'
 import { timeouts } from '../../timeouts.ts'
+import type { ComputedStats } from '../read-stats.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
-import { type DataVersion, isAtLeast, type ObservedVersion } from './data-version.ts'
+import { isAtLeast, type ObservedVersion } from './data-version.ts'
 import type { DataVersionPoller } from './data-version-poller.ts'
-import { formatMoment, type Moment, toEpochMs, toMoment } from './moments.ts'
-import type { SharedStats, SharedStatsCache } from './shared-stats-cache.ts'
+import { formatMoment, type Moment } from './moments.ts'
+import type { SharedStatsCache } from './shared-stats-cache.ts'
 
 /**
  * - `hit`: found in this process and at most two seconds old.
@@ -28,7 +29,7 @@ import type { SharedStats, SharedStatsCache } from './shared-stats-cache.ts'
  * - `collapsed`: computed for an earlier request that was still waiting for the same statistics.
  * - `stale`: more than two seconds old, because computing failed or took too long.
  */
-export type CacheOutcome = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
+export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
 
 /**
  * `ageMs` is the time since the data was last known to be unchanged. `asOf` is that moment, rounded
@@ -36,7 +37,7 @@ export type CacheOutcome = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
  */
 export type CachedStats = {
   bodies: ResponseBodies
-  outcome: CacheOutcome
+  cacheResult: CacheResult
   ageMs: number
   asOf: string
 }
@@ -45,30 +46,21 @@ const maxEntries = 500
 const maxCharacters = 20_000_000
 
 /**
- * `knownCurrentAt` is the latest moment when the statistics were known to be current, and `asOf` is
- * that moment as text.
+ * `knownCurrentAt` advances while the data does not change, and `asOf` is that moment as text.
+ * `refreshResult` says how the refresh found the statistics.
  */
-type Entry = {
+type Entry = ComputedStats & {
   bodies: ResponseBodies
-  version: DataVersion
-  today: string
-  knownCurrentAt: Moment
   asOf: string
+  refreshResult: 'shared' | 'miss' | 'stale'
 }
-type Refreshed = { entry: Entry; outcome: 'shared' | 'miss' | 'stale' }
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
   versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'readInBackground' | 'isFailing'>
   /** Returns the current local day, as requests have it. */
   readToday(): string
-  /**
-   * Computes the statistics without `asOf`, as JSON text, with the data version that they contain.
-   * They contain every commit before `knownCurrentAt`.
-   */
-  compute(
-    request: StatsRequest,
-  ): Promise<Pick<SharedStats, 'body' | 'version' | 'position'> & { knownCurrentAt: Moment }>
+  compute(request: StatsRequest): Promise<ComputedStats>
   /** Called with a WAL position at or after every change in cached statistics, if it is known. */
   recordSentPosition?(position: number): void
 }
@@ -80,7 +72,7 @@ export class StatsCache {
   readonly #compute: StatsCacheOptions['compute']
   readonly #recordSentPosition: StatsCacheOptions['recordSentPosition']
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries, maxSize: maxCharacters })
-  readonly #refreshes = new Map<string, Promise<Refreshed>>()
+  readonly #refreshes = new Map<string, Promise<Entry>>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
   constructor({ shared, versions, readToday, compute, recordSentPosition }: StatsCacheOptions) {
@@ -132,14 +124,14 @@ export class StatsCache {
   ): Promise<CachedStats> {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
     try {
-      const { entry, outcome } = await pTimeout(this.#refresh(key, request), {
+      const entry = await pTimeout(this.#refresh(key, request), {
         milliseconds: this.#maxWaitMs(older),
         message: 'Computing the statistics takes too long',
       })
       const ageMs = this.#renewAndGetAge(entry)
       if (ageMs >= timeouts.stats.maxAge.ms) return toCachedStats(entry, 'stale', ageMs)
-      const isCollapsed = outcome === 'miss' && isJoined
-      return toCachedStats(entry, isCollapsed ? 'collapsed' : outcome, ageMs)
+      const isCollapsed = entry.refreshResult === 'miss' && isJoined
+      return toCachedStats(entry, isCollapsed ? 'collapsed' : entry.refreshResult, ageMs)
     } catch (error) {
       this.#versions.readInBackground()
       if (!older) throw error
@@ -154,7 +146,7 @@ export class StatsCache {
   }
 
   /** Starts a refresh, or joins the one that is running for the same key and day. */
-  #refresh(key: string, request: StatsRequest): Promise<Refreshed> {
+  #refresh(key: string, request: StatsRequest): Promise<Entry> {
     const refreshKey = refreshKeyOf(key, request)
     const running = this.#refreshes.get(refreshKey)
     if (running) return running
@@ -163,7 +155,7 @@ export class StatsCache {
     return refresh
   }
 
-  async #load(key: string, request: StatsRequest): Promise<Refreshed> {
+  async #load(key: string, request: StatsRequest): Promise<Entry> {
     const requestedAt = performance.now()
     const { shared, latest } = await this.#readShared(key)
     const isCurrent =
@@ -172,7 +164,7 @@ export class StatsCache {
       isAtLeast(shared.version, latest.version)
     if (isCurrent) {
       const knownCurrentAt = this.#latestMomentOfRequestDay(request, requestedAt, latest.readAt)
-      return { entry: this.#store(key, shared, knownCurrentAt), outcome: 'shared' }
+      return this.#store(key, { ...shared, knownCurrentAt }, 'shared')
     }
     try {
       return await this.#limitConcurrency(() => this.#computeAndShare(key, request, requestedAt))
@@ -181,10 +173,7 @@ export class StatsCache {
       // Another process may have computed newer statistics before PostgreSQL became unreachable.
       const local = this.#entries.get(key)
       if (!shared || (local && !isNewer(shared, local))) throw error
-      return {
-        entry: this.#store(key, shared, toMoment(shared.computedAtEpochMs)),
-        outcome: 'stale',
-      }
+      return this.#store(key, shared, 'stale')
     }
   }
 
@@ -194,7 +183,7 @@ export class StatsCache {
    */
   async #readShared(
     key: string,
-  ): Promise<{ shared: SharedStats | null; latest: ObservedVersion | null }> {
+  ): Promise<{ shared: ComputedStats | null; latest: ObservedVersion | null }> {
     const known = this.#versions.latest()
     if (known) {
       const [shared, latest] = await Promise.all([
@@ -217,35 +206,26 @@ export class StatsCache {
     return this.#readToday() === today ? moment : Math.min(moment, requestedAt)
   }
 
-  async #computeAndShare(
-    key: string,
-    request: StatsRequest,
-    requestedAt: Moment,
-  ): Promise<Refreshed> {
+  async #computeAndShare(key: string, request: StatsRequest, requestedAt: Moment): Promise<Entry> {
     // Determined before computing: midnight may pass meanwhile.
     const startedAt = this.#latestMomentOfRequestDay(request, requestedAt, performance.now())
-    const { knownCurrentAt: computedAt, ...computed } = await this.#compute(request)
-    const knownCurrentAt = Math.min(startedAt, computedAt)
-    const shared = {
-      ...computed,
-      today: request.today,
-      computedAtEpochMs: toEpochMs(knownCurrentAt),
-    }
-    const entry = this.#store(key, shared, knownCurrentAt)
+    const snapshot = await this.#compute(request)
+    const knownCurrentAt = Math.min(startedAt, snapshot.knownCurrentAt)
+    const computed = { ...snapshot, knownCurrentAt }
     // Shared only under the id of the database that the statistics were computed from.
     const latest = this.#versions.latest()
-    if (latest?.version.generation === shared.version.generation)
-      this.#shared.write(latest.databaseId, key, shared)
+    if (latest?.version.generation === computed.version.generation)
+      this.#shared.write(latest.databaseId, key, computed)
     else this.#versions.readInBackground()
-    return { entry, outcome: 'miss' }
+    return this.#store(key, computed, 'miss')
   }
 
-  #store(key: string, shared: SharedStats, knownCurrentAt: Moment): Entry {
-    const { body, version, today, position } = shared
-    if (position != null) this.#recordSentPosition?.(position)
+  #store(key: string, computed: ComputedStats, refreshResult: Entry['refreshResult']): Entry {
+    const { stats, position, knownCurrentAt } = computed
+    if (position !== null) this.#recordSentPosition?.(position)
     const asOf = formatMoment(knownCurrentAt)
-    const entry = { bodies: new ResponseBodies(body), version, today, knownCurrentAt, asOf }
-    this.#entries.set(key, entry, { size: body.length })
+    const entry = { ...computed, bodies: new ResponseBodies(stats), asOf, refreshResult }
+    this.#entries.set(key, entry, { size: JSON.stringify(stats).length })
     return entry
   }
 }
@@ -254,16 +234,20 @@ export class StatsCache {
  * Whether the statistics in Redis are newer than those of this process. Numbers of changes are
  * comparable only within a generation. Otherwise the times of the computations are compared.
  */
-function isNewer(shared: SharedStats, local: Entry): boolean {
+function isNewer(shared: ComputedStats, local: ComputedStats): boolean {
   if (shared.version.generation !== local.version.generation)
-    return toMoment(shared.computedAtEpochMs) > local.knownCurrentAt
+    return shared.knownCurrentAt > local.knownCurrentAt
   if (shared.version.changeCount !== local.version.changeCount)
     return shared.version.changeCount > local.version.changeCount
   return shared.today > local.today
 }
 
-function toCachedStats({ bodies, asOf }: Entry, outcome: CacheOutcome, ageMs: number): CachedStats {
-  return { bodies, outcome, ageMs, asOf }
+function toCachedStats(
+  { bodies, asOf }: Entry,
+  cacheResult: CacheResult,
+  ageMs: number,
+): CachedStats {
+  return { bodies, cacheResult, ageMs, asOf }
 }
 
 /**

@@ -7,7 +7,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import t, { type Test } from 'tap'
 import { openPool } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
-import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
+import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { SharedDataVersion } from '../../../src/stats/cache/shared-data-version.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../../support/faulty-proxy.ts'
@@ -319,7 +319,7 @@ async function readPollText(url: string): Promise<string> {
     dialect: new PostgresDialect({ pool: openPool(url) }),
     log: ({ query }) => void statements.push(query.sql),
   })
-  await readDataVersion(db)
+  await readVersion(db)
   await db.destroy()
   return statements[0] ?? ''
 }

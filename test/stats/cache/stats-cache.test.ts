@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { StatsCache } from '../../../src/stats/cache/stats-cache.ts'
+import type { ComputedStats } from '../../../src/stats/read-stats.ts'
 import { ResponseBodies } from '../../../src/stats/response-body.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import { timeouts } from '../../../src/timeouts.ts'
@@ -241,12 +242,10 @@ t.test(
 t.test('during an outage, the newer of local and shared statistics are sent', async (t) => {
   const request = { date: 'issued' as const, today: '2026-11-21' }
   const statsAfter = (changes: number) => ({
-    body: JSON.stringify(`after ${changes} changes`),
+    ...computedStats(`after ${changes} changes`),
     version: { generation: '1', changeCount: changes },
   })
-  let shared:
-    | (ReturnType<typeof statsAfter> & { today: string; computedAtEpochMs: number })
-    | null = null
+  let shared: ComputedStats | null = null
   let isUp = true
   const latest = () => ({ version: statsAfter(2).version, databaseId: '1', readAt: 0 })
   const cache = new StatsCache({
@@ -260,24 +259,25 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
     readToday: () => request.today,
     compute: async () => {
       if (!isUp) throw new Error('PostgreSQL is unreachable')
-      return { ...statsAfter(2), knownCurrentAt: performance.now() }
+      return statsAfter(2)
     },
   })
   const read = async () => {
-    const { bodies, outcome } = await cache.read(request)
-    return { etag: bodies.etagOf('json'), outcome }
+    const { bodies, cacheResult } = await cache.read(request)
+    return { etag: bodies.etagOf('json'), cacheResult }
   }
-  const etagAfter = (changes: number) => new ResponseBodies(statsAfter(changes).body).etagOf('json')
-  t.same(await read(), { etag: etagAfter(2), outcome: 'miss' })
+  const etagAfter = (changes: number) =>
+    new ResponseBodies(statsAfter(changes).stats).etagOf('json')
+  t.same(await read(), { etag: etagAfter(2), cacheResult: 'miss' })
   isUp = false
   await sleep(maxAgeMs + 100)
   for (const [changes, expected] of [
     [1, 2],
     [3, 3],
   ] as const) {
-    shared = { ...statsAfter(changes), today: request.today, computedAtEpochMs: Date.now() }
+    shared = statsAfter(changes)
     await sleep(maxAgeMs + 100)
-    t.same(await read(), { etag: etagAfter(expected), outcome: 'stale' })
+    t.same(await read(), { etag: etagAfter(expected), cacheResult: 'stale' })
   }
 })
 
@@ -298,9 +298,9 @@ t.test('statistics that were computed across midnight do not count as current', 
     readToday: () => today,
     compute: async () => {
       if (!isUp) throw new Error('PostgreSQL is unreachable')
-      const knownCurrentAt = performance.now()
+      const computed = computedStats('of yesterday')
       await isComputed
-      return { body: '"of yesterday"', version, knownCurrentAt }
+      return computed
     },
   })
   const first = cache.read({ date: 'issued', today })
@@ -315,7 +315,7 @@ t.test('statistics that were computed across midnight do not count as current', 
   isUp = false
   sinceMidnightMs = performance.now() - midnight
   const stale = await cache.read({ date: 'issued', today })
-  t.equal(stale.outcome, 'stale')
+  t.equal(stale.cacheResult, 'stale')
   t.ok(stale.ageMs >= sinceMidnightMs, `the stale statistics are ${stale.ageMs} ms old`)
 })
 
@@ -334,30 +334,36 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
         isFailing: () => false,
       },
       readToday: () => '2026-11-21',
-      compute: async () => ({
-        body: JSON.stringify('x'.repeat(characters)),
-        version,
-        knownCurrentAt: performance.now(),
-      }),
+      compute: async () => computedStats('x'.repeat(characters)),
     })
-  const outcomeOf = async (cache: StatsCache, to: string) => (await cache.read(request(to))).outcome
+  const resultOf = async (cache: StatsCache, to: string) =>
+    (await cache.read(request(to))).cacheResult
 
   const manyEntries = cacheOfEntries(10)
-  t.equal(await outcomeOf(manyEntries, 'first'), 'miss')
-  t.equal(await outcomeOf(manyEntries, 'first'), 'hit')
-  t.equal(await outcomeOf(manyEntries, 'second'), 'miss')
+  t.equal(await resultOf(manyEntries, 'first'), 'miss')
+  t.equal(await resultOf(manyEntries, 'first'), 'hit')
+  t.equal(await resultOf(manyEntries, 'second'), 'miss')
   for (let number = 0; number < 499; number++) {
-    await outcomeOf(manyEntries, String(number))
-    if (number === 200) t.equal(await outcomeOf(manyEntries, 'second'), 'hit')
+    await resultOf(manyEntries, String(number))
+    if (number === 200) t.equal(await resultOf(manyEntries, 'second'), 'hit')
   }
-  t.equal(await outcomeOf(manyEntries, 'second'), 'hit', 'one of the 500 used most recently')
-  t.equal(await outcomeOf(manyEntries, 'first'), 'miss', 'more than 500 entries')
+  t.equal(await resultOf(manyEntries, 'second'), 'hit', 'one of the 500 used most recently')
+  t.equal(await resultOf(manyEntries, 'first'), 'miss', 'more than 500 entries')
 
   const largeAnswers = cacheOfEntries(9_000_000)
-  for (const to of ['first', 'second']) t.equal(await outcomeOf(largeAnswers, to), 'miss')
-  for (const to of ['first', 'second']) t.equal(await outcomeOf(largeAnswers, to), 'hit')
-  t.equal(await outcomeOf(largeAnswers, 'third'), 'miss')
-  t.equal(await outcomeOf(largeAnswers, 'first'), 'miss', 'more than 20,000,000 characters')
+  for (const to of ['first', 'second']) t.equal(await resultOf(largeAnswers, to), 'miss')
+  for (const to of ['first', 'second']) t.equal(await resultOf(largeAnswers, to), 'hit')
+  t.equal(await resultOf(largeAnswers, 'third'), 'miss')
+  t.equal(await resultOf(largeAnswers, 'first'), 'miss', 'more than 20,000,000 characters')
+})
+
+/** Statistics that have only this text, computed now. */
+const computedStats = (text: string): ComputedStats => ({
+  stats: text as unknown as ComputedStats['stats'],
+  version: { generation: '1', changeCount: 0 },
+  today: '2026-11-21',
+  knownCurrentAt: performance.now(),
+  position: null,
 })
 
 /** Waits until the statistics are in Redis. The service writes it in the background. */

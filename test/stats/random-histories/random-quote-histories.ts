@@ -5,7 +5,7 @@ import { type ControlledTransaction, sql } from 'kysely'
 import type { Pool } from 'pg'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
-import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
+import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { assembleStats, prepareSnapshot, readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsRequest } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
@@ -148,7 +148,7 @@ class History {
       .execute()
     this.#snapshots.set(reader, { transaction, quotes: this.#committed })
     await prepareSnapshot(transaction, { withBreakdown: true })
-    await readDataVersion(transaction)
+    await readVersion(transaction)
   }
 
   async #release(reader: number): Promise<void> {

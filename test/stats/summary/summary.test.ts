@@ -8,7 +8,7 @@ import { toLocalDate } from '../../../src/company/calendar.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import { type Database, openDatabase, openPool } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
-import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
+import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import {
@@ -74,16 +74,16 @@ t.test(
     try {
       await late.query('begin')
       await addQuote(late, 'late')
-      const start = await readDataVersion(db)
+      const { version: start } = await readVersion(db)
       await insertQuotes(db, [buildQuote('early', {})])
-      const before = await readDataVersion(db)
+      const { version: before } = await readVersion(db)
       t.ok(before.changeCount > start.changeCount)
       while ((await foldBatch(db)) > 0);
-      t.same(await readDataVersion(db), before, 'folding changes no statistic')
+      t.same((await readVersion(db)).version, before, 'folding changes no statistic')
       await db.updateTable('quotes').set({ notes: 'not part of any statistic' }).execute()
-      t.same(await readDataVersion(db), before, 'notes change no statistic')
+      t.same((await readVersion(db)).version, before, 'notes change no statistic')
       await late.query('commit')
-      const after = await readDataVersion(db)
+      const { version: after } = await readVersion(db)
       t.ok(
         after.changeCount > before.changeCount,
         'ids assigned before the fold, committed after it',
@@ -91,7 +91,7 @@ t.test(
       t.equal((await statsOf(db)).quotes.total, 2)
       await rebuildSummary(db)
       t.not(
-        (await readDataVersion(db)).generation,
+        (await readVersion(db)).version.generation,
         after.generation,
         'a rebuild may have corrected something',
       )
@@ -182,10 +182,10 @@ t.test('truncating the quotes empties the statistics, and a rollback restores bo
   await client.query('begin; truncate quotes cascade; rollback')
   client.release()
   t.equal((await statsOf(db)).quotes.total, 3)
-  const before = await readDataVersion(db)
+  const { version: before } = await readVersion(db)
   await sql`truncate quotes cascade`.execute(db)
   t.equal((await statsOf(db)).quotes.total, 0)
-  t.not((await readDataVersion(db)).generation, before.generation)
+  t.not((await readVersion(db)).version.generation, before.generation)
   await insertQuotes(db, [buildQuote('4', {})])
   t.equal((await statsOf(db)).quotes.total, 1)
 })
@@ -239,9 +239,9 @@ t.test(
     t.equal(await foldBatch(db), 0, 'nothing is folded without a base currency')
     await recordCompany(db, company)
     t.equal((await statsOf(db)).revenue.total.amount, '109.30')
-    const before = await readDataVersion(db)
+    const { version: before } = await readVersion(db)
     await recordCompany(db, { ...company, seller: { ...company.seller, phone: '+34 900 000 001' } })
-    t.same(await readDataVersion(db), before, 'a changed seller does not rebuild the summary')
+    t.same((await readVersion(db)).version, before, 'a changed seller does not rebuild the summary')
   },
 )
 
