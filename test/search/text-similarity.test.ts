@@ -9,7 +9,19 @@ const compare = (
   words: string[],
   values: Partial<EngineHit>,
   { lastWord = '', equivalents = new Map<string, string[]>(), unknownWords = [''] } = {},
-) => new TextSimilarity({ words, lastWord, equivalents, unknownWords }).compare(product(values))
+) => {
+  const queryWords = words.map((text, position) => ({
+    text,
+    position,
+    isLast: text === lastWord,
+    productCount: unknownWords.includes(text) ? 0 : 100,
+    isRare: unknownWords.includes(text),
+    isUnknown: unknownWords.includes(text),
+    synonyms: equivalents.get(text) ?? [],
+    translations: [],
+  }))
+  return new TextSimilarity(queryWords).compare(product(values))
+}
 
 t.test('an equal word counts by its field', async (t) => {
   t.same(compare(['martillo'], { name: 'Martillo de bola' }), [1])

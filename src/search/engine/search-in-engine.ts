@@ -10,7 +10,8 @@ import type {
 } from '../../search-engine/search-client.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { highlightByComparison, highlightEngineHit } from '../highlights.ts'
-import { canRelax, countTypedWords, missesWords, relaxQuery } from '../relaxation/relax-query.ts'
+import { canRelax, countTypedWords, missesWords } from '../relaxation/query-words.ts'
+import { relaxQuery } from '../relaxation/relax-query.ts'
 import { NotRelaxed, type RelaxationQueue } from '../relaxation/relaxation-queue.ts'
 import { Subqueries } from '../relaxation/subqueries.ts'
 import type { TextSimilarity } from '../relaxation/text-similarity.ts'
@@ -62,8 +63,8 @@ export async function searchInEngine(
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }
   const subqueries = new Subqueries(engine, scope, signal)
   const countWords = () => countTypedWords(subqueries, query)
-  const earlyCounts = mayRelax && wordMatches.shouldCountEarly(query) ? countWords() : null
-  earlyCounts?.catch(() => undefined) // thrown where it is awaited
+  const countedEarly = mayRelax && wordMatches.shouldCountEarly(query) ? countWords() : null
+  countedEarly?.catch(() => undefined) // thrown where it is awaited
 
   const parts = await requestParts(engine, request, planQueries(request, indexName), signal)
   const hasAllWords = !mayRelax || isSatisfied(query, parts)
@@ -72,9 +73,9 @@ export async function searchInEngine(
 
   try {
     const relaxed = await relaxations.run(query.searched.words.length, async () => {
-      const wordCounts = await (earlyCounts ?? countWords())
+      const words = await (countedEarly ?? countWords())
       const firstHits = parts.filter(({ rule }) => usesWords(rule)).map((part) => part.firstHits)
-      return relaxQuery(subqueries, query, firstHits, wordCounts)
+      return relaxQuery(subqueries, words, query.synonyms, firstHits)
     })
     return { result: buildRelaxedResult(request, parts, relaxed), error: null }
   } catch (error) {

@@ -14,19 +14,20 @@ const catalogueSize = 100_000
 const rarityExponent = 0.3
 
 /** Returns the weight of a word that this many products contain. */
-export function weighWord(productCount = 0): number {
+function weighWord(productCount: number): number {
   return Math.log(1 + catalogueSize / Math.max(1, productCount)) ** rarityExponent
 }
 
 /**
  * Returns the hits of all lists, each once: by the words that they contain, then by reciprocal rank
- * fusion of the lists. `weights` has the weight of each word of `similarity`.
+ * fusion of the lists. `productCounts` has the number of products with each word of `similarity`.
  */
 export function rankByOwnText(
   similarity: TextSimilarity,
-  weights: number[],
+  productCounts: number[],
   lists: EngineHit[][],
 ): EngineHit[] {
+  const weights = productCounts.map(weighWord)
   const fused = new Map<string, { hit: EngineHit; fusionScore: number }>()
   for (const hits of lists) {
     for (const [rank, hit] of hits.entries()) {

@@ -1,7 +1,6 @@
 // Sends the subqueries of one relaxed query to the engine, and holds their results.
 import { shownAttributes } from '../../search-engine/document-fields.ts'
 import type { EngineQuery, EngineResult, SearchEngine } from '../../search-engine/search-client.ts'
-import { isLastWordQuoted } from './subquery-texts.ts'
 
 /** The subqueries are divided among this many requests, which the engine answers in parallel. */
 const parallelRequests = 2
@@ -10,6 +9,14 @@ const parallelRequests = 2
 export type SearchScope = { indexUid: string; filter: string[] }
 
 type Subquery = { text: string; limit: number }
+
+/**
+ * Quotes words, so that the engine finds only products with exactly these words, in any order and
+ * place. That takes a quarter of the time of words with typos, prefixes and synonyms.
+ */
+export function quote(...words: string[]): string {
+  return words.map((word) => `"${word}"`).join(' ')
+}
 
 const noHits: EngineResult = { hits: [], estimatedTotalHits: 0 }
 
@@ -27,13 +34,13 @@ export class Subqueries {
   }
 
   /**
-   * Returns for each text how many products match it. Holds no results. Throws like
+   * Returns for each word how many products contain it as typed. Holds no results. Throws like
    * `SearchEngine.search`.
    */
-  async count(texts: string[]): Promise<number[]> {
-    const queries = texts.map((text) => this.#toQuery({ text, limit: 0 }))
+  async count(words: string[]): Promise<number[]> {
+    const queries = words.map((word) => this.#toQuery({ text: quote(word), limit: 0 }))
     const results = await this.#engine.search(queries, this.#signal)
-    return texts.map((_, index) => results[index]?.estimatedTotalHits ?? 0)
+    return words.map((_, index) => results[index]?.estimatedTotalHits ?? 0)
   }
 
   /** Sends the subqueries whose text was not sent before. Throws like `SearchEngine.search`. */
@@ -85,5 +92,5 @@ function divideEvenly(subqueries: Subquery[]): Subquery[][] {
   )
 }
 
-/** Without typos and endings of the last word, the engine needs less time. */
-const isFast = ({ text }: Subquery) => isLastWordQuoted(text)
+/** The last word is quoted, so the engine looks for no typos and no endings of it. */
+const isFast = ({ text }: Subquery) => text.endsWith('"')

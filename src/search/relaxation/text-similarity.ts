@@ -6,6 +6,7 @@ import { foldText } from '../../text/accent-folding.ts'
 import { listNumberForms } from '../../text/plurals.ts'
 import { findSizeForms } from '../../text/sizes-with-units.ts'
 import { toCodeKey } from '../../text/sku-and-hs-codes.ts'
+import type { QueryWord } from './query-words.ts'
 
 /** How much a word counts, by the field in which it is found. */
 const nameWeight = 1
@@ -23,39 +24,28 @@ const maxDescriptionLength = 1_000
 
 const textWords = /[\p{L}\p{N}]+(?:[./]\p{N}+)*/gu
 
-type QueryWord = {
+type ComparedWord = {
   /** The word, its singular and plural, its translations and its synonyms, folded. */
   forms: Set<string>
   folded: string
   isLast: boolean
-  /** Whether no product contains the word as typed. Such a word may be incomplete. */
-  isUnknown: boolean
+  /** The last word may be unfinished. One that no product contains as typed may be cut short. */
+  mayBePrefix: boolean
   /** How well words of products match this word. A cache, because words recur in many products. */
   qualities: Map<string, number>
 }
 
-export type ComparedQuery = {
-  words: string[]
-  /** The last word of the query, which may be incomplete. It may be a stop word. */
-  lastWord: string
-  /** The translations and synonyms of each word. */
-  equivalents: Map<string, string[]>
-  /** The words that no product has as typed. */
-  unknownWords: string[]
-}
-
 export class TextSimilarity {
-  readonly #words: QueryWord[]
+  readonly #words: ComparedWord[]
 
-  constructor({ words, lastWord, equivalents, unknownWords }: ComparedQuery) {
-    this.#words = words.map((word) => {
-      const folded = foldText(word)
-      const others = (equivalents.get(word) ?? []).flatMap(listNumberForms)
+  constructor(words: QueryWord[]) {
+    this.#words = words.map(({ text, isLast, isUnknown, translations, synonyms }) => {
+      const folded = foldText(text)
       return {
-        forms: new Set([...listNumberForms(folded), ...others]),
+        forms: new Set([folded, ...translations, ...synonyms].flatMap(listNumberForms)),
         folded,
-        isLast: word === lastWord,
-        isUnknown: unknownWords.includes(word) && word.length >= minLettersForPrefix,
+        mayBePrefix: isLast || (isUnknown && text.length >= minLettersForPrefix),
+        isLast,
         qualities: new Map(),
       }
     })
@@ -100,7 +90,7 @@ function isPartOfCode(word: string, sku: string): boolean {
 }
 
 /** Returns the quality of the best match among these words. */
-function bestQuality(word: QueryWord, words: string[]): number {
+function bestQuality(word: ComparedWord, words: string[]): number {
   let best = 0
   for (const candidate of words) {
     if (best === 1) return best
@@ -112,10 +102,10 @@ function bestQuality(word: QueryWord, words: string[]): number {
   return best
 }
 
-function compareWords(word: QueryWord, candidate: string): number {
-  const { forms, folded, isLast, isUnknown } = word
+function compareWords(word: ComparedWord, candidate: string): number {
+  const { forms, folded, isLast, mayBePrefix } = word
   if (forms.has(candidate)) return 1
-  if ((isLast || isUnknown) && candidate.startsWith(folded)) return prefixQuality
+  if (mayBePrefix && candidate.startsWith(folded)) return prefixQuality
   if (folded.length < oneTypoLetters || /\d/.test(folded)) return 0
   const maxTypos = folded.length >= twoTyposLetters ? 2 : 1
   const typos = Math.min(

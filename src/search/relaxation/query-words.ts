@@ -1,0 +1,70 @@
+// The words of a query that may be relaxed, and what is known about each of them.
+import { defaultHits } from '../../search-engine/result-limits.ts'
+import type { EngineHit } from '../../search-engine/search-client.ts'
+import { foldText } from '../../text/accent-folding.ts'
+import type { ParsedQuery } from '../../text/parse-query.ts'
+import { stopWords } from '../../text/stop-words.ts'
+import type { Subqueries } from './subqueries.ts'
+
+/** A significant word of a query. */
+export type QueryWord = {
+  text: string
+  /** Its position among the significant words. */
+  position: number
+  /** Whether it is the last of all words, which may be unfinished. */
+  isLast: boolean
+  /** The number of products that contain it as typed. */
+  productCount: number
+  /** Fewer products contain it as typed than a page has. */
+  isRare: boolean
+  /** No product contains it as typed: it may have typos, be cut short, or be translated. */
+  isUnknown: boolean
+  /** Folded words and phrases. */
+  synonyms: readonly string[]
+  /** The translations, if it is unknown, the likelier first. */
+  translations: readonly string[]
+}
+
+/**
+ * Whether a relaxed query can find more: there are several words, or a word has a translation.
+ * False for a code, because codes are exact.
+ */
+export function canRelax({ searched, translations, code }: ParsedQuery): boolean {
+  return !code.isOnlyCode && (searched.words.length > 1 || translations.size > 0)
+}
+
+/**
+ * Whether a hit lacks a word that is not a stop word. False if the engine reported no score
+ * details: they are requested only for several words, because every hit contains a single word.
+ */
+export function missesWords(hit: EngineHit, words: string[]): boolean {
+  const matched = hit._rankingScoreDetails?.words
+  if (!matched) return false
+  const stopWordCount = words.filter((word) => stopWords.has(word)).length
+  return matched.maxMatchingWords - matched.matchingWords > stopWordCount
+}
+
+/**
+ * Returns the significant words of a query. Asks the engine how many products contain each as
+ * typed. Throws if it does not answer.
+ */
+export async function countTypedWords(
+  subqueries: Subqueries,
+  { searched, synonyms, translations }: ParsedQuery,
+): Promise<QueryWord[]> {
+  const texts = searched.significantWords
+  const counts = await subqueries.count(texts)
+  return texts.map((text, position) => {
+    const productCount = counts[position] ?? 0
+    return {
+      text,
+      position,
+      isLast: text === searched.words.at(-1),
+      productCount,
+      isRare: productCount < defaultHits,
+      isUnknown: productCount === 0,
+      synonyms: synonyms.get(foldText(text)) ?? [],
+      translations: (productCount === 0 && translations.get(text)) || [],
+    }
+  })
+}
