@@ -51,7 +51,7 @@ const poolerAdvice =
 await runCommand(help, {}, async () => {
   const config = readMigrateConfig()
   const company = readCompany(config.COMPANY_FILE)
-  if (company.brand) await checkLogoInPdf(company.brand)
+  await checkLogoInPdf(company.brand)
   const pool = openPool(config.DATABASE_URL, { connections: 2, settings: lockTimeoutSettings })
   const db = createKysely(pool)
   const report = (line: string) => console.error(line)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NotNull } from 'kysely'
+import { defaultBrand } from '../../src/company/brand.ts'
 import { readCompany } from '../../src/company/company.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { languages } from '../../src/company/languages.ts'
@@ -308,7 +309,7 @@ async function loadOn(url: string, seconds: number, pid: number): Promise<Load> 
  * requests cannot be delayed for longer.
  */
 async function processorMsOfRequest(document: string): Promise<number> {
-  const renderer = new PdfRenderer({ cacheBytes: 0 })
+  const renderer = new PdfRenderer({ brand: defaultBrand, cacheBytes: 0 })
   const quote = { contentHash: '0', status: 'sent', language: 'en' } as const
   await renderer.render(quote, async () => document)
   const before = process.cpuUsage()

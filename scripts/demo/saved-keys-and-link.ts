@@ -5,7 +5,7 @@ import { type ApiKey, createApiKey, isUsable } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
-import { readLink } from '../../src/quotes/read-shared-quote.ts'
+import { readLink } from '../../src/quotes/links/read-link.ts'
 import { exampleShareNumber } from './invented-data/example-rows.ts'
 
 /** Returns a secret key without a rate limit. The last scope is in its name. */

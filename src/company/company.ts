@@ -125,17 +125,17 @@ export type Company = {
   baseCurrency: string
   timeZone: string
   seller: Seller
-  /** Only if the file has a logo or an accent colour. */
-  brand?: Brand
+  brand: Brand
 }
 
 /** Returns the company of a file such as company.example.json. The error lists all problems. */
 export function readCompany(file: string): Company {
   const content = readCompanyFile(file)
+  const { brand, problems: brandProblems } = readFileBrand(content, file)
   const problems = [
     ...describeSchemaErrors(CompanyFile, content),
     ...findInvalidValues(content),
-    ...readFileBrand(content, file).problems,
+    ...brandProblems,
   ]
   if (problems.length > 0 || !Value.Check(CompanyFile, content)) {
     throw new Error(
@@ -143,9 +143,8 @@ export function readCompany(file: string): Company {
         problems.map((problem) => `  ${problem}`).join('\n'),
     )
   }
-  const { baseCurrency, timeZone, logo, accentColor, ...seller } = content
-  const { brand } = readFileBrand(content, file)
-  return { baseCurrency, timeZone, seller, ...((logo ?? accentColor) && { brand }) }
+  const { baseCurrency, timeZone, logo: _logo, accentColor: _accentColor, ...seller } = content
+  return { baseCurrency, timeZone, seller, brand }
 }
 
 function readCompanyFile(file: string): unknown {

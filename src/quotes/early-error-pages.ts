@@ -1,7 +1,6 @@
 // Builds error pages for requests for quote links that Fastify does not handle, because Node could
 // not parse the request or the service is overloaded.
 import type { IncomingHttpHeaders } from 'node:http'
-import { defaultBrand } from '../company/brand.ts'
 import type { Company } from '../company/company.ts'
 import type { Problem } from '../http/problem-details.ts'
 import { createLinkResponseHeaders } from './links/link-response-headers.ts'
@@ -14,7 +13,7 @@ type EarlyRequest = { url?: string | undefined; headers: IncomingHttpHeaders }
  * Returns a function that builds the page of a problem with all its headers. It returns null if the
  * request asks for JSON or for a different path.
  */
-export function createEarlyErrorPages({ brand = defaultBrand, seller }: Company) {
+export function createEarlyErrorPages({ brand, seller }: Company) {
   const linkResponseHeaders = createLinkResponseHeaders(brand)
   return ({ url = '', headers }: EarlyRequest, problem: Problem): LinkResponse | null => {
     if (!isLinkUrl(url)) return null

@@ -2,36 +2,24 @@
 // JSON or PDF. route.ts describes the steps.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
-import { defaultBrand } from '../company/brand.ts'
 import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
-import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
-import { chooseRepresentation } from './choose-representation.ts'
-import { AlteredDocumentError, DocumentNotReadError } from './document-errors.ts'
+import { chooseRepresentation, type Representation } from './choose-representation.ts'
 import { DocumentReader } from './document-reader.ts'
-import {
-  createClosedLinkProblem,
-  createNotAcceptableProblem,
-  createQuoteUnavailableProblem,
-  createRenderingProblem,
-  createUnknownLinkProblem,
-  LinkProblem,
-} from './links/link-problems.ts'
+import { getFailureReason, isFault, QuoteFailure } from './failures.ts'
 import {
   buildPageOrJsonResponse,
   buildPdfResponse,
   type LinkResponse,
 } from './links/link-responses.ts'
+import { type OpenLink, readLink } from './links/read-link.ts'
 import { PdfRenderer, type PdfVariant } from './pdf/pdf-renderer.ts'
-import type { Pdf } from './pdf/typst-compiler.ts'
-import { type OpenLink, readLink } from './read-shared-quote.ts'
 import type { EncodedContent } from './rendering/encoded-content.ts'
 import { isLarge, PageRenderer } from './rendering/page-renderer.ts'
 import type { PageOrJson } from './rendering/render-page-or-json.ts'
-import { RenderingError } from './rendering/rendering-error.ts'
 import { getRequestedLanguage } from './requested-language.ts'
 import { createViewCounter, isHumanView } from './view-counter.ts'
 
@@ -63,7 +51,9 @@ export type LinkRequest = {
   log: { error(fields: object, message: string): void }
 }
 
-/** Checks that a link is open and returns its quote in the requested representation. */
+/** `isCached` is false if the result was rendered for this request. */
+type Answer = { response: LinkResponse; isCached: boolean }
+
 export class QuoteLinkHandler {
   readonly #options: QuoteOptions
   readonly #documents: DocumentReader
@@ -74,7 +64,7 @@ export class QuoteLinkHandler {
 
   constructor(options: QuoteOptions) {
     const { db, replica, company, countViews } = options
-    const { brand = defaultBrand } = company
+    const { brand } = company
     this.#options = options
     this.#documents = new DocumentReader(db, replica)
     this.#pageRenderer = new PageRenderer({
@@ -85,20 +75,40 @@ export class QuoteLinkHandler {
     this.#countView = countViews ? createViewCounter(db) : null
   }
 
-  /** Returns the quote in the requested representation. Throws a problem if it cannot be shown. */
+  /**
+   * Returns the quote in the requested representation. Throws QuoteFailure if it cannot be shown.
+   * The numbers are those of the steps in route.ts.
+   */
   async buildResponse(request: LinkRequest): Promise<LinkResponse> {
+    // 2. Find the link, and check that it is open.
     const link = await this.#requireOpenLink(request)
+    // 3. Limit the requests for each link.
     await request.countLinkRequest(link.shareId)
-    // The hash of a link never changes.
-    if (this.#documents.verifiedLinks.hadOtherHash(link))
-      throw this.#reportAlteredDocument(
-        new AlteredDocumentError(`Link ${link.shareId} has another hash than before.`),
-      )
-    const response = await this.#represent(request, link)
-    // A cached result may come from another link to the same content.
-    await this.#verify(request, link)
-    if (isHumanView(request)) this.#countView?.(link.shareId)
-    return response
+    // 4. Choose page, JSON or PDF.
+    const representation = chooseRepresentation(request)
+    if (representation === null) throw new QuoteFailure('not-acceptable')
+    try {
+      const { verifiedLinks } = this.#documents
+      if (verifiedLinks.hadOtherHash(link))
+        throw new QuoteFailure('altered', `Link ${link.shareId} has another hash than before.`)
+      // 5. Take it from the cache, or render it.
+      const { response, isCached } =
+        representation === 'pdf'
+          ? await this.#getPdf(request, link)
+          : await this.#getPageOrJson(request, link, representation)
+      // 6. The result may come from another link to the same content. Then verify this link, too.
+      const mustVerify = !verifiedLinks.has(link)
+      if (mustVerify) await this.#readDocument(request, link)
+      // 7. Reading and rendering take time. Nobody sees a quote whose link was closed meanwhile.
+      if (!isCached || mustVerify) await this.#requireOpenLink(request)
+      // 8. Count the view in the background.
+      if (isHumanView(request)) this.#countView?.(link.shareId)
+      return response
+    } catch (error) {
+      const failure = await this.#explain(error, request)
+      this.#countFailure(failure, representation)
+      throw failure
+    }
   }
 
   /**
@@ -115,75 +125,69 @@ export class QuoteLinkHandler {
     this.#pageRenderer.close()
   }
 
-  /** Returns the link. Throws a problem if it is unknown, expired or revoked. */
+  /** Returns the link. Throws QuoteFailure if it is unknown, expired or revoked. */
   async #requireOpenLink(request: LinkRequest): Promise<OpenLink> {
     const { db, company, failedAttempts, clock } = this.#options
     const link = await readLink(db, request.params.token, {
       timeZone: company.timeZone,
       now: clock(),
     }).catch((cause: unknown) => {
-      throw createQuoteUnavailableProblem(cause)
+      throw new QuoteFailure('not-read', 'The link was not read.', { cause })
     })
     if (link.state === 'open') return link
-    if (link.state !== 'unknown') throw createClosedLinkProblem(link.state, company.seller)
     // Counted after the query, so a known link always opens, even if others at the same address
     // have guessed too often.
-    await failedAttempts.recordFailure(request)
-    throw createUnknownLinkProblem()
+    if (link.state === 'unknown') await failedAttempts.recordFailure(request)
+    throw new QuoteFailure(link.state)
   }
 
-  /**
-   * Reads and verifies the document of a cached result, unless this process has done that since
-   * the row of the link last changed. Throws a problem if the document does not match its hash.
-   */
-  async #verify(request: LinkRequest, link: OpenLink): Promise<void> {
-    if (this.#documents.verifiedLinks.has(link)) return
-    await this.#runAndRecheckLink(request, () => this.#readDocument(request, link))
+  async #getPdf(request: LinkRequest, link: OpenLink): Promise<Answer> {
+    const wanted = getPdfVariant(request, link)
+    const cached = this.#pdfRenderer.getCached(wanted)
+    const pdf =
+      cached ??
+      (await this.#pdfRenderer.render(
+        wanted,
+        () => this.#readDocument(request, link),
+        (error) => logFailedRendering(request.log, link, error),
+      ))
+    return { response: buildPdfResponse(pdf), isCached: cached !== undefined }
   }
 
-  async #represent(request: LinkRequest, link: OpenLink): Promise<LinkResponse> {
-    const representation = chooseRepresentation(request)
-    if (representation === null) throw createNotAcceptableProblem()
-    const language = getRequestedLanguage(request.query)
-    const pdf = { contentHash: link.contentHash, status: link.status, language: language ?? null }
-    if (representation === 'pdf')
-      return buildPdfResponse(await this.#getPdfCountingFailures(request, link, pdf))
+  async #getPageOrJson(
+    request: LinkRequest,
+    link: OpenLink,
+    kind: PageOrJson['kind'],
+  ): Promise<Answer> {
     const wanted: PageOrJson =
-      representation === 'json'
-        ? { kind: 'json' }
+      kind === 'json'
+        ? { kind }
         : {
-            kind: 'html',
-            language,
+            kind,
+            language: getRequestedLanguage(request.query),
             offersReplies: this.#options.offersReplies,
-            offersPdf: !this.#pdfRenderer.hasFailed(pdf),
+            offersPdf: !this.#pdfRenderer.hasFailed(getPdfVariant(request, link)),
           }
-    const content = await this.#getPage(request, link, wanted)
-    return buildPageOrJsonResponse(request.headers, wanted, content)
+    const cached = this.#pageRenderer.getCached(link, wanted)
+    const content = cached ?? (await this.#renderPageOrJson(request, link, wanted))
+    const response = await buildPageOrJsonResponse(request.headers, wanted, content)
+    return { response, isCached: cached !== undefined }
   }
 
-  async #getPage(
+  /** Renders a small quote in this process. A child process reads and renders a large one. */
+  async #renderPageOrJson(
     request: LinkRequest,
     link: OpenLink,
     wanted: PageOrJson,
   ): Promise<EncodedContent> {
-    const cached = this.#pageRenderer.getCached(link, wanted)
-    if (cached) return cached
-    return this.#runAndRecheckLink(request, async () => {
-      if (isLarge(link)) return this.#renderLargePage(request, link, wanted)
+    if (!isLarge(link)) {
       const document = await this.#readDocument(request, link)
       return this.#pageRenderer.renderSmall({ ...link, document }, wanted)
-    })
-  }
-
-  #renderLargePage(
-    { params, log }: LinkRequest,
-    link: OpenLink,
-    wanted: PageOrJson,
-  ): Promise<EncodedContent> {
+    }
     const { databaseUrl, replica, replicaUrl } = this.#options
     return this.#pageRenderer.renderLarge(
       {
-        token: params.token,
+        token: request.params.token,
         link,
         wanted,
         databaseUrl,
@@ -191,39 +195,8 @@ export class QuoteLinkHandler {
       },
       {
         onVerified: () => this.#documents.verifiedLinks.add(link),
-        onFailure: (error) => logFailedRendering(log, link, error),
+        onFailure: (error) => logFailedRendering(request.log, link, error),
       },
-    )
-  }
-
-  /**
-   * Counts failures of the service. Errors of the caller are not counted, and neither are PDFs that
-   * are not ready yet.
-   */
-  async #getPdfCountingFailures(
-    request: LinkRequest,
-    link: OpenLink,
-    wanted: PdfVariant,
-  ): Promise<Pdf> {
-    try {
-      return await this.#getPdf(request, link, wanted)
-    } catch (error) {
-      const isPending = error instanceof LinkProblem && error.page === 'rendering_pending'
-      if (!isPending && !(error instanceof Problem && error.status < 500))
-        this.#options.observer.countFailedPdf()
-      throw error
-    }
-  }
-
-  async #getPdf(request: LinkRequest, link: OpenLink, wanted: PdfVariant): Promise<Pdf> {
-    const cached = this.#pdfRenderer.getCached(wanted)
-    if (cached) return cached
-    return this.#runAndRecheckLink(request, () =>
-      this.#pdfRenderer.render(
-        wanted,
-        () => this.#readDocument(request, link),
-        (error) => logFailedRendering(request.log, link, error),
-      ),
     )
   }
 
@@ -231,39 +204,26 @@ export class QuoteLinkHandler {
     return this.#documents.read(params.token, link)
   }
 
-  /**
-   * Returns the result of `run`, which may take seconds, if the link is still open afterwards.
-   * Throws a problem if `run` fails or the link was closed meanwhile.
-   */
-  async #runAndRecheckLink<Result>(
-    request: LinkRequest,
-    run: () => Promise<Result>,
-  ): Promise<Result> {
-    let result: Result
-    try {
-      result = await run()
-    } catch (error) {
-      // A document cannot be read after its link was closed. This throws the problem that says so.
-      if (error instanceof DocumentNotReadError) await this.#requireOpenLink(request)
-      throw this.#toProblem(error)
-    }
-    await this.#requireOpenLink(request)
-    return result
+  /** A closed link has no document. Then returns the failure that says that it is closed. */
+  async #explain(error: unknown, request: LinkRequest): Promise<unknown> {
+    if (getFailureReason(error) !== 'no-document') return error
+    return this.#requireOpenLink(request).then(
+      () => error,
+      (reason: unknown) => reason,
+    )
   }
 
-  /** Returns the problem for a failed read or rendering. Returns unexpected errors unchanged. */
-  #toProblem(error: unknown): unknown {
-    if (error instanceof AlteredDocumentError) return this.#reportAlteredDocument(error)
-    if (error instanceof DocumentNotReadError)
-      return createQuoteUnavailableProblem(error.cause ?? error)
-    return error instanceof RenderingError ? createRenderingProblem(error) : error
+  #countFailure(error: unknown, representation: Representation): void {
+    const { observer } = this.#options
+    const reason = getFailureReason(error)
+    if (reason === 'altered') observer.countAlteredDocument()
+    if (representation === 'pdf' && isFault(reason)) observer.countFailedPdf()
   }
+}
 
-  /** Counts a document that does not match its hash, and returns the problem for it. */
-  #reportAlteredDocument(error: AlteredDocumentError): Problem {
-    this.#options.observer.countAlteredDocument()
-    return createQuoteUnavailableProblem(error)
-  }
+/** Returns which PDF of the quote is requested, or would be. */
+function getPdfVariant({ query }: LinkRequest, { contentHash, status }: OpenLink): PdfVariant {
+  return { contentHash, status, language: getRequestedLanguage(query) ?? null }
 }
 
 /**

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
+import { defaultBrand } from '../../src/company/brand.ts'
 import { CompanyFile, readCompany } from '../../src/company/company.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -170,7 +171,7 @@ t.test('accepts a logo in a file or in the company file, and an accent colour', 
   t.match(brand, { logo: { type: 'svg' }, accent: { light: '#7a1fa2', onLight: '#ffffff' } })
   t.notOk('logo' in seller, 'the logo is not part of what a link freezes')
   readProblems({})
-  t.notOk('brand' in readCompany(join(directory, 'company.json')))
+  t.same(readCompany(join(directory, 'company.json')).brand, defaultBrand)
 })
 
 t.test('docs/company.md describes exactly the fields of the schema', async (t) => {

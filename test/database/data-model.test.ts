@@ -9,7 +9,8 @@ import t from 'tap'
 import { getCurrencyDigits } from '../../src/company/currencies.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
-import { readDocument, readLink } from '../../src/quotes/read-shared-quote.ts'
+import { readDocument } from '../../src/quotes/document-reader.ts'
+import { readLink } from '../../src/quotes/links/read-link.ts'
 import { testDatabase } from '../support/test-service.ts'
 
 const page = readFileSync(new URL('../../docs/data-model.md', import.meta.url), 'utf8')

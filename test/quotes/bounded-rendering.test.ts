@@ -10,6 +10,7 @@ import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
+import { defaultBrand as brand } from '../../src/company/brand.ts'
 import { languages } from '../../src/company/languages.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
@@ -53,7 +54,7 @@ t.test('S43: a quote with too many lines or too much text cannot be shared', asy
 })
 
 t.test('S43: a PDF process that needs too much memory ends, and the next one works', async (t) => {
-  const renderer = new PdfRenderer({ limits: { maxDataBytes: 1_000e6 } })
+  const renderer = new PdfRenderer({ brand, limits: { maxDataBytes: 1_000e6 } })
   t.teardown(() => renderer.close())
   const lines = Array.from({ length: 4_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
   const large = {
@@ -63,7 +64,7 @@ t.test('S43: a PDF process that needs too much memory ends, and the next one wor
     language: null,
   } as const
   await t.rejects(renderDocument(renderer, large), {
-    message: /The PDF process ended \(SIG|\(\d+\)/,
+    message: /The PDF process ended \((SIG|\d+)/,
   })
   const failedBefore = { message: /It failed before/, reason: 'failed' }
   await t.rejects(renderDocument(renderer, large), failedBefore, 'the failure is remembered')
@@ -75,6 +76,7 @@ t.test('a PDF process that needs much memory is used again, and replaced when id
   const children: ChildProcess[] = []
   watchPdfProcesses(t, (child) => children.push(child))
   const renderer = new PdfRenderer({
+    brand,
     limits: { maxIdleResidentBytes: 1, maxIdleMs: 2_000 },
     cacheBytes: 0,
   })
@@ -204,7 +206,7 @@ const oneLine = {
 
 t.test('a PDF succeeds although its process does not run for longer than its limit', async (t) => {
   const maxProcessorMs = 2_000
-  const renderer = new PdfRenderer({ limits: { maxProcessorMs }, maxWaitMs: 120_000 })
+  const renderer = new PdfRenderer({ brand, limits: { maxProcessorMs }, maxWaitMs: 120_000 })
   t.teardown(() => renderer.close())
   let startCount = 0
   watchPdfProcesses(t, (child) => {
@@ -217,7 +219,7 @@ t.test('a PDF succeeds although its process does not run for longer than its lim
 })
 
 t.test('a PDF process that does not run is replaced, and the quote is not blamed', async (t) => {
-  const renderer = new PdfRenderer({ limits: { maxElapsedMs: 500 }, maxWaitMs: 120_000 })
+  const renderer = new PdfRenderer({ brand, limits: { maxElapsedMs: 500 }, maxWaitMs: 120_000 })
   t.teardown(() => renderer.close())
   const children: ChildProcess[] = []
   watchPdfProcesses(t, (child) => {
@@ -302,6 +304,7 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
 
 t.test('stopping ends a request whose process starts, also if it replaces another', async (t) => {
   const renderer = new PdfRenderer({
+    brand,
     limits: { maxIdleResidentBytes: 1, maxIdleMs: 0 },
     cacheBytes: 0,
     maxWaitMs: 120_000,

@@ -3,6 +3,7 @@
 // Numbers such as S48 are those of the attacks in docs/security.md.
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
+import { defaultBrand } from '../../src/company/brand.ts'
 import { forEachLanguage, type Language, languages } from '../../src/company/languages.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
@@ -20,7 +21,9 @@ const render = (quote: SharedQuote, language = 'es' as const, options = {}) =>
 
 /** Returns the text of the PDF with single spaces. */
 async function extractPdfText(quote: SharedQuote, language: Language): Promise<string> {
-  const proxy = await getDocumentProxy(new Uint8Array(compilePdf(quote, language).pdf))
+  const proxy = await getDocumentProxy(
+    new Uint8Array(compilePdf(quote, language, defaultBrand).pdf),
+  )
   const { text } = await extractText(proxy, { mergePages: true })
   return text.replace(/\s+/g, ' ')
 }
@@ -117,7 +120,10 @@ t.test('an accepted quote in euros has a QR code for the transfer, in page and P
     ].join('\n'),
   )
   t.match(render(accepted), /<svg viewBox="-4 -4 \d+ \d+".*<path d="M0 0h1v1h-1z/s)
-  t.ok(compilePdf(accepted, 'es').pdf.length > compilePdf(shared, 'es').pdf.length)
+  t.ok(
+    compilePdf(accepted, 'es', defaultBrand).pdf.length >
+      compilePdf(shared, 'es', defaultBrand).pdf.length,
+  )
   const bank = { holder: 'Ferretería', iban: 'ES9121000418450200051332', bic: 'CAIXESBBXXX' }
   const withBank = (changes: { holder?: string; iban?: string; bic?: string | null }) => ({
     ...accepted,
@@ -194,7 +200,7 @@ t.test('the page and the PDF exist in every language, with its own formats', asy
   for (const language of languages) {
     t.match(pages[language], quoteTexts[language].quote)
     t.match(pages[language], quoteTexts[language].compareHash)
-    t.match(compilePdf(shared, language).pdf.subarray(0, 5).toString(), '%PDF-')
+    t.match(compilePdf(shared, language, defaultBrand).pdf.subarray(0, 5).toString(), '%PDF-')
   }
   const expected = {
     es: [

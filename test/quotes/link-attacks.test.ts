@@ -1,7 +1,6 @@
 // Quote links under attack: guessed tokens, forged headers, races with revocation, and secrets in
 // the output of real processes.
 // Numbers such as S8 are those of the attacks in docs/security.md.
-import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,10 +10,10 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { writeCompanyFile } from '../support/company.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
 import { secretOf } from '../support/key-parts.ts'
 import {
-  company,
   eventually,
   servers,
   startProgram,
@@ -627,9 +626,6 @@ async function startApi(t: Test, { roles }: TestDatabase) {
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const directory = await mkdtemp(join(tmpdir(), 'tqs-links-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
-  const companyFile = join(directory, 'company.json')
-  const { seller, ...calendar } = company
-  writeFileSync(companyFile, JSON.stringify({ ...seller, ...calendar }))
   const port = await chooseFixedPort()
   const program = startProgram(t, ['src/server.ts'], {
     API_DATABASE_URL: roles.api,
@@ -637,7 +633,7 @@ async function startApi(t: Test, { roles }: TestDatabase) {
     REDIS_PREFIX: `test:${port}:`,
     MEILI_URL: meiliUrls[0],
     MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
-    COMPANY_FILE: companyFile,
+    COMPANY_FILE: writeCompanyFile(directory),
     PORT: String(port),
     OPS_PORT: '0',
     LINK_LIMIT_PER_MINUTE: '1000000',

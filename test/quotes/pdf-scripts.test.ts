@@ -3,6 +3,7 @@
 // Numbers such as S47 are those of the attacks in docs/security.md.
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
+import { defaultBrand } from '../../src/company/brand.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import {
@@ -41,7 +42,7 @@ function sortCharacters(text: string): string {
 }
 
 async function extractPdfText(quote: SharedQuote): Promise<string> {
-  const { pdf } = compilePdf(quote, 'es')
+  const { pdf } = compilePdf(quote, 'es', defaultBrand)
   const document = await getDocumentProxy(new Uint8Array(pdf))
   return (await extractText(document, { mergePages: true })).text
 }
@@ -105,7 +106,7 @@ for (const [name, text] of Object.entries(refused))
   t.test(
     `S47: a PDF with characters that it cannot show correctly is refused: ${name}`,
     async (t) => {
-      t.throws(() => compilePdf(withDocument({ notes: text }), 'es'), {
+      t.throws(() => compilePdf(withDocument({ notes: text }), 'es', defaultBrand), {
         message: /do not support U\+/,
       })
     },

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
+import { defaultBrand } from '../../src/company/brand.ts'
 import { type Language, languages } from '../../src/company/languages.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
@@ -259,7 +260,7 @@ t.test('five lines and the bank account are on one page, printed and as PDF', as
     for (const [name, quote] of Object.entries({ plain, accepted, withoutTerms })) {
       const printed = await print(quote, language)
       t.match(printed[0], /1 \/ 1/, `${language}, ${name}`)
-      const pdf = await readPages(compilePdf(quote, language).pdf)
+      const pdf = await readPages(compilePdf(quote, language, defaultBrand).pdf)
       for (const pages of [printed, pdf]) {
         t.equal(pages.length, 1, `${language}, ${name}`)
         t.match(pages[0], /ES91 2100 0418 4502 0005 1332\n/, `${language}, ${name}: on one line`)

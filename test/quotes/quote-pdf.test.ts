@@ -6,12 +6,13 @@ import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { extractLinks, extractText, getDocumentProxy, getMeta } from 'unpdf'
+import { defaultBrand as brand } from '../../src/company/brand.ts'
+import type { QuoteFailure } from '../../src/quotes/failures.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { type Language, quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
-import { serializeSharedQuote } from '../../src/quotes/read-shared-quote.ts'
-import type { RenderingError } from '../../src/quotes/rendering/rendering-error.ts'
+import { serializeSharedQuote } from '../../src/quotes/rendering/render-page-or-json.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { renderDocument } from '../support/render-pdf.ts'
@@ -33,7 +34,7 @@ const languages = ['es', 'en'] as const
 const printableHostileText = hostileText.replace('👩‍👩‍👧 ', '')
 const links = { pdf: '?format=pdf', json: '?format=json' }
 
-const renderer = new PdfRenderer({ maxWaitMs: 120_000 })
+const renderer = new PdfRenderer({ brand, maxWaitMs: 120_000 })
 t.teardown(() => renderer.close())
 
 const createRequest = (quote: SharedQuote, language: Language | null = 'es') => {
@@ -134,7 +135,7 @@ t.test(
 t.test(
   'the same content gives the same bytes in another process, with embedded fonts only',
   async (t) => {
-    const otherRenderer = new PdfRenderer()
+    const otherRenderer = new PdfRenderer({ brand })
     t.teardown(() => otherRenderer.close())
     const first = await renderPdf(shared, 'es')
     t.ok(first.equals((await renderDocument(otherRenderer, createRequest(shared, 'es'))).pdf))
@@ -298,8 +299,10 @@ t.test(
 t.test(
   'a full queue rejects requests, and a rendering that takes too long is stopped',
   async (t) => {
-    const startRenderer = (options: ConstructorParameters<typeof PdfRenderer>[0]) => {
-      const renderer = new PdfRenderer(options)
+    const startRenderer = (
+      options: Omit<ConstructorParameters<typeof PdfRenderer>[0], 'brand'>,
+    ) => {
+      const renderer = new PdfRenderer({ brand, ...options })
       t.teardown(() => renderer.close())
       return renderer
     }
@@ -317,7 +320,7 @@ t.test(
     )
     for (const outcome of outcomes)
       if (outcome.status === 'rejected')
-        t.equal((outcome.reason as RenderingError).reason, 'queue-full')
+        t.equal((outcome.reason as QuoteFailure).reason, 'queue-full')
 
     const lines = Array.from({ length: 3_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
     const shortTime = startRenderer({ limits: { maxProcessorMs: 300 }, maxWaitMs: 120_000 })

@@ -3,8 +3,9 @@
 import { getPriority } from 'node:os'
 import { defaultBrand } from '../../src/company/brand.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { readDocument } from '../../src/quotes/document-reader.ts'
+import { readLink } from '../../src/quotes/links/read-link.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
-import { readDocument, readLink } from '../../src/quotes/read-shared-quote.ts'
 import { PageRenderer } from '../../src/quotes/rendering/page-renderer.ts'
 import { timeouts } from '../../src/timeouts.ts'
 
@@ -17,7 +18,7 @@ const link = await readLink(db, token, { timeZone: 'Europe/Madrid', now: new Dat
 if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
 const document = await readDocument(db, token, link)
 const pages = new PageRenderer({ brand: defaultBrand })
-const pdfs = new PdfRenderer()
+const pdfs = new PdfRenderer({ brand: defaultBrand })
 const page = await pages.renderLarge(
   { token, link, wanted: { kind: 'json' }, databaseUrl, replicaUrl: null },
   {

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf'
+import { defaultBrand } from '../../src/company/brand.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { createUnsupportedCharacterFinder } from '../../src/quotes/pdf/font-coverage.ts'
 import { isRightToLeft } from '../../src/quotes/pdf/text-direction.ts'
@@ -21,7 +22,7 @@ const normalize = (text: string) => text.normalize('NFKC').replace(/\p{Cf}|\s/gu
 /** Returns the lines of a PDF, each with its characters from left to right, without white space. */
 async function readPdfLines(quote: SharedQuote): Promise<string[]> {
   const { OPS } = await getResolvedPDFJS()
-  const document = await getDocumentProxy(new Uint8Array(compilePdf(quote, 'es').pdf))
+  const document = await getDocumentProxy(new Uint8Array(compilePdf(quote, 'es', defaultBrand).pdf))
   const lines: string[] = []
   for (let number = 1; number <= document.numPages; number += 1) {
     const { fnArray, argsArray } = await (await document.getPage(number)).getOperatorList()

@@ -1,7 +1,7 @@
 // Which links count as verified: the same link with the same row. A restored database gives the ids
 // of lost links to new ones.
 import t from 'tap'
-import type { OpenLink } from '../../src/quotes/read-shared-quote.ts'
+import type { OpenLink } from '../../src/quotes/links/read-link.ts'
 import { VerifiedLinks } from '../../src/quotes/verified-links.ts'
 
 const link: OpenLink = {

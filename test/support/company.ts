@@ -1,11 +1,13 @@
 // The company that the tests use.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { defaultBrand } from '../../src/company/brand.ts'
 import type { Company } from '../../src/company/company.ts'
 
 export const company: Company = {
   baseCurrency: 'EUR',
   timeZone: 'Europe/Madrid',
+  brand: defaultBrand,
   seller: {
     legalName: 'Ferretería de Prueba, S.L.',
     taxId: 'ES B00000000',
@@ -49,7 +51,7 @@ export const company: Company = {
 
 /** Writes the file that COMPANY_FILE names into the directory and returns its path. */
 export function writeCompanyFile(directory: string): string {
-  const { seller, ...rest } = company
+  const { seller, brand: _, ...rest } = company
   const file = join(directory, 'company.json')
   writeFileSync(file, JSON.stringify({ ...seller, ...rest }))
   return file

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
-import { readLink } from '../../../src/quotes/read-shared-quote.ts'
+import { readLink } from '../../../src/quotes/links/read-link.ts'
 
 const [databaseUrl = '', port = '', page = '', json = ''] = process.argv.slice(2)
 const db = openDatabase(databaseUrl)

@@ -51,14 +51,16 @@ export function buildErrorPageResponse(
 ): LinkResponse | null {
   if (!prefersErrorPage(request)) return null
   const language = chooseErrorPageLanguage(request, seller.language)
-  const isLinkClosed = problem.status === 410
-  const page = problem instanceof LinkProblem ? problem.page : chooseErrorPage(problem.code)
+  const { page, showsContact } =
+    problem instanceof LinkProblem
+      ? problem
+      : { page: chooseErrorPage(problem.code), showsContact: false }
   return {
     headers: { ...problem.headers, 'content-type': contentTypes.html },
     bytes: renderErrorPage(
       page,
       language,
-      isLinkClosed ? seller : null,
+      showsContact ? seller : null,
       getRequestedLanguage(request.query),
     ),
   }

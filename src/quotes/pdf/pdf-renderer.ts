@@ -1,5 +1,5 @@
 // Renders PDFs of quotes, one at a time in a child process (pdf-process-main.ts), and caches them.
-import { type Brand, defaultBrand } from '../../company/brand.ts'
+import type { Brand } from '../../company/brand.ts'
 import { timeouts } from '../../timeouts.ts'
 import {
   maxQueuedRenderings,
@@ -16,7 +16,7 @@ import type { Pdf } from './typst-compiler.ts'
 export type PdfVariant = Pick<PdfTask, 'contentHash' | 'status' | 'language'>
 
 type PdfRendererOptions = {
-  brand?: Brand
+  brand: Brand
   maxQueued?: number
   /** How long a request waits at most. */
   maxWaitMs?: number
@@ -32,12 +32,12 @@ export class PdfRenderer {
   readonly #queue: RenderingQueue<Pdf>
 
   constructor({
-    brand = defaultBrand,
+    brand,
     maxQueued = maxQueuedRenderings,
     maxWaitMs = timeouts.quotes.renderingWait.ms,
     cacheBytes = pdfCacheBytes,
     limits = {},
-  }: PdfRendererOptions = {}) {
+  }: PdfRendererOptions) {
     this.#brand = brand
     this.#process = createPdfProcess(limits)
     this.#queue = new RenderingQueue({

@@ -2,9 +2,9 @@
 // is passed as data, so no text of a quote is run as Typst code.
 import { readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
-import { type Brand, defaultBrand } from '../../company/brand.ts'
+import type { Brand } from '../../company/brand.ts'
+import { QuoteFailure } from '../failures.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
-import { RenderingError } from '../rendering/rendering-error.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
@@ -31,15 +31,11 @@ export type Pdf = { pdf: Buffer; fileName: string }
 
 /**
  * Returns the PDF of a quote on A4, with selectable text and embedded fonts. The same content gives
- * the same bytes. Throws RenderingError with the reason `refused` if the fonts lack a character, or
+ * the same bytes. Throws QuoteFailure with the reason `refused` if the fonts lack a character, or
  * would store it wrongly. Blocks the process for about 1 ms per 2 lines, and longer for the first
  * quote.
  */
-export function compilePdf(
-  shared: SharedQuote,
-  language: Language,
-  brand: Brand = defaultBrand,
-): Pdf {
+export function compilePdf(shared: SharedQuote, language: Language, brand: Brand): Pdf {
   const quote = buildQuoteViewModel(shared, language)
   const templateData = {
     ...quote,
@@ -76,12 +72,12 @@ export function compilePdf(
   }
 }
 
-function createRefusal(characters: string[]): RenderingError {
+function createRefusal(characters: string[]): QuoteFailure {
   const codes = characters
     .slice(0, 5)
     .map((character) => `U+${character.codePointAt(0)?.toString(16).toUpperCase()}`)
   const message = `The fonts of the PDF do not support ${codes.join(', ')}.`
-  return new RenderingError('refused', message)
+  return new QuoteFailure('refused', message)
 }
 
 /** Returns an error with the reason as its message. Typst puts the reason into `code` only. */

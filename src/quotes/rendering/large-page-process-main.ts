@@ -9,7 +9,8 @@ import {
   openReplicaPool,
 } from '../../database/postgres-pool.ts'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
-import { type OpenLink, readDocument, readReplicatedDocument } from '../read-shared-quote.ts'
+import { readDocument, readReplicatedDocument } from '../document-reader.ts'
+import type { OpenLink } from '../links/read-link.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
 import { type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
 import { maxPageOrJsonBytes } from './rendering-limits.ts'

@@ -3,10 +3,10 @@
 import type { Brand } from '../../company/brand.ts'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { timeouts } from '../../timeouts.ts'
-import type { OpenLink, OpenQuote } from '../read-shared-quote.ts'
+import type { OpenLink } from '../links/read-link.ts'
 import { type EncodedContent, encodeSmallContent, getEncodedBytes } from './encoded-content.ts'
 import type { LargePageTask } from './large-page-process-main.ts'
-import { type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
+import { type OpenQuote, type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
 import {
   largePageHeapMegabytes,
   largePageProcessLimits,
@@ -60,7 +60,7 @@ export class PageRenderer {
   /**
    * Reads the document of a large quote and renders its page or JSON in the child process, unless
    * the same one is cached or being rendered. Calls `onVerified` after the process has verified the
-   * document of this link. Throws the errors of RenderingQueue.render.
+   * document of this link. Throws as RenderingQueue.render does.
    */
   renderLarge(
     task: Omit<LargePageTask, 'brand'>,

@@ -1,9 +1,13 @@
 // Renders the page or the JSON of a quote as text.
 import type { Brand } from '../../company/brand.ts'
+import type { OpenLink } from '../links/read-link.ts'
 import { renderQuotePage } from '../page/quote-page.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
-import { type OpenQuote, parseSharedQuote, serializeSharedQuote } from '../read-shared-quote.ts'
+import type { QuoteDocument, SharedQuote } from '../schema.ts'
+
+/** An open link with its document: the frozen canonical JSON. */
+export type OpenQuote = OpenLink & { document: string }
 
 /**
  * `language` is undefined for the language of the quote. `offersReplies` adds links that start an
@@ -39,4 +43,30 @@ function renderPageWithLinks(
     brand,
     offersReplies,
   })
+}
+
+/** Returns the quote with its document parsed. */
+function parseSharedQuote(quote: OpenQuote): SharedQuote {
+  const { status, expiresAt, contentHash, document } = quote
+  return {
+    status,
+    link: { expiresAt },
+    contentHash,
+    document: JSON.parse(document) as QuoteDocument,
+  }
+}
+
+/**
+ * Returns the quote as JSON text. The document is inserted byte for byte as it was frozen, because
+ * `contentHash` is the hash of those bytes.
+ */
+export function serializeSharedQuote(quote: OpenQuote): string {
+  const { status, expiresAt, contentHash, document } = quote
+  const members = [
+    `"status":${JSON.stringify(status)}`,
+    `"link":${JSON.stringify({ expiresAt })}`,
+    `"contentHash":${JSON.stringify(contentHash)}`,
+    `"document":${document}`,
+  ]
+  return `{${members.join(',')}}`
 }

@@ -2,9 +2,9 @@
 // after failures. The child uses performTasks of rendering-process-messages.ts.
 import { type ChildProcess, fork } from 'node:child_process'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
-import { RenderingError } from './rendering-error.ts'
+import { QuoteFailure } from '../failures.ts'
 import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
-import { type Reply, toTaskError } from './rendering-process-messages.ts'
+import type { Reply } from './rendering-process-messages.ts'
 import { watchTimeLimits } from './rendering-time-limit.ts'
 
 type RenderingProcessOptions = {
@@ -31,18 +31,20 @@ export class RenderingProcess<Task extends object, Result> {
   }
 
   /**
-   * Returns the result of a task. Throws DocumentNotReadError, AlteredDocumentError, or
-   * RenderingError with the reason `refused`, `starved` or, after `stop`, `stopping`. If rendering
-   * fails, or if the process ends or exceeds a limit, replaces the process and throws.
+   * Returns the result of a task. Throws the QuoteFailure that the task threw, or one with the
+   * reason `starved` or, after `stop`, `stopping`. If rendering fails in another way, or if the
+   * process ends or exceeds a limit, replaces the process and throws an error.
    */
   async perform(task: Task): Promise<Result> {
     clearTimeout(this.#idleTimer)
     const { what, onReplicaRead } = this.#options
     const reply = await this.#getReply(task)
     if (reply.replicaRead !== null) onReplicaRead?.(reply.replicaRead)
-    if ('failure' in reply) {
-      if (reply.failure === 'failed') this.#replace()
-      throw toTaskError(reply.failure, reply.message, what)
+    if ('reason' in reply) {
+      const { reason, message } = reply
+      if (reason !== 'failed') throw new QuoteFailure(reason, message)
+      this.#replace()
+      throw new Error(`Rendering the ${what} failed: ${message}`)
     }
     this.#taskCount += 1
     this.#limitMemory(reply.residentBytes)
@@ -56,14 +58,14 @@ export class RenderingProcess<Task extends object, Result> {
   }
 
   async #getReply(task: Task): Promise<Reply<Result>> {
-    if (this.#isStopped) throw new RenderingError('stopping', 'The service is stopping.')
+    if (this.#isStopped) throw new QuoteFailure('stopping', 'The service is stopping.')
     const { what, limits } = this.#options
     const child = this.#startChild()
     const timeLimits = watchTimeLimits(child.pid, what, limits)
     try {
       return await Promise.race([sendTask<Result>(child, task, what), timeLimits.exceeded])
     } catch (error) {
-      if (this.#isStopped) throw new RenderingError('stopping', 'The service is stopping.')
+      if (this.#isStopped) throw new QuoteFailure('stopping', 'The service is stopping.')
       this.#replace()
       throw error
     } finally {

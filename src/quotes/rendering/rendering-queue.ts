@@ -5,8 +5,7 @@ import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
-import { AlteredDocumentError, DocumentNotReadError } from '../document-errors.ts'
-import { RenderingError } from './rendering-error.ts'
+import { getFailureReason, QuoteFailure } from '../failures.ts'
 import { maxQueuedRenderings } from './rendering-limits.ts'
 
 type Failure = {
@@ -87,9 +86,8 @@ export class RenderingQueue<Result extends object> {
 
   /**
    * Returns a result from the cache or from `render`. Renderings run one at a time, and concurrent
-   * calls with the same key share one rendering. Throws RenderingError (its reason is `pending` if
-   * this takes too long), and the errors of document-errors.ts if `render` throws them. Calls
-   * `onFailure` if `render` fails because of the document or the process.
+   * calls with the same key share one rendering. Throws QuoteFailure; its reason is `pending` if
+   * this takes too long. Calls `onFailure` if the document or the process makes `render` fail.
    */
   async render(
     key: string,
@@ -103,7 +101,7 @@ export class RenderingQueue<Result extends object> {
     this.#rejectAfterFailure(key)
     // One of the pending renderings runs, the others are queued.
     if (this.#pending.size > this.#maxQueued)
-      throw new RenderingError('queue-full', 'Too many renderings are queued.')
+      throw new QuoteFailure('queue-full', 'Too many renderings are queued.')
     const result = this.#runAlone(() => this.#run(key, render, onFailure)).finally(() =>
       this.#pending.delete(key),
     )
@@ -114,16 +112,16 @@ export class RenderingQueue<Result extends object> {
   #rejectAfterFailure(key: string): void {
     const failure = this.#failures.get(key)
     if (!failure) return
-    if (failure.isRefused) throw new RenderingError('refused', failure.message)
+    if (failure.isRefused) throw new QuoteFailure('refused', failure.message)
     const retryAfterMs = failure.retryAt - Date.now()
     if (retryAfterMs <= 0) return
-    throw new RenderingError('failed', `It failed before: ${failure.message}`, { retryAfterMs })
+    throw new QuoteFailure('failed', `It failed before: ${failure.message}`, { retryAfterMs })
   }
 
   #waitFor(result: Promise<Result>): Promise<Result> {
     return pTimeout(result, {
       milliseconds: this.#maxWaitMs,
-      message: new RenderingError('pending', 'The rendering is not ready yet.'),
+      message: new QuoteFailure('pending', 'The rendering is not ready yet.'),
     })
   }
 
@@ -150,9 +148,8 @@ export class RenderingQueue<Result extends object> {
 
   /** Returns the error for requests. Remembers only failures that the document may have caused. */
   #handleFailure(key: string, error: unknown, onFailure: FailureListener): unknown {
-    if (error instanceof DocumentNotReadError || error instanceof AlteredDocumentError) return error
-    const reason = error instanceof RenderingError ? error.reason : 'failed'
-    if (reason === 'stopping') return error
+    const reason = getFailureReason(error)
+    if (['not-read', 'no-document', 'altered', 'stopping'].includes(reason)) return error
     if (reason !== 'refused') onFailure(error)
     if (reason === 'starved') return error
     const message = error instanceof Error ? error.message : String(error)
@@ -161,6 +158,6 @@ export class RenderingQueue<Result extends object> {
     const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
     const isRefused = reason === 'refused'
     this.#failures.set(key, { count, retryAt: Date.now() + retryAfterMs, message, isRefused })
-    return isRefused ? error : new RenderingError('failed', message, { retryAfterMs, cause: error })
+    return isRefused ? error : new QuoteFailure('failed', message, { retryAfterMs, cause: error })
   }
 }

@@ -2,7 +2,7 @@
 // machine did not run the rendering, so legitimate quotes would fail there.
 import { readFileSync } from 'node:fs'
 import { timeouts } from '../../timeouts.ts'
-import { RenderingError } from './rendering-error.ts'
+import { QuoteFailure } from '../failures.ts'
 import type { RenderingProcessLimits } from './rendering-limits.ts'
 
 /** `exceeded` rejects when a limit is exceeded, and stays pending otherwise. */
@@ -30,7 +30,7 @@ export function watchTimeLimits(
       reject(new Error(`The ${what} took more than ${maxProcessorMs} ms of processor time.`))
     else if (elapsedMs > maxElapsedMs)
       reject(
-        new RenderingError(
+        new QuoteFailure(
           'starved',
           `The ${what} process hardly ran: in ${maxElapsedMs} ms it had ${processorMs} ms of ` +
             'processor time.',

@@ -1,6 +1,6 @@
 // Decides which status a link shows: a sent quote that is past its validity is shown as expired.
-import { toLocalDate } from '../company/calendar.ts'
-import type { SharedQuote } from './schema.ts'
+import { toLocalDate } from '../../company/calendar.ts'
+import type { SharedQuote } from '../schema.ts'
 
 type Now = { timeZone: string; now: Date }
 

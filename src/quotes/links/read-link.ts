@@ -1,0 +1,83 @@
+// Finds a link by the hash of its token, and decides whether it is open.
+import { type CompiledQuery, type Kysely, sql } from 'kysely'
+import type { QuoteStatus, Tables } from '../../database/table-types.ts'
+import type { SharedQuote } from '../schema.ts'
+import { getEffectiveStatus } from './effective-status.ts'
+import { hashLinkToken, isLinkToken } from './link-token.ts'
+
+/**
+ * A link whose quote may be shown. `shareId`, `tokenHash`, `rowVersion` and the size of its
+ * document are internal and must not be sent.
+ */
+export type OpenLink = {
+  state: 'open'
+  /** The effective status of the quote. */
+  status: SharedQuote['status']
+  contentHash: string
+  /** When the link expires (ISO 8601), or null if it does not. */
+  expiresAt: string | null
+  shareId: string
+  tokenHash: string
+  /** Changes whenever the link's row changes. */
+  rowVersion: string
+  documentBytes: number
+}
+
+/**
+ * What a visitor may learn about a link. Unknown and malformed tokens, drafts and deleted quotes
+ * are all `unknown`, so an attacker cannot tell them apart.
+ */
+export type LinkState = OpenLink | { state: 'expired' | 'revoked' } | { state: 'unknown' }
+
+type LinkRow = {
+  share_id: string
+  status: Exclude<QuoteStatus, 'draft'>
+  valid_until: string | null
+  content_hash: string
+  expires_at: Date | null
+  revoked_at: Date | null
+  /** Null if the document was emptied. */
+  document_bytes: number | null
+  row_version: string
+  is_expired: boolean
+}
+
+/** Compiled once, because every request for a link runs this query. */
+let compiledLinkQuery: CompiledQuery<LinkRow> | undefined
+
+function compileLinkQuery(db: Kysely<Tables>, tokenHash: Buffer): CompiledQuery<LinkRow> {
+  // The clock of the database decides whether a link has expired. The clock of the API may differ.
+  compiledLinkQuery ??= sql<LinkRow>`
+    select *, coalesce(expires_at <= now(), false) as is_expired
+    from read_quote_share(${tokenHash})
+  `.compile(db)
+  return { ...compiledLinkQuery, parameters: [tokenHash] }
+}
+
+/**
+ * Returns the state of a link. The database decides whether it is open. A quote that is past its
+ * validity at `now` counts as expired. Malformed tokens and drafts run the same query as unknown
+ * tokens, so the response time does not tell them apart.
+ */
+export async function readLink(
+  db: Kysely<Tables>,
+  token: string,
+  { timeZone, now }: { timeZone: string; now: Date },
+): Promise<LinkState> {
+  const tokenHash = hashLinkToken(isLinkToken(token) ? token : '')
+  const { rows } = await db.executeQuery<LinkRow>(compileLinkQuery(db, tokenHash))
+  const [row] = rows
+  if (!row) return { state: 'unknown' }
+  if (row.revoked_at) return { state: 'revoked' }
+  if (row.is_expired) return { state: 'expired' }
+  return {
+    state: 'open',
+    shareId: row.share_id,
+    tokenHash: tokenHash.toString('base64url'),
+    rowVersion: row.row_version,
+    status: getEffectiveStatus(row.status, row.valid_until, { timeZone, now }),
+    contentHash: row.content_hash,
+    expiresAt: row.expires_at?.toISOString() ?? null,
+    documentBytes: row.document_bytes ?? 0,
+  }
+}
