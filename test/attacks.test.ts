@@ -11,12 +11,12 @@ const published = [1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]
   .concat([20, 21, 22, 23, 24, 25], [30, 31, 32, 33, 34, 35, 36, 37, 38, 39])
   .map((number) => `S${number}`)
 
-/** The files of the tests whose names begin with each number, by the number. */
+/** The files of the tests whose names end with each number, by the number. */
 const testFiles = new Map<string, Set<string>>()
 for (const name of readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })) {
   if (!name.endsWith('.test.ts')) continue
   const text = readFileSync(join(root, 'test', name), 'utf8')
-  for (const [, numbers = ''] of text.matchAll(/\btest\(\s*['"`]((?:S\d+(?:, )?)+): /g))
+  for (const [, numbers = ''] of text.matchAll(/\btest\(\s*['"`].* \((S\d+(?:, S\d+)*)\)['"`],/g))
     for (const number of numbers.split(', '))
       testFiles.set(number, (testFiles.get(number) ?? new Set()).add(name.slice(0, -8)))
 }

@@ -37,7 +37,7 @@ t.test('rejects a revoked key in every process within 5 s', async (t) => {
   t.ok(Date.now() - revokedAt < 5_000, `after ${Date.now() - revokedAt} ms`)
 })
 
-t.test('S9: limits invalid keys per address, but not requests with a valid key', async (t) => {
+t.test('limits invalid keys per address, but not requests with a valid key (S9)', async (t) => {
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
     index: false,
@@ -160,7 +160,7 @@ t.test('the report counts calls, refusals and wrong secrets of each key', async 
   t.match(counts.get(idOf(expired)), { calls: '1', refusals: '1', wrong_secrets: '0' })
 })
 
-t.test('S9: counts an IPv4-mapped address as the IPv4 address', async (t) => {
+t.test('counts an IPv4-mapped address as the IPv4 address (S9)', async (t) => {
   const { app } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3 },
     index: false,
@@ -218,7 +218,7 @@ t.test(
   },
 )
 
-t.test('S1: keys have only their prefix in common', async (t) => {
+t.test('keys have only their prefix in common (S1)', async (t) => {
   const { db } = await testDatabase(t)
   const keys = await Promise.all(
     Array.from({ length: 500 }, () =>

@@ -96,7 +96,7 @@ t.test('rejects requests without Origin, except from pages of the service itself
     t.equal((await searchFrom(site, ownKey)).statusCode, 403, site)
 })
 
-t.test('S4: a publishable key can only search', async (t) => {
+t.test('a publishable key can only search (S4)', async (t) => {
   const { app, key, db } = await serviceWithKey(t)
   const headers = { origin: shop }
   const stats = await app.inject({
@@ -123,7 +123,7 @@ t.test('S4: a publishable key can only search', async (t) => {
 })
 
 t.test(
-  'S13: rejects a secret key in any URL, even a valid one, and never repeats or logs it',
+  'rejects a secret key in any URL, even a valid one, and never repeats or logs it (S13)',
   async (t) => {
     const lines: string[] = []
     const service = await testService(t, {

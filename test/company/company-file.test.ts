@@ -118,7 +118,7 @@ t.test('each error names the field, what is expected, and an example', async (t)
   }
 })
 
-t.test('S49: a logo that hides a script, a link or a style is rejected', async (t) => {
+t.test('a logo that hides a script, a link or a style is rejected (S49)', async (t) => {
   const outer = 'https://evil.example/x'
   for (const [content, problem] of [
     [`<s:script xmlns:s="http://www.w3.org/2000/svg">1</s:script>`, 'a script'],

@@ -352,7 +352,7 @@ t.test(
 )
 
 t.test(
-  'S37: the engine key of the indexer can read and manage keys, but not write documents',
+  'the engine key of the indexer can read and manage keys, but not write documents (S37)',
   async (t) => {
     const { config, target, engine: master } = await testService(t)
     const { meiliMasterKey } = await servers()

@@ -7,41 +7,44 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { eventually, testService } from '../support/test-service.ts'
 
-t.test('S45: answers only for the host of PUBLIC_BASE_URL and loopback, on any port', async (t) => {
-  const { app } = await testService(t, {
-    config: { PUBLIC_BASE_URL: 'https://Quotes.example/erp' },
-    index: false,
-  })
-  const status = async (host: string, url = '/api/stats') =>
-    (await app.inject({ url, headers: { host } })).statusCode
-  for (const host of [
-    'quotes.example',
-    'QUOTES.EXAMPLE:443',
-    'quotes.example.',
-    'localhost:3000',
-    'api.localhost',
-    '127.0.0.1',
-    '127.8.9.10:80',
-    '[::1]:3000',
-  ])
-    t.equal(await status(host), 200, host)
-  for (const host of [
-    'evil.example',
-    'evil.example:3000',
-    'quotes.example.evil.example',
-    'evil-quotes.example',
-    'localhost.evil.example',
-    '127.0.0.1.evil.example',
-    '192.168.1.10',
-    '[fe80::1]',
-  ])
-    for (const url of ['/api/search', '/api/stats', '/docs', `/quote/share/${'A'.repeat(43)}`])
-      t.equal(await status(host, url), 421, `${host} ${url}`)
-  const problem = (
-    await app.inject({ url: '/api/stats', headers: { host: 'evil.example' } })
-  ).json()
-  t.match(problem, { code: 'misdirected_request', detail: /ALLOWED_HOSTS/ })
-})
+t.test(
+  'answers only for the host of PUBLIC_BASE_URL and loopback, on any port (S45)',
+  async (t) => {
+    const { app } = await testService(t, {
+      config: { PUBLIC_BASE_URL: 'https://Quotes.example/erp' },
+      index: false,
+    })
+    const status = async (host: string, url = '/api/stats') =>
+      (await app.inject({ url, headers: { host } })).statusCode
+    for (const host of [
+      'quotes.example',
+      'QUOTES.EXAMPLE:443',
+      'quotes.example.',
+      'localhost:3000',
+      'api.localhost',
+      '127.0.0.1',
+      '127.8.9.10:80',
+      '[::1]:3000',
+    ])
+      t.equal(await status(host), 200, host)
+    for (const host of [
+      'evil.example',
+      'evil.example:3000',
+      'quotes.example.evil.example',
+      'evil-quotes.example',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+      '192.168.1.10',
+      '[fe80::1]',
+    ])
+      for (const url of ['/api/search', '/api/stats', '/docs', `/quote/share/${'A'.repeat(43)}`])
+        t.equal(await status(host, url), 421, `${host} ${url}`)
+    const problem = (
+      await app.inject({ url: '/api/stats', headers: { host: 'evil.example' } })
+    ).json()
+    t.match(problem, { code: 'misdirected_request', detail: /ALLOWED_HOSTS/ })
+  },
+)
 
 t.test('ALLOWED_HOSTS adds names, or allows all', async (t) => {
   const named = await testService(t, { config: { ALLOWED_HOSTS: ['api', 'Lan.example:3000'] } })
@@ -74,7 +77,7 @@ t.test('ALLOWED_HOSTS may have any spelling of a name or address', async (t) => 
     t.equal((await app.inject({ url: '/docs', headers: { host } })).statusCode, status, host)
 })
 
-t.test('S46: warns at the start about wide ranges in TRUST_PROXY', async (t) => {
+t.test('warns at the start about wide ranges in TRUST_PROXY (S46)', async (t) => {
   const warnings = async (trusted: string[]) => {
     const lines: string[] = []
     await testService(t, {

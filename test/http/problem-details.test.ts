@@ -70,7 +70,7 @@ async function startListening(t: Test): Promise<TestService & { url: string; lin
 }
 
 t.test(
-  'S13: answers malformed or too large requests with problems and repeats nothing of them',
+  'answers malformed or too large requests with problems and repeats nothing of them (S13)',
   async (t) => {
     const { url, lines } = await startListening(t)
     const secret = 'tqs_000000000000_ThisMustNotComeBack'
@@ -312,7 +312,7 @@ t.test('answers a misspelt path with 404 and a write with a body with 405', asyn
 })
 
 t.test(
-  'S12: builds links from the configuration and ignores Host and X-Forwarded-Host',
+  'builds links from the configuration and ignores Host and X-Forwarded-Host (S12)',
   async (t) => {
     const { app } = await testService(t, { index: false })
     for (const url of [
@@ -335,7 +335,7 @@ t.test(
 )
 
 t.test(
-  'S39: uses fixed versions of Fastify and proxy-addr, and trusts no proxy by default',
+  'uses fixed versions of Fastify and proxy-addr, and trusts no proxy by default (S39)',
   async (t) => {
     for (const [name, minVersion] of [
       ['fastify', [5, 12, 1]],

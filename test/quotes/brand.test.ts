@@ -111,7 +111,7 @@ const unusableLogos: [name: string, uri: string, reason: RegExp][] = [
   ],
 ]
 
-t.test('S49: a logo that no PDF can show is found before customers need one', async (t) => {
+t.test('a logo that no PDF can show is found before customers need one (S49)', async (t) => {
   for (const [name, logo, reason] of unusableLogos) {
     const { brand, problems } = readBrand({ logo }, 'company.json')
     t.same(problems, [], name)
@@ -122,7 +122,7 @@ t.test('S49: a logo that no PDF can show is found before customers need one', as
     await t.resolves(checkLogoInPdf(readBrand({ logo }, 'company.json').brand))
 })
 
-t.test('S49: migrate rejects a company file with such a logo and changes nothing', async (t) => {
+t.test('migrate rejects a company file with such a logo and changes nothing (S49)', async (t) => {
   const file = join(createTemporaryDirectory(t, 'logo'), 'company.json')
   const [[, logo] = []] = unusableLogos
   writeFileSync(file, JSON.stringify({ ...readExample(), logo }))

@@ -79,7 +79,7 @@ for (const source of ['index', 'database'] as const) {
     const search = async (parameters: Record<string, string>) =>
       (await get(String(new URLSearchParams(parameters)))).json<Answer>()
 
-    t.test('S30: wildcards and escapes are text and match nothing else', async (t) => {
+    t.test('wildcards and escapes are text and match nothing else (S30)', async (t) => {
       for (const q of [
         '%',
         '_',
@@ -105,7 +105,7 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('S31: filter syntax in a filter value is text', async (t) => {
+    t.test('filter syntax in a filter value is text (S31)', async (t) => {
       for (const value of [
         '" OR active = false OR category = "',
         "' OR '1'='1",
@@ -128,7 +128,7 @@ for (const source of ['index', 'database'] as const) {
     })
 
     t.test(
-      'S32: arrays, objects, repeated and unknown parameters are rejected with 400',
+      'arrays, objects, repeated and unknown parameters are rejected with 400 (S32)',
       async (t) => {
         for (const query of [
           'q[]=a',
@@ -148,7 +148,7 @@ for (const source of ['index', 'database'] as const) {
       },
     )
 
-    t.test('S33: inactive products are excluded from hits, facets and totals', async (t) => {
+    t.test('inactive products are excluded from hits, facets and totals (S33)', async (t) => {
       for (const q of [
         '',
         'martillo',
@@ -167,7 +167,7 @@ for (const source of ['index', 'database'] as const) {
       t.same((await search({ q: 'martillo', category: 'Secretos' })).total, 0)
     })
 
-    t.test('S34: only the documented facet names are accepted', async (t) => {
+    t.test('only the documented facet names are accepted (S34)', async (t) => {
       for (const facets of [
         'active',
         'category,active',
@@ -181,37 +181,40 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('S35: every request gets its own answer, never that of a similar request', async (t) => {
-      const requests: Record<string, string>[] = [
-        { q: 'martillo' },
-        { q: 'martillo', limit: '1' },
-        { q: 'martillo', offset: '1' },
-        { q: 'martillo', category: 'Brocas' },
-        { q: 'martillo', brand: 'Brocas' },
-        { q: 'martillo', facets: 'category' },
-        { q: 'martillo', facets: 'brand' },
-        { q: 'taladro' },
-        { q: '' },
-      ]
-      const firstAnswers = []
-      for (const request of requests) firstAnswers.push(await search(request))
-      for (const [index, request] of requests.entries()) {
-        const { hits, total, facets } = await search(request)
-        t.same(
-          { hits, total, facets },
-          {
-            hits: firstAnswers[index]?.hits,
-            total: firstAnswers[index]?.total,
-            facets: firstAnswers[index]?.facets,
-          },
-          JSON.stringify(request),
-        )
-      }
-      t.same(firstAnswers[4]?.hits, [])
-      t.notSame(firstAnswers[0]?.hits, firstAnswers[7]?.hits)
-    })
+    t.test(
+      'every request gets its own answer, never that of a similar request (S35)',
+      async (t) => {
+        const requests: Record<string, string>[] = [
+          { q: 'martillo' },
+          { q: 'martillo', limit: '1' },
+          { q: 'martillo', offset: '1' },
+          { q: 'martillo', category: 'Brocas' },
+          { q: 'martillo', brand: 'Brocas' },
+          { q: 'martillo', facets: 'category' },
+          { q: 'martillo', facets: 'brand' },
+          { q: 'taladro' },
+          { q: '' },
+        ]
+        const firstAnswers = []
+        for (const request of requests) firstAnswers.push(await search(request))
+        for (const [index, request] of requests.entries()) {
+          const { hits, total, facets } = await search(request)
+          t.same(
+            { hits, total, facets },
+            {
+              hits: firstAnswers[index]?.hits,
+              total: firstAnswers[index]?.total,
+              facets: firstAnswers[index]?.facets,
+            },
+            JSON.stringify(request),
+          )
+        }
+        t.same(firstAnswers[4]?.hits, [])
+        t.notSame(firstAnswers[0]?.hits, firstAnswers[7]?.hits)
+      },
+    )
 
-    t.test('S36: highlights are offsets, and stored markup is returned unchanged', async (t) => {
+    t.test('highlights are offsets, and stored markup is returned unchanged (S36)', async (t) => {
       const response = await get('q=broca')
       t.match(response.headers['content-type'], /^application\/json/)
       t.ok(response.body.includes('<b>Broca</b>'), 'the name is unchanged')
@@ -222,7 +225,7 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('S37: answers and errors contain no key and no address of a server', async (t) => {
+    t.test('answers and errors contain no key and no address of a server (S37)', async (t) => {
       for (const query of ['q=martillo', 'q[]=x', 'limit=0']) {
         const { body, headers } = await get(query)
         for (const secret of [
@@ -236,7 +239,7 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('S38: junk gets a bounded answer or a 400, never a 500', async (t) => {
+    t.test('junk gets a bounded answer or a 400, never a 500 (S38)', async (t) => {
       for (const q of junk) {
         const response = await get(`q=${encodeURIComponent(q.toWellFormed())}`)
         t.ok(
@@ -397,7 +400,7 @@ t.test('the problem explains in plain words what each parameter allows', async (
   }
 })
 
-t.test('S34: package.json requires Kysely 0.28.14 or later', async (t) => {
+t.test('package.json requires Kysely 0.28.14 or later (S34)', async (t) => {
   const manifest = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   ) as { dependencies: Record<string, string> }
@@ -407,7 +410,7 @@ t.test('S34: package.json requires Kysely 0.28.14 or later', async (t) => {
   t.ok(major > 0 || minor > 28 || (minor === 28 && patch >= 14))
 })
 
-t.test('S37: the search key of the API can only search', async (t) => {
+t.test('the search key of the API can only search (S37)', async (t) => {
   const service: TestService = await testService(t)
   const { MEILI_URL, MEILI_SEARCH_KEY, SEARCH_INDEX } = service.config
   const status = async (method: string, path: string, body?: object) =>

@@ -259,7 +259,7 @@ t.test('a stale response states its asOf', async (t) => {
   t.ok(Date.parse(asOfIn(current.response.body)) > refusedAt)
 })
 
-t.test('S25: a spreadsheet runs no text cell as a formula', async (t) => {
+t.test('a spreadsheet runs no text cell as a formula (S25)', async (t) => {
   for (const sign of ['=', '+', '-', '@', '＝', '＋', '－', '＠']) {
     for (const before of ['', ' ', '\t', '\r', '\u00a0', '\u0000', '\u200b', '\ufeff', ' \n']) {
       t.match(textCell(`${before}${sign}cmd|' /C calc'!A0`), /^"?'/, JSON.stringify(before + sign))

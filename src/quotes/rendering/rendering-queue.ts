@@ -26,7 +26,12 @@ type RenderingQueueOptions<Result> = {
    * it, so a busy queue leaves most of the time to other requests. Default: no pause.
    */
   maxPauseMs?: number
+  /** Measures and makes the pauses. Tests replace it. */
+  clock?: Clock
 }
+
+type Clock = { now(): number; sleep(ms: number): Promise<unknown> }
+const systemClock: Clock = { now: () => performance.now(), sleep }
 
 /** Logs a failure of a rendering. It is called once, also if no request waits for it any more. */
 export type FailureListener = (error: unknown) => void
@@ -47,7 +52,8 @@ export class RenderingQueue<Result extends object> {
   readonly #maxQueued: number
   readonly #maxWaitMs: number
   readonly #maxPauseMs: number
-  /** When the next rendering may start, by performance.now(). */
+  readonly #clock: Clock
+  /** When the next rendering may start, by the clock. */
   #pausedUntil = 0
 
   constructor({
@@ -56,6 +62,7 @@ export class RenderingQueue<Result extends object> {
     maxQueued = maxQueuedRenderings,
     maxWaitMs = timeouts.quotes.renderingWait.ms,
     maxPauseMs = 0,
+    clock = systemClock,
   }: RenderingQueueOptions<Result>) {
     this.#cache = new LRUCache({
       // lru-cache requires sizes of at least 1. An entry above a quarter of the cache is not kept,
@@ -67,6 +74,7 @@ export class RenderingQueue<Result extends object> {
     this.#maxQueued = maxQueued
     this.#maxWaitMs = maxWaitMs
     this.#maxPauseMs = maxPauseMs
+    this.#clock = clock
   }
 
   /** Returns a cached result, or undefined. */
@@ -130,9 +138,9 @@ export class RenderingQueue<Result extends object> {
     render: () => Promise<Result>,
     onFailure: FailureListener,
   ): Promise<Result> {
-    const pauseMs = this.#pausedUntil - performance.now()
-    if (pauseMs > 0) await sleep(pauseMs)
-    const startedAt = performance.now()
+    const pauseMs = this.#pausedUntil - this.#clock.now()
+    if (pauseMs > 0) await this.#clock.sleep(pauseMs)
+    const startedAt = this.#clock.now()
     try {
       const result = await render()
       this.#failures.delete(key)
@@ -141,7 +149,7 @@ export class RenderingQueue<Result extends object> {
     } catch (error) {
       throw this.#handleFailure(key, error, onFailure)
     } finally {
-      const endedAt = performance.now()
+      const endedAt = this.#clock.now()
       this.#pausedUntil = endedAt + Math.min(pauseFactor * (endedAt - startedAt), this.#maxPauseMs)
     }
   }

@@ -2,12 +2,12 @@
 // Numbers such as S20 are those of the attacks in docs/security.md.
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { languages as allLanguages } from '../../src/company/languages.ts'
-import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
-import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
-import { pageContentSecurityPolicy } from '../../src/quotes/page/template-loader.ts'
-import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
-import { chooseErrorPageLanguage } from '../../src/quotes/requested-language.ts'
+import { languages as allLanguages } from '../../../src/company/languages.ts'
+import { renderErrorPage } from '../../../src/quotes/page/error-page.ts'
+import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
+import { pageContentSecurityPolicy } from '../../../src/quotes/page/template-loader.ts'
+import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
+import { chooseErrorPageLanguage } from '../../../src/quotes/requested-language.ts'
 import {
   document,
   eur,
@@ -18,7 +18,7 @@ import {
   shared,
   shownHostileText,
   withDocument,
-} from '../support/shared-quote.ts'
+} from '../../support/shared-quote.ts'
 
 const links = {
   pdf: 'https://quotes.example.com/quote/share/TOKEN?format=pdf',
@@ -255,26 +255,29 @@ t.test('an IBAN with wrong check digits has a warning', async (t) => {
   t.notMatch(getVisibleText(renderQuotePage(shared, 'es', links)), quoteTexts.es.ibanIsWrong)
 })
 
-t.test('S20, S21, S24: markup in any field is text and adds no element or attribute', async (t) => {
-  // The title that is printed on each page is the only text in an attribute that is no link.
-  const getTags = (html: string) =>
-    html
-      .replace(getStyleSheet(html), '')
-      .replace(/ data-title="[^"<>]*">/, '>')
-      .match(/<[^>]*>/g)
-  for (const language of languages) {
-    const html = renderQuotePage(fillQuote(hostileText), language, links)
-    t.same(getTags(html), getTags(renderQuotePage(fillQuote('texto'), language, links)))
-    t.equal(
-      getVisibleText(html).split(shownHostileText).length,
-      getVisibleText(renderQuotePage(fillQuote('texto'), language, links)).split('texto').length,
-      'the whole text is shown',
-    )
-    t.equal(getStyleSheet(html), getStyleSheet(renderQuotePage(shared, language, links)))
-  }
-})
+t.test(
+  'markup in any field is text and adds no element or attribute (S20, S21, S24)',
+  async (t) => {
+    // The title that is printed on each page is the only text in an attribute that is no link.
+    const getTags = (html: string) =>
+      html
+        .replace(getStyleSheet(html), '')
+        .replace(/ data-title="[^"<>]*">/, '>')
+        .match(/<[^>]*>/g)
+    for (const language of languages) {
+      const html = renderQuotePage(fillQuote(hostileText), language, links)
+      t.same(getTags(html), getTags(renderQuotePage(fillQuote('texto'), language, links)))
+      t.equal(
+        getVisibleText(html).split(shownHostileText).length,
+        getVisibleText(renderQuotePage(fillQuote('texto'), language, links)).split('texto').length,
+        'the whole text is shown',
+      )
+      t.equal(getStyleSheet(html), getStyleSheet(renderQuotePage(shared, language, links)))
+    }
+  },
+)
 
-t.test('S20: the page contains no control characters and no bidirectional ones', async (t) => {
+t.test('the page contains no control characters and no bidirectional ones (S20)', async (t) => {
   const html = renderQuotePage(fillQuote(hostileText), 'es', links)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds controls
   t.notMatch(html, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800]/u)
@@ -288,7 +291,7 @@ t.test('a word of 10,000 characters wraps', async (t) => {
   t.match(html, 'W'.repeat(10_000))
 })
 
-t.test('S23: a website is a link only with http or https', async (t) => {
+t.test('a website is a link only with http or https (S23)', async (t) => {
   const getHrefs = (website: string) =>
     getAttributes(
       renderQuotePage(withDocument({ seller: { ...document.seller, website } }), 'es', links),
@@ -336,7 +339,7 @@ t.test('email and phone links contain only the address and the number', async (t
 })
 
 t.test(
-  'S14, S24: the policy allows only this style sheet, and the page loads nothing else',
+  'the policy allows only this style sheet, and the page loads nothing else (S14, S24)',
   async (t) => {
     const pages = languages.flatMap((language) => [
       renderQuotePage(shared, language, links),

@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
-import { testDatabase } from '../support/test-service.ts'
+import { generateLines, insertSharedQuote } from '../../../scripts/bench/support/shared-quotes.ts'
+import { testDatabase } from '../../support/test-service.ts'
 
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0

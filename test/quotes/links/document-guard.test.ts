@@ -4,21 +4,21 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { grantRoles } from '../../src/database/role-grants.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
-import { createMetrics } from '../../src/monitoring/process-metrics.ts'
-import { generateLinkToken, hashLinkToken } from '../../src/quotes/links/link-token.ts'
-import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote, expireLinks } from '../support/add-quote.ts'
-import { readMetric } from '../support/read-metric.ts'
+import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
+import { grantRoles } from '../../../src/database/role-grants.ts'
+import { migrate } from '../../../src/database/run-migrations.ts'
+import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
+import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
+import { createShareLink, revokeShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { addQuote, expireLinks } from '../../support/add-quote.ts'
+import { readMetric } from '../../support/read-metric.ts'
 import {
   emptyDatabase,
   logins,
   type TestDatabase,
   testDatabase,
   testService,
-} from '../support/test-service.ts'
+} from '../../support/test-service.ts'
 
 const denied = { code: '42501' }
 const guarded = { code: '23000' }
@@ -117,7 +117,7 @@ const detours = [
   "select pg_create_logical_replication_slot('copy', 'pgoutput')",
 ]
 
-t.test('S40: no role of a program or ERP changes, creates or reads rows of links', async (t) => {
+t.test('no role of a program or ERP changes, creates or reads rows of links (S40)', async (t) => {
   const database = await testDatabase(t)
   const { db, roles } = database
   await addQuote(db, 'P-1')
@@ -189,7 +189,7 @@ t.test('each role may call only the functions that its program needs', async (t)
     }
 })
 
-t.test('S40: even the owner cannot change a document, an expiry or a revocation', async (t) => {
+t.test('even the owner cannot change a document, an expiry or a revocation (S40)', async (t) => {
   const { db } = await testDatabase(t)
   await addQuote(db, 'P-1')
   await addQuote(db, 'P-2')
@@ -217,7 +217,7 @@ t.test('S40: even the owner cannot change a document, an expiry or a revocation'
   )
 })
 
-t.test('S40: temporary objects of the importer do not change what is frozen', async (t) => {
+t.test('temporary objects of the importer do not change what is frozen (S40)', async (t) => {
   const { db, roles } = await testDatabase(t)
   await addQuote(db, 'P-1')
   const importer = open(t, roles.importer)
@@ -236,7 +236,7 @@ t.test('S40: temporary objects of the importer do not change what is frozen', as
   t.match(document, /"iban":"ES91 2100 0418 4502 0005 1332"/)
 })
 
-t.test('S42: a token of a deleted quote cannot be used for another document', async (t) => {
+t.test('a token of a deleted quote cannot be used for another document (S42)', async (t) => {
   const { db, roles, app } = await testService(t, { index: false })
   const importer = open(t, roles.importer)
   await addQuote(importer, 'P-1')
@@ -254,7 +254,7 @@ t.test('S42: a token of a deleted quote cannot be used for another document', as
   t.match(row, { quote_id: null, document: null, content_hash: /^[0-9a-f]{64}$/ })
 })
 
-t.test('S41: an altered document is not shown: 503, a log line and a metric', async (t) => {
+t.test('an altered document is not shown: 503, a log line and a metric (S41)', async (t) => {
   const lines: string[] = []
   const metrics = createMetrics()
   const { app, db } = await testService(t, {
@@ -280,7 +280,7 @@ t.test('S41: an altered document is not shown: 503, a log line and a metric', as
   t.match(lines.join('\n'), /"level":50.*The document of link 1 does not match its hash/)
 })
 
-t.test('S41: an altered document is not shown although its rendering is cached', async (t) => {
+t.test('an altered document is not shown although its rendering is cached (S41)', async (t) => {
   const metrics = createMetrics()
   const { app, db } = await testService(t, { index: false, metrics })
   await addQuote(db, 'P-1')

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { createApiKey } from '../../src/auth/api-keys.ts'
-import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
-import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { writeCompanyFile } from '../support/company.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
-import { secretOf } from '../support/key-parts.ts'
+import { createApiKey } from '../../../src/auth/api-keys.ts'
+import { searchKey } from '../../../src/indexing/engine/engine-keys.ts'
+import { createShareLink, revokeShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { addQuote } from '../../support/add-quote.ts'
+import { writeCompanyFile } from '../../support/company.ts'
+import { chooseFixedPort } from '../../support/fixed-port.ts'
+import { secretOf } from '../../support/key-parts.ts'
 import {
   eventually,
   servers,
@@ -21,7 +21,7 @@ import {
   type TestService,
   testDatabase,
   testService,
-} from '../support/test-service.ts'
+} from '../../support/test-service.ts'
 
 // These tests mostly wait, so four run at once. Each has its own database. The longest is first.
 t.jobs = 4
@@ -44,7 +44,7 @@ async function startWithLink(
 }
 
 t.test(
-  'S8: two processes show no document after its link was revoked or has expired',
+  'two processes show no document after its link was revoked or has expired (S8)',
   async (t) => {
     const database = await testDatabase(t)
     await addQuote(database.db, 'P-1')
@@ -219,7 +219,7 @@ t.test(
   },
 )
 
-t.test('S9, S44: guesses of links are limited per address, known links always open', async (t) => {
+t.test('guesses of links are limited per address, known links always open (S9, S44)', async (t) => {
   const { app, url } = await startWithLink(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 } })
   const request = (
     remoteAddress: string,
@@ -278,7 +278,7 @@ t.test('S9, S44: guesses of links are limited per address, known links always op
 })
 
 t.test(
-  'S9: instances share the count of unknown links, and count alone if Redis is unreachable',
+  'instances share the count of unknown links, and count alone if Redis is unreachable (S9)',
   async (t) => {
     const database = await testDatabase(t)
     const shared = { LINK_GUESS_LIMIT_PER_MINUTE: 5, REDIS_PREFIX: 'test:links:' }
@@ -329,7 +329,7 @@ t.test('requests are limited per link, whoever sends them', async (t) => {
   t.equal(other.statusCode, 200, 'another link of the same quote opens')
 })
 
-t.test('S44: a hundred customers behind one address open their links', async (t) => {
+t.test('a hundred customers behind one address open their links (S44)', async (t) => {
   const { app, db } = await startWithLink(t, {
     config: { LINK_LIMIT_PER_MINUTE: 5, LINK_GUESS_LIMIT_PER_MINUTE: 1 },
   })
@@ -341,7 +341,7 @@ t.test('S44: a hundred customers behind one address open their links', async (t)
   }
 })
 
-t.test('S9: only a proxy in TRUST_PROXY is trusted, and another one is logged once', async (t) => {
+t.test('only a proxy in TRUST_PROXY is trusted, and another one is logged once (S9)', async (t) => {
   const lines: string[] = []
   const through = (visitor: string) => ({
     url: getUnknownPath(1),
@@ -413,7 +413,7 @@ t.test('errors are pages, unless the request is for JSON', async (t) => {
 })
 
 t.test(
-  'S11: views are counted only with COUNT_VIEWS, only of people, and without personal data',
+  'views are counted only with COUNT_VIEWS, only of people, and without personal data (S11)',
   async (t) => {
     const uncounted = await startWithLink(t)
     await uncounted.app.inject(uncounted.url)
@@ -448,7 +448,7 @@ t.test(
 )
 
 t.test(
-  'S2, S4: no id, number, hash or API key opens a quote, and no token is an API key',
+  'no id, number, hash or API key opens a quote, and no token is an API key (S2, S4)',
   async (t) => {
     const { app, db, token } = await startWithLink(t)
     const key = await createApiKey(db, {
@@ -486,7 +486,7 @@ t.test(
   },
 )
 
-t.test('S12: no response repeats Host or X-Forwarded-Host', async (t) => {
+t.test('no response repeats Host or X-Forwarded-Host (S12)', async (t) => {
   const { app, url } = await startWithLink(t)
   const evil = {
     host: 'evil.example',
@@ -500,7 +500,7 @@ t.test('S12: no response repeats Host or X-Forwarded-Host', async (t) => {
   t.match((await app.inject(url)).body, 'href="?format=pdf"', 'the page links to its PDF')
 })
 
-t.test('S15: the JSON has the fields of the contract and no other', async (t) => {
+t.test('the JSON has the fields of the contract and no other (S15)', async (t) => {
   const { app, url } = await startWithLink(t)
   const response = await app.inject({ url, headers: acceptJson })
   const shared = response.json()
@@ -527,7 +527,7 @@ t.test('S15: the JSON has the fields of the contract and no other', async (t) =>
 })
 
 t.test(
-  'S7, S8: a cached quote returns 410 once its link is revoked, even with If-None-Match',
+  'a cached quote returns 410 once its link is revoked, even with If-None-Match (S7, S8)',
   async (t) => {
     const { app, db, url } = await startWithLink(t)
     for (const format of [...formats, ...formats])
@@ -577,7 +577,7 @@ t.test(
   },
 )
 
-t.test('S13: at the log level trace the process writes no token of any request', async (t) => {
+t.test('at the log level trace the process writes no token of any request (S13)', async (t) => {
   const database = await testDatabase(t)
   await addQuote(database.db, 'P-1')
   const token = await createShareLink(database.db, { number: 'P-1' })

@@ -9,27 +9,27 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
-import { defaultBrand as brand } from '../../src/company/brand.ts'
-import { languages } from '../../src/company/languages.ts'
-import type { Database } from '../../src/database/postgres-pool.ts'
-import { createMetrics } from '../../src/monitoring/process-metrics.ts'
+import { generateLines, insertSharedQuote } from '../../../scripts/bench/support/shared-quotes.ts'
+import { defaultBrand as brand } from '../../../src/company/brand.ts'
+import { languages } from '../../../src/company/languages.ts'
+import type { Database } from '../../../src/database/postgres-pool.ts'
+import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import {
   createShareLink,
   type ListedLink,
   listShareLinks,
-} from '../../src/quotes/links/manage-links.ts'
-import { recordShareSettings } from '../../src/quotes/links/share-settings.ts'
-import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
-import { pdfProcessLimits } from '../../src/quotes/rendering/rendering-limits.ts'
-import { RenderingQueue } from '../../src/quotes/rendering/rendering-queue.ts'
-import { timeouts } from '../../src/timeouts.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { readMetric } from '../support/read-metric.ts'
-import { renderDocument } from '../support/render-pdf.ts'
-import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { document, hammer, withDocument } from '../support/shared-quote.ts'
-import { eventually, testDatabase, testService } from '../support/test-service.ts'
+} from '../../../src/quotes/links/manage-links.ts'
+import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
+import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
+import { pdfProcessLimits } from '../../../src/quotes/rendering/rendering-limits.ts'
+import { RenderingQueue } from '../../../src/quotes/rendering/rendering-queue.ts'
+import { timeouts } from '../../../src/timeouts.ts'
+import { addQuote } from '../../support/add-quote.ts'
+import { readMetric } from '../../support/read-metric.ts'
+import { renderDocument } from '../../support/render-pdf.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
+import { document, hammer, withDocument } from '../../support/shared-quote.ts'
+import { eventually, testDatabase, testService } from '../../support/test-service.ts'
 
 // Renderings have a low priority: on a busy machine they take longer than a customer should wait.
 replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
@@ -37,7 +37,7 @@ replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
 const allowLines = (db: Database, maxLines: number) =>
   recordShareSettings(db, { maxLines, retentionDays: 400 })
 
-t.test('S43: a quote with too many lines or too much text cannot be shared', async (t) => {
+t.test('a quote with too many lines or too much text cannot be shared (S43)', async (t) => {
   const { db } = await testDatabase(t)
   await allowLines(db, 100)
   await insertSharedQuote(db, 'ALLOWED', generateLines(100))
@@ -53,7 +53,7 @@ t.test('S43: a quote with too many lines or too much text cannot be shared', asy
   })
 })
 
-t.test('S43: a PDF process that needs too much memory ends, and the next one works', async (t) => {
+t.test('a PDF process that needs too much memory ends, and the next one works (S43)', async (t) => {
   const renderer = new PdfRenderer({ brand, limits: { maxDataBytes: 1_000e6 } })
   t.teardown(() => renderer.close())
   const lines = Array.from({ length: 4_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
@@ -144,25 +144,29 @@ t.test('a rendering that takes longer than a request waits goes on and is cached
   t.equal(renderings, 2)
 })
 
-t.test('renderings pause, and the first one after a while starts at once', async (t) => {
+t.test('a pause is five times as long as the rendering before it, up to a limit', async (t) => {
+  let now = 1_000
+  const pauses: number[] = []
+  const sleepMs = async (ms: number) => {
+    pauses.push(ms)
+    now += ms
+  }
   const queue = new RenderingQueue<Buffer>({
-    cacheBytes: 1000,
+    cacheBytes: 0,
     getBytes: ({ length }) => length,
     maxPauseMs: 400,
+    clock: { now: () => now, sleep: sleepMs },
   })
-  const starts: number[] = []
-  const ends: number[] = []
-  const render = async () => {
-    starts.push(performance.now())
-    await sleep(500)
-    ends.push(performance.now())
-    return Buffer.from('x')
-  }
-  const requestedAt = performance.now()
-  await Promise.all(['1', '2'].map((key) => queue.render(key, render)))
-  const [first = 0, second = 0] = starts
-  t.ok(first - requestedAt < 300, 'the first one does not wait')
-  t.ok(second - (ends[0] ?? 0) > 390, 'the second one waits')
+  const render = (key: string, durationMs: number) =>
+    queue.render(key, async () => {
+      now += durationMs
+      return Buffer.from('x')
+    })
+  await Promise.all([render('1', 50), render('2', 500), render('3', 1)])
+  t.same(pauses, [250, 400], 'the first one does not wait')
+  now += 5
+  await render('4', 1)
+  t.equal(pauses.length, 2, 'after a while the next one starts at once')
 })
 
 t.test('a failure is reported once, also if no request waits for it', async (t) => {
@@ -406,7 +410,7 @@ t.test('one process renders many large pages', async (t) => {
   }
 })
 
-t.test('S41: a large document that was altered or cannot be read is not shown', async (t) => {
+t.test('a large document that was altered or cannot be read is not shown (S41)', async (t) => {
   const metrics = createMetrics()
   const { app, db } = await testService(t, { index: false, metrics })
   const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(200))}`

@@ -1,10 +1,10 @@
 // The logo and the accent colour of the company in a real browser: size, policy and contrast.
 import t from 'tap'
-import { readBrand } from '../../src/company/brand.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
-import { testService } from '../support/test-service.ts'
+import { readBrand } from '../../../src/company/brand.ts'
+import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { addQuote } from '../../support/add-quote.ts'
+import { findAccessibilityViolations, openPage, startBrowser } from '../../support/browser.ts'
+import { testService } from '../../support/test-service.ts'
 
 t.setTimeout(120_000)
 // An SVG without width and height has no size of its own.

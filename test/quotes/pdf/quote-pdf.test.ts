@@ -6,16 +6,16 @@ import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { extractLinks, extractText, getDocumentProxy, getMeta } from 'unpdf'
-import { defaultBrand as brand } from '../../src/company/brand.ts'
-import type { QuoteFailure } from '../../src/quotes/failures.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
-import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
-import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
-import { type Language, quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
-import { serializeSharedQuote } from '../../src/quotes/rendering/render-page-or-json.ts'
-import type { SharedQuote } from '../../src/quotes/schema.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { renderDocument } from '../support/render-pdf.ts'
+import { defaultBrand as brand } from '../../../src/company/brand.ts'
+import type { QuoteFailure } from '../../../src/quotes/failures.ts'
+import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
+import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
+import { type Language, quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
+import { serializeSharedQuote } from '../../../src/quotes/rendering/render-page-or-json.ts'
+import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import { addQuote } from '../../support/add-quote.ts'
+import { renderDocument } from '../../support/render-pdf.ts'
 import {
   document,
   eur,
@@ -26,8 +26,8 @@ import {
   removeScreenOnly,
   shared,
   withDocument,
-} from '../support/shared-quote.ts'
-import { testService } from '../support/test-service.ts'
+} from '../../support/shared-quote.ts'
+import { testService } from '../../support/test-service.ts'
 
 const languages = ['es', 'en'] as const
 /** Without the emoji sequence, which the fonts of the PDF lack. */
@@ -166,7 +166,7 @@ t.test(
   },
 )
 
-t.test('S20, S21, S22: markup and Typst code in any field are text and are not run', async (t) => {
+t.test('markup and Typst code in any field are text and are not run (S20, S21, S22)', async (t) => {
   const code =
     '#read("/etc/passwd") #import "@preview/cetz:0.3.0": * #image("http://127.0.0.1:9/x.png") ' +
     '#eval("1+1") $x^2$ *b* _i_ <label> @ref `raw` \\ // c'
@@ -193,7 +193,7 @@ t.test('S20, S21, S22: markup and Typst code in any field are text and are not r
   }
 })
 
-t.test('S23: the PDF contains only email, phone and http(s) links', async (t) => {
+t.test('the PDF contains only email, phone and http(s) links (S23)', async (t) => {
   const renderAndExtractLinks = async (quote: SharedQuote) =>
     (await extractLinks(await getDocumentProxy(new Uint8Array(await renderPdf(quote))))).links
   t.same((await renderAndExtractLinks(shared)).map((link) => link.split(':')[0]).sort(), [

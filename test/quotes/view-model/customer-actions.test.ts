@@ -3,17 +3,17 @@
 // Numbers such as S48 are those of the attacks in docs/security.md.
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
-import { defaultBrand } from '../../src/company/brand.ts'
-import { forEachLanguage, type Language, languages } from '../../src/company/languages.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
-import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
-import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
-import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
-import type { SharedQuote } from '../../src/quotes/schema.ts'
-import { buildSepaTransfer } from '../../src/quotes/view-model/sepa-qr-code.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { document, eur, getVisibleText, shared, withDocument } from '../support/shared-quote.ts'
-import { testService } from '../support/test-service.ts'
+import { defaultBrand } from '../../../src/company/brand.ts'
+import { forEachLanguage, type Language, languages } from '../../../src/company/languages.ts'
+import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
+import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
+import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
+import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import { buildSepaTransfer } from '../../../src/quotes/view-model/sepa-qr-code.ts'
+import { addQuote } from '../../support/add-quote.ts'
+import { document, eur, getVisibleText, shared, withDocument } from '../../support/shared-quote.ts'
+import { testService } from '../../support/test-service.ts'
 
 const links = { pdf: '?format=pdf', json: '?format=json' }
 const render = (quote: SharedQuote, language = 'es' as const, options = {}) =>
@@ -81,7 +81,7 @@ t.test('only a quote that can be accepted or is accepted shows where to pay', as
   }
 })
 
-t.test('S48: a quote number cannot add headers or receivers to a reply', async (t) => {
+t.test('a quote number cannot add headers or receivers to a reply (S48)', async (t) => {
   const number = 'P-1\r\nBcc: evil@example.com&bcc=evil@example.com?cc=evil@example.com'
   for (const href of render(withDocument({ number })).match(/href="mailto:[^"]+"/g) ?? []) {
     t.notMatch(href, /%0d|%0a|[?&;](bcc|cc)=/i)

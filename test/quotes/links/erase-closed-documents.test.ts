@@ -1,15 +1,15 @@
 // Documents of links that were closed long ago are erased; hashes and dates stay.
 import { sql } from 'kysely'
 import t from 'tap'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { openDatabase } from '../../../src/database/postgres-pool.ts'
 import {
   eraseDocumentsOfClosedLinks,
   eraseDocumentsRegularly,
-} from '../../src/quotes/links/erase-closed-documents.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
-import { recordShareSettings } from '../../src/quotes/links/share-settings.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { eventually, servers, startProgram, testService } from '../support/test-service.ts'
+} from '../../../src/quotes/links/erase-closed-documents.ts'
+import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
+import { addQuote } from '../../support/add-quote.ts'
+import { eventually, servers, startProgram, testService } from '../../support/test-service.ts'
 
 const day = 86_400_000
 const inDays = (days: number) => new Date(Date.now() + days * day)

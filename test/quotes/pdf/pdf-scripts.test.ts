@@ -3,24 +3,24 @@
 // Numbers such as S47 are those of the attacks in docs/security.md.
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
-import { defaultBrand } from '../../src/company/brand.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
-import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
+import { defaultBrand } from '../../../src/company/brand.ts'
+import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import {
   canShowInPdf,
   findUnsupportedCharacters,
   prepareText,
-} from '../../src/quotes/pdf/pdf-text.ts'
-import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
-import type { SharedQuote } from '../../src/quotes/schema.ts'
-import { addQuote } from '../support/add-quote.ts'
+} from '../../../src/quotes/pdf/pdf-text.ts'
+import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
+import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import { addQuote } from '../../support/add-quote.ts'
 import {
   fillQuote,
   getVisibleText,
   removeScreenOnly,
   withDocument,
-} from '../support/shared-quote.ts'
-import { testService } from '../support/test-service.ts'
+} from '../../support/shared-quote.ts'
+import { testService } from '../../support/test-service.ts'
 
 /**
  * Returns the words of a text. The extractor returns right-to-left lines in visual order, so words
@@ -68,7 +68,7 @@ const printable = {
 }
 
 for (const [name, text] of Object.entries(printable))
-  t.test(`S47: the PDF contains the text of the page: ${name}`, async (t) => {
+  t.test(`the PDF contains the text of the page: ${name} (S47)`, async (t) => {
     const quote = fillQuote(text, 'https://example.com/')
     const html = renderQuotePage(quote, 'es', { pdf: '?', json: '' })
     // Only the screen has the disclosure, which repeats the hash.
@@ -104,7 +104,7 @@ const refused = {
 
 for (const [name, text] of Object.entries(refused))
   t.test(
-    `S47: a PDF with characters that it cannot show correctly is refused: ${name}`,
+    `a PDF with characters that it cannot show correctly is refused: ${name} (S47)`,
     async (t) => {
       t.throws(() => compilePdf(withDocument({ notes: text }), 'es', defaultBrand), {
         message: /do not support U\+/,

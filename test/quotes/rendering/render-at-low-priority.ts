@@ -1,13 +1,13 @@
 // Renders a PDF and a large page in a process that was started with a low priority, for a test. The
 // arguments are the address of the database and the token of a link.
 import { getPriority } from 'node:os'
-import { defaultBrand } from '../../src/company/brand.ts'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { readDocument } from '../../src/quotes/document-reader.ts'
-import { readLink } from '../../src/quotes/links/read-link.ts'
-import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
-import { PageRenderer } from '../../src/quotes/rendering/page-renderer.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import { defaultBrand } from '../../../src/company/brand.ts'
+import { openDatabase } from '../../../src/database/postgres-pool.ts'
+import { readDocument } from '../../../src/quotes/document-reader.ts'
+import { readLink } from '../../../src/quotes/links/read-link.ts'
+import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
+import { PageRenderer } from '../../../src/quotes/rendering/page-renderer.ts'
+import { timeouts } from '../../../src/timeouts.ts'
 
 // On a busy machine, a process of low priority takes longer than a customer should wait.
 timeouts.quotes.renderingWait.ms = 120_000

@@ -6,17 +6,17 @@ import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import { type Insertable, type NotNull, sql } from 'kysely'
 import t from 'tap'
-import type { Company } from '../../src/company/company.ts'
-import { recordCompany } from '../../src/company/company-record.ts'
-import type { Database } from '../../src/database/postgres-pool.ts'
-import type { Tables } from '../../src/database/table-types.ts'
-import { generateLinkToken, hashLinkToken } from '../../src/quotes/links/link-token.ts'
+import type { Company } from '../../../src/company/company.ts'
+import { recordCompany } from '../../../src/company/company-record.ts'
+import type { Database } from '../../../src/database/postgres-pool.ts'
+import type { Tables } from '../../../src/database/table-types.ts'
+import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
 import {
   createShareLink,
   QuoteNotShareableError,
   type ShareLinkRequest,
-} from '../../src/quotes/links/manage-links.ts'
-import { company, testDatabase } from '../support/test-service.ts'
+} from '../../../src/quotes/links/manage-links.ts'
+import { company, testDatabase } from '../../support/test-service.ts'
 
 type Quote = Insertable<Tables['quotes']>
 type Line = Omit<Insertable<Tables['quote_lines']>, 'quote_id' | 'position' | 'net'> & {
@@ -675,7 +675,7 @@ t.test('later changes of the quote or the company do not change the document', a
   t.strictSame(await readShare(db, before.token_hash), before)
 })
 
-t.test('S1: 10,000 tokens are distinct base64url texts without common parts', async (t) => {
+t.test('10,000 tokens are distinct base64url texts without common parts (S1)', async (t) => {
   const tokens = Array.from({ length: 10_000 }, generateLinkToken)
   t.ok(tokens.every(isToken))
   t.equal(new Set(tokens).size, tokens.length)
@@ -694,7 +694,7 @@ t.test('S1: 10,000 tokens are distinct base64url texts without common parts', as
 })
 
 t.test(
-  'S1: links have random tokens of 43 characters, and the database stores only their hashes',
+  'links have random tokens of 43 characters, and the database stores only their hashes (S1)',
   async (t) => {
     const { db } = await testDatabase(t)
     await writeQuote(db, minimalQuote, [])

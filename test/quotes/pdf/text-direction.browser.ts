@@ -4,14 +4,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf'
-import { defaultBrand } from '../../src/company/brand.ts'
-import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
-import { createUnsupportedCharacterFinder } from '../../src/quotes/pdf/font-coverage.ts'
-import { isRightToLeft } from '../../src/quotes/pdf/text-direction.ts'
-import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
-import type { SharedQuote } from '../../src/quotes/schema.ts'
-import { openPage, startBrowser } from '../support/browser.ts'
-import { fillQuote, shared, withDocument } from '../support/shared-quote.ts'
+import { defaultBrand } from '../../../src/company/brand.ts'
+import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
+import { createUnsupportedCharacterFinder } from '../../../src/quotes/pdf/font-coverage.ts'
+import { isRightToLeft } from '../../../src/quotes/pdf/text-direction.ts'
+import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
+import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import { openPage, startBrowser } from '../../support/browser.ts'
+import { fillQuote, shared, withDocument } from '../../support/shared-quote.ts'
 
 t.setTimeout(120_000)
 const browser = await startBrowser(t)
@@ -117,7 +117,7 @@ for (const [name, text] of Object.entries(mixed))
 
 t.test('the PDF and browsers agree on the direction of each character', async (t) => {
   const { page } = await openPage(t, browser, { origins: [] })
-  const fonts = new URL('../../src/quotes/pdf/fonts/', import.meta.url)
+  const fonts = new URL('../../../src/quotes/pdf/fonts/', import.meta.url)
   const findUnsupported = createUnsupportedCharacterFinder(
     readdirSync(fonts)
       .filter((name) => name.endsWith('.ttf'))
