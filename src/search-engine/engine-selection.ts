@@ -33,8 +33,8 @@ export type EngineSelection = {
 type EngineWatchOptions = {
   db: Kysely<Tables>
   engines: readonly [RegisteredEngine, ...RegisteredEngine[]]
-  /** Resolves if the engine answers searches. */
-  probe(engine: SearchEngine): Promise<unknown>
+  /** The index that a probe of an engine searches. */
+  indexName: string
   /** Called when an engine becomes unavailable, with the error, or available again. */
   onAvailabilityChange(name: string, isAvailable: boolean, error?: unknown): void
   /** Called often with the version of the company's words in the database. */
@@ -45,7 +45,7 @@ type EngineWatchOptions = {
 
 /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
 export function watchEngines(options: EngineWatchOptions): EngineSelection {
-  const { db, engines, probe, onAvailabilityChange, onWordsVersion, shared } = options
+  const { db, engines, indexName, onAvailabilityChange, onWordsVersion, shared } = options
   const indexStates = followIndexStates({
     db,
     registrationNames: engines.map(({ registrationName }) => registrationName),
@@ -55,7 +55,7 @@ export function watchEngines(options: EngineWatchOptions): EngineSelection {
   const toCandidate = ({ registrationName, engine }: RegisteredEngine): EngineCandidate => {
     const label = nameWithoutShape(registrationName)
     const breaker = new CircuitBreaker({
-      probe: () => probe(engine),
+      probe: () => probe(engine, indexName),
       onChange: (isOpen, error) => onAvailabilityChange(label, !isOpen, error),
     })
     const readState = () => indexStates.current(registrationName)
@@ -83,6 +83,14 @@ export function watchEngines(options: EngineWatchOptions): EngineSelection {
       for (const { breaker } of candidates) breaker.stop()
     },
   }
+}
+
+/** Resolves if the engine answers searches. */
+function probe(engine: SearchEngine, indexName: string): Promise<unknown> {
+  return engine.search(
+    [{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }],
+    AbortSignal.timeout(timeouts.search.engine.ms),
+  )
 }
 
 /** Leaves out engines whose index is much older than the newest one, until they have caught up. */

@@ -18,9 +18,7 @@ import {
   watchEngines,
 } from '../search-engine/engine-selection.ts'
 import type { RequestOutcome } from '../search-engine/request-outcome.ts'
-import type { SearchEngine } from '../search-engine/search-client.ts'
 import { parseQuery } from '../text/parse-query.ts'
-import { timeouts } from '../timeouts.ts'
 import { FollowedWords } from '../words/follow-words.ts'
 import { parseSearchUrl } from './query-parameters.ts'
 import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
@@ -86,7 +84,7 @@ export class SearchService {
     this.#selection = watchEngines({
       db,
       engines,
-      probe: (engine) => probeEngine(engine, indexName),
+      indexName,
       onAvailabilityChange: (name, isAvailable, error) => {
         observer.setEngineAvailable(name, isAvailable)
         log.logAvailability(name, isAvailable, error)
@@ -215,11 +213,4 @@ export class SearchService {
         this.#cache.get(registrationName, readState().version, key) !== undefined,
     )
   }
-}
-
-function probeEngine(engine: SearchEngine, indexName: string): Promise<unknown> {
-  return engine.search(
-    [{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }],
-    AbortSignal.timeout(timeouts.search.engine.ms),
-  )
 }
