@@ -19,7 +19,6 @@ const asciiPattern = /^[\0-\x7f]*$/
 
 /** Highlights a hit of the engine: the positions that the engine reports, codes and sizes. */
 export function highlightEngineHit(hit: EngineHit, terms: HighlightTerms): Highlights {
-  if (terms.isEmpty) return {}
   return highlightAttributes(hit, terms, (value, attribute) => {
     const positions = hit._matchesPosition?.[attribute] ?? []
     return positions.map(({ start, length }) =>

@@ -69,7 +69,6 @@ type CodeKeys = {
 
 /** The parts of a query that may be highlighted in a product. */
 export type HighlightTerms = {
-  isEmpty: boolean
   /** Folded words. */
   words: Set<string>
   /** Keys of the text and of its words that may be part of a code. */
@@ -103,7 +102,6 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
     pinnedSkus: companyWords.pins.get(toWordKey(text)) ?? [],
     hasNoWords: /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text),
     highlight: {
-      isEmpty: text === '',
       words: new Set([...foldedWords, ...[...synonyms.values()].flat().flatMap(splitPhrase)]),
       codes: [text, ...typed]
         .filter((code) => /\d/.test(code))

@@ -168,6 +168,10 @@ t.test('the search engine', async (t) => {
   t.test('returns all products for an empty query, in consistent pages', async (t) => {
     const all = await search(service, { limit: '50' })
     t.equal(all.total, 6)
+    t.ok(
+      all.hits.every(({ highlights }) => Object.keys(highlights).length === 0),
+      'nothing is highlighted',
+    )
     const paged: string[] = []
     for (let offset = 0; offset < 7; offset += 2)
       paged.push(...skus(await search(service, { limit: '2', offset: String(offset) })))

@@ -9,7 +9,7 @@ t.test('finds words, without the operators of the engine and with sizes in one f
     foldedWords: ['taladro', 'percutor', '18', 'voltios'],
     code: { isOnlyCode: false },
     hasNoWords: false,
-    highlight: { sizes: ['18v'], isEmpty: false },
+    highlight: { sizes: ['18v'] },
   })
   t.same(parseQuery('tubo de 1/2 de cobre').searched.significantWords, ['tubo', '1/2', 'cobre'])
   t.same(parseQuery('de la').searched.significantWords, ['de', 'la'], 'only stop words')
@@ -49,7 +49,7 @@ t.test('recognises texts without words', async (t) => {
   t.match(parseQuery(''), {
     hasNoWords: false,
     searched: { words: [] },
-    highlight: { isEmpty: true },
+    highlight: { words: new Set(), codes: [], sizes: [] },
   })
 })
 
