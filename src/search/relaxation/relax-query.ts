@@ -3,7 +3,6 @@ import { defaultHits } from '../../search-engine/result-limits.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import type { QueryWord } from './query-words.ts'
-import { rankByOwnText } from './relaxed-ranking.ts'
 import type { Subqueries } from './subqueries.ts'
 import { listPairTexts, listTranslations, listTriples, toPairText } from './subquery-texts.ts'
 import { TextSimilarity } from './text-similarity.ts'
@@ -14,6 +13,15 @@ const subqueryHits = 15
 const hitsPerWordOfTwo = 40
 /** If fewer products are found, single words are requested too. */
 const enoughHits = defaultHits
+/** Reciprocal rank fusion: score = Σ 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009). */
+const fusionK = 60
+/** An assumed size of the catalogue. It affects how much rare words weigh, not their order. */
+const catalogueSize = 100_000
+/**
+ * The weight of a word is a small power of its inverse frequency, so that two of three words
+ * together count more than the rarest one alone.
+ */
+const rarityExponent = 0.3
 
 /**
  * Finds products that contain some of the words of a query, in four steps:
@@ -40,12 +48,9 @@ export async function relaxQuery(
   await requestMore(subqueries, words, synonyms, isEnough)
 
   const similarity = new TextSimilarity(words)
-  const weighedCounts = words.map(({ text, isUnknown, productCount }) =>
-    // An unknown word weighs by the products that it found with typos or as a prefix.
-    isUnknown ? (subqueries.result(text)?.estimatedTotalHits ?? 0) : productCount,
-  )
+  const weights = words.map((word) => weighWord(word, subqueries))
   const lists = [...firstHits, ...subqueries.results().map(({ hits }) => hits)]
-  return { hits: rankByOwnText(similarity, weighedCounts, lists), similarity }
+  return { hits: rankByOwnText(similarity, weights, lists), similarity }
 }
 
 /** Step 2. Returns the hits of the pairs, or of each word if there are only two. */
@@ -85,4 +90,39 @@ async function requestMore(
 
 function countProducts(lists: EngineHit[][]): number {
   return new Set(lists.flat().map(({ id }) => id)).size
+}
+
+/** Rarer words weigh more. An unknown word weighs by what it found with typos or as a prefix. */
+function weighWord({ text, isUnknown, productCount }: QueryWord, subqueries: Subqueries): number {
+  const found = isUnknown ? (subqueries.result(text)?.estimatedTotalHits ?? 0) : productCount
+  return Math.log(1 + catalogueSize / Math.max(1, found)) ** rarityExponent
+}
+
+/**
+ * Step 4. Returns the hits of all lists, each once: by the words that they contain, then by
+ * reciprocal rank fusion of the lists. `weights` has the weight of each word.
+ */
+function rankByOwnText(
+  similarity: TextSimilarity,
+  weights: number[],
+  lists: EngineHit[][],
+): EngineHit[] {
+  const fused = new Map<string, { hit: EngineHit; fusionScore: number }>()
+  for (const hits of lists) {
+    for (const [rank, hit] of hits.entries()) {
+      const entry = fused.get(hit.id) ?? { hit, fusionScore: 0 }
+      entry.fusionScore += 1 / (fusionK + rank)
+      fused.set(hit.id, entry)
+    }
+  }
+  return [...fused.values()]
+    .map(({ hit, fusionScore }) => ({
+      hit,
+      fusionScore,
+      score: similarity
+        .compare(hit)
+        .reduce((sum, quality, word) => sum + quality * (weights[word] ?? 0), 0),
+    }))
+    .toSorted((a, b) => b.score - a.score || b.fusionScore - a.fusionScore)
+    .map(({ hit }) => hit)
 }
