@@ -1,5 +1,10 @@
 // Checks the API key, scope and origin of each request.
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestAsyncHookHandler,
+} from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
@@ -9,10 +14,10 @@ import { LastUsedRecorder } from './api-key-last-used.ts'
 import { ApiKeyUsageRecorder } from './api-key-usage.ts'
 import { type ApiKey, isUsable, publishableScope } from './api-keys.ts'
 import {
-  createCheckFailedProblem,
   createUnauthenticatedProblem,
   createWrongOriginProblem,
   howToGetKey,
+  toCheckProblem,
 } from './auth-problems.ts'
 import { addCorsHeaders, registerPreflights, requestOrigin } from './cors.ts'
 import { readPresentedKey } from './presented-key.ts'
@@ -37,11 +42,9 @@ declare module 'fastify' {
 
 export type Access = {
   /** Returns a hook that rejects callers without the scope. */
-  requireScope(scope: Scope): onRequestHookHandler
-  /**
-   * Throws a problem unless the caller also has `scope`. `what` is what needs it, such as `by=…`.
-   */
-  checkFurtherScope(request: FastifyRequest, scope: Scope, what: string): void
+  requireScope(scope: Scope): onRequestAsyncHookHandler
+  /** Throws a problem unless the caller also has `scope`, which `neededBy` needs, such as `by=…`. */
+  requireAlso(request: FastifyRequest, scope: Scope, neededBy: string): void
 }
 
 export type AccessOptions = {
@@ -102,44 +105,34 @@ class AccessControl implements Access {
     this.#usage.record(keyId, status)
   }
 
-  /** The hook takes a callback, so that a request with a cached key needs no promise. */
-  requireScope(scope: Scope): onRequestHookHandler {
+  requireScope(scope: Scope): onRequestAsyncHookHandler {
     const allowsPublishableKeys = scope === publishableScope
-    return (request, reply, done) => {
+    return async (request, reply) => {
       if (allowsPublishableKeys) reply.header('vary', 'Origin')
       try {
         const key = readPresentedKey(request, allowsPublishableKeys)
-        if (key === null) {
-          this.#admitAnonymous(scope)
-          return done()
-        }
+        if (key === null) return this.#admitAnonymous(scope)
         const cached = this.#keys.findCachedKey(key)
-        if (cached && isUsable(cached)) {
-          this.#admit(request, reply, cached, scope)
-          return done()
-        }
-        this.#findOrCountFailure(request, key)
-          .then((apiKey) => this.#admit(request, reply, apiKey, scope))
-          .then(
-            () => done(),
-            (problem: Error) => this.#reject(request, reply, problem, done),
-          )
+        const isCached = cached && isUsable(cached)
+        const apiKey = isCached ? cached : await this.#findOrCountFailure(request, key)
+        this.#admit(request, reply, apiKey, scope)
       } catch (problem) {
-        this.#reject(request, reply, problem as Error, done)
+        await this.#addCorsHeadersToRefusal(request, reply)
+        throw problem
       }
     }
   }
 
-  checkFurtherScope({ caller }: FastifyRequest, scope: Scope, what: string): void {
+  requireAlso({ caller }: FastifyRequest, scope: Scope, neededBy: string): void {
     const scopes = caller?.scopes ?? this.#options.anonymousScopes
     if (scopes.includes(scope)) return
     if (caller === null)
       throw createUnauthenticatedProblem(
-        `${what} needs a key with the scope ${scope}. ${howToGetKey}`,
+        `${neededBy} needs a key with the scope ${scope}. ${howToGetKey}`,
       )
     throw new Problem(
       'insufficient_scope',
-      `${what} needs the scope ${scope}, which the key lacks; it has ${scopes.join(', ')}.`,
+      `${neededBy} needs the scope ${scope}, which the key lacks; it has ${scopes.join(', ')}.`,
     )
   }
 
@@ -159,7 +152,9 @@ class AccessControl implements Access {
     // The limit applies before the look-up only to keys that were never found. A known key is
     // always looked up, so that the log of a 429 has its id.
     if (!this.#keys.hasFound(key)) failedAttempts.rejectIfExceeded(request)
-    const apiKey = await this.#keys.findKey(key).catch(toProblem)
+    const apiKey = await this.#keys.findKey(key).catch((error: Error) => {
+      throw toCheckProblem('Keys', error)
+    })
     request.keyId = apiKey?.id ?? null
     if (!apiKey || !isUsable(apiKey)) await failedAttempts.recordFailure(request)
     return apiKey
@@ -187,26 +182,13 @@ class AccessControl implements Access {
   }
 
   /** Adds CORS headers for registered origins, so that their pages can read the problem. */
-  #reject(
-    request: FastifyRequest,
+  async #addCorsHeadersToRefusal(
+    { headers: { origin }, routeOptions }: FastifyRequest,
     reply: FastifyReply,
-    problem: Error,
-    done: (error: Error) => void,
-  ): void {
-    const { origin } = request.headers
-    if (origin === undefined || !this.crossOriginPaths.has(request.routeOptions.url ?? '')) {
-      done(problem)
-      return
-    }
-    this.#options
-      .isRegisteredOrigin(origin)
-      .then((isRegistered) => isRegistered && addCorsHeaders(reply, origin))
-      // Without the CORS headers the response is still correct.
-      .catch(() => undefined)
-      .finally(() => done(problem))
+  ): Promise<void> {
+    if (origin === undefined || !this.crossOriginPaths.has(routeOptions.url ?? '')) return
+    // Without the CORS headers the response is still correct.
+    const isRegistered = await this.#options.isRegisteredOrigin(origin).catch(() => false)
+    if (isRegistered) addCorsHeaders(reply, origin)
   }
-}
-
-function toProblem(cause: unknown): never {
-  throw cause instanceof Problem ? cause : createCheckFailedProblem('Keys', cause)
 }

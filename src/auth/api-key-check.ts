@@ -7,6 +7,7 @@ import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import { hashKey, parseKey } from './api-key-format.ts'
 import type { ApiKey } from './api-keys.ts'
+import { createCheckFailedProblem } from './auth-problems.ts'
 
 /**
  * A row of api_keys in the cache. Times are those of performance.now(). What a request does with
@@ -130,7 +131,10 @@ export class ApiKeyChecker {
     if (cached) return cached
     if (this.#unknownIds.has(id)) return null
     if (this.#lookUps.size >= maxConcurrentLookUps)
-      throw new Error(`More than ${maxConcurrentLookUps} unknown keys are being looked up`)
+      throw createCheckFailedProblem(
+        'Keys',
+        new Error(`More than ${maxConcurrentLookUps} unknown keys are being looked up`),
+      )
     const added = this.#lookUp(id).finally(() => this.#lookUps.delete(id))
     this.#lookUps.set(id, added)
     return added

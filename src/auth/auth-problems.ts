@@ -1,4 +1,5 @@
 // The problems for requests without a usable key, scope or origin.
+import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -30,10 +31,15 @@ export function createWrongOriginProblem(origin: string | null): Problem {
   )
 }
 
-/** Returns the 503 problem for keys or origins that are not cached while PostgreSQL is down. */
-export function createCheckFailedProblem(subject: 'Keys' | 'Origins', cause: unknown): Problem {
+/** Returns the 503 problem for keys or origins that are not cached if PostgreSQL cannot answer. */
+export function createCheckFailedProblem(subject: 'Keys' | 'Origins', cause: Error): Problem {
   return new Problem('unavailable', `${subject} cannot be checked at the moment. Try again.`, {
     headers: { 'retry-after': String(timeouts.auth.retryAfter.ms / 1_000) },
     cause,
   })
+}
+
+/** Returns the 503 problem if PostgreSQL cannot answer, and otherwise the error itself. */
+export function toCheckProblem(subject: 'Keys' | 'Origins', error: Error): Error {
+  return isPostgresUnavailable(error) ? createCheckFailedProblem(subject, error) : error
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noStore } from '../http/cache-control.ts'
 import { Problem, sendProblem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
-import { createCheckFailedProblem } from './auth-problems.ts'
+import { toCheckProblem } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 const exposedHeaders =
@@ -51,7 +51,7 @@ export function registerPreflights(
         if (isRegistered) sendPreflight(reply, origin)
         else sendProblem(request, reply, createUnregisteredOriginProblem())
       },
-      (error: unknown) => done(createCheckFailedProblem('Origins', error)),
+      (error: Error) => done(toCheckProblem('Origins', error)),
     )
   })
 }

@@ -27,9 +27,9 @@ import { type CachedResult, ResponseCache, serializeResult } from './response-ca
 import type { SearchMeta, SearchRequest } from './schema.ts'
 import type { SearchLog } from './search-log.ts'
 import {
-  createUnavailable,
   type SearchResources,
   searchWithFallback,
+  toSearchProblem,
 } from './search-with-fallback.ts'
 import { lookUpSkus, toSkuResponse } from './sku-lookup.ts'
 
@@ -169,7 +169,7 @@ export class SearchService {
   async lookUp(skus: string[]): Promise<string> {
     const products = await this.#run(() =>
       lookUpSkus(this.#resources.database.db, skus).catch((cause: unknown) => {
-        throw createUnavailable(cause)
+        throw toSearchProblem(cause)
       }),
     )
     this.#observer.countResponse('database')

@@ -1,4 +1,5 @@
 // Runs one search: in an engine, in the next one if that fails, and then in PostgreSQL.
+import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
 import type { EngineCandidate } from '../search-engine/engine-selection.ts'
@@ -121,13 +122,16 @@ async function searchInDatabase(
     return await fallbackLimit.run(search, { moreWaitMs })
   } catch (cause) {
     if (disconnected.aborted) return null
-    if (cause instanceof Problem) throw cause
-    throw createUnavailable(cause)
+    throw toSearchProblem(cause)
   }
 }
 
-/** Returns the problem of a search or a look-up that PostgreSQL did not answer. */
-export function createUnavailable(cause: unknown): Problem {
+/**
+ * Returns the problem of a search or a look-up if PostgreSQL cannot answer now, and otherwise the
+ * error itself.
+ */
+export function toSearchProblem(cause: unknown): unknown {
+  if (!isPostgresUnavailable(cause)) return cause
   const retryAfterSeconds = timeouts.search.retryAfter.ms / 1_000
   return new Problem('unavailable', searchUnavailable, {
     headers: { 'retry-after': String(retryAfterSeconds) },

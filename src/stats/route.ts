@@ -7,6 +7,7 @@ import type { Kysely } from 'kysely'
 import type { Access } from '../auth/access-control.ts'
 import { createLocalDateReader } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
+import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { ContentEncoding } from '../http/choose-encoding.ts'
@@ -74,13 +75,13 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     async (request, reply) => {
       const { query } = request
       // Checked before the cache is read, because all callers share it.
-      if (listsNames(query)) access.checkFurtherScope(request, 'stats:detail', `by=${query.by}`)
+      if (listsNames(query)) access.requireAlso(request, 'stats:detail', `by=${query.by}`)
       const today = readToday()
       checkPeriod(query, today)
       checkCodes(query)
       const negotiated = negotiate(request.headers)
       const format = chooseFormat(negotiated, query)
-      const stats = await cache.read({ ...query, today }).catch(throwUnavailable)
+      const stats = await cache.read({ ...query, today }).catch(throwProblem)
       observer.countResponse(stats.cacheResult)
       request.logFields = loggedFields[stats.cacheResult]
       return sendStats(request, reply, stats, { format, encoding: negotiated.encoding })
@@ -126,7 +127,9 @@ function createStatsCache(
   })
 }
 
-function throwUnavailable(cause: unknown): never {
+/** Throws an `unavailable` problem if PostgreSQL cannot answer now, and otherwise the error. */
+function throwProblem(cause: unknown): never {
+  if (!isPostgresUnavailable(cause)) throw cause
   throw new Problem('unavailable', unavailableDetail, {
     headers: { 'retry-after': String(timeouts.stats.retryAfter.ms / 1_000) },
     cause,

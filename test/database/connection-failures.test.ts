@@ -1,7 +1,9 @@
 // A connection that breaks fails a query, but never ends the process.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import pTimeout from 'p-timeout'
 import t from 'tap'
+import { isPostgresUnavailable } from '../../src/database/failover/broken-connections.ts'
 import { retryIfConnectionBreaks } from '../../src/database/failover/retry-reads.ts'
 import { openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
@@ -95,4 +97,39 @@ t.test('replaces idle and busy connections that are cut, also behind Kysely', as
   faultyProxy.restore()
   t.equal((await sql<{ n: number }>`select 4 as n`.execute(db)).rows[0]?.n, 4)
   t.equal((await pool.query('select 5 as n')).rows[0]?.n, 5)
+})
+
+t.test('an outage of PostgreSQL is told from a defect of the service', async (t) => {
+  const { url, roles } = await testDatabase(t)
+  const proxy = await startFaultyProxy(t, url)
+  const open = (address: string, statementTimeoutMs = 0) => {
+    const options = { connections: 1, connectionTimeoutMs: 3_000, statementTimeoutMs }
+    const pool = openPool(address, options)
+    t.teardown(() => pool.end())
+    return pool
+  }
+  const errorOf = async (work: () => Promise<unknown>) =>
+    work().then(
+      () => null,
+      (error: unknown) => error,
+    )
+  const none = Object.assign(new URL(url), { pathname: '/none' }).href
+  const busy = open(url)
+  const client = await busy.connect()
+  proxy.refuseConnections()
+  for (const [what, work] of [
+    ['no server', () => open(proxy.url).query('select 1')],
+    ['no free connection', () => busy.query('select 1')],
+    ['a statement timeout', () => open(url, 50).query('select pg_sleep(60)')],
+    ['no such database', () => open(none).query('select 1')],
+    ['a late promise', () => pTimeout(new Promise(() => undefined), { milliseconds: 1 })],
+  ] as const)
+    t.ok(isPostgresUnavailable(await errorOf(work)), what)
+  client.release()
+  for (const [what, work] of [
+    ['a wrong statement', () => open(url).query('select * from none')],
+    ['a missing right', () => open(roles.api).query('delete from quotes')],
+    ['a wrong program', () => Promise.reject(new TypeError('undefined is not a function'))],
+  ] as const)
+    t.notOk(isPostgresUnavailable(await errorOf(work)), what)
 })

@@ -317,15 +317,16 @@ t.test('PostgreSQL answers without the engine and marks the answer as degraded',
   t.equal((await search(service, { q: '' })).total, 6)
 })
 
-t.test('without the engine and PostgreSQL the answer is 503 with Retry-After', async (t) => {
-  const service = await testService(t, { config: { MEILI_URL: 'http://127.0.0.1:9' } })
-  await service.db.schema.alterTable('products').renameTo('products_renamed').execute()
-  const response = await service.app.inject('/api/search?q=x')
-  t.equal(response.statusCode, 503)
-  t.match(response.json(), { code: 'unavailable' })
-  t.ok(Number(response.headers['retry-after']) > 0)
-  t.notMatch(response.body, /products/)
-})
+t.test(
+  'without the engine, a statement that PostgreSQL rejects is an internal error',
+  async (t) => {
+    const service = await testService(t, { config: { MEILI_URL: 'http://127.0.0.1:9' } })
+    await service.db.schema.alterTable('products').renameTo('products_renamed').execute()
+    const response = await service.app.inject('/api/search?q=x')
+    t.match(response.json(), { status: 500, code: 'internal_error' })
+    t.notMatch(response.body, /products/)
+  },
+)
 
 t.test('a rebuilt index is searched again without a restart', async (t) => {
   const service = await testService(t)

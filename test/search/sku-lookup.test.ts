@@ -2,6 +2,7 @@
 import t from 'tap'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -77,10 +78,19 @@ t.test('names the invalid parameter', async (t) => {
 })
 
 t.test('returns 503 with Retry-After if PostgreSQL does not answer', async (t) => {
+  const proxy = await startFaultyProxy(t, service.roles.api)
+  const options = { index: false, database: service, apiUrl: proxy.url }
+  const { app } = await testService(t, options)
+  proxy.refuseConnections()
+  const response = await app.inject('/api/search?sku=AB-1')
+  t.match(response.json(), { status: 503, code: 'unavailable' })
+  t.ok(Number(response.headers['retry-after']) > 0)
+})
+
+t.test('returns 500 if PostgreSQL rejects the statement', async (t) => {
   await db.schema.alterTable('products').renameTo('products_renamed').execute()
   const response = await lookUp('AB-1')
-  t.match(response.json(), { status: 503, code: 'unavailable' })
-  t.ok(response.headers['retry-after'])
+  t.match(response.json(), { status: 500, code: 'internal_error' })
   t.notMatch(response.body, /products/)
   await db.schema.alterTable('products_renamed').renameTo('products').execute()
 })

@@ -1,4 +1,7 @@
-// Tells errors of a broken connection from other errors.
+// Tells errors of a broken connection, or of a PostgreSQL that cannot answer now, from other errors.
+
+import { TimeoutError } from 'p-timeout'
+import { DatabaseError } from 'pg'
 
 /** The error of a connection that this service closed or rejected, because of its server. */
 export class BrokenConnectionError extends Error {}
@@ -31,6 +34,9 @@ const driverMessages = [
   'timeout expired',
 ]
 
+/** The message of the pool if no connection becomes free in time. */
+const poolTimeoutMessage = 'timeout exceeded when trying to connect'
+
 /** Whether the connection, not the statement, is the cause of the error. */
 export function isBrokenConnection(error: unknown): boolean {
   if (error instanceof BrokenConnectionError) return true
@@ -39,4 +45,23 @@ export function isBrokenConnection(error: unknown): boolean {
   const code = String((error as { code?: unknown }).code ?? '')
   const hasMessage = driverMessages.some((start) => error.message.startsWith(start))
   return networkCodes.has(code) || serverCodes.test(code) || hasMessage
+}
+
+/**
+ * SQLSTATE: logins that are refused, a read-only server, conflicts, a lack of resources, locks that
+ * are not available, cancelled statements, and failures of the system.
+ */
+const unavailableCodes = /^(28|3D000|25006|40|53|55P03|57|58)/
+
+/**
+ * Whether PostgreSQL cannot be reached, takes too long or says that it cannot answer now. Then it
+ * is worth trying again. Any other error is a defect of the service.
+ */
+export function isPostgresUnavailable(error: unknown): boolean {
+  if (isBrokenConnection(error)) return true
+  if (error instanceof AggregateError) return error.errors.every(isPostgresUnavailable)
+  if (!(error instanceof Error)) return false
+  if (error instanceof DatabaseError) return unavailableCodes.test(error.code ?? '')
+  const isTimeout = error instanceof TimeoutError || error.message === poolTimeoutMessage
+  return isTimeout || 'syscall' in error
 }

@@ -90,11 +90,12 @@ export class FailoverPool extends Pool {
    */
   destroyConnections(): void {
     this.#isDestroyed = true
-    for (const client of this.#clients) streamOf(client).destroy(new Error(destroyedMessage))
+    for (const client of this.#clients)
+      streamOf(client).destroy(new BrokenConnectionError(destroyedMessage))
   }
 
   async #connectToPrimary(): Promise<PoolClient> {
-    if (this.#isDestroyed) throw new Error(destroyedMessage)
+    if (this.#isDestroyed) throw new BrokenConnectionError(destroyedMessage)
     if (!this.#primary.isKnown && this.#hasSeveralHosts) await this.#primary.find()
     try {
       return await this.#connectOnce()

@@ -216,6 +216,16 @@ t.test('while PostgreSQL is unreachable, responses are stale with their age, or 
   }
 })
 
+t.test('a defect is an internal error that is logged, not an outage', async (t) => {
+  const lines: { level: number; msg: string; err?: { message: string } }[] = []
+  const service = await statsService(t, { log: (line) => lines.push(JSON.parse(line)) })
+  await sql`alter table quote_validity rename to renamed`.execute(service.db)
+  const { response } = await requestStats(service)
+  t.match(response.json(), { status: 500, code: 'internal_error' })
+  const isLogged = /relation "quote_validity" does not exist/
+  t.ok(lines.some(({ level, err }) => level === 50 && isLogged.test(err?.message ?? '')))
+})
+
 t.test(
   'a new process sends stale statistics from Redis if PostgreSQL is unreachable',
   async (t) => {
