@@ -4,8 +4,8 @@
 import { type AliasedRawBuilder, type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import type { FigureGrain, ProductGrain, Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
-import { isOfDateKind, isWithin, matches, signOf } from './row-conditions.ts'
-import { coverWithYears, type DateRange, type GrainRange } from './summary-grains.ts'
+import { isOfDateKind, isWithin, matches } from './row-conditions.ts'
+import { coverWithYears, type DateRange, type GrainRange, groupBySign } from './summary-grains.ts'
 
 /** How many customers or products are listed. The others are one row. */
 const maxListed = 50
@@ -46,14 +46,16 @@ export function queryCustomers(
     sql`base_net`.as('net'),
     sql`unconverted`.as('unconverted'),
   ]
-  const sums = db
-    .selectFrom('current_customer_figures')
-    .where(isWithin(ranges, isOfDateKind(request)))
-    .where(matches(request))
-    .select((row) => [signOf(ranges)(row).as('sign'), ...columns])
-    .$castTo<PartialSum>()
+  const sums = groupBySign(ranges).map(({ sign, ranges }) =>
+    db
+      .selectFrom('current_customer_figures')
+      .where(isWithin(ranges, isOfDateKind(request)))
+      .where(matches(request))
+      .select([sql.lit(sign).as('sign'), ...columns])
+      .$castTo<PartialSum>(),
+  )
   const sumsOfDays = sumDays(db, request, days, 'customer_figures_between', columns)
-  return rankGroups(db, unite(sums, sumsOfDays), digits)
+  return rankGroups(db, [...sums, ...sumsOfDays], digits)
     .leftJoin('customers', 'customers.id', 'listed.listed_key')
     .select('customers.name')
     .execute()
@@ -76,14 +78,16 @@ export function queryProducts(
     sql`case when currency = ${currency} then net else rated_net end`.as('net'),
     sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ]
-  const sums = db
-    .selectFrom('current_product_figures')
-    .where(isWithin(rows, isOfDateKind(request)))
-    .where(matches(request))
-    .select((row) => [signOf(rows)(row).as('sign'), ...columns])
-    .$castTo<PartialSum>()
+  const sums = groupBySign(rows).map(({ sign, ranges }) =>
+    db
+      .selectFrom('current_product_figures')
+      .where(isWithin(ranges, isOfDateKind(request)))
+      .where(matches(request))
+      .select([sql.lit(sign).as('sign'), ...columns])
+      .$castTo<PartialSum>(),
+  )
   const sumsOfDays = sumDays(db, request, days, 'product_figures_between', columns)
-  return rankGroups(db, unite(sums, sumsOfDays), digits)
+  return rankGroups(db, [...sums, ...sumsOfDays], digits)
     .leftJoin('products', (join) =>
       join.on('products.sku', '=', sql<string>`listed_key collate "default"`),
     )
@@ -128,15 +132,11 @@ function sumDays(
 
 type PartialSums = SelectQueryBuilder<Tables, never, PartialSum>
 
-function unite(first: PartialSums, others: PartialSums[]): PartialSums {
-  return others.reduce((all, sums) => all.unionAll(sums), first)
-}
-
 /** Returns a query for the 50 groups with the highest revenue and the rest, in this order. */
-function rankGroups(db: Kysely<Tables>, sums: PartialSums, digits: number) {
+function rankGroups(db: Kysely<Tables>, sums: PartialSums[], digits: number) {
   return (
     db
-      .with('partial_sums', () => sums)
+      .with('partial_sums', () => sums.reduce((all, others) => all.unionAll(others)))
       // One row for each customer or product.
       .with('groups', (query) =>
         query

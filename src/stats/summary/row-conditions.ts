@@ -50,15 +50,6 @@ export const isOfDateKind =
   (row: SummaryView) =>
     row(sql.ref<string>('date_kind'), '=', date)
 
-/** An expression for the sign of a row: 1, or -1 if it is subtracted. */
-export function signOf(ranges: RowRange[]) {
-  const subtracted = ranges.filter(({ sign }) => sign === -1)
-  return (row: SummaryView) =>
-    subtracted.length === 0
-      ? sql<number>`1`
-      : sql<number>`case when ${isWithin(subtracted)(row)} then -1 else 1 end`
-}
-
 /** The conditions for the country and the currency, if the request has them. */
 export function matches({ country, currency }: StatsRequest) {
   // An unknown country is stored as an empty text, because a primary key cannot contain null.

@@ -21,6 +21,16 @@ export type ValidityRange = {
   validUntil: DateRange
 }
 
+/**
+ * Returns the added ranges and the subtracted ones, without a sign that has none. A query for each
+ * sign costs less than finding the sign of each row.
+ */
+export function groupBySign<Range extends { sign: 1 | -1 }>(ranges: Range[]) {
+  return ([1, -1] as const)
+    .map((sign) => ({ sign, ranges: ranges.filter((range) => range.sign === sign) }))
+    .filter(({ ranges }) => ranges.length > 0)
+}
+
 /** The range of a request. An end that it leaves open is the end of the calendar. */
 export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRange => ({
   from: from ?? '0001-01-01',

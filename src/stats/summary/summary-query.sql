@@ -8,25 +8,6 @@
 
 with details as (
   select
-    null::numeric as drafts,
-    -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
-    -- base_sent, base_lost, decided, decision_days, decision_histogram
-    sum(case when (grain = 'day' and starts_on >= '2026-10-21' and starts_on <= '2026-10-31')
-      then -1 else 1 end * quotes) as open_quotes,
-    sum(case when (grain = 'day' and starts_on >= '2026-10-21' and starts_on <= '2026-10-31')
-      then -1 else 1 end * base_net) as base_open,
-    date_trunc('month', starts_on::timestamp)::date as month,
-    country, currency
-  from current_validity
-  where ((grain = 'month_by_month' and (valid_until >= '2026-12-01' and valid_until <= 'infinity')
-    and starts_on >= '2026-01-01' and starts_on <= '2026-10-31')
-    or (grain = 'month' and (valid_until >= '2026-11-21' and valid_until <= '2026-11-30')
-    and starts_on >= '2026-01-01' and starts_on <= '2026-10-31')
-    or (grain = 'day' and (valid_until >= '2026-11-21' and valid_until <= 'infinity')
-    and starts_on >= '2026-10-21' and starts_on <= '2026-10-31')) and 1 = 1
-  group by date_trunc('month', starts_on::timestamp)::date, country, currency
-  union all
-  select
     sum(drafts) filter (where drafts <> 0) as drafts,
     -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
     -- base_sent, base_lost, decided, decision_days, decision_histogram
@@ -36,6 +17,34 @@ with details as (
   from changed_figures
   where date_kind = 'issued' and day >= '2026-01-01' and day <= '2026-10-20' and 1 = 1
   group by date_trunc('month', day::timestamp)::date, country, currency
+  union all
+  select
+    null::numeric as drafts,
+    -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
+    -- base_sent, base_lost, decided, decision_days, decision_histogram
+    sum(quotes) as open_quotes,
+    sum(base_net) as base_open,
+    date_trunc('month', starts_on::timestamp)::date as month,
+    country, currency
+  from current_validity
+  where ((grain = 'month_by_month' and (valid_until >= '2026-12-01' and valid_until <= 'infinity')
+    and starts_on >= '2026-01-01' and starts_on <= '2026-10-31')
+    or (grain = 'month' and (valid_until >= '2026-11-21' and valid_until <= '2026-11-30')
+    and starts_on >= '2026-01-01' and starts_on <= '2026-10-31')) and 1 = 1
+  group by date_trunc('month', starts_on::timestamp)::date, country, currency
+  union all
+  select
+    null::numeric as drafts,
+    -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
+    -- base_sent, base_lost, decided, decision_days, decision_histogram
+    -sum(quotes) as open_quotes,
+    -sum(base_net) as base_open,
+    date_trunc('month', starts_on::timestamp)::date as month,
+    country, currency
+  from current_validity
+  where (grain = 'day' and (valid_until >= '2026-11-21' and valid_until <= 'infinity')
+    and starts_on >= '2026-10-21' and starts_on <= '2026-10-31') and 1 = 1
+  group by date_trunc('month', starts_on::timestamp)::date, country, currency
 ),
 pairs as (
   select
@@ -68,7 +77,7 @@ pairs as (
     and starts_on <= '2026-10-31')) and 1 = 1
   group by country, currency
 ),
-groups as (
+totals as (
   select
     coalesce(sum(drafts), 0) as drafts,
     -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
@@ -79,11 +88,6 @@ groups as (
     country as country, currency as currency
   from pairs
   group by grouping sets ((), (country), (currency))
-),
-totals as (
-  select
-    *
-  from groups
   union all
   select
     coalesce(sum(drafts), 0) as drafts,
@@ -150,18 +154,6 @@ with days as (
     day
   from (
     select
-      null::numeric as drafts,
-      -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
-      -- base_sent, base_lost, decided, decision_days, decision_histogram
-      sum(1 * quotes) as open_quotes,
-      sum(1 * base_net) as base_open,
-      starts_on as day
-    from current_validity
-    where (grain = 'day' and (valid_until >= '2026-11-21' and valid_until <= 'infinity')
-      and starts_on >= '2026-10-01' and starts_on <= '2026-10-31') and country = 'ES'
-    group by starts_on
-    union all
-    select
       sum(drafts) filter (where drafts <> 0) as drafts,
       -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
       -- base_sent, base_lost, decided, decision_days, decision_histogram
@@ -170,6 +162,18 @@ with days as (
     from changed_figures
     where date_kind = 'issued' and day >= '2026-10-01' and day <= '2026-10-31' and country = 'ES'
     group by day
+    union all
+    select
+      null::numeric as drafts,
+      -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
+      -- base_sent, base_lost, decided, decision_days, decision_histogram
+      sum(quotes) as open_quotes,
+      sum(base_net) as base_open,
+      starts_on as day
+    from current_validity
+    where (grain = 'day' and (valid_until >= '2026-11-21' and valid_until <= 'infinity')
+      and starts_on >= '2026-10-01' and starts_on <= '2026-10-31') and country = 'ES'
+    group by starts_on
     union all
     select
       sum(drafts) filter (where drafts <> 0) as drafts,

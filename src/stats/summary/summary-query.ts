@@ -1,11 +1,11 @@
 // The queries that read the summary: totals of a period by country, by currency, by month and by
 // day. Their cost depends on the number of days, countries and currencies, not of quotes.
 // summary-query.sql shows the statements that PostgreSQL gets for two typical requests.
-import { type InferResult, type Kysely, sql } from 'kysely'
+import { type InferResult, type Kysely, type QueryCreator, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
-import { isOfDateKind, isWithin, matches, signOf } from './row-conditions.ts'
+import { isOfDateKind, isWithin, matches } from './row-conditions.ts'
 import {
   coverValidityWithDays,
   coverValidityWithMonths,
@@ -14,6 +14,7 @@ import {
   coverWithYears,
   type DateRange,
   type GrainRange,
+  groupBySign,
   type ValidityRange,
 } from './summary-grains.ts'
 
@@ -71,78 +72,26 @@ export function queryTotals(
   range: DateRange,
   { baseDigits, byCountryAndMonth }: TotalsOptions,
 ) {
-  const months = coverWithMonths(range, { acrossCountries: request.country === undefined })
-  const pairs = byCountryAndMonth ? coverWithYears(range) : months
-  const validity = coverValidityWithMonths(range, request.today)
   return (
     db
-      // 1. What is not in grouped_figures: the sent quotes that are still valid and the single
-      // changes that are not folded. Steps 2 and 4 use it, so PostgreSQL computes it once.
-      .with('details', () =>
-        sumValidity(db, request, validity)
-          .select([monthOf('starts_on').as('month'), 'country', 'currency'])
-          .groupBy([monthOf('starts_on'), 'country', 'currency'])
-          .unionAll(
-            sumChangedFigures(db, request, range)
-              .select([monthOf('day').as('month'), 'country', 'currency'])
-              .groupBy([monthOf('day'), 'country', 'currency']),
-          ),
-      )
-      // 2. Pairs of a country and a currency.
+      // What is not in grouped_figures. Both of the next steps use it, so it is computed once.
+      .with('details', () => selectDetails(db, request, range))
       .with('pairs', (query) =>
-        query
-          .selectFrom('details')
-          .select([...summedColumns, 'country', 'currency'])
-          .unionAll(
-            sumGroupedFigures(db, request, pairs).map((sums) =>
-              sums.select(['country', 'currency']).groupBy(['country', 'currency']),
-            ),
-          ),
+        selectPairs(
+          query,
+          request,
+          byCountryAndMonth ? coverWithYears(range) : monthsOf(request, range),
+        ),
       )
-      // 3. The total, the countries and the currencies. Grouping the few pairs again costs almost
-      // nothing. Grouping sets over the rows of the summary would add each row several times.
-      .with('groups', (query) =>
-        query
-          .selectFrom('pairs')
-          .groupBy(sql`grouping sets ((), (country), (currency))`)
-          .select(sumsOfSums)
-          .select([
-            // In grouping(), a bit is set for each column that a row is not grouped by.
-            sql<SummaryLevel>`case grouping(country, currency)
-              when 3 then 'total' when 1 then 'country' else 'currency' end`.as('level'),
-            sql<string | null>`null::date`.as('month'),
-            sql<string | null>`country`.as('country'),
-            sql<string | null>`currency`.as('currency'),
-          ]),
+      .with('totals', (query) =>
+        byCountryAndMonth
+          ? sumByGroup(query).unionAll(sumByMonth(query, request, monthsOf(request, range)))
+          : sumByGroup(query),
       )
-      // 4. The same rows, and the months.
-      .with('totals', (query) => {
-        const groups = query.selectFrom('groups').selectAll()
-        if (!byCountryAndMonth) return groups.where('level', '<>', 'country')
-        const sums = query
-          .selectFrom('details')
-          .select([...summedColumns, 'month'])
-          .unionAll(
-            sumGroupedFigures(db, request, months).map((rows) =>
-              rows.select(monthOf('starts_on').as('month')).groupBy(monthOf('starts_on')),
-            ),
-          )
-        return groups.unionAll(
-          query
-            .selectFrom(sums.as('sums'))
-            .groupBy('month')
-            .select(sumsOfSums)
-            .select([
-              sql<SummaryLevel>`'month'`.as('level'),
-              'month',
-              sql<string | null>`null::text`.as('country'),
-              sql<string | null>`null::text`.as('currency'),
-            ]),
-        )
-      })
       .selectFrom('totals')
       .leftJoin('currencies', 'currencies.code', 'totals.currency')
       .where(quoteCount, '>', '0')
+      .$if(!byCountryAndMonth, (query) => query.where('level', '<>', 'country'))
       .select(['level', 'currency', ...summedColumns, ...moneyByOutcome(baseDigits)])
       .select([
         sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
@@ -157,6 +106,89 @@ export function queryTotals(
   )
 }
 
+/** Rows over all countries are fewer, but they cannot be filtered by country. */
+const monthsOf = ({ country }: StatsRequest, range: DateRange) =>
+  coverWithMonths(range, { acrossCountries: country === undefined })
+
+type Sums = Record<(typeof summedColumns)[number], string | null>
+type Pair = Sums & { country: string; currency: string }
+type Detail = Pair & { month: string | null }
+
+/** Sums the sent quotes that are still valid and the single changes that are not folded. */
+function selectDetails(db: Kysely<Tables>, request: StatsRequest, range: DateRange) {
+  return sumChangedFigures(db, request, range)
+    .select([monthOf('day').as('month'), 'country', 'currency'])
+    .groupBy([monthOf('day'), 'country', 'currency'])
+    .unionAll(
+      sumValidity(db, request, coverValidityWithMonths(range, request.today)).map((sums) =>
+        sums
+          .select([monthOf('starts_on').as('month'), 'country', 'currency'])
+          .groupBy([monthOf('starts_on'), 'country', 'currency']),
+      ),
+    )
+}
+
+/** Sums for each pair of a country and a currency. A pair can have several rows. */
+function selectPairs(
+  query: QueryCreator<Tables & { details: Detail }>,
+  request: StatsRequest,
+  ranges: GrainRange[],
+) {
+  return query
+    .selectFrom('details')
+    .select([...summedColumns, 'country', 'currency'])
+    .unionAll(
+      sumGroupedFigures(query, request, ranges).map((sums) =>
+        sums.select(['country', 'currency']).groupBy(['country', 'currency']),
+      ),
+    )
+}
+
+/**
+ * Returns the total, the countries and the currencies. Grouping the few pairs again costs almost
+ * nothing. Grouping sets over the rows of the summary would add each row several times.
+ */
+function sumByGroup(query: QueryCreator<Tables & { pairs: Pair }>) {
+  return query
+    .selectFrom('pairs')
+    .groupBy(sql`grouping sets ((), (country), (currency))`)
+    .select(sumsOfSums)
+    .select([
+      // In grouping(), a bit is set for each column that a row is not grouped by.
+      sql<SummaryLevel>`case grouping(country, currency)
+        when 3 then 'total' when 1 then 'country' else 'currency' end`.as('level'),
+      sql<string | null>`null::date`.as('month'),
+      sql<string | null>`country`.as('country'),
+      sql<string | null>`currency`.as('currency'),
+    ])
+}
+
+/** Returns the months. */
+function sumByMonth(
+  query: QueryCreator<Tables & { details: Detail }>,
+  request: StatsRequest,
+  ranges: GrainRange[],
+) {
+  const sums = query
+    .selectFrom('details')
+    .select([...summedColumns, 'month'])
+    .unionAll(
+      sumGroupedFigures(query, request, ranges).map((rows) =>
+        rows.select(monthOf('starts_on').as('month')).groupBy(monthOf('starts_on')),
+      ),
+    )
+  return query
+    .selectFrom(sums.as('sums'))
+    .groupBy('month')
+    .select(sumsOfSums)
+    .select([
+      sql<SummaryLevel>`'month'`.as('level'),
+      'month',
+      sql<string | null>`null::text`.as('country'),
+      sql<string | null>`null::text`.as('currency'),
+    ])
+}
+
 /**
  * Returns the query for the totals of each day of the range that has quotes, in order. Its cost
  * depends on the number of days and countries, because only the rows of single days are read.
@@ -169,11 +201,13 @@ export function queryDays(
 ) {
   const days = coverWithDays(range, { acrossCountries: request.country === undefined })
   const validity = coverValidityWithDays(range, request.today)
-  const sums = sumValidity(db, request, validity)
-    .select('starts_on as day')
-    .groupBy('starts_on')
+  const sums = sumChangedFigures(db, request, range)
+    .select('day')
+    .groupBy('day')
     .unionAll([
-      sumChangedFigures(db, request, range).select('day').groupBy('day'),
+      ...sumValidity(db, request, validity).map((rows) =>
+        rows.select('starts_on as day').groupBy('starts_on'),
+      ),
       ...sumGroupedFigures(db, request, days).map((rows) =>
         rows.select('starts_on as day').groupBy('starts_on'),
       ),
@@ -243,29 +277,29 @@ const sumsOfSums = summedColumns.map((name) =>
 const nulls = <Name extends string>(names: readonly Name[]) =>
   names.map((name) => sql<string | null>`null::numeric`.as(name))
 
+/** A sum, subtracted if `sign` is -1. */
+const sumOf = (name: string, sign: 1 | -1, isCounted = sql``) => {
+  const sum = sql<string | null>`sum(${sql.ref(name)})${isCounted}`
+  return sign === 1 ? sum : sql<string | null>`-${sum}`
+}
+
 /** The sums of the figures. Zeros are skipped: adding one costs as much as any other number. */
 const sumsOfFigures = (sign: 1 | -1) =>
-  figures.map((name) => {
-    const sum = sql<string | null>`sum(${sql.ref(name)}) filter (where ${sql.ref(name)} <> 0)`
-    return (sign === 1 ? sum : sql<string | null>`-${sum}`).as(name)
-  })
+  figures.map((name) => sumOf(name, sign, sql` filter (where ${sql.ref(name)} <> 0)`).as(name))
 
 // Each of the following queries has the same columns, so that they can be united. The caller adds
 // the columns to group by.
 
 /** Returns a query for the added rows of grouped_figures, and one for the subtracted rows. */
-function sumGroupedFigures(db: Kysely<Tables>, request: StatsRequest, ranges: GrainRange[]) {
-  // A query for each sign costs less than finding the sign of each row.
-  return ([1, -1] as const).flatMap((sign) => {
-    const rows = ranges.filter((range) => range.sign === sign)
-    if (rows.length === 0) return []
-    return db
+function sumGroupedFigures(db: QueryCreator<Tables>, request: StatsRequest, ranges: GrainRange[]) {
+  return groupBySign(ranges).map(({ sign, ranges }) =>
+    db
       .selectFrom('grouped_figures')
-      .where(isWithin(rows, isOfDateKind(request)))
+      .where(isWithin(ranges, isOfDateKind(request)))
       .where(matches(request))
       .select(sumsOfFigures(sign))
-      .select(nulls(openColumns))
-  })
+      .select(nulls(openColumns)),
+  )
 }
 
 /** Returns a query for the single changes in the range that are not folded. */
@@ -281,26 +315,24 @@ function sumChangedFigures(db: Kysely<Tables>, request: StatsRequest, { from, to
 }
 
 /**
- * Returns a query for the sent quotes that are still valid. A quote without a last valid day is
- * always valid. There are none by day of acceptance, where only accepted quotes count.
+ * Returns a query for the added sent quotes that are still valid, and one for the subtracted ones.
+ * A quote without a last valid day is always valid. Returns none by day of acceptance, where only
+ * accepted quotes count.
  */
-function sumValidity(db: Kysely<Tables>, request: StatsRequest, rangesByIssue: ValidityRange[]) {
-  const ranges = request.date === 'issued' ? rangesByIssue : []
-  const sign = signOf(ranges)
-  return db
-    .selectFrom('current_validity')
-    .where(
-      isWithin(ranges, (row, { validUntil: { from, to } }) =>
-        row.and([
-          row(sql.ref<string>('valid_until'), '>=', from),
-          row(sql.ref<string>('valid_until'), '<=', to),
-        ]),
-      ),
-    )
-    .where(matches(request))
-    .select(nulls(figures))
-    .select((row) => [
-      sql<string | null>`sum(${sign(row)} * quotes)`.as('open_quotes'),
-      sql<string | null>`sum(${sign(row)} * base_net)`.as('base_open'),
-    ])
+function sumValidity(db: Kysely<Tables>, request: StatsRequest, ranges: ValidityRange[]) {
+  return groupBySign(request.date === 'issued' ? ranges : []).map(({ sign, ranges }) =>
+    db
+      .selectFrom('current_validity')
+      .where(
+        isWithin(ranges, (row, { validUntil: { from, to } }) =>
+          row.and([
+            row(sql.ref<string>('valid_until'), '>=', from),
+            row(sql.ref<string>('valid_until'), '<=', to),
+          ]),
+        ),
+      )
+      .where(matches(request))
+      .select(nulls(figures))
+      .select([sumOf('quotes', sign).as('open_quotes'), sumOf('base_net', sign).as('base_open')]),
+  )
 }
