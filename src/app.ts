@@ -86,7 +86,7 @@ export const operations = [searchOperation, statsOperation, quoteOperation]
  *
  * The life of a request:
  *
- * 1. Node parses it, load shedding may reject it, and Fastify finds its route.
+ * 1. Node parses it, and load shedding may reject it before Fastify finds its route.
  * 2. It gets common headers, and its Host header is checked.
  * 3. Its API key is checked, and then the rate limit of its caller.
  * 4. Its parameters are validated, and its route answers it. Then it is logged and counted.
@@ -105,6 +105,8 @@ export async function buildApp({
   const generateRequestId = createRequestIdGenerator()
   const isRegisteredOrigin = createOriginCheck(db)
   const malformedRequests = new MalformedRequests(metrics.requests, createEarlyErrorPages(company))
+
+  // Step 1: the server and what acts before routing.
   const app = Fastify(
     buildServerOptions({
       logger,
@@ -115,23 +117,8 @@ export async function buildApp({
       rewriteUrl: replaceMalformedLinkPath,
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
-
-  // The hooks of every request. They run in this order.
-  traces?.traceRequests(app)
-  registerErrorHandlers(app, endpointPaths.map(toOpenApiPath))
-  malformedRequests.rejectExpectations(app)
-  addCommonHeaders(app)
-  rejectInvalidHosts(app, {
-    publicBaseUrl: getPublicBaseUrl(config),
-    allowedHosts: config.ALLOWED_HOSTS,
-  })
   const isStopping = trackStopping(app)
-  closeConnectionsOnStop(app, isStopping)
-  logRequests(app, metrics)
-  if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
-  warnAboutWideRanges(app.log, config.TRUST_PROXY)
-  const redis = observeRedis(app, connections.redis, metrics)
-  // Load shedding is no hook: it replaces the listeners of the server, so it acts before routing.
+  malformedRequests.rejectExpectations(app)
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,
     generateRequestId,
@@ -140,7 +127,21 @@ export async function buildApp({
     metrics,
   })
 
-  // The checks of callers. Each route applies those that it needs.
+  // Step 2: the hooks of every request. They run in this order.
+  traces?.traceRequests(app)
+  registerErrorHandlers(app, endpointPaths.map(toOpenApiPath))
+  addCommonHeaders(app)
+  rejectInvalidHosts(app, {
+    publicBaseUrl: getPublicBaseUrl(config),
+    allowedHosts: config.ALLOWED_HOSTS,
+  })
+  closeConnectionsOnStop(app, isStopping)
+  logRequests(app, metrics)
+  if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
+  warnAboutWideRanges(app.log, config.TRUST_PROXY)
+
+  // Step 3: the checks of callers. Each route applies those that it needs.
+  const redis = observeRedis(app, connections.redis, metrics)
   await registerRateLimiter(app, { redis, keyPrefix: config.REDIS_PREFIX })
   const access = registerAccessControl(app, {
     db,
@@ -155,7 +156,7 @@ export async function buildApp({
     ownOrigin: new URL(getPublicBaseUrl(config)).origin,
   })
 
-  // The routes.
+  // Step 4: the routes.
   const replica = observeReplica(app, connections.replicaDb ?? null, metrics)
   const api = { config, company, connections, metrics, clock, access, redis, replica }
   const recorder = createQueryRecorder(app, api)

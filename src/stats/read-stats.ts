@@ -130,10 +130,9 @@ export async function assembleStats(
     ...(request.by === 'day' && { byDay: await readDays(db, company, request, period) }),
     ...(await readBreakdown(db, company, request, rangeOf(request))),
     comparison: compare
-      ? await compareWith(comparisonPeriod(period, compare, today), totals, {
-          db,
-          company,
-          request,
+      ? await compareWith(db, company, request, {
+          period: comparisonPeriod(period, compare, today),
+          totals,
         })
       : null,
   }
@@ -156,12 +155,12 @@ async function readDays(
   })
 }
 
-type Context = { db: Kysely<Tables>; company: Company; request: StatsRequest }
-
+/** Compares `totals` with those of an earlier `period`. */
 async function compareWith(
-  period: Period,
-  totals: PeriodTotals,
-  { db, company, request }: Context,
+  db: Kysely<Tables>,
+  company: Company,
+  request: StatsRequest,
+  { period, totals }: { period: Period; totals: PeriodTotals },
 ): Promise<Stats['comparison']> {
   const previous = await readPeriodTotals(db, company, request, {
     range: period,
