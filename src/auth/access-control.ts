@@ -43,7 +43,7 @@ declare module 'fastify' {
 export type Access = {
   /** Returns a hook that rejects callers without the scope. */
   requireScope(scope: Scope): onRequestAsyncHookHandler
-  /** Throws a problem unless the caller also has `scope`, which `neededBy` needs, such as `by=…`. */
+  /** Throws a problem unless the caller also has `scope`. `neededBy`: what needs it, as `by=…`. */
   requireAlso(request: FastifyRequest, scope: Scope, neededBy: string): void
 }
 

@@ -1,4 +1,4 @@
-// Tells errors of a broken connection, or of a PostgreSQL that cannot answer now, from other errors.
+// Tells broken connections, and a PostgreSQL that cannot answer now, from other errors.
 
 import { TimeoutError } from 'p-timeout'
 import { DatabaseError } from 'pg'
