@@ -19,7 +19,7 @@ import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
 import { DataVersionPoller } from './cache/data-version-poller.ts'
-import { SharedDataVersion } from './cache/shared-data-version.ts'
+import { shareDataVersions } from './cache/shared-data-version.ts'
 import { SharedStatsCache } from './cache/shared-stats-cache.ts'
 import { type CachedStats, type CacheResult, StatsCache } from './cache/stats-cache.ts'
 import { checkCodes } from './check-codes.ts'
@@ -99,7 +99,7 @@ function startBackgroundTasks(
 ): DataVersionPoller {
   const versions = new DataVersionPoller(
     db,
-    new SharedDataVersion(redis, keyPrefix),
+    shareDataVersions(redis, keyPrefix),
     replica?.history ?? null,
   )
   versions.start()

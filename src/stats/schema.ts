@@ -10,7 +10,7 @@ const LocalDate = Type.String({
 })
 /** The number of decimals of every rate and change. */
 export const ratioDecimals = 4
-const ratio = (description: string) =>
+const RatioText = (description: string) =>
   Nullable(Type.String({ pattern: `^-?[0-9]+\\.[0-9]{${ratioDecimals}}$`, description }))
 const Count = Type.Integer({ minimum: 0 })
 const dateKinds = ['issued', 'accepted'] as const satisfies DateKind[]
@@ -109,7 +109,6 @@ export const Period = Type.Object({
 })
 export type Period = Static<typeof Period>
 
-const rate = (formula: string) => ratio(`${formula}; four decimals`)
 const days = (description: string) =>
   Nullable(Type.String({ pattern: '^[0-9]+\\.[0-9]$', description: `${description}; one decimal` }))
 
@@ -133,10 +132,10 @@ const outcomes = {
   ),
   acceptance: Type.Object(
     {
-      ofSent: rate('accepted ÷ (sent + accepted + rejected + expired)'),
-      ofDecided: rate('accepted ÷ (accepted + rejected + expired)'),
-      ofSentValue: rate('won ÷ (open + won + lost)'),
-      ofDecidedValue: rate('won ÷ (won + lost)'),
+      ofSent: RatioText('accepted ÷ (sent + accepted + rejected + expired); four decimals'),
+      ofDecided: RatioText('accepted ÷ (accepted + rejected + expired); four decimals'),
+      ofSentValue: RatioText('won ÷ (open + won + lost); four decimals'),
+      ofDecidedValue: RatioText('won ÷ (won + lost); four decimals'),
     },
     { description: 'By number of quotes and by value; null if the denominator is zero' },
   ),
@@ -181,9 +180,9 @@ const Revenue = Type.Object(
   { description: 'Net of accepted quotes in the base currency' },
 )
 
-const Ratio = ratio('Four decimals; null if the denominator is zero')
+const ratio = RatioText('Four decimals; null if the denominator is zero')
 const Change = Type.Object(
-  { quotes: Ratio, accepted: Ratio, revenue: Ratio },
+  { quotes: ratio, accepted: ratio, revenue: ratio },
   { description: '(now − before) ÷ before' },
 )
 

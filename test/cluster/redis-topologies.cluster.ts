@@ -12,7 +12,7 @@ import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
 import { executeAll, OptionalRedis } from '../../src/redis/optional-redis.ts'
 import { openRedis, redisHealth } from '../../src/redis/redis-connection.ts'
 import { RedisOutageLog } from '../../src/redis/redis-outage-log.ts'
-import { SharedDataVersion } from '../../src/stats/cache/shared-data-version.ts'
+import { scopeOf, shareDataVersions } from '../../src/stats/cache/shared-data-version.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { readMetric } from '../support/read-metric.ts'
 import {
@@ -207,8 +207,8 @@ t.test('processes share limits and readings in a cluster, also after a failover'
   for (const caller of callers) t.equal(await count(other.client, caller), 2, caller)
 
   const known = { databaseId: '1', version: { generation: '1 2', changeCount: 0 }, readAt: 0 }
-  const shared = new SharedDataVersion(unobserved(first.client), prefix)
-  t.match(await shared.poll(known, { mayLock: true }), { lock: { isAwaited: false } })
+  const shared = shareDataVersions(unobserved(first.client), prefix)
+  t.match(await shared.poll(scopeOf(known), { mayLock: true }), { lock: { isAwaited: false } })
 
   await nodes[0]?.stop()
   const accepted = await eventually(

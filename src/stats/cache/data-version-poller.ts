@@ -5,13 +5,14 @@ import type { Kysely } from 'kysely'
 import { readDatabaseId, readTimeline } from '../../database/database-identity.ts'
 import type { PrimaryHistory } from '../../database/replica/primary-history.ts'
 import type { Tables } from '../../database/table-types.ts'
+import type { PollLock, SharedPolling } from '../../redis/shared-polling.ts'
 import { timeouts } from '../../timeouts.ts'
 import { type DataVersion, type ObservedVersion, readVersion } from './data-version.ts'
-import type { SharedDataVersion, VersionPollLock } from './shared-data-version.ts'
+import { formatVersion, parseVersion, scopeOf } from './shared-data-version.ts'
 
 export class DataVersionPoller {
   readonly #db: Kysely<Tables>
-  readonly #shared: Pick<SharedDataVersion, 'poll'>
+  readonly #shared: Pick<SharedPolling, 'poll'>
   readonly #history: PrimaryHistory | null
   #latest: ObservedVersion | null = null
   #hasFailed = false
@@ -25,7 +26,7 @@ export class DataVersionPoller {
   /** With a `history`, adds each observed version to it, whichever process has read it. */
   constructor(
     db: Kysely<Tables>,
-    shared: Pick<SharedDataVersion, 'poll'>,
+    shared: Pick<SharedPolling, 'poll'>,
     history: PrimaryHistory | null = null,
   ) {
     this.#db = db
@@ -82,19 +83,27 @@ export class DataVersionPoller {
     }, delayMs).unref()
   }
 
-  /** Polls Redis, and reads PostgreSQL if necessary. Returns the pause before the next poll. */
+  /**
+   * Uses what another process has read since the last poll, and reads PostgreSQL if it is the turn
+   * of this process, or without Redis. Returns the pause before the next poll.
+   */
   async #poll(): Promise<number> {
+    const { dataVersionPoll, redisVersionPoll } = timeouts.stats
     const known = this.#latest
     const mayLock = !this.#pending && !this.#hasFailed
-    const result = known && (await this.#shared.poll(known, { mayLock }))
-    if (result?.observed) this.#useIfNewer(result.observed)
+    const result = known && (await this.#shared.poll(scopeOf(known), { mayLock }))
+    if (!result) {
+      this.readInBackground()
+      return this.#isIdle() ? timeouts.process.idlePoll.ms : dataVersionPoll.ms
+    }
+    const { published, lock } = result
+    const observed = published && parseVersion(published, known)
+    if (observed && this.#isNewer(observed)) this.#setLatest(observed)
     // Not awaited: while a query hangs, what other processes have read is still used.
-    if (result?.lock) void this.#readAndPublish(result.lock)
+    if (lock) void this.#readForAll(lock, known)
     // A process that cannot read PostgreSQL leaves the lock to the others and tries on its own.
-    else if (!result || this.#hasFailed) this.readInBackground()
-    const { redisVersionPoll, dataVersionPoll } = timeouts.stats
-    const isAlone = !result || this.#hasFailed || result.lock?.isAwaited === false
-    if (!result && this.#isIdle()) return timeouts.process.idlePoll.ms
+    else if (this.#hasFailed) this.readInBackground()
+    const isAlone = this.#hasFailed || lock?.isAwaited === false
     return isAlone ? dataVersionPoll.ms : redisVersionPoll.ms
   }
 
@@ -104,11 +113,10 @@ export class DataVersionPoller {
     return !this.#history && !this.#hasFailed && idleMs > timeouts.process.idleAfter.ms
   }
 
-  /** Uses what another process has read if it is of the same generation, and newer. */
-  #useIfNewer(observed: ObservedVersion): void {
+  /** This process may have read another generation meanwhile. */
+  #isNewer({ version, readAt }: ObservedVersion): boolean {
     const latest = this.#latest
-    if (latest?.version.generation !== observed.version.generation) return
-    if (observed.readAt > latest.readAt) this.#setLatest(observed)
+    return latest?.version.generation === version.generation && readAt > latest.readAt
   }
 
   #setLatest(observed: ObservedVersion): void {
@@ -117,10 +125,12 @@ export class DataVersionPoller {
     if (wal) this.#history?.add({ databaseId, version, readAt, ...wal })
   }
 
-  async #readAndPublish(lock: VersionPollLock): Promise<void> {
+  /** Publishes what it reads to the other processes that know the same database as `known`. */
+  async #readForAll(lock: PollLock, known: ObservedVersion): Promise<void> {
     const observed = await this.#read()
     // A query that was already running may have begun before the lock was acquired.
-    if (observed && observed.readAt >= lock.acquiredAt) lock.publish(observed)
+    const mayPublish = observed !== null && observed.readAt >= lock.acquiredAt
+    if (mayPublish && scopeOf(observed) === scopeOf(known)) lock.publish(formatVersion(observed))
     else lock.release()
   }
 

@@ -3,12 +3,18 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { openPool } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
 import { readVersion } from '../../../src/stats/cache/data-version.ts'
-import { SharedDataVersion } from '../../../src/stats/cache/shared-data-version.ts'
+import { DataVersionPoller } from '../../../src/stats/cache/data-version-poller.ts'
+import {
+  formatVersion,
+  parseVersion,
+  scopeOf,
+  shareDataVersions,
+} from '../../../src/stats/cache/shared-data-version.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../../support/faulty-proxy.ts'
 import { unobserved } from '../../support/redis-topologies.ts'
@@ -148,7 +154,7 @@ t.test(
     await sleep(100)
     t.match(await newcomer.poll(), { observed: null }, 'polls too late')
     await reader.poll()
-    lock.publish({ ...known, version: { ...version, changeCount: 7 } })
+    lock.publish('7')
     const found = await eventually(
       () => reader.poll(),
       (found) => found?.observed != null,
@@ -164,7 +170,7 @@ t.test(
     const [key = ''] = await redis.keys(`${prefixOf(redis)}*:published`)
     const older = await redis.hgetall(key)
     const next = await poller.lock()
-    next.publish({ ...known, version: { ...version, changeCount: 8 } })
+    next.publish('8')
     await eventually(
       () => reader.poll(),
       (found) => found?.observed?.version.changeCount === 8,
@@ -193,7 +199,7 @@ t.test('a version is published only if another process awaits it', async (t) => 
   const [poller, other] = [createProcess(), createProcess()]
   const lock = await poller.lock()
   t.equal(lock.isAwaited, false)
-  lock.publish(known)
+  lock.publish(formatVersion(known))
   await sleep(100)
   t.same(await redis.keys(`${prefixOf(redis)}*:published`), [])
   await other.poll()
@@ -211,16 +217,35 @@ t.test('versions of another database, generation or computation are not shared',
   for (const { process, known } of others) await process.poll({ known })
   await createProcess().poll()
   const lock = await poller.lock()
-  lock.publish(known)
+  lock.publish(formatVersion(known))
   await sleep(100)
   for (const { process, known } of others)
     t.match(await process.poll({ known }), { observed: null })
-  const reader = createProcess()
-  await reader.poll()
-  const own = await poller.lock()
-  own.publish({ ...known, version: { ...version, generation: '2' } })
-  t.ok(await reader.lock(), 'a holder that finds another generation releases the lock')
-  t.match(await reader.poll(), { observed: null })
+})
+
+t.test('a process that finds another generation does not publish it', async (t) => {
+  const { db } = await testDatabase(t)
+  await insertQuote(db, '1')
+  const { redis, createProcess } = await startPolling(t)
+  const [{ polling }, other] = [createProcess(), createProcess()]
+  const poller = new DataVersionPoller(db, polling)
+  t.teardown(() => poller.stop())
+  poller.start()
+  const before = await eventually(async () => poller.latest(), Boolean)
+  if (!before) throw new Error('The data version was not read.')
+  const published = await eventually(
+    () => other.poll({ known: before }),
+    (found) => found?.observed != null,
+  )
+  t.match(published, { observed: { version: { changeCount: 1 } } })
+  const [key = ''] = await redis.keys(`${prefixOf(redis)}*:published`)
+  await sql`select rebuild_quote_summary()`.execute(db)
+  const after = await eventually(
+    async () => poller.latest(),
+    (latest) => latest?.version.generation !== before.version.generation,
+  )
+  t.match(after, { version: { changeCount: 0 } })
+  t.not(await redis.hget(key, 'text'), '0')
 })
 
 t.test('an invalid version in Redis is ignored', async (t) => {
@@ -228,7 +253,7 @@ t.test('an invalid version in Redis is ignored', async (t) => {
   const [reader, poller] = [createProcess(), createProcess()]
   await reader.poll()
   const lock = await poller.lock()
-  lock.publish(known)
+  lock.publish(formatVersion(known))
   await eventually(
     () => reader.poll(),
     (found) => found?.observed != null,
@@ -271,8 +296,13 @@ async function startPolling(t: Test) {
   const prefix = `test:${randomBytes(6).toString('hex')}:`
   prefixes.set(redis, prefix)
   const createProcess = (computation = 'computation') => {
-    const shared = new SharedDataVersion(unobserved(redis), prefix, computation)
-    const pollOnce = ({ known: own = known, mayLock = false } = {}) => shared.poll(own, { mayLock })
+    const polling = shareDataVersions(unobserved(redis), prefix, computation)
+    const pollOnce = async ({ known: own = known, mayLock = false } = {}) => {
+      const result = await polling.poll(scopeOf(own), { mayLock })
+      return (
+        result && { ...result, observed: result.published && parseVersion(result.published, own) }
+      )
+    }
     /** On a busy machine Redis may be too slow, which pauses polls. */
     const poll = (options = {}) =>
       eventually(
@@ -280,6 +310,7 @@ async function startPolling(t: Test) {
         (found) => found !== null,
       )
     return {
+      polling,
       pollOnce,
       poll,
       async lock() {
