@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { getPublicBaseUrl, readShareConfig } from '../../src/config.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import { quoteLinkBase } from '../../src/http/endpoint-paths.ts'
 
 export type ShareContext = {
   db: Database
@@ -25,7 +26,7 @@ export async function withShareContext(
   try {
     return await act({
       db,
-      linkPrefix: `${getPublicBaseUrl(config)}/quote/share/`,
+      linkPrefix: `${getPublicBaseUrl(config)}${quoteLinkBase}/`,
       isBaseUrlSet: config.PUBLIC_BASE_URL !== undefined,
       countsViews: config.COUNT_VIEWS,
       isJson,

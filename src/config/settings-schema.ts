@@ -1,6 +1,7 @@
 // Every setting: its type, its default, and the description that .env files and errors show.
 import { type Static, Type } from '@sinclair/typebox'
 import { defaultConnections } from '../database/connection-counts.ts'
+import { quoteLinkBase } from '../http/endpoint-paths.ts'
 import { defaultLimits } from '../rate-limits/default-limits.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -213,7 +214,7 @@ export const Settings = Type.Object({
   ),
   HOME_QUOTE_URL: Type.Optional(
     Type.String({
-      pattern: '/quote/share/[A-Za-z0-9_-]{43}$',
+      pattern: `${quoteLinkBase}/[A-Za-z0-9_-]{43}$`,
       description: 'Quote link that the home page shows; every visitor can open it',
     }),
   ),

@@ -3,7 +3,9 @@
 
 export const searchPath = '/api/search'
 export const statsPath = '/api/stats'
-export const quoteLinkPath = '/quote/share/:token'
+/** The path of every quote link, without the slash and the token that follow it. */
+export const quoteLinkBase = '/quote/share'
+export const quoteLinkPath = `${quoteLinkBase}/:token`
 export const endpointPaths = [searchPath, statsPath, quoteLinkPath]
 
 /** Returns the path as the OpenAPI document writes it: `{token}` instead of `:token`. */

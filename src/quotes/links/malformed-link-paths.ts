@@ -1,9 +1,10 @@
 // Replaces malformed paths of quote links, for example with an incomplete percent escape or without
 // a token. The visitor then gets the same 404 as for any unknown link.
+import { quoteLinkBase } from '../../http/endpoint-paths.ts'
 
-const linkPath = /^\/quote\/share([/?]|$)/
-const wellFormedPath = /^\/quote\/share\/[A-Za-z0-9_-]{1,100}(\?|$)/
-const unknownLinkPath = '/quote/share/-'
+const linkPath = new RegExp(`^${quoteLinkBase}([/?]|$)`)
+const wellFormedPath = new RegExp(`^${quoteLinkBase}/[A-Za-z0-9_-]{1,100}([?]|$)`)
+const unknownLinkPath = `${quoteLinkBase}/-`
 
 /** Returns whether a URL is /quote/share or below it. */
 export function isLinkUrl(url: string): boolean {
