@@ -21,7 +21,6 @@ const secrets = [
 ] as const
 
 const roleUrls = ['API_DATABASE_URL', 'INDEXER_DATABASE_URL', 'IMPORTER_DATABASE_URL'] as const
-const databaseUrls = ['DATABASE_URL', 'REPLICA_DATABASE_URL', ...roleUrls]
 const ServerSettings = Type.Omit(Settings, [
   'MEILI_MASTER_KEY',
   'MEILI_INDEXER_KEY',
@@ -127,6 +126,20 @@ export function getPublicBaseUrl(config: {
 type Sources = Record<string, readonly string[]>
 const importerSources: Sources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'] }
 
+/** Checks that the schema cannot express, for values that match it. */
+const furtherChecks: Record<string, (value: unknown, key: string) => string | null> = {
+  DATABASE_URL: findUrlProblem,
+  REPLICA_DATABASE_URL: findUrlProblem,
+  API_DATABASE_URL: findUrlProblem,
+  INDEXER_DATABASE_URL: findUrlProblem,
+  IMPORTER_DATABASE_URL: findUrlProblem,
+  TRUST_PROXY: findProxyProblem,
+}
+/** Problems of values that the schema rejects, if its description does not explain them. */
+const explanations: Record<string, (value: unknown) => string | null> = {
+  ANONYMOUS_SCOPES: describeScopeProblem,
+}
+
 /** Returns the settings in the schema. Throws one error that lists every problem. */
 function readSettings<Schema extends TObject>(
   schema: Schema,
@@ -146,13 +159,13 @@ function readSettings<Schema extends TObject>(
   )
   for (const key of invalidKeys) {
     const { description = '' } = schema.properties[key] ?? {}
-    const scopeProblem = key === 'ANONYMOUS_SCOPES' ? describeScopeProblem(values[key]) : null
     const problem = `${key} is ${key in values ? 'not valid' : 'missing'}: ${description}`
-    problems.push(scopeProblem ?? problem)
+    problems.push(explanations[key]?.(values[key]) ?? problem)
   }
-  for (const key of databaseUrls.filter((name) => !invalidKeys.has(name)))
-    problems.push(...describeUrlProblem(key, values[key]))
-  if (!invalidKeys.has('TRUST_PROXY')) problems.push(...describeProxyProblem(values.TRUST_PROXY))
+  for (const [key, findProblem] of Object.entries(furtherChecks)) {
+    const problem = invalidKeys.has(key) ? null : findProblem(values[key], key)
+    if (problem !== null) problems.push(problem)
+  }
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}\n`)
     throw new Error(`The configuration is not valid:\n${lines.join('')}See .env.example.`)
@@ -160,16 +173,16 @@ function readSettings<Schema extends TObject>(
   return settings as Static<Schema>
 }
 
-/** Returns the problems of the URL of a database, if it is set. */
-function describeUrlProblem(key: string, url: unknown): string[] {
-  if (typeof url !== 'string') return []
+/** Returns the problem of the URL of a database, if it is set. */
+function findUrlProblem(url: unknown, key: string): string | null {
+  if (typeof url !== 'string') return null
   try {
     const { needsPrimary } = parsePostgresUrl(url)
     if (needsPrimary && key === 'REPLICA_DATABASE_URL')
-      return [`${key} is not valid: it must name one host, without target_session_attrs`]
-    return []
+      return `${key} is not valid: it must name one host, without target_session_attrs`
+    return null
   } catch (error) {
-    return [`${key} is not valid: ${(error as Error).message}`]
+    return `${key} is not valid: ${(error as Error).message}`
   }
 }
 
@@ -184,14 +197,14 @@ function describeScopeProblem(scopes: unknown): string | null {
 }
 
 /** Returns the problem of TRUST_PROXY. The error of Fastify would name only the invalid address. */
-function describeProxyProblem(entries: unknown): string[] {
-  if (!Array.isArray(entries)) return []
+function findProxyProblem(entries: unknown): string | null {
+  if (!Array.isArray(entries)) return null
   const wrong = entries.findIndex((entry) => !isProxyRange(entry))
-  if (wrong === -1) return []
-  return [
+  if (wrong === -1) return null
+  return (
     `TRUST_PROXY is not valid: entry ${wrong + 1} must be an address such as 10.0.0.7, ` +
-      'a network such as 10.0.0.0/28, or loopback, linklocal or uniquelocal',
-  ]
+    'a network such as 10.0.0.0/28, or loopback, linklocal or uniquelocal'
+  )
 }
 
 function readVariable(name: string, problems: string[]): string | undefined {
