@@ -1,11 +1,11 @@
-// Records the company in the database. Base currency and time zone cannot change afterwards.
+// The company in the database: its seller may change, its base currency and time zone may not.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { Company } from './company.ts'
 
 /**
- * Records the company in the database. The seller is updated each time. Base currency and time
- * zone are recorded once, because all statistics depend on them. Throws if they differ.
+ * Updates the seller. Records base currency and time zone once, because all statistics depend on
+ * them. Throws if they differ.
  */
 export async function recordCompany(db: Kysely<Tables>, company: Company): Promise<void> {
   const seller = JSON.stringify(company.seller)
