@@ -1,6 +1,6 @@
 // Creates, lists and revokes quote links.
 import { isLanguage, type Language, languages } from '../src/company/languages.ts'
-import { defaultLinkLifetime, parseLinkLifetime } from '../src/quotes/links/link-expiry.ts'
+import type { LinkExpiry } from '../src/quotes/links/manage-links.ts'
 import {
   chooseByName,
   type OptionValues,
@@ -17,6 +17,12 @@ import {
   revokeManyLinks,
   revokeOneLink,
 } from './cli/share-revoke.ts'
+
+/** The lifetime of a link that is created without --expires. */
+const defaultExpires = '30d'
+// From 1 to 99,999 days or hours. The database rejects an expiry in the past.
+const lifetimePattern = /^([1-9]\d{0,4})([dh])$/
+const unitMs = { d: 86_400_000, h: 3_600_000 }
 
 const languageList = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(languages)
 
@@ -37,7 +43,7 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
                        and link. If quotes are rejected, lists them on standard error, creates
                        the links of the others and exits with status 1
            --expires   days (30d) or hours (12h) until the link expires, or never.
-                       Default: ${defaultLinkLifetime}
+                       Default: ${defaultExpires}
            --language  language of the page and the document: ${languageList}.
                        Default: the language of the quote
   list     lists the links of a quote with their ids, whether the document was erased
@@ -105,19 +111,25 @@ async function runCreate(values: Values, number: string | undefined): Promise<nu
 }
 
 function parseLinkOptions(values: Values): LinkOptions {
-  const { expires = defaultLinkLifetime, version, language } = values
-  const lifetimeMs = parseLinkLifetime(expires)
-  if (lifetimeMs === undefined)
-    throw new UsageError(
-      `--expires ${expires} is not valid: write days such as 30d, hours such as 12h, or never.`,
-    )
+  const { expires = defaultExpires, version, language } = values
   return {
-    lifetimeMs,
+    expiry: parseExpiry(expires),
     ...(version !== undefined && {
       version: parseWholeNumber('--version', version, maxWholeNumber),
     }),
     ...(language !== undefined && { language: parseLanguage(language) }),
   }
+}
+
+/** Parses a lifetime in days ("30d") or hours ("12h"), or "never". */
+function parseExpiry(expires: string): LinkExpiry {
+  if (expires === 'never') return null
+  const [, amount, unit] = lifetimePattern.exec(expires) ?? []
+  if (amount === undefined)
+    throw new UsageError(
+      `--expires ${expires} is not valid: write days such as 30d, hours such as 12h, or never.`,
+    )
+  return { lifetimeMs: Number(amount) * unitMs[unit as 'd' | 'h'] }
 }
 
 async function runList({ json }: Values, number: string | undefined): Promise<number> {

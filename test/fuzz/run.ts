@@ -102,7 +102,7 @@ export async function fuzz(
 async function prepareValues({ db }: TestService): Promise<RequestValues> {
   const tokens = [
     await createShareLink(db, { number: 'P-1' }),
-    await createShareLink(db, { number: 'P-1', expiresAt: new Date(Date.now() + 2_000) }),
+    await createShareLink(db, { number: 'P-1', expiry: new Date(Date.now() + 2_000) }),
   ]
   const keys = await Promise.all(
     [['search:read', 'stats:read'] as const, ['search:read'] as const].map((scopes) =>

@@ -182,7 +182,7 @@ t.test(
     await addQuote(service.db, 'P-1')
     const expiring = await createShareLink(service.db, {
       number: 'P-1',
-      expiresAt: new Date(Date.now() + 86_400_000),
+      expiry: new Date(Date.now() + 86_400_000),
     })
     const revoked = await createShareLink(service.db, { number: 'P-1' })
     for (const token of [expiring, revoked])
@@ -233,8 +233,8 @@ for (const [name, skewMs] of [
       }
       await addQuote(service.db, 'P-1')
       const expiresAt = new Date(Date.now() + 1_800_000)
-      const rendered = await createShareLink(service.db, { number: 'P-1', expiresAt })
-      const notRendered = await createShareLink(service.db, { number: 'P-1', expiresAt })
+      const rendered = await createShareLink(service.db, { number: 'P-1', expiry: expiresAt })
+      const notRendered = await createShareLink(service.db, { number: 'P-1', expiry: expiresAt })
       t.same(await openAll(rendered), [200, 200, 200, 200])
       await expireLinks(service.db)
       t.same(await openAll(rendered), [410, 410, 410, 410], 'cached renderings are not sent either')

@@ -132,7 +132,10 @@ t.test('the page of every error of a link', async (t) => {
 t.test('links that fail, as the service answers them', async (t) => {
   const createLink = async (number: string, lifetimeMs?: number) => {
     await addQuote(db, number)
-    const token = await createShareLink(db, { number, ...(lifetimeMs && { lifetimeMs }) })
+    const token = await createShareLink(db, {
+      number,
+      ...(lifetimeMs && { expiry: { lifetimeMs } }),
+    })
     return `/quote/share/${token}`
   }
   const expired = await createLink('expired', 1_000)

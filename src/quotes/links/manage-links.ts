@@ -4,13 +4,14 @@ import type { Language } from '../../company/languages.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { generateLinkToken, hashLinkToken } from './link-token.ts'
 
+/** A lifetime begins now, by the database's clock. Null: the link never expires. */
+export type LinkExpiry = Date | { lifetimeMs: number } | null
+
 /** Defaults: the newest version, no expiry, and the language of the quote. */
 export type ShareLinkRequest = {
   number: string
   version?: number
-  expiresAt?: Date | null
-  /** Used if `expiresAt` is null: how long the link works, from now by the database's clock. */
-  lifetimeMs?: number | null
+  expiry?: LinkExpiry
   language?: Language
 }
 
@@ -54,15 +55,17 @@ export async function createShareLinkWithDetails(
 /** Freezes the document of a quote and inserts the link. Returns its token and id. */
 async function insertShareLink(
   db: Kysely<Tables>,
-  { number, version, expiresAt, lifetimeMs, language }: ShareLinkRequest,
+  { number, version, expiry = null, language }: ShareLinkRequest,
 ): Promise<Pick<CreatedLink, 'token' | 'id'>> {
   const token = generateLinkToken()
+  const [expiresAt, lifetimeMs] =
+    expiry instanceof Date ? [expiry, null] : [null, expiry?.lifetimeMs ?? null]
   try {
     const { rows } = await sql<{ id: string }>`
       select create_quote_share(
         ${number}, ${version ?? null}::integer, ${hashLinkToken(token)},
-        coalesce(${expiresAt ?? null}::timestamptz,
-          now() + ${lifetimeMs ?? null}::double precision * interval '1 ms'),
+        coalesce(${expiresAt}::timestamptz,
+          now() + ${lifetimeMs}::double precision * interval '1 ms'),
         ${language ?? null}) as id`.execute(db)
     const [row] = rows
     if (!row) throw new Error('create_quote_share returned no row.')

@@ -193,7 +193,7 @@ t.test('even the owner cannot change a document, an expiry or a revocation (S40)
   const { db } = await testDatabase(t)
   await addQuote(db, 'P-1')
   await addQuote(db, 'P-2')
-  await createShareLink(db, { number: 'P-1', expiresAt: new Date('2099-01-01') })
+  await createShareLink(db, { number: 'P-1', expiry: new Date('2099-01-01') })
   for (const change of [
     `document = replace(document, 'Martillo', 'Otro')`,
     `document = '{}', content_hash = encode(sha256('{}'), 'hex')`,
@@ -315,7 +315,7 @@ t.test(
     const api = open(t, roles.api)
     await addQuote(db, 'P-1')
     const token = await createShareLink(db, { number: 'P-1' })
-    const expired = await createShareLink(db, { number: 'P-1', expiresAt: new Date('2099-01-01') })
+    const expired = await createShareLink(db, { number: 'P-1', expiry: new Date('2099-01-01') })
     await expireLinks(db)
     const read = async (token: string) =>
       (

@@ -619,10 +619,7 @@ t.test('the error of a quote that cannot be shared gives the reason', async (t) 
     ),
   )
   await expectRejection({ number: 'line' }, /line 1: net 11\.00 stored, 10\.00 computed/)
-  await expectRejection(
-    { number: 'good', expiresAt: new Date('2020-01-01') },
-    /would expire at once/,
-  )
+  await expectRejection({ number: 'good', expiry: new Date('2020-01-01') }, /would expire at once/)
   await expectRejection(
     { number: 'good', language: 'xx' as 'es' },
     /language must be one of es, en, pt, fr, it, de, not xx/,

@@ -54,7 +54,7 @@ t.test(
     for (let round = 0; round < 6; round += 1) {
       const isExpiring = round % 3 === 2
       const expiresAt = isExpiring ? new Date(Date.now() + 800) : null
-      const token = await createShareLink(database.db, { number: 'P-1', expiresAt })
+      const token = await createShareLink(database.db, { number: 'P-1', expiry: expiresAt })
       const visitors = processes.flatMap(({ address }) =>
         formats.map((format) => startVisitor(`${address}/quote/share/${token}?format=${format}`)),
       )
