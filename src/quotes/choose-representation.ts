@@ -1,7 +1,6 @@
 // Chooses between the page, the JSON and the PDF of a quote from ?format= and Accept.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
-import { readLinkParameter } from './link-parameters.ts'
 
 export const mediaTypes = { html: 'text/html', json: 'application/json', pdf: 'application/pdf' }
 export type Representation = keyof typeof mediaTypes
@@ -38,4 +37,13 @@ export function prefersErrorPage({ headers, query }: NegotiableRequest): boolean
   if (format === 'html') return true
   const preferred = negotiate(headers).mediaType([mediaTypes.html, ...jsonTypes])
   return preferred === undefined || !jsonTypes.includes(preferred)
+}
+
+/**
+ * Returns the value of a parameter, or undefined. Returns the first value of a repeated parameter,
+ * because email tools append parameters to links.
+ */
+export function readLinkParameter(query: unknown, name: 'format' | 'lang'): unknown {
+  const value = (query as { [key in typeof name]?: unknown })[name]
+  return Array.isArray(value) ? value[0] : value
 }

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
 import { isLanguage, type Language, languages } from '../company/languages.ts'
-import { readLinkParameter } from './link-parameters.ts'
+import { readLinkParameter } from './choose-representation.ts'
 
 /**
  * Returns the language of ?lang=, which may have capitals or a region: "EN", "es-MX". Returns

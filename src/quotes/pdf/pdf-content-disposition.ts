@@ -1,6 +1,9 @@
-// Builds the Content-Disposition header of a PDF. The browser opens the PDF in the tab (inline)
-// instead of downloading it (attachment). If the visitor saves it, the header names the file.
+// Names the file of a PDF, and builds its Content-Disposition header. The browser opens the PDF in
+// the tab (inline) instead of downloading it (attachment). If the visitor saves it, the header names
+// the file.
 import { removeAccents } from '../../text/accent-folding.ts'
+import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import { truncatePlainText } from '../view-model/plain-text.ts'
 
 /**
  * Returns the value of Content-Disposition: the name as RFC 8187 encodes it, and an ASCII name for
@@ -22,4 +25,11 @@ function encodeName(fileName: string): string {
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16)}`,
   )
+}
+
+const maxNumberLength = 64
+
+/** Returns a name such as "Presupuesto-P-2026-17.pdf". The number may contain any character. */
+export function getPdfFileName(quoteNumber: string, language: Language): string {
+  return `${quoteTexts[language].quote}-${truncatePlainText(quoteNumber, maxNumberLength)}.pdf`
 }

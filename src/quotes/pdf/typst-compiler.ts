@@ -9,12 +9,7 @@ import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
-import { getPdfFileName } from './pdf-file-name.ts'
-import {
-  pdfMaxNumericColumnsWidth,
-  pdfMaxRunningNameLength,
-  pdfMaxRunningNumberLength,
-} from './pdf-layout-limits.ts'
+import { getPdfFileName } from './pdf-content-disposition.ts'
 import { findUnsupportedCharacters, prepareText, readFonts } from './pdf-text.ts'
 import { hasDirectionMarks } from './text-direction.ts'
 
@@ -23,6 +18,17 @@ const compiler = NodeCompiler.create({
   workspace: import.meta.dirname,
   fontArgs: [{ fontBlobs: readFonts() }],
 })
+
+// How much text fits. The rest of the layout is in pdf-template.typ.
+/**
+ * The maximum total width of the columns of numbers, in characters. If they are wider, the table
+ * has another layout. A character is about 4.7 pt wide, and the text area of the page 493 pt.
+ */
+const pdfMaxNumericColumnsWidth = 58
+/** The maximum length of the seller's name in the header and footer, in characters. */
+const pdfMaxRunningNameLength = 60
+/** The maximum length of the quote number in the header and footer, in characters. */
+const pdfMaxRunningNumberLength = 40
 
 /** The reason of a failure is cut, because it is logged and could contain much of a quote. */
 const maxReasonLength = 200

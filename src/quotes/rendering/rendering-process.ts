@@ -1,11 +1,14 @@
 // A child process that renders: it is started on demand, limited in time and memory, and replaced
 // after failures. The child uses performTasks of rendering-process-messages.ts.
 import { type ChildProcess, fork } from 'node:child_process'
+import { join } from 'node:path'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { QuoteFailure } from '../failures.ts'
 import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
 import type { Reply } from './rendering-process-messages.ts'
 import { watchTimeLimits } from './rendering-time-limit.ts'
+
+const runLimited = join(import.meta.dirname, 'run-limited.sh')
 
 type RenderingProcessOptions = {
   /** The file of the program that the process runs. */
@@ -80,7 +83,14 @@ export class RenderingProcess<Task extends object, Result> {
     // output is discarded, because it is not in the log format and could contain texts of a quote.
     if (!this.#child?.connected)
       this.#child = fork(program, {
-        ...buildLimitedCommand(limits.maxDataBytes, nodeOptions),
+        execPath: '/bin/sh',
+        execArgv: [
+          runLimited,
+          String(Math.floor(limits.maxDataBytes / 1024)),
+          String(renderingPriority),
+          process.execPath,
+          ...nodeOptions,
+        ],
         env: {},
         serialization: 'advanced',
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -104,19 +114,6 @@ export class RenderingProcess<Task extends object, Result> {
     this.#child = undefined
     this.#taskCount = 0
   }
-}
-
-/**
- * Returns the command that runs Node with a memory limit and a low priority. A shell sets both and
- * then replaces itself with Node, because a running process can lower the priority of only one of
- * its threads. On systems without memory limits, only the time is limited. Core files are disabled,
- * because they would contain a quote.
- */
-function buildLimitedCommand(maxDataBytes: number, nodeOptions: string[]) {
-  const script = 'ulimit -c 0 2>/dev/null; ulimit -d "$1" 2>/dev/null; shift; exec nice -n "$@"'
-  const kilobytes = String(Math.floor(maxDataBytes / 1024))
-  const args = [kilobytes, String(renderingPriority), process.execPath, ...nodeOptions]
-  return { execPath: '/bin/sh', execArgv: ['-c', script, 'sh', ...args] }
 }
 
 function sendTask<Result>(child: ChildProcess, task: object, what: string): Promise<Reply<Result>> {
