@@ -1,6 +1,5 @@
 // Names the file of a PDF, and builds its Content-Disposition header. The browser opens the PDF in
-// the tab (inline) instead of downloading it (attachment). If the visitor saves it, the header names
-// the file.
+// the tab (inline) instead of downloading it (attachment). The name is for visitors who save it.
 import { removeAccents } from '../../text/accent-folding.ts'
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
