@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { hashKey } from '../../src/auth/api-key-format.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
+import { eventually } from '../support/eventually.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
-import { eventually, testDatabase, testService } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 /** The service of the tests that need no particular settings. */
 const { app, db, url } = await testService(t, { index: false })

@@ -5,9 +5,11 @@ import t, { type Test } from 'tap'
 import { ApiKeyChecker } from '../../src/auth/api-key-check.ts'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
-import { eventually, startApi, testDatabase, testService } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { startApi, testService } from '../support/test-service.ts'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 const unknownKey = (n: number) => `tqs_${n.toString(36).padStart(12, '0')}_${'A'.repeat(43)}`

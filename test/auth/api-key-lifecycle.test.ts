@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ApiKeyUsageRecorder } from '../../src/auth/api-key-usage.ts'
 import { createApiKey, rotateApiKey } from '../../src/auth/api-keys.ts'
+import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
-import { eventually, startProgram, testDatabase, testService } from '../support/test-service.ts'
+import { startProgram } from '../support/run-program.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 

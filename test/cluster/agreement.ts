@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { defaultLimits } from '../../src/rate-limits/default-limits.ts'
-import { eventually } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
 import { newCaller, readStatus } from './direct-requests.ts'
 import type { ServiceCluster } from './service-cluster.ts'
 

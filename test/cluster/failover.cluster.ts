@@ -6,16 +6,12 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { startReplicatedPostgres } from '../support/postgres-replication.ts'
-import {
-  eventually,
-  servers,
-  startApi,
-  startProgram,
-  testDatabase,
-  testService,
-} from '../support/test-service.ts'
+import { startProgram } from '../support/run-program.ts'
+import { servers, testDatabase } from '../support/test-database.ts'
+import { startApi, testService } from '../support/test-service.ts'
 
 // Mostly waiting.
 t.jobs = 2

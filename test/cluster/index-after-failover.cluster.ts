@@ -7,7 +7,7 @@ import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts
 import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'
-import { eventually } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Engine, indexName, masterKey, startEngines } from './engines.ts'
 import { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 

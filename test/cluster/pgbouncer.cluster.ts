@@ -10,16 +10,11 @@ import { isBehindPooler } from '../../src/database/transaction-pooling.ts'
 import { runInImportTransaction } from '../../src/imports/import-transaction.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { eventually } from '../support/eventually.ts'
 import { startPgBouncer } from '../support/pgbouncer.ts'
-import {
-  eventually,
-  servers,
-  startApi,
-  startProgram,
-  type TestDatabase,
-  testDatabase,
-  testService,
-} from '../support/test-service.ts'
+import { startProgram } from '../support/run-program.ts'
+import { servers, type TestDatabase, testDatabase } from '../support/test-database.ts'
+import { startApi, testService } from '../support/test-service.ts'
 
 /** Every client of the same user shares one connection to PostgreSQL. */
 const oneConnection = ['pool_mode = transaction', 'default_pool_size = 1']

@@ -2,8 +2,9 @@
 import t from 'tap'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { eventually, startApi, testService } from '../support/test-service.ts'
+import { startApi, testService } from '../support/test-service.ts'
 import { startHaproxy } from './haproxy.ts'
 import { checkRequiredPrograms } from './required-programs.ts'
 

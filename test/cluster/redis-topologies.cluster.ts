@@ -14,6 +14,7 @@ import { openRedis, redisHealth } from '../../src/redis/redis-connection.ts'
 import { RedisOutageLog } from '../../src/redis/redis-outage-log.ts'
 import { scopeOf, shareDataVersions } from '../../src/stats/cache/shared-data-version.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { eventually } from '../support/eventually.ts'
 import { readMetric } from '../support/read-metric.ts'
 import {
   startCluster,
@@ -22,7 +23,6 @@ import {
   startSentinels,
   unobserved,
 } from '../support/redis-topologies.ts'
-import { eventually } from '../support/test-service.ts'
 
 // Mostly waiting.
 t.jobs = 3

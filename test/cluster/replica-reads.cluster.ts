@@ -19,10 +19,13 @@ import { timeouts } from '../../src/timeouts.ts'
 import { insertQuote } from '../stats/insert-quotes.ts'
 import { findWrongResponses, requestStats, statsService } from '../stats/stats-service.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { company } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { startReplicatedPostgres } from '../support/postgres-replication.ts'
 import { readMetric } from '../support/read-metric.ts'
-import { company, eventually, testDatabase, type testService } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
+import type { testService } from '../support/test-service.ts'
 
 // These tests mostly wait.
 t.jobs = 2

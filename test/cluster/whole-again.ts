@@ -9,7 +9,7 @@ import {
   findQuotesWithWrongTotals,
   findSummaryDifferences,
 } from '../../src/stats/summary/verify-and-rebuild.ts'
-import { eventually } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
 import { readJson } from './direct-requests.ts'
 import { type Engine, indexName, masterKey } from './engines.ts'
 import type { Api } from './programs.ts'

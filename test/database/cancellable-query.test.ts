@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { runCancellableQuery } from '../../src/database/cancellable-query.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { eventually, testDatabase } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 t.test('an abort ends the query in PostgreSQL and keeps the connection usable', async (t) => {
   const { db, pool } = await testDatabase(t)

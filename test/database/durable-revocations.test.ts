@@ -12,8 +12,8 @@ import {
   revokeShareLinksOfQuote,
 } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { eventually } from '../support/eventually.ts'
 import { startReplicatedPostgres } from '../support/postgres-replication.ts'
-import { eventually } from '../support/test-service.ts'
 
 const limitMs = 60_000
 const runbook = readFileSync(join(import.meta.dirname, '../../docs/operations/runbook.md'), 'utf8')

@@ -16,14 +16,10 @@ import {
   readPendingMigrations,
 } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { company } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import {
-  company,
-  emptyDatabase,
-  eventually,
-  servers,
-  testDatabase,
-} from '../support/test-service.ts'
+import { emptyDatabase, servers, testDatabase } from '../support/test-database.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { baseCurrency, timeZone, seller } = company

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { testDatabase } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const measureMs = async (work: Promise<unknown>): Promise<number> => {
   const startedAt = performance.now()

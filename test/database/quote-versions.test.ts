@@ -14,13 +14,9 @@ import { ImportError } from '../../src/imports/import-error.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { readStats } from '../../src/stats/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
-import {
-  company,
-  emptyDatabase,
-  eventually,
-  type TestDatabase,
-  testDatabase,
-} from '../support/test-service.ts'
+import { company } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
+import { emptyDatabase, type TestDatabase, testDatabase } from '../support/test-database.ts'
 import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 
 const today = '2026-11-21'

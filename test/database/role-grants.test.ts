@@ -7,14 +7,10 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import {
-  emptyDatabase,
-  logins,
-  servers,
-  startProgram,
-  testDatabase,
-  testService,
-} from '../support/test-service.ts'
+import { logins } from '../support/database-roles.ts'
+import { startProgram } from '../support/run-program.ts'
+import { emptyDatabase, servers, testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 function open(t: Test, url: string): Database {
   const db = openDatabase(url, { connections: 2 })

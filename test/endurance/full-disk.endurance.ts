@@ -10,9 +10,11 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { startPrometheus } from '../operations/fault-world.ts'
+import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
+import { startProgram } from '../support/run-program.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import { eventually, servers, startProgram, testDatabase } from '../support/test-service.ts'
+import { servers, testDatabase } from '../support/test-database.ts'
 
 const patienceMs = 120_000
 const diskBytes = 200_000_000

@@ -13,8 +13,9 @@ import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate, readPendingMigrations } from '../../src/database/run-migrations.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
-import { buildRoleUrl } from '../support/database-roles.ts'
-import { company, logins, testService } from '../support/test-service.ts'
+import { company } from '../support/company.ts'
+import { buildRoleUrl, logins } from '../support/database-roles.ts'
+import { testService } from '../support/test-service.ts'
 
 const packages = { 16: '16.14.0-beta.17', 17: '17.10.0-beta.17' }
 

@@ -20,9 +20,9 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
-import { writeCompanyFile } from '../support/company.ts'
+import { company, writeCompanyFile } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
-import { company, eventually } from '../support/test-service.ts'
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 10)
 const clientCount = 16

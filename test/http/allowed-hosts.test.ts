@@ -5,7 +5,8 @@ import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import t from 'tap'
-import { eventually, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { testService } from '../support/test-service.ts'
 
 t.test(
   'answers only for the host of PUBLIC_BASE_URL and loopback, on any port (S45)',

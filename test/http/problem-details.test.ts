@@ -5,7 +5,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Settings } from '../../src/config/settings-schema.ts'
-import { eventually, startApi, type TestService, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { startApi, type TestService, testService } from '../support/test-service.ts'
 
 type RawResponse = { status: number; headers: Record<string, string>; body: string }
 

@@ -11,8 +11,10 @@ import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { eventually, servers, testService } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 type Line = {
   level: number

@@ -8,8 +8,9 @@ import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import t from 'tap'
 import { importFile } from '../../scripts/cli/import-file.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import { eventually, type TestDatabase, testDatabase } from '../support/test-service.ts'
+import { type TestDatabase, testDatabase } from '../support/test-database.ts'
 import { readProducts } from './product-files.ts'
 
 const script = new URL('../../scripts/import.ts', import.meta.url).pathname

@@ -7,7 +7,8 @@ import t from 'tap'
 import { productColumns } from '../../src/imports/file-columns.ts'
 import type { ImportStep } from '../../src/imports/import-options.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
-import { eventually, testDatabase } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { testDatabase } from '../support/test-database.ts'
 import {
   collectRejectedRows,
   csvFile,

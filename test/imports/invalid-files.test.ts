@@ -1,6 +1,6 @@
 // Each of forty invalid files gets one clear error, and leaves the database unchanged.
 import t from 'tap'
-import { testDatabase } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
 import { invalidProductFiles } from './invalid-files.ts'
 import { readImportError } from './product-files.ts'
 

@@ -4,7 +4,8 @@ import { Meilisearch } from 'meilisearch'
 import t from 'tap'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { leaseTarget } from '../support/leased-target.ts'
-import { servers, testService } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 t.test('a batch that cannot read its last product waits for its upload', async (t) => {
   const { db, target, config } = await testService(t)

@@ -9,7 +9,8 @@ import { requestRebuild } from '../../src/indexing/index-record.ts'
 import { RebuildBackoff } from '../../src/indexing/rebuild/rebuild-backoff.ts'
 import { isPartOf } from '../../src/indexing/rebuild/rebuild-reason.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
-import { testDatabase, testService } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 import { startIndexer, waitForOutput } from './run-indexer.ts'
 
 t.test('ignores extra settings returned by the engine', async (t) => {

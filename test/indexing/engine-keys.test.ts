@@ -10,7 +10,7 @@ import {
   searchKey,
 } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { servers } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
 
 t.test(
   'keys have only the rights for their purpose, and the next indexer deletes them',

@@ -5,7 +5,7 @@ import t from 'tap'
 import { readEngineStatuses, readIndexLags } from '../../src/indexing/index-lag.ts'
 import { emptySnapshot } from '../../src/indexing/outbox.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
-import { testDatabase } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 t.test('each engine has its own lag, and at most 10,000 changes are counted', async (t) => {
   const { db } = await testDatabase(t)

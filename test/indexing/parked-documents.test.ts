@@ -3,7 +3,7 @@ import t from 'tap'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
 import { startOwnEngine } from '../support/own-engine.ts'
-import { testDatabase } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 t.test('a rejected document is parked with its reason until its product changes', async (t) => {
   const flags = ['--http-payload-size-limit', '26kB']

@@ -8,7 +8,7 @@ import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
 import { leaseTarget } from '../support/leased-target.ts'
 import { startOwnEngine } from '../support/own-engine.ts'
-import { testDatabase } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const flags = ['--http-payload-size-limit', '50kB']
 // Its client fails if a request is never answered, as on a connection that it has stopped reading.

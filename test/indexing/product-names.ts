@@ -1,6 +1,7 @@
 // Checks which product names the index contains, by searching or by reading the engine.
 import type { Test } from 'tap'
-import { eventually, type TestService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import type { TestService } from '../support/test-service.ts'
 
 /** Returns the names that the engine finds. Searches again if PostgreSQL or nobody answered. */
 export async function findNames({ app }: TestService, query: string): Promise<string[]> {

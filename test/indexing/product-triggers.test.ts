@@ -1,7 +1,7 @@
 // The triggers on products, which add outbox rows for every registered index.
 import t from 'tap'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
-import { testDatabase } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 t.test('an update that changes nothing adds no outbox row', async (t) => {
   const { db, pool } = await testDatabase(t)

@@ -3,8 +3,8 @@ import t from 'tap'
 import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { nextRegistrationName } from '../../src/indexing/rebuild/rebuild-record.ts'
+import { eventually } from '../support/eventually.ts'
 import { rebuildIndex } from '../support/leased-target.ts'
-import { eventually } from '../support/test-service.ts'
 import {
   countRowsForNext,
   countUnfinishedTasks,

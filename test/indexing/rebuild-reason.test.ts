@@ -2,7 +2,8 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { eventually, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { testService } from '../support/test-service.ts'
 import { expectFoundNames } from './product-names.ts'
 import { buildIndex, startIndexerProcess } from './run-indexer.ts'
 

@@ -2,7 +2,8 @@
 import { sql } from 'kysely'
 import type { Test } from 'tap'
 import { nextRegistrationName } from '../../src/indexing/rebuild/rebuild-record.ts'
-import { eventually, type TestService, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { type TestService, testService } from '../support/test-service.ts'
 
 /** A service with this many products, which are not in the index, and an empty outbox. */
 export async function serviceWithProducts(

@@ -2,7 +2,8 @@
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
-import { eventually, testDatabase } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 t.test('waits for transactions that began before the engine was registered', async (t) => {
   const { db, pool, url } = await testDatabase(t)

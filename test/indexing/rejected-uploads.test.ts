@@ -2,7 +2,7 @@
 import t from 'tap'
 import { deleteDocuments, uploadLines } from '../../src/indexing/documents/document-upload.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { servers } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
 
 t.test('the engine answers after it has rejected large requests unread', async (t) => {
   const { meiliUrls, meiliMasterKey } = await servers()

@@ -7,8 +7,10 @@ import { removeUnusedIndexes } from '../../src/indexing/engine/unused-indexes.ts
 import type { IndexAddress } from '../../src/indexing/leased-target.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { nameWithoutShape, nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import { eventually } from '../support/eventually.ts'
 import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
-import { eventually, servers, testService } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 const otherShape = '00000000'
 

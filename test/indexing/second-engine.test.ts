@@ -8,14 +8,11 @@ import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { writeCompanyFile } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
+import { startProgram } from '../support/run-program.ts'
 import { parseCommands, readRunbookBlocks } from '../support/runbook-commands.ts'
-import {
-  eventually,
-  servers,
-  startApi,
-  startProgram,
-  testService,
-} from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
+import { startApi, testService } from '../support/test-service.ts'
 
 const commands = readRunbookBlocks('A second search engine', 'sh')[1] ?? ''
 const [removal = ''] = readRunbookBlocks('A second search engine', 'sql')

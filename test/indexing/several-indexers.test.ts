@@ -12,8 +12,10 @@ import {
 } from '../../src/indexing/indexer-lease.ts'
 import { OutboxProgress } from '../../src/indexing/outbox-progress.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
+import { eventually } from '../support/eventually.ts'
 import { startOwnEngine } from '../support/own-engine.ts'
-import { eventually, servers, testService } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 import { expectIndexedNames, readIndexedNames } from './product-names.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 

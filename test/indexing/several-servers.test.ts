@@ -6,9 +6,11 @@ import t, { type Test } from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { eventually } from '../support/eventually.ts'
 import { startRoundRobinRelay } from '../support/round-robin-relay.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import { eventually, servers, startApi, testService } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
+import { startApi, testService } from '../support/test-service.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 const limitMs = 60_000

@@ -22,15 +22,12 @@ import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
-import {
-  eventually,
-  servers,
-  startApi,
-  startProgram,
-  testService,
-} from '../support/test-service.ts'
+import { startProgram } from '../support/run-program.ts'
+import { servers } from '../support/test-database.ts'
+import { startApi, testService } from '../support/test-service.ts'
 
 type Targets = Record<'trade-quoting-service' | 'trade-quoting-service-indexer', number[]>
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
-import { eventually } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultWorld } from './fault-world.ts'
 
 const { api, causes, db, keepCalling, links, prometheus, proxies, service } =

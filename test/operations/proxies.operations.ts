@@ -10,8 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { writeCompanyFile } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
-import { eventually, startProgram, testService } from '../support/test-service.ts'
+import { startProgram } from '../support/run-program.ts'
+import { testService } from '../support/test-service.ts'
 
 const root = join(import.meta.dirname, '../..')
 const host = 'quotes.company.example'

@@ -18,8 +18,9 @@ import { createServicesEnv } from '../../scripts/env/env-without-containers.ts'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { findMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { writeCompanyFile } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
-import { emptyDatabase, eventually, servers } from '../support/test-service.ts'
+import { emptyDatabase, servers } from '../support/test-database.ts'
 import { readUnit, startCommand, startUnit } from './systemd-unit.ts'
 
 const root = join(import.meta.dirname, '../..')

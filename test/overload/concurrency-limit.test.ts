@@ -4,7 +4,7 @@ import t from 'tap'
 import { Problem } from '../../src/http/problem-details.ts'
 import { ConcurrencyLimit } from '../../src/overload/concurrency-limit.ts'
 import { timeouts } from '../../src/timeouts.ts'
-import { eventually } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** Starts operations that run until the test finishes them. Returns them and their results. */
 function startOperations(limit: ConcurrencyLimit, count: number) {

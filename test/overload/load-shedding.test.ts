@@ -7,10 +7,12 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { maxRunningSearches } from '../../src/overload/concurrency-limit.ts'
+import { eventually } from '../support/eventually.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { readMetric } from '../support/read-metric.ts'
-import { eventually, servers, testService } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 /** Starts a service whose search engine can be delayed. */
 async function startServiceBehindFaultyProxy(t: Test, config: Partial<ServerConfig> = {}) {

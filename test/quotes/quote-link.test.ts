@@ -10,7 +10,8 @@ import t, { type Test } from 'tap'
 import { hashLinkToken } from '../../src/quotes/links/link-token.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote, expireLinks } from '../support/add-quote.ts'
-import { company, testService } from '../support/test-service.ts'
+import { company } from '../support/company.ts'
+import { testService } from '../support/test-service.ts'
 
 const today = '2026-11-21'
 const acceptJson = { accept: 'application/json' }

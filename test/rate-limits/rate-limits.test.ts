@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { servers, type TestService, testService } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
+import { type TestService, testService } from '../support/test-service.ts'
 
 const requestStats = async ({ app }: TestService, remoteAddress = '192.0.2.1') =>
   app.inject({ url: '/api/stats', remoteAddress })

@@ -3,10 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
 import { startRedisServer } from '../support/redis-topologies.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import { eventually, startApi, testService } from '../support/test-service.ts'
+import { startApi, testService } from '../support/test-service.ts'
 
 const directory = createTemporaryDirectory(t, 'tls')
 

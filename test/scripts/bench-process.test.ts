@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { eventually } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
 
 const program = join(import.meta.dirname, '../../scripts/bench/support/bench-process.ts')
 

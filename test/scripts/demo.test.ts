@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import type { DemoFile } from '../../scripts/demo/demo-file.ts'
+import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
-import { eventually, type RunningProgram, startProgram } from '../support/test-service.ts'
+import { type RunningProgram, startProgram } from '../support/run-program.ts'
 
 type Stats = {
   quotes: { total: number; byStatus: { accepted: number; rejected: number } }

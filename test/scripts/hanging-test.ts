@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
-import { startProgram } from '../support/test-service.ts'
+import { startProgram } from '../support/run-program.ts'
 
 t.test('hangs', async (t) => {
   const parent = await mkdtemp(join(tmpdir(), 'tqs-hanging-'))

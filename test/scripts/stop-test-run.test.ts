@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { identifyProcess, isAlive } from '../../scripts/servers/process-identity.ts'
-import { eventually } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const startTimeoutMs = 60_000

@@ -5,7 +5,7 @@ import t from 'tap'
 import { EngineTimeout } from '../../src/search-engine/request-outcome.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { servers } from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
 
 const limitMs = 5_000
 

@@ -4,10 +4,10 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { maxRelaxing } from '../../src/search/relaxation/relaxation-queue.ts'
+import { eventually } from '../support/eventually.ts'
 import type { FaultyProxy } from '../support/faulty-proxy.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
-import { eventually } from '../support/test-service.ts'
 
 type Answer = {
   hits: { sku: string }[]

@@ -6,16 +6,13 @@ import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-ke
 import type { IndexAddress } from '../../src/indexing/leased-target.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
+import { company } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
 import { startOwnEngine } from '../support/own-engine.ts'
-import {
-  company,
-  eventually,
-  servers,
-  type TestService,
-  testService,
-} from '../support/test-service.ts'
+import { servers } from '../support/test-database.ts'
+import { type TestService, testService } from '../support/test-service.ts'
 
 type Answer = { hits: { name: string }[]; meta: { source: string; indexedAt: string } }
 type CountingEngine = SearchEngine & { searchCount: number }

@@ -5,14 +5,9 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import {
-  eventually,
-  startApi,
-  type TestDatabase,
-  type TestService,
-  testDatabase,
-  testService,
-} from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { type TestDatabase, testDatabase } from '../support/test-database.ts'
+import { startApi, type TestService, testService } from '../support/test-service.ts'
 
 const run = promisify(execFile)
 

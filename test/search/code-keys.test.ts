@@ -4,7 +4,9 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { listEnyePrefixes } from '../../src/text/enye-words.ts'
 import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-and-hs-codes.ts'
-import { eventually, testDatabase, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 type Answer = { hits: { sku: string }[]; meta: { source: string } }
 

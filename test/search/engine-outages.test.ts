@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { eventually } from '../support/eventually.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
-import { eventually, type TestService } from '../support/test-service.ts'
+import type { TestService } from '../support/test-service.ts'
 
 type Answer = {
   hits: { sku: string }[]

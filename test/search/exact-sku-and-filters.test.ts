@@ -1,7 +1,8 @@
 // What holds in the search engine and in PostgreSQL: the exact SKU is the first hit, in any script,
 // and filters mean the same.
 import t, { type Test } from 'tap'
-import { eventually, type TestService, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { type TestService, testService } from '../support/test-service.ts'
 
 type Hit = { sku: string; name: string; highlights: Record<string, [number, number][]> }
 type Answer = {

@@ -5,7 +5,8 @@ import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { overloadedProblem } from '../../src/overload/overloaded-problem.ts'
 import { timeouts } from '../../src/timeouts.ts'
-import { eventually, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { testService } from '../support/test-service.ts'
 
 type Answer = { total: number; facets?: Record<string, object>; meta: Record<string, unknown> }
 

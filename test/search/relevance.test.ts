@@ -1,7 +1,8 @@
 // The relevance of hits: relaxed queries, sizes, plurals, ñ, synonyms, translations, codes,
 // highlights and pages.
 import t, { type Test } from 'tap'
-import { eventually, type TestService, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { type TestService, testService } from '../support/test-service.ts'
 
 type Hit = { sku: string; name: string; highlights: Record<string, [number, number][]> }
 type Answer = {

@@ -1,7 +1,8 @@
 // GET /api/search answered by a real search engine, and by PostgreSQL if the engine is unavailable.
 import t from 'tap'
+import { eventually } from '../support/eventually.ts'
 import { rebuildIndex } from '../support/leased-target.ts'
-import { eventually, type TestService, testService } from '../support/test-service.ts'
+import { type TestService, testService } from '../support/test-service.ts'
 
 type Hit = {
   id: string

@@ -6,16 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { writeCompanyFile } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
+import { type RunningProgram, startProgram } from '../support/run-program.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import {
-  eventually,
-  type RunningProgram,
-  startProgram,
-  testDatabase,
-  testService,
-} from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 type Api = RunningProgram & { url: string; ops: string; port: number }
 

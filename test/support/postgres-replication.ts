@@ -14,7 +14,7 @@ import { company } from './company.ts'
 import { buildRoleUrl, logins } from './database-roles.ts'
 import { eventually } from './eventually.ts'
 import { chooseFixedPort } from './fixed-port.ts'
-import type { TestDatabase } from './test-service.ts'
+import type { TestDatabase } from './test-database.ts'
 
 /** Fast instead of durable: the data of tests may be lost. */
 const settings = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB' }

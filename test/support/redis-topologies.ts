@@ -12,7 +12,7 @@ import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { startServer } from '../../scripts/servers/server-process.ts'
 import type { RedisAccess } from '../../src/redis/optional-redis.ts'
 import type { RedisClient } from '../../src/redis/redis-connection.ts'
-import { eventually } from './test-service.ts'
+import { eventually } from './eventually.ts'
 
 const host = '127.0.0.1'
 /** A node that does not answer for so long counts as failed, in ms. */

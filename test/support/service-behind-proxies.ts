@@ -4,8 +4,10 @@ import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.t
 import { createMetrics, type Metrics } from '../../src/monitoring/process-metrics.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
+import { company } from './company.ts'
 import { type FaultyProxy, startFaultyProxy } from './faulty-proxy.ts'
-import { company, servers, type TestService, testService } from './test-service.ts'
+import { servers } from './test-database.ts'
+import { type TestService, testService } from './test-service.ts'
 
 export type ServiceBehindProxies = {
   app: TestService['app']

@@ -5,9 +5,10 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { openTraces } from '../../src/tracing/open-traces.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { eventually } from '../support/eventually.ts'
 import { secretOf } from '../support/key-parts.ts'
 import { startLocalServer } from '../support/local-server.ts'
-import { eventually, startApi, testService } from '../support/test-service.ts'
+import { startApi, testService } from '../support/test-service.ts'
 
 type Span = {
   traceId: string

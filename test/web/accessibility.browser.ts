@@ -15,9 +15,11 @@ import { buildQuote } from '../stats/quote-builder.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { company } from '../support/company.ts'
+import { eventually } from '../support/eventually.ts'
 import { insertExampleProducts } from '../support/example-products.ts'
 import { document as fullDocument, hammer, shared, withDocument } from '../support/shared-quote.ts'
-import { eventually, testDatabase, testService } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 t.setTimeout(300_000)
 const browser = await startBrowser(t)

@@ -14,14 +14,10 @@ import { buildQuote, type Quote } from '../stats/quote-builder.ts'
 import type { Stats } from '../stats/reference-stats.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import {
-  eventually,
-  type TestDatabase,
-  type TestService,
-  testDatabase,
-  testService,
-} from '../support/test-service.ts'
+import { type TestDatabase, testDatabase } from '../support/test-database.ts'
+import { type TestService, testService } from '../support/test-service.ts'
 
 t.setTimeout(300_000)
 // Most of the time is spent waiting. Each test has its own browser context.

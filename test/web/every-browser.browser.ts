@@ -12,10 +12,11 @@ import {
   type OpenPage,
   startTestBrowser,
 } from '../support/browsers/browser-page.ts'
+import { eventually } from '../support/eventually.ts'
 import { insertExampleProducts } from '../support/example-products.ts'
 import { type Fault, startHttpRelay } from '../support/http-relay.ts'
 import { startLocalServer } from '../support/local-server.ts'
-import { eventually, testService } from '../support/test-service.ts'
+import { testService } from '../support/test-service.ts'
 
 t.setTimeout(600_000)
 

@@ -10,8 +10,10 @@ import { buildQuote } from '../stats/quote-builder.ts'
 import type { Stats } from '../stats/reference-stats.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
+import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
-import { eventually, testDatabase, testService } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 t.setTimeout(120_000)
 // Most of the time is spent waiting. Each test has its own browser context.

@@ -10,7 +10,8 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { openPage, startBrowser } from '../support/browser.ts'
-import { eventually, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { testService } from '../support/test-service.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')

@@ -3,7 +3,9 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startIndexer } from '../indexing/run-indexer.ts'
-import { eventually, type TestService, testDatabase, testService } from '../support/test-service.ts'
+import { eventually } from '../support/eventually.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { type TestService, testService } from '../support/test-service.ts'
 
 type Hit = { sku: string; highlights: Record<string, [number, number][]> }
 type Answer = { hits: Hit[]; total: number; meta: { source: string; degraded: boolean } }

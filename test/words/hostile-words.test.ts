@@ -1,8 +1,10 @@
 // Words that the company writes in SQL cannot break a search: operators, signs, other scripts.
 import t from 'tap'
 import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
+import { eventually } from '../support/eventually.ts'
 import { leaseTarget } from '../support/leased-target.ts'
-import { eventually, testDatabase, testService } from '../support/test-service.ts'
+import { testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
 const hostile = [
   `');drop table--`,

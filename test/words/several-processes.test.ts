@@ -7,8 +7,9 @@ import { requestRebuild } from '../../src/indexing/index-record.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { serviceWithProducts, waitForUpload } from '../indexing/rebuild-test-helpers.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
+import { eventually } from '../support/eventually.ts'
 import { readMetric } from '../support/read-metric.ts'
-import { eventually, startApi, testService } from '../support/test-service.ts'
+import { startApi, testService } from '../support/test-service.ts'
 
 const service = await testService(t)
 const { db, target, engine } = service

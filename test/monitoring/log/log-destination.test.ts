@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { eventually } from '../../support/test-service.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const module = join(import.meta.dirname, '../../../src/monitoring/log/log-destination.ts')
 

@@ -11,14 +11,10 @@ import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
 import { createShareLink, revokeShareLink } from '../../../src/quotes/links/manage-links.ts'
 import { addQuote, expireLinks } from '../../support/add-quote.ts'
+import { logins } from '../../support/database-roles.ts'
 import { readMetric } from '../../support/read-metric.ts'
-import {
-  emptyDatabase,
-  logins,
-  type TestDatabase,
-  testDatabase,
-  testService,
-} from '../../support/test-service.ts'
+import { emptyDatabase, type TestDatabase, testDatabase } from '../../support/test-database.ts'
+import { testService } from '../../support/test-service.ts'
 
 const denied = { code: '42501' }
 const guarded = { code: '23000' }

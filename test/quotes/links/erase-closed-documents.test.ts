@@ -9,7 +9,10 @@ import {
 import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
 import { addQuote } from '../../support/add-quote.ts'
-import { eventually, servers, startProgram, testService } from '../../support/test-service.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startProgram } from '../../support/run-program.ts'
+import { servers } from '../../support/test-database.ts'
+import { testService } from '../../support/test-service.ts'
 
 const day = 86_400_000
 const inDays = (days: number) => new Date(Date.now() + days * day)

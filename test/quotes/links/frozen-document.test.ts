@@ -16,7 +16,8 @@ import {
   QuoteNotShareableError,
   type ShareLinkRequest,
 } from '../../../src/quotes/links/manage-links.ts'
-import { company, testDatabase } from '../../support/test-service.ts'
+import { company } from '../../support/company.ts'
+import { testDatabase } from '../../support/test-database.ts'
 
 type Quote = Insertable<Tables['quotes']>
 type Line = Omit<Insertable<Tables['quote_lines']>, 'quote_id' | 'position' | 'net'> & {

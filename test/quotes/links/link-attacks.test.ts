@@ -11,17 +11,12 @@ import { searchKey } from '../../../src/indexing/engine/engine-keys.ts'
 import { createShareLink, revokeShareLink } from '../../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../../support/add-quote.ts'
 import { writeCompanyFile } from '../../support/company.ts'
+import { eventually } from '../../support/eventually.ts'
 import { chooseFixedPort } from '../../support/fixed-port.ts'
 import { secretOf } from '../../support/key-parts.ts'
-import {
-  eventually,
-  servers,
-  startProgram,
-  type TestDatabase,
-  type TestService,
-  testDatabase,
-  testService,
-} from '../../support/test-service.ts'
+import { startProgram } from '../../support/run-program.ts'
+import { servers, type TestDatabase, testDatabase } from '../../support/test-database.ts'
+import { type TestService, testService } from '../../support/test-service.ts'
 
 // These tests mostly wait, so four run at once. Each has its own database. The longest is first.
 t.jobs = 4

@@ -25,11 +25,13 @@ import { pdfProcessLimits } from '../../../src/quotes/rendering/rendering-limits
 import { RenderingQueue } from '../../../src/quotes/rendering/rendering-queue.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { addQuote } from '../../support/add-quote.ts'
+import { eventually } from '../../support/eventually.ts'
 import { readMetric } from '../../support/read-metric.ts'
 import { renderDocument } from '../../support/render-pdf.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { document, hammer, withDocument } from '../../support/shared-quote.ts'
-import { eventually, testDatabase, testService } from '../../support/test-service.ts'
+import { testDatabase } from '../../support/test-database.ts'
+import { testService } from '../../support/test-service.ts'
 
 // Renderings have a low priority: on a busy machine they take longer than a customer should wait.
 replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { generateLines, insertSharedQuote } from '../../../scripts/bench/support/shared-quotes.ts'
-import { testDatabase } from '../../support/test-service.ts'
+import { testDatabase } from '../../support/test-database.ts'
 
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0

@@ -11,8 +11,11 @@ import {
   startDriftCheck,
 } from '../../../src/stats/summary/drift-check.ts'
 import { rebuildSummary } from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { logins } from '../../support/database-roles.ts'
+import { eventually } from '../../support/eventually.ts'
 import { readMetric } from '../../support/read-metric.ts'
-import { eventually, logins, type TestService, testDatabase } from '../../support/test-service.ts'
+import { testDatabase } from '../../support/test-database.ts'
+import type { TestService } from '../../support/test-service.ts'
 import { insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
 import { secondInstance, statsService } from '../stats-service.ts'

@@ -15,7 +15,9 @@ import {
   findSummaryDifferences,
   rebuildSummary,
 } from '../../../src/stats/summary/verify-and-rebuild.ts'
-import { company, emptyDatabase, eventually, testDatabase } from '../../support/test-service.ts'
+import { company } from '../../support/company.ts'
+import { eventually } from '../../support/eventually.ts'
+import { emptyDatabase, testDatabase } from '../../support/test-database.ts'
 import { isAnySessionWaiting } from '../../support/waiting-sessions.ts'
 import { insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'

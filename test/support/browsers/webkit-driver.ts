@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs'
 import { Builder, Key, type WebDriver } from 'selenium-webdriver'
 import { spawnChild, watchExit } from '../../../scripts/servers/child-lifetime.ts'
+import { eventually } from '../eventually.ts'
 import { chooseFixedPort } from '../fixed-port.ts'
-import { eventually } from '../test-service.ts'
 import type { OpenPage, Test } from './browser-page.ts'
 import { splitKey } from './split-key.ts'
 

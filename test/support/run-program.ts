@@ -1,0 +1,38 @@
+// Runs a program of this project as a process that ends with its test.
+import type { ChildProcess } from 'node:child_process'
+import { join } from 'node:path'
+import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
+import { fastStart } from './fast-start.ts'
+import type { Test } from './test-database.ts'
+
+export type RunningProgram = { child: ChildProcess; output(): string; exit: Promise<number | null> }
+
+/**
+ * Starts a program of this project with this environment. It is killed when the test ends, also if
+ * the test itself is killed. `exit` resolves to its exit status.
+ */
+export function startProgram(
+  t: Test,
+  words: string[],
+  env: Record<string, string | undefined>,
+): RunningProgram {
+  const child = spawnChild(process.execPath, words, {
+    cwd: join(import.meta.dirname, '../..'),
+    // No load shedding unless a test asks for it: the machine may be slow at any time.
+    env: { ...fastStart, SHED_DELAY_MS: '0', ...env },
+    stopSignal: 'SIGKILL',
+    output: 'pipe',
+    input: 'pipe',
+  })
+  const chunks: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const exit = new Promise<number | null>((resolve) =>
+    child.once('close', (status) => resolve(status)),
+  )
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exit
+  })
+  return { child, output: () => Buffer.concat(chunks).toString(), exit }
+}
