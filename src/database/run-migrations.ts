@@ -1,14 +1,30 @@
 // Applies the migrations of the folder `migrations/` in the order of their names. A change of the
 // schema is a new migration: databases remember the names of those that they have run.
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
-import { FileMigrationProvider, type MigrationResult, Migrator } from 'kysely/migration'
+import {
+  FileMigrationProvider,
+  type Migration,
+  type MigrationResult,
+  Migrator,
+} from 'kysely/migration'
 
-const provider = new FileMigrationProvider({
-  fs: { readdir },
-  path: { join },
-  migrationFolder: join(import.meta.dirname, 'migrations'),
+const migrationFolder = join(import.meta.dirname, 'migrations')
+
+/** Returns the modules of the folder, and the files of SQL that have no module, by their names. */
+async function readMigrations(): Promise<Record<string, Migration>> {
+  const files = { fs: { readdir }, path: { join }, migrationFolder }
+  const modules = await new FileMigrationProvider(files).getMigrations()
+  const sqlFiles = (await readdir(migrationFolder)).filter((file) => file.endsWith('.sql'))
+  const statements = sqlFiles.map((file) => [file.slice(0, -'.sql'.length), sqlMigration(file)])
+  return { ...Object.fromEntries(statements), ...modules }
+}
+
+const sqlMigration = (file: string): Migration => ({
+  async up(db) {
+    await sql.raw(await readFile(join(migrationFolder, file), 'utf8')).execute(db)
+  },
 })
 
 /**
@@ -65,7 +81,7 @@ export async function readNewerMigrations<DB>(db: Kysely<DB>): Promise<string[]>
   const { rows } = await sql<{ name: string }>`
     select name from kysely_migration order by name
   `.execute(db)
-  const known = await provider.getMigrations()
+  const known = await readMigrations()
   return rows.map(({ name }) => name).filter((name) => !(name in known))
 }
 
@@ -74,7 +90,7 @@ export async function readNewerMigrations<DB>(db: Kysely<DB>): Promise<string[]>
  * been replaced by this one, these are left as they are.
  */
 async function createMigrator<DB>(db: Kysely<DB>, last?: string): Promise<Migrator> {
-  const migrations = await provider.getMigrations()
+  const migrations = await readMigrations()
   if (last !== undefined && !(last in migrations)) throw new Error(`There is no migration ${last}`)
   const newer = (await readNewerMigrations(db)).map((name) => [name, { up: async () => undefined }])
   const wanted = Object.entries(migrations).filter(([name]) => last === undefined || name <= last)

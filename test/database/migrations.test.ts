@@ -24,10 +24,10 @@ import { emptyDatabase, servers, testDatabase } from '../support/test-database.t
 const root = join(import.meta.dirname, '../..')
 const { baseCurrency, timeZone, seller } = company
 const companyContent = { baseCurrency, timeZone, ...seller }
-const allMigrations = readdirSync(join(root, 'src/database/migrations'))
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => file.replace(/\.ts$/, ''))
-  .toSorted()
+const migrationFiles = readdirSync(join(root, 'src/database/migrations'))
+const allMigrations = [
+  ...new Set(migrationFiles.map((file) => file.replace(/\.(ts|sql)$/, ''))),
+].toSorted()
 
 t.test(
   'creates the schema and the company in an empty database, and changes nothing on a second run',

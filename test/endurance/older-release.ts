@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../..')
  */
 export function checkOutBefore(migration: string, directory: string): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' })
-  const file = `src/database/migrations/${migration}.ts`
+  const file = `src/database/migrations/${migration}.*`
   const added = git('log', '--diff-filter=A', '-1', '--format=%H', '--', file).trim()
   if (added === '') throw new Error(`The history lacks ${file}: run \`git fetch --unshallow\`.`)
   const commit = git('rev-parse', `${added}~1`).trim()

@@ -1,4 +1,5 @@
--- The first summary of the statistics: signed deltas, and a function that folds them.
+-- The summary that statistics are read from. Triggers append signed deltas in the transaction of
+-- the writer, and a background job folds them into days and months.
 
 create table quote_deltas (
   id bigint generated always as identity primary key,

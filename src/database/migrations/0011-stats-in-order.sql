@@ -1,4 +1,5 @@
--- The summary in the order in which it is read: months apart from days, validity by its end.
+-- Stores the summary in the order in which it is read: months apart from days, so that they fill
+-- few pages, and validity by its end, so that quotes that have expired are not read.
 
 -- The lock keeps other processes from folding deltas during this migration.
 select pg_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0));

@@ -1,4 +1,5 @@
--- The currency in the key of quote_validity, and the functions that write it.
+-- Adds the currency to quote_validity, so that statistics of one currency count the sent quotes
+-- that are still valid.
 
 -- The lock keeps other processes from folding deltas during this migration.
 select pg_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0));

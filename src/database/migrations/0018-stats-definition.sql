@@ -1,4 +1,6 @@
--- The summary of the statistics: tables, triggers, views, folding, comparison and rebuild.
+-- Defines once what a quote contributes to the statistics: the triggers, the rebuild and the
+-- verification use the same functions. Views add the changes that are not folded yet to the
+-- summary. An index finds these changes, so that nobody reads the dead rows of folded ones.
 
 -- Writers wait until the new triggers are in place. The rebuild at the end counts every quote, so
 -- what quote_deltas holds is not needed.

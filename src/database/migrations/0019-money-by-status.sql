@@ -1,4 +1,4 @@
--- Columns for money by status and days to decision, and the functions that fill them.
+-- Adds money by status and the days from issue to decision to the statistics.
 
 -- Writers wait until the new functions are in place. The lock keeps others from folding.
 lock table quotes in share row exclusive mode;

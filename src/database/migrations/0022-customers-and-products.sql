@@ -1,4 +1,5 @@
--- Figures by customer and by product: tables, triggers, views and functions.
+-- Adds figures by customer and by product to the summary of the statistics, and the scope
+-- stats:detail that reads them. See docs/decisions/0020-statistics-by-customer-and-product.md.
 
 -- Writers wait until the new triggers are in place.
 lock table customers, products, quotes, quote_lines in share row exclusive mode;

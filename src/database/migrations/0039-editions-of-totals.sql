@@ -1,4 +1,5 @@
--- Editions of years and totals of months, and the functions that read and write them.
+-- Keeps years and totals of months in editions, so that readers do not visit the dead versions of
+-- their rows that folding leaves behind beside an old snapshot.
 
 -- Writers wait until the new triggers are in place.
 lock table quotes, quote_lines in share row exclusive mode;

@@ -1,4 +1,5 @@
--- Counts and folds by an index what is not folded, and computes the figures of single days.
+-- Lets polls and folds find by an index what is not folded, whatever the planner expects. Computes
+-- the figures of single days by customer and by product without grouping them first.
 
 -- A sequential scan would read the dead rows of folded changes, which vacuum cannot remove while an
 -- old snapshot is open.

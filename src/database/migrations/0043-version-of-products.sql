@@ -1,4 +1,5 @@
--- Appends a row to quote_changes if a bulk update changes only the figures by product.
+-- Changes the version of the summary with a statement of many quotes of which only the figures by
+-- product change, because all others cancel each other out.
 
 -- Plans are cached for the session. One that was made while a table was small would read the whole
 -- table for each row of a later statement, so sequential scans are off. Groups of thousands of
