@@ -4,11 +4,9 @@ import type { ClientBase } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import type { FileRows } from './csv/read-rows.ts'
 import { suggestFormatFromRows } from './csv/suggested-format.ts'
-import type { FileColumns } from './file-columns.ts'
 import { delimiterNames, type FileFormat } from './file-format.ts'
 
 type StagingOptions = {
-  fileColumns: FileColumns
   /** SQL of columns that the staging table computes. */
   computedColumns?: string[]
   /** Returns the problems of a row, or undefined. Converts its cells to their plain form. */
@@ -37,11 +35,13 @@ const maxSampledRows = 200
  */
 export async function stageRows(
   client: ClientBase,
-  { columns, rows, format }: FileRows,
-  options: StagingOptions,
+  { columns, fileColumns, rows, format }: FileRows,
+  { checkRow, keyColumn, computedColumns = [], onProgress, signal }: StagingOptions,
 ): Promise<StagedRows> {
-  const { checkRow, keyColumn, fileColumns, onProgress, signal } = options
-  await createStagingTable(client, options)
+  await createStagingTable(client, [
+    ...fileColumns.allowed.map((column) => `${column} text`),
+    ...computedColumns,
+  ])
   const keyIndex = columns.indexOf(keyColumn)
   const sample: string[][] = []
   let read = 0
@@ -70,17 +70,13 @@ export async function stageRows(
   return { read, suggestedFormat: suggestFormatFromRows(columns, sample, fileColumns, format) }
 }
 
-async function createStagingTable(
-  client: ClientBase,
-  { fileColumns, computedColumns = [] }: StagingOptions,
-): Promise<void> {
+async function createStagingTable(client: ClientBase, columns: string[]): Promise<void> {
   const definitions = [
     'line integer not null',
     'problem text',
     'malformed json',
     'original json',
-    ...fileColumns.allowed.map((column) => `${column} text`),
-    ...computedColumns,
+    ...columns,
   ]
   await client.query(`create temporary table staged (${definitions.join(', ')}) on commit drop`)
 }

@@ -2,14 +2,26 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
+import type { FileRows } from './csv/read-rows.ts'
 import { type FileColumns, rejectedRowColumns } from './file-columns.ts'
 import type { FileFormat } from './file-format.ts'
 import { allProblems } from './row-problems.ts'
 
 const rowsPerFetch = 250
 
-/** The columns of the imported file, in their order, and its format. */
-export type FileLayout = { columns: string[]; fileColumns: FileColumns; format: FileFormat }
+/**
+ * Writes the invalid rows to `rejectedRows`, removes them from `staged`, and returns their number.
+ * Without that stream, it does nothing and returns 0.
+ */
+export async function rejectInvalidRows(
+  client: ClientBase,
+  rejectedRows: Writable | undefined,
+  file: FileRows,
+): Promise<number> {
+  if (!rejectedRows) return 0
+  await createRejectedTable(client)
+  return writeRejectedRows(client, rejectedRows, file)
+}
 
 /** Creates the temporary table `rejected` with the invalid rows: their lines and reasons. */
 export async function createRejectedTable(client: ClientBase): Promise<void> {
@@ -27,9 +39,9 @@ export async function createRejectedTable(client: ClientBase): Promise<void> {
 export async function writeRejectedRows(
   client: ClientBase,
   rejectedRows: Writable,
-  layout: FileLayout,
+  file: FileRows,
 ): Promise<number> {
-  await pipeline(formatRejectedRows(client, layout), rejectedRows)
+  await pipeline(formatRejectedRows(client, file), rejectedRows)
   const { rowCount } = await client.query(
     'delete from staged using rejected where rejected.line = staged.line',
   )
@@ -41,7 +53,7 @@ type RejectedRow = { line: number; reason: string; written: string[] | null; pla
 /** Yields the rejected rows as CSV with a header, or nothing if there are none. */
 async function* formatRejectedRows(
   client: ClientBase,
-  { columns, fileColumns, format }: FileLayout,
+  { columns, fileColumns, format }: FileRows,
 ): AsyncGenerator<string> {
   const cells = columns.map((column) => `coalesce(s.${column}, '')`)
   await client.query(`

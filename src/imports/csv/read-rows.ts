@@ -13,6 +13,8 @@ import { suggestFormat } from './suggested-format.ts'
 export type FileRows = {
   /** The columns of the file, in their order. */
   columns: string[]
+  /** The columns that such a file may have. */
+  fileColumns: FileColumns
   /** In batches. A row has as many cells as there are columns, unless it is malformed. */
   rows: AsyncIterable<Row[]>
   /** The format of the file. Its first line may name the delimiter, such as `sep=;`. */
@@ -60,7 +62,7 @@ export async function readRows(
     const [header, ...firstRows] = firstBatch
     const names = dropTrailingEmptyCells(header?.cells ?? [])
     checkHeader(names, fileColumns, header?.line ?? 1)
-    return { format, ...selectColumns(names, prepend(firstRows, batches)) }
+    return { fileColumns, format, ...selectColumns(names, prepend(firstRows, batches)) }
   } catch (error) {
     await text.return(undefined)
     throw error

@@ -12,7 +12,7 @@ import {
   throwIfRowsAreInvalid,
 } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { createRejectedTable, writeRejectedRows } from '../write-rejected-rows.ts'
+import { rejectInvalidRows } from '../write-rejected-rows.ts'
 import {
   createMissingProductsTable,
   deactivateMissingProducts,
@@ -47,16 +47,14 @@ export async function importProducts(
   csv: AsyncIterable<string | Buffer>,
   options: ProductImportOptions = {},
 ): Promise<ProductsSummary> {
-  const { onStep, signal, rejectedRows, isFull = false } = options
+  const { onStep, rejectedRows, isFull = false } = options
   return runInImportTransaction(pool, { ...options, kind: 'products' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
     const rows = await readRows(csv, productFileColumns, options)
     const { columns, format } = rows
     const { read, suggestedFormat } = await stageRows(client, rows, {
-      signal,
-      onProgress: options.onProgress,
-      fileColumns: productFileColumns,
+      ...options,
       checkRow: createRowChecker(createProductRowRules(codes, columns, format), columns),
       keyColumn: 'sku',
     })
@@ -74,12 +72,7 @@ export async function importProducts(
         options.deactivationLimitPercent ?? defaultDeactivationLimitPercent,
       )
     }
-    const layout = { columns, fileColumns: productFileColumns, format }
-    let rejected = 0
-    if (rejectedRows) {
-      await createRejectedTable(client)
-      rejected = await writeRejectedRows(client, rejectedRows, layout)
-    }
+    const rejected = await rejectInvalidRows(client, rejectedRows, rows)
     onStep?.('writing')
     const { inserted, updated } = await writeProducts(client, columns, isFull)
     const unchanged = read - rejected - inserted - updated

@@ -19,14 +19,14 @@ import type { Writable } from 'node:stream'
 import type { ClientBase, Pool } from 'pg'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
-import { readRows } from '../csv/read-rows.ts'
+import { type FileRows, readRows } from '../csv/read-rows.ts'
 import { quoteFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { throwIfWarned } from '../import-warnings.ts'
 import { createProblemsTable, throwIfRowsAreInvalid } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { createRejectedTable, type FileLayout, writeRejectedRows } from '../write-rejected-rows.ts'
+import { createRejectedTable, writeRejectedRows } from '../write-rejected-rows.ts'
 import { assembleQuotes } from './assemble-quotes.ts'
 import { createMissingCustomers } from './match-customers.ts'
 import { findMissingQuotes, type Period } from './missing-quotes.ts'
@@ -75,9 +75,7 @@ export async function importQuotes(
     const rows = await readRows(csv, quoteFileColumns, options)
     const { columns, format } = rows
     const { read, suggestedFormat } = await stageRows(client, rows, {
-      signal: options.signal,
-      onProgress: options.onProgress,
-      fileColumns: quoteFileColumns,
+      ...options,
       computedColumns: computedQuoteColumns,
       checkRow: createRowChecker(createQuoteRowRules(codes, format), columns),
       keyColumn: 'number',
@@ -87,9 +85,8 @@ export async function importQuotes(
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.
     const missing = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
-    const layout = { columns, fileColumns: quoteFileColumns, format }
     const rejections = rejectedRows
-      ? await rejectInvalidQuotes(client, rejectedRows, layout)
+      ? await rejectInvalidQuotes(client, rejectedRows, rows)
       : { rejected: 0, rejectedQuotes: 0 }
     onStep?.('writing')
     const customers = await assembleValidQuotes(client, codes.baseCurrency)
@@ -104,11 +101,11 @@ export async function importQuotes(
 async function rejectInvalidQuotes(
   client: ClientBase,
   rejectedRows: Writable,
-  layout: FileLayout,
+  file: FileRows,
 ): Promise<{ rejected: number; rejectedQuotes: number }> {
   await createRejectedTable(client)
   const rejectedQuotes = await dropInvalidQuotes(client)
-  const rejected = await writeRejectedRows(client, rejectedRows, layout)
+  const rejected = await writeRejectedRows(client, rejectedRows, file)
   return { rejected, rejectedQuotes }
 }
 

@@ -16,7 +16,7 @@ import {
   throwIfRowsAreInvalid,
 } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { createRejectedTable, writeRejectedRows } from '../write-rejected-rows.ts'
+import { rejectInvalidRows } from '../write-rejected-rows.ts'
 import { createWordRowRules, listSeparator } from './word-cell-rules.ts'
 
 export type WordImportOptions = ImportOptions & {
@@ -67,18 +67,15 @@ export async function importWords(
   csv: AsyncIterable<string | Buffer>,
   options: WordImportOptions = {},
 ): Promise<WordsSummary> {
-  const { onStep, signal, rejectedRows, isFull = false, isStrict = false } = options
+  const { onStep, rejectedRows, isFull = false, isStrict = false } = options
   const fileColumns: FileColumns = { ...wordFileColumns[kind], numbers: [], dates: [] }
   const { key } = tables[kind]
   return runInImportTransaction(pool, { ...options, kind }, async (client) => {
     onStep?.('reading')
     const rows = await readRows(csv, fileColumns, options)
-    const { columns, format } = rows
     const { read, suggestedFormat } = await stageRows(client, rows, {
-      signal,
-      onProgress: options.onProgress,
-      fileColumns,
-      checkRow: createRowChecker(createWordRowRules(kind), columns),
+      ...options,
+      checkRow: createRowChecker(createWordRowRules(kind), rows.columns),
       keyColumn: key,
     })
     onStep?.('checking')
@@ -87,18 +84,12 @@ export async function importWords(
     await addRepeatedKeyProblems(client, key)
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     const rejectedKeys = await readRejectedKeys(client, key)
-    const layout = { columns, fileColumns, format }
-    let rejected = 0
-    if (rejectedRows) {
-      await createRejectedTable(client)
-      rejected = await writeRejectedRows(client, rejectedRows, layout)
-    }
+    const rejected = await rejectInvalidRows(client, rejectedRows, rows)
     onStep?.('writing')
     const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
     if (isStrict) throwIfWarned(warnings)
-    const written = await writeWords(client, kind, columns, isFull ? rejectedKeys : null).catch(
-      explainLimit,
-    )
+    const keptKeys = isFull ? rejectedKeys : null
+    const written = await writeWords(client, kind, rows.columns, keptKeys).catch(explainLimit)
     const unchanged = read - rejected - written.inserted - written.updated
     return { read, ...written, unchanged, rejected, warnings }
   })
