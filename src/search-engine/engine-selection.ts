@@ -5,7 +5,7 @@ import type { Tables } from '../database/table-types.ts'
 import type { SharedPolling } from '../redis/shared-polling.ts'
 import { timeouts } from '../timeouts.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
-import { followIndexStates } from './index-state-follower.ts'
+import { IndexStateFollower } from './index-state-follower.ts'
 import type { IndexState } from './read-index-states.ts'
 import type { SearchEngine } from './search-client.ts'
 import { nameWithoutShape } from './shape-suffix.ts'
@@ -46,12 +46,13 @@ type EngineWatchOptions = {
 /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
 export function watchEngines(options: EngineWatchOptions): EngineSelection {
   const { db, engines, indexName, onAvailabilityChange, onWordsVersion, shared } = options
-  const indexStates = followIndexStates({
+  const indexStates = new IndexStateFollower({
     db,
     registrationNames: engines.map(({ registrationName }) => registrationName),
     onWordsVersion,
     ...(shared && { shared }),
   })
+  indexStates.start()
   const toCandidate = ({ registrationName, engine }: RegisteredEngine): EngineCandidate => {
     const label = nameWithoutShape(registrationName)
     const breaker = new CircuitBreaker({

@@ -14,12 +14,6 @@ import {
   toState,
 } from './read-index-states.ts'
 
-export type FollowedIndexStates = {
-  /** Returns the state of the index of this engine. */
-  current(registrationName: string): IndexState
-  stop(): void
-}
-
 const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatabase: true }
 
 type FollowOptions = {
@@ -43,19 +37,20 @@ export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): 
 }
 
 /**
- * Follows the states of the indexes of these engines. One process reads them four times a second,
- * for all that share Redis. Without Redis a process that gets no searches reads them once a second.
- * While PostgreSQL is unreachable, `current` returns the last known instant and no version. Records
- * every ten seconds that the indexes are used. The same query reads the version of the company's
- * words.
+ * Follows the states of the indexes of these engines. Records every ten seconds that the indexes
+ * are used. The same query reads the version of the company's words. `#refresh` decides who reads:
+ *
+ *     Redis    the lock                 this process           and refreshes again after
+ *     down     -                        reads for itself       250 ms, or 1 s without searches
+ *     up       is held by this process  reads for all          100 ms, or 250 ms if alone
+ *     up       is held by another       uses what that reads   100 ms
+ *     up       not tried: its last      reads for itself       250 ms
+ *              read has failed
+ *
+ * Before its first read, a process does not use Redis. While PostgreSQL is unreachable, `current`
+ * returns the last known instant and no version.
  */
-export function followIndexStates(options: FollowOptions): FollowedIndexStates {
-  const follower = new IndexStateFollower(options)
-  follower.start()
-  return follower
-}
-
-class IndexStateFollower implements FollowedIndexStates {
+export class IndexStateFollower {
   readonly #options: FollowOptions
   readonly #states = new Map<string, IndexState>()
   #readAt = Number.NEGATIVE_INFINITY
@@ -84,6 +79,7 @@ class IndexStateFollower implements FollowedIndexStates {
     clearTimeout(this.#timer)
   }
 
+  /** Returns the state of the index of this engine. */
   current(registrationName: string): IndexState {
     this.#askedAt = performance.now()
     if (this.#isIdle && this.#timer) {
@@ -104,31 +100,19 @@ class IndexStateFollower implements FollowedIndexStates {
     }, delayMs).unref()
   }
 
-  /**
-   * Applies what another process has read, and reads PostgreSQL if no other process does. Returns
-   * the pause before the next refresh in milliseconds.
-   */
+  /** Follows the table above once. Returns the pause before the next refresh in milliseconds. */
   async #refresh(): Promise<number> {
     this.#isIdle = false
     const result = await this.#pollRedis()
-    if (!result) return this.#readWithoutRedis()
-    this.#applyPublished(result)
-    if (result.lock) return this.#readForAll(result.lock)
-    // Another process reads. A process whose read has failed leaves the lock to others.
-    return this.#hasFailed ? this.#readAlone() : timeouts.searchEngine.sharedIndexStatePoll.ms
-  }
-
-  /** Not awaited: while the query hangs, this process uses what other processes publish. */
-  #readForAll(lock: PollLock): number {
-    void this.#read(lock)
-    const { sharedIndexStatePoll, indexStateInterval } = timeouts.searchEngine
-    const isAlone = this.#hasFailed || !lock.isAwaited
-    return isAlone ? indexStateInterval.ms : sharedIndexStatePoll.ms
-  }
-
-  async #readAlone(): Promise<number> {
-    await this.#read(null)
-    return timeouts.searchEngine.indexStateInterval.ms
+    if (result) this.#applyPublished(result)
+    const lock = result?.lock
+    const isAlone = lock ? !lock.isAwaited : !result || this.#hasFailed
+    // Not awaited: while the query hangs, this process uses what other processes publish.
+    if (lock) void this.#read(lock)
+    else if (isAlone) await this.#read(null)
+    const unusedMs = performance.now() - this.#askedAt
+    this.#isIdle = !result && !this.#hasFailed && unusedMs > timeouts.process.idleAfter.ms
+    return choosePause(isAlone, this.#isIdle)
   }
 
   /** Returns null without Redis, and before PostgreSQL was read for the first time. */
@@ -144,15 +128,6 @@ class IndexStateFollower implements FollowedIndexStates {
     if (!published || published.readAt <= this.#readAt) return
     const rows = parseStateRows(published.text)
     if (rows) this.#apply(rows, published.readAt)
-  }
-
-  /** Reads PostgreSQL. Returns a longer pause if no search has asked for a state for a while. */
-  async #readWithoutRedis(): Promise<number> {
-    await this.#read(null)
-    const idleMs = performance.now() - this.#askedAt
-    this.#isIdle = !this.#hasFailed && idleMs > timeouts.process.idleAfter.ms
-    const { process, searchEngine } = timeouts
-    return this.#isIdle ? process.idlePoll.ms : searchEngine.indexStateInterval.ms
   }
 
   async #read(lock: PollLock | null): Promise<void> {
@@ -195,6 +170,12 @@ class IndexStateFollower implements FollowedIndexStates {
     // sooner.
     await recordUse(this.#options.db, this.#options.registrationNames).catch(() => undefined)
   }
+}
+
+function choosePause(isAlone: boolean, isIdle: boolean): number {
+  if (isIdle) return timeouts.process.idlePoll.ms
+  const { indexStateInterval, sharedIndexStatePoll } = timeouts.searchEngine
+  return isAlone ? indexStateInterval.ms : sharedIndexStatePoll.ms
 }
 
 /** It is a hash, because an identity has characters that keys of a Redis Cluster may not have. */

@@ -14,7 +14,7 @@ import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
 import { readIndexRecord } from '../../src/indexing/index-record.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'
-import { followIndexStates } from '../../src/search-engine/index-state-follower.ts'
+import { IndexStateFollower } from '../../src/search-engine/index-state-follower.ts'
 import { readIndexStates } from '../../src/search-engine/read-index-states.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -124,11 +124,12 @@ t.test(
     await copyDatabase(`${name}_backup`, name)
     const db = openDatabase(url, { connectionTimeoutMs: 60_000 })
     t.notOk(await isIndexUpToDate(db, registrationName), 'status does not claim that it is in step')
-    const indexStates = followIndexStates({
+    const indexStates = new IndexStateFollower({
       db,
       registrationNames: [registrationName],
       onWordsVersion: () => undefined,
     })
+    indexStates.start()
     const state = await eventually(
       async () => indexStates.current(registrationName),
       ({ isOfThisDatabase }) => !isOfThisDatabase,

@@ -8,7 +8,7 @@ import {
 } from 'kysely'
 import t from 'tap'
 import type { Tables } from '../../src/database/table-types.ts'
-import { followIndexStates } from '../../src/search-engine/index-state-follower.ts'
+import { IndexStateFollower } from '../../src/search-engine/index-state-follower.ts'
 import { timeouts } from '../../src/timeouts.ts'
 
 const idlePollMs = 20
@@ -54,7 +54,7 @@ t.test('a search while a process becomes idle does not double its reads', async 
   const startedAt = performance.now()
   const reads = Array.from({ length: maxSteps }, () => 0)
   const followers = reads.map((_, steps) => {
-    const follower = followIndexStates({
+    const follower = new IndexStateFollower({
       db,
       registrationNames: ['main'],
       async onWordsVersion() {
@@ -66,6 +66,7 @@ t.test('a search while a process becomes idle does not double its reads', async 
       },
     })
     t.teardown(() => follower.stop())
+    follower.start()
     return follower
   })
   do await new Promise((resolve) => setTimeout(resolve, measuredMs))

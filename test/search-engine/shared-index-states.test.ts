@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
 import {
-  followIndexStates,
+  IndexStateFollower,
   shareIndexStates,
 } from '../../src/search-engine/index-state-follower.ts'
 import { eventually } from '../support/eventually.ts'
@@ -38,7 +38,7 @@ async function startProcesses(t: Test) {
     const own = openDatabase(postgres.url, { connections: 2 })
     const redis = await openRedis(redisProxy.url)
     let wordsVersion = ''
-    const indexStates = followIndexStates({
+    const indexStates = new IndexStateFollower({
       db: own,
       registrationNames: [config.SEARCH_ENGINE],
       onWordsVersion: (version) => {
@@ -46,6 +46,7 @@ async function startProcesses(t: Test) {
       },
       shared: shareIndexStates(unobserved(redis), prefix),
     })
+    indexStates.start()
     t.teardown(async () => {
       indexStates.stop()
       await own.destroy()
