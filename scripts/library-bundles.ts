@@ -1,6 +1,7 @@
 // Makes the programs of a test run start faster. The libraries come as 1,000 small modules, which
 // cost each of the 250 processes of a run 0.3 s. Here each of them becomes one module. What esbuild
-// makes of scripts and style sheets at each start is made once in a run.
+// makes of scripts and style sheets at each start is made once in a run. Programs whose environment
+// is not that of the run, such as those that render PDFs, start fast too.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -48,9 +49,10 @@ const root = join(import.meta.dirname, '..')
 
 /**
  * Bundles the libraries into `directory`. Returns options for Node (NODE_OPTIONS), with which a
- * program imports the bundles in their place.
+ * program, and every Node program that it starts, imports the bundles in their place. Programs
+ * without NODE_COMPILE_CACHE keep their compiled modules in `compileCache`.
  */
-export async function bundleLibraries(directory: string): Promise<string> {
+export async function bundleLibraries(directory: string, compileCache: string): Promise<string> {
   await mkdir(directory, { recursive: true })
   await build({
     entryPoints: libraries,
@@ -73,7 +75,7 @@ export async function bundleLibraries(directory: string): Promise<string> {
   await writeFile(esbuildOnce, runEsbuildOnce(directory))
   urls.push(['esbuild', pathToFileURL(esbuildOnce).href])
   const preloaded = join(directory, 'use-bundles.mjs')
-  await writeFile(preloaded, useBundles(Object.fromEntries(urls)))
+  await writeFile(preloaded, useBundles(Object.fromEntries(urls)) + startFast(compileCache))
   return `--import=${pathToFileURL(preloaded).href}`
 }
 
@@ -93,6 +95,29 @@ registerHooks({
   },
 })
 `
+
+/**
+ * Gives the preloaded module to child processes that do not inherit NODE_OPTIONS, by an argument:
+ * tests compare their environment. All save compiled modules early: many processes are killed, and
+ * those that run tests end late.
+ */
+const startFast = (compileCache: string) => `
+import { ChildProcess } from 'node:child_process'
+import { enableCompileCache, flushCompileCache } from 'node:module'
+if (!process.env.NODE_COMPILE_CACHE) enableCompileCache(${JSON.stringify(compileCache)})
+setTimeout(flushCompileCache, ${flushAfterMs}).unref()
+const { spawn } = ChildProcess.prototype
+ChildProcess.prototype.spawn = function (options) {
+  const program = options.args?.lastIndexOf(process.execPath) ?? -1
+  const inherits = options.envPairs?.some((pair) => pair.includes(import.meta.url))
+  const args = [...(options.args ?? [])]
+  if (program !== -1 && !inherits) args.splice(program + 1, 0, '--import=' + import.meta.url)
+  return spawn.call(this, { ...options, args })
+}
+`
+
+/** A program has loaded its modules after this long, and most of them still run. */
+const flushAfterMs = 1_000
 
 /**
  * Keeps the results of esbuild for the other programs of the run, because each call starts a
@@ -116,9 +141,14 @@ const keepResult = (name) => (...options) => {
   const result = require('esbuild')[name](...options)
   const outputFiles = result.outputFiles?.map(({ path, text }) => ({ path, text }))
   const kept = JSON.stringify({ ...result, outputFiles })
-  // Another program never reads half a file.
-  writeFileSync(file + process.pid, kept)
-  renameSync(file + process.pid, file)
+  try {
+    // Another program never reads half a file.
+    writeFileSync(file + process.pid, kept)
+    renameSync(file + process.pid, file)
+  } catch (error) {
+    // A test runs programs as another user, who may not write there.
+    if (error.code !== 'EACCES') throw error
+  }
   return JSON.parse(kept)
 }
 export const buildSync = keepResult('buildSync')

@@ -87,12 +87,13 @@ async function runTests(
   servers: TestServers,
   stop: AbortSignal,
 ): Promise<number> {
+  // Compiled modules are shared by all processes of the run: starting one costs half as much.
+  const compileCache = join(directory, 'compiled')
   const run = startTap(files, concurrency, {
     TEST_SERVERS: JSON.stringify(servers),
     TMPDIR: directory,
-    // Compiled modules are shared by all processes of the run: starting one costs half as much.
-    NODE_COMPILE_CACHE: join(directory, 'compiled'),
-    NODE_OPTIONS: await bundleLibraries(join(directory, 'libraries')),
+    NODE_COMPILE_CACHE: compileCache,
+    NODE_OPTIONS: await bundleLibraries(join(directory, 'libraries'), compileCache),
   })
   stopWith(stop, run)
   const ended = exitStatus(run)
