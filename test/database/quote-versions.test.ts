@@ -16,6 +16,7 @@ import { readStats } from '../../src/stats/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
 import { company } from '../support/company.ts'
 import { eventually } from '../support/eventually.ts'
+import { randomRuns } from '../support/random-runs.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/test-database.ts'
 import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 
@@ -129,7 +130,7 @@ t.test('the result is the same for any order of writes, by SQL and by import', a
       }
       await assertVersions(new Map(versions))
     }),
-    { numRuns: 60, seed: 20_261_122 },
+    randomRuns(15, 20_261_122),
   )
   t.pass()
 })
@@ -162,7 +163,7 @@ t.test('random histories of writes follow the rule, and the statistics follow th
         await assertVersions(expected)
       }
     }),
-    { numRuns: 60, seed: 20_261_122 },
+    randomRuns(15, 20_261_122),
   )
   t.same(await findSummaryDifferences(database.db), [])
 })
