@@ -29,14 +29,13 @@ test: $(installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
 
 browser-test: $(installed) $(examples_installed) ## Test pages and palette in three browsers
-	@TEST_BROWSERS=chromium,firefox,webkit node scripts/test.ts \
-	  $(or $(FILES),test/*/*.browser.ts)
+	@TEST_BROWSERS=chromium,firefox,webkit node scripts/test.ts --kind browser $(FILES)
 
 cluster-test: $(installed) ## Test several machines: HAProxy, replicas, Sentinels, faults (4 minutes)
-	@node scripts/test.ts $(or $(FILES),test/cluster/*.cluster.ts)
+	@node scripts/test.ts --kind cluster $(FILES)
 
 operations-test: $(installed) $(kubernetes_installed) ## Test Helm chart, alerts, proxies, restore
-	@node scripts/test.ts $(or $(FILES),test/operations/*.operations.ts)
+	@node scripts/test.ts --kind operations $(FILES)
 
 container-test: $(installed) ## Test image, runbook, workflow in containers as root (20 minutes)
 	@node test/containers/run.ts $(FILES)
@@ -45,7 +44,7 @@ benchmarks: $(installed) ## Measure everything on an idle machine and write docs
 	@node scripts/bench/page.ts
 
 endurance: $(installed) ## Run the long tests; docs/measurements.md has their results
-	@node scripts/test.ts $(or $(FILES),test/endurance/*.endurance.ts)
+	@node scripts/test.ts --kind endurance $(FILES)
 
 check: lint types test ## Check style and types, and run all tests
 

@@ -21,10 +21,14 @@ export const sharedProcess = 'shared process'
 /** A process for fewer files would cost more than it evens out. */
 const fewestFilesPerProcess = 4
 
-/** Returns the paths of all files of `make test`. */
-export function findTestFiles(): string[] {
+/** Each kind of test file has a target of the Makefile. Its files end with `.KIND.ts`. */
+export const testKinds = ['test', 'browser', 'cluster', 'operations', 'endurance'] as const
+export type TestKind = (typeof testKinds)[number]
+
+/** Returns the paths of all test files of a kind, wherever they are. */
+export function findTestFiles(kind: TestKind): string[] {
   const cwd = join(import.meta.dirname, '..')
-  return globSync('test/**/*.test.ts', { cwd, exclude: ['**/node_modules/**'] }).sort()
+  return globSync(`test/**/*.${kind}.ts`, { cwd, exclude: ['**/node_modules/**'] }).sort()
 }
 
 /** Returns the files, those that take longest first. */

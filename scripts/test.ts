@@ -7,19 +7,27 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { type FinalResults, Parser, type Result } from 'tap-parser'
 import { stringify } from 'yaml'
-import { runCommand } from './cli/command.ts'
+import { runCommand, UsageError } from './cli/command.ts'
 import { bundleLibraries } from './library-bundles.ts'
 import { spawnChild } from './servers/child-lifetime.ts'
 import { findChromium } from './servers/chromium.ts'
 import { waitForServersBelow } from './servers/previous-run.ts'
 import { startServers, type TestServers } from './servers/test-servers.ts'
-import { findTestFiles, putLongestFirst, sharedProcess } from './test-file-order.ts'
+import {
+  findTestFiles,
+  putLongestFirst,
+  sharedProcess,
+  type TestKind,
+  testKinds,
+} from './test-file-order.ts'
 
 const help = `
-Usage: node scripts/test.ts [FILE …]
+Usage: node scripts/test.ts [--kind KIND] [FILE …]
 
-Starts PostgreSQL, Redis and Meilisearch, runs the test files (all of them, or those given) with
+Starts PostgreSQL, Redis and Meilisearch, runs the test files (all of a kind, or those given) with
 tap, and prints how many assertions passed and failed. Exits with 1 if a test failed or none ran.
+
+  --kind KIND  which files: ${testKinds.join(', ')}. Default: ${testKinds[0]}
 
 DATABASE_URL, REDIS_URL, and MEILI_URL with MEILI_MASTER_KEY name servers to use instead.
 CHROMIUM_BIN names a browser to use instead of the one on the PATH.
@@ -41,8 +49,10 @@ const concurrency = 3
 /** How long the processes of a stopped run may take to end before they are killed. */
 const stopTimeoutMs = 5_000
 
-await runCommand(help, {}, async (_values, given) => {
-  const files = putLongestFirst(given.length > 0 ? given : findTestFiles())
+const options = { kind: { type: 'string', default: testKinds[0] } } as const
+
+await runCommand(help, options, async ({ kind }, given) => {
+  const files = putLongestFirst(given.length > 0 ? given : findTestFiles(parseKind(kind)))
   // Installs the browser if it is missing, before any test with a timeout starts.
   if (files.some((file) => file.endsWith('.browser.ts'))) await findChromium(log)
   const stop = abortOnSignal()
@@ -61,6 +71,12 @@ await runCommand(help, {}, async (_values, given) => {
     await removeDirectory(directory)
   }
 })
+
+function parseKind(text: string): TestKind {
+  const kind = testKinds.find((known) => known === text)
+  if (kind === undefined) throw new UsageError(`--kind must be one of ${testKinds.join(', ')}.`)
+  return kind
+}
 
 /** A directory in memory if Linux offers enough of it, because the servers write a lot. */
 function temporaryDirectory(): string {

@@ -12,7 +12,7 @@ import { servers } from '../support/test-database.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 t.test('each test file runs once, and the longest have a process of their own', async (t) => {
-  const files = putLongestFirst(findTestFiles())
+  const files = putLongestFirst(findTestFiles('test'))
   const groups = groupByProcess(files, 3)
   t.same(groups.flat().sort(), files.toSorted())
   t.ok(groups.length < files.length / 3, `${groups.length} processes for ${files.length} files`)
