@@ -1,5 +1,5 @@
 // Compares the statistics with a plain computation over random histories. STATS_HISTORIES sets how
-// many (1,500). test/stats/summary/summary.test.ts does the same with 10.
+// many (1,500). test/stats/summary/summary.test.ts does the same with 20.
 import t from 'tap'
 import { checkHistories } from '../stats/random-histories/random-quote-histories.ts'
 import { testDatabase } from '../support/test-database.ts'

@@ -38,7 +38,7 @@ t.test(
   'the statistics are as expected at any moment of random histories of transactions and snapshots',
   async (t) => {
     const { db, pool } = await testDatabase(t)
-    t.equal(await checkHistories({ db, pool }, { numRuns: 10, seed: 20_261_121 }), 10)
+    t.equal(await checkHistories({ db, pool }, { numRuns: 20, seed: 20_261_121 }), 20)
   },
 )
 
