@@ -81,6 +81,8 @@ export async function releaseLease(
 
 type CurrentLease = Pick<Lease, 'fencingToken' | 'serverStartedAt'>
 
+type Leased = { db: Kysely<Tables>; lease: Lease }
+
 /** When PostgreSQL was started. The time of a promoted server differs from that of the old one. */
 const serverStart = sql<string>`extract(epoch from pg_postmaster_start_time())::text`
 
@@ -92,7 +94,7 @@ const leaseColumns = ['fence as fencingToken', serverStart.as('serverStartedAt')
  * Otherwise no other indexer can acquire the lease before the transaction ends.
  */
 export async function executeUnderLease<Result>(
-  { db, lease }: { db: Kysely<Tables>; lease: Lease },
+  { db, lease }: Leased,
   work: (transaction: Transaction<Tables>) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction().execute(async (transaction) => {
@@ -111,6 +113,12 @@ async function lockLease(transaction: Transaction<Tables>, lease: Lease): Promis
 export async function isLeaseLost(db: Kysely<Tables>, lease: Lease): Promise<boolean> {
   const current = await selectLease(db, lease).executeTakeFirst()
   return findLoss(current, lease) !== null
+}
+
+/** Throws LeaseLost if the lease is lost, and the error of PostgreSQL if it does not answer. */
+export async function requireLease({ db, lease }: Leased): Promise<void> {
+  const loss = findLoss(await selectLease(db, lease).executeTakeFirst(), lease)
+  if (loss) throw loss
 }
 
 const selectLease = (db: Kysely<Tables>, { registrationName }: Lease) =>

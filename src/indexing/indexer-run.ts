@@ -12,7 +12,7 @@ import { requireSingleServer } from './engine/single-server-check.ts'
 import { removeUnusedIndexes } from './engine/unused-indexes.ts'
 import { keepIndexAfterFailover } from './index-after-failover.ts'
 import { isRebuildRequested } from './index-record.ts'
-import type { LeaseRenewal } from './indexer-lease.ts'
+import { type LeaseRenewal, requireLease } from './indexer-lease.ts'
 import type { LeasedTarget } from './leased-target.ts'
 import type { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
@@ -199,6 +199,9 @@ export class IndexerRun {
   }
 
   async #rebuildIndex(reason: RebuildReason): Promise<void> {
+    // PostgreSQL may have failed over after keepIndexAfterFailover and before the reason was found.
+    // Then the lease is lost, and the next run keeps the index.
+    await requireLease(this.#target)
     this.#log(`${rebuildReasonTexts[reason]} Building the index.`)
     const recordEnd = this.#state.startRebuild()
     try {

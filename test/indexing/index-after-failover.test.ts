@@ -1,13 +1,14 @@
 // The comparison of the index with the catalogue after a failover of PostgreSQL: changes are
 // applied meanwhile, and if the indexer dies, the next one compares.
-import { sql } from 'kysely'
+import { type KyselyPlugin, sql } from 'kysely'
 import type { Index } from 'meilisearch'
 import t, { type Test } from 'tap'
 import { keepIndexAfterFailover } from '../../src/indexing/index-after-failover.ts'
 import { readIndexRecord } from '../../src/indexing/index-record.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { leaseTarget, syncIndex } from '../support/leased-target.ts'
-import { testService } from '../support/test-service.ts'
+import { type TestService, testService } from '../support/test-service.ts'
+import { startIndexer, waitForOutput } from './run-indexer.ts'
 
 /** Three pages of the comparison. */
 const productCount = 3_000
@@ -23,7 +24,7 @@ async function startIndexed(t: Test) {
 }
 
 /** Sets the record to what a promoted replica has: the record of the previous timeline. */
-async function failOver({ db, target }: Awaited<ReturnType<typeof startIndexed>>): Promise<void> {
+async function failOver({ db, target }: Pick<TestService, 'db' | 'target'>): Promise<void> {
   await sql`
     update search_engines set
       database_identity = regexp_replace(database_identity, '/[0-9A-F]+/', '/00000000/')
@@ -48,6 +49,35 @@ async function compareUntilChanged({ target, engine }: Awaited<ReturnType<typeof
     },
   })
 }
+
+t.test('an index is kept if the failover happens while the indexer checks it', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()
+  await service.sync()
+  const { db, target } = service
+  let reads = 0
+  /** The first read of the record is before the failover, and the second one after it. */
+  const failsOverAfterFirstRead: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const isRecord = result.rows.some((row) => 'isOfThisDatabase' in row)
+      if (isRecord && ++reads === 1) {
+        await failOver(service)
+        // The new primary does not know the lease of the server that it has replaced.
+        await sql`
+          update indexer_leases set fence = fence + 1, holder = null, held_until = null
+          where engine = ${target.registrationName}
+        `.execute(db)
+      }
+      return result
+    },
+  }
+  const indexer = await startIndexer(t, service, { plugin: failsOverAfterFirstRead })
+  const output = await waitForOutput(indexer, 'Following changes.')
+  t.ok(reads > 1)
+  t.match(output, 'PostgreSQL has failed over and has lost no change that the index contains.')
+  t.notMatch(output, 'Building the index', 'searches go on using it')
+})
 
 t.test('changes are applied while the index is compared', async (t) => {
   const service = await startIndexed(t)

@@ -1,4 +1,5 @@
 // Runs indexers for tests: as a process, or within the test process, which starts faster.
+import type { KyselyPlugin } from 'kysely'
 import type { Test } from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
@@ -33,7 +34,13 @@ export async function startIndexerProcess(
   })
 }
 
-type EngineOptions = { meiliUrl?: string; indexerApiKey?: string; registrationName?: string }
+type EngineOptions = {
+  meiliUrl?: string
+  indexerApiKey?: string
+  registrationName?: string
+  /** Sees every query of the indexer. */
+  plugin?: KyselyPlugin
+}
 
 export type RunningIndexer = { output(): string; isRunning(): boolean; stop(): Promise<void> }
 
@@ -80,12 +87,14 @@ async function indexerOptions(
     meiliUrl = config.MEILI_URL,
     indexerApiKey,
     registrationName = config.SEARCH_ENGINE,
+    plugin,
   }: EngineOptions,
   lines: string[],
-): Promise<IndexerOptions & { db: ReturnType<typeof openDatabase> }> {
+): Promise<IndexerOptions> {
   const { meiliMasterKey } = await servers()
+  const db = openDatabase(roles.indexer, { connections: 4, connectionTimeoutMs: 60_000 })
   return {
-    db: openDatabase(roles.indexer, { connections: 4, connectionTimeoutMs: 60_000 }),
+    db: plugin ? db.withPlugin(plugin) : db,
     openClient: (key) => openIndexingClient(meiliUrl, key),
     indexerApiKey: indexerApiKey ?? indexerKey(meiliMasterKey),
     indexName: config.SEARCH_INDEX,
