@@ -1,4 +1,5 @@
 // Limits how often one address may try invalid API keys or unknown quote links.
+import { LRUCache } from 'lru-cache'
 import { Problem } from '../http/problem-details.ts'
 import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
@@ -15,7 +16,8 @@ type FailedAttemptOptions = {
 }
 
 const windowMs = rateWindowsMs.minute
-const maxCountedAddresses = 100_000
+/** Above this number, the address whose last attempt is longest ago is forgotten. */
+export const maxCountedAddresses = 100_000
 
 /**
  * Counts failed attempts per client address in windows of a minute. With Redis all processes share
@@ -25,7 +27,7 @@ const maxCountedAddresses = 100_000
 export class FailedAttemptLimit {
   readonly #options: FailedAttemptOptions
   readonly #redis: OptionalRedis
-  #failures = new Map<string, number>()
+  readonly #failures = new LRUCache<string, number>({ max: maxCountedAddresses })
   #window = 0
 
   constructor(options: FailedAttemptOptions) {
@@ -54,11 +56,10 @@ export class FailedAttemptLimit {
     return this.#failures.get(address) ?? 0
   }
 
-  /** Returns the current window. Clears the counts if a new one starts or the map is full. */
+  /** Returns the current window. Clears the counts if a new one starts. */
   #startWindow(): number {
     const window = Math.floor(Date.now() / windowMs)
-    if (window !== this.#window || this.#failures.size >= maxCountedAddresses)
-      this.#failures = new Map()
+    if (window !== this.#window) this.#failures.clear()
     this.#window = window
     return window
   }

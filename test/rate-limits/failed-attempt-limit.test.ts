@@ -1,0 +1,27 @@
+// The limit of failed attempts in a process without Redis.
+import { mock } from 'node:test'
+import t from 'tap'
+import {
+  FailedAttemptLimit,
+  maxCountedAddresses,
+} from '../../src/rate-limits/failed-attempt-limit.ts'
+
+t.test('keeps the count of an address when others fill the memory', async (t) => {
+  // The clock stands still, so that no new window starts.
+  mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  t.teardown(() => mock.timers.reset())
+  const limit = new FailedAttemptLimit({
+    redis: null,
+    keyPrefix: 'test:',
+    maxFailuresPerMinute: 2,
+    attempts: 'unknown links',
+  })
+  for (let index = 1; index < maxCountedAddresses; index++)
+    await limit.recordFailure({ ip: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
+  const guesser = { ip: '192.0.2.1' }
+  await limit.recordFailure(guesser)
+  await limit.recordFailure(guesser)
+  t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
+  await limit.recordFailure({ ip: '192.0.2.2' })
+  t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
+})
