@@ -108,7 +108,9 @@ function startBackgroundTasks(
     startFolding(db, { log: app.log, observer }),
     startDriftCheck(db, { log: app.log, observer, intervalMs: driftCheckMs }),
   ]
-  app.addHook('onClose', async () => void (await Promise.all(tasks.map((task) => task.stop()))))
+  app.addHook('onClose', async () => {
+    await Promise.all(tasks.map((task) => task.stop()))
+  })
   return versions
 }
 
