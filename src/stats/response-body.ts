@@ -14,6 +14,7 @@ const brotliQuality = 5
 
 export class ResponseBodies {
   readonly #stats: StatsWithoutAsOf
+  readonly #onResize: () => void
   readonly #etags: Partial<Record<Format, string>> = {}
   readonly #bodies: Record<Format, Partial<Record<ContentEncoding, Body>>> = {
     json: {},
@@ -21,8 +22,16 @@ export class ResponseBodies {
     'csv-es': {},
   }
 
-  constructor(stats: StatsWithoutAsOf) {
+  /** `onResize` is called after the kept bodies have changed. */
+  constructor(stats: StatsWithoutAsOf, onResize: () => void = () => undefined) {
     this.#stats = stats
+    this.#onResize = onResize
+  }
+
+  /** Returns the number of bytes of all bodies that are kept. */
+  countBytes(): number {
+    const bodies = Object.values(this.#bodies).flatMap((byEncoding) => Object.values(byEncoding))
+    return bodies.reduce((sum, { bytes }) => sum + bytes.length, 0)
   }
 
   /**
@@ -45,6 +54,7 @@ export class ResponseBodies {
         ? Buffer.from(this.#format(format, asOf))
         : compress(this.get(format, 'identity', asOf), encoding)
     this.#bodies[format][encoding] = { asOf, bytes }
+    if (bytes.length !== existing?.bytes.length) this.#onResize()
     return bytes
   }
 

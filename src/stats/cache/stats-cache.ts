@@ -43,7 +43,8 @@ export type CachedStats = {
 }
 
 const maxEntries = 500
-const maxCharacters = 20_000_000
+/** Counts each entry as its bodies, and the statistics as the characters of their JSON. */
+const maxBytes = 20_000_000
 
 /**
  * `knownCurrentAt` advances while the data does not change, and `asOf` is that moment as text.
@@ -71,7 +72,7 @@ export class StatsCache {
   readonly #readToday: StatsCacheOptions['readToday']
   readonly #compute: StatsCacheOptions['compute']
   readonly #recordSentPosition: StatsCacheOptions['recordSentPosition']
-  readonly #entries = new LRUCache<string, Entry>({ max: maxEntries, maxSize: maxCharacters })
+  readonly #entries = new LRUCache<string, Entry>({ max: maxEntries, maxSize: maxBytes })
   readonly #refreshes = new Map<string, Promise<Entry>>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
@@ -224,8 +225,15 @@ export class StatsCache {
     const { stats, position, knownCurrentAt } = computed
     if (position !== null) this.#recordSentPosition?.(position)
     const asOf = formatMoment(knownCurrentAt)
-    const entry = { ...computed, bodies: new ResponseBodies(stats), asOf, refreshResult }
-    this.#entries.set(key, entry, { size: JSON.stringify(stats).length })
+    const statsSize = JSON.stringify(stats).length
+    const bodies = new ResponseBodies(stats, () => {
+      if (this.#entries.peek(key) !== entry) return
+      // lru-cache keeps the old size when the same value is set again.
+      this.#entries.delete(key)
+      this.#entries.set(key, entry, { size: statsSize + bodies.countBytes() })
+    })
+    const entry: Entry = { ...computed, bodies, asOf, refreshResult }
+    this.#entries.set(key, entry, { size: statsSize })
     return entry
   }
 }

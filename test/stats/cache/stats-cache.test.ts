@@ -292,6 +292,31 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
   }
 })
 
+t.test('the bodies of an entry count towards the size of the cache', async (t) => {
+  const version = { generation: '1', changeCount: 0 }
+  const latest = () => ({ version, databaseId: '1', readAt: performance.now() })
+  const cache = new StatsCache({
+    shared: { read: async () => null, write: () => undefined },
+    versions: {
+      latest,
+      recent: async () => latest(),
+      readInBackground: () => undefined,
+      isFailing: () => false,
+    },
+    readToday: () => '2026-11-21',
+    compute: async () => computedStats('x'.repeat(3_000_000)),
+  })
+  const read = (country: string) => cache.read({ date: 'issued', today: '2026-11-21', country })
+  const countries = ['ES', 'FR', 'IT', 'PT']
+  for (const country of countries) await read(country)
+  t.equal((await read('ES')).cacheResult, 'hit', 'four times 3 MB fit into 20 MB')
+  for (const country of countries) {
+    const { bodies, asOf } = await read(country)
+    bodies.get('json', 'identity', asOf)
+  }
+  t.equal((await read('ES')).cacheResult, 'miss', 'with their bodies, they are 24 MB')
+})
+
 t.test('statistics that were computed across midnight do not count as current', async (t) => {
   let today = '2026-11-21'
   let isUp = true
