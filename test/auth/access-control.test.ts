@@ -6,8 +6,11 @@ import { hashKey } from '../../src/auth/api-key-format.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
+
+lengthenSearchLimits(t)
 
 /** The service of the tests that need no particular settings. */
 const { app, db, url } = await testService(t, { index: false })

@@ -5,6 +5,7 @@ import { runCancellableQuery } from '../../src/database/cancellable-query.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { eventually } from '../support/eventually.ts'
 import { testDatabase } from '../support/test-database.ts'
+import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 
 t.test('an abort ends the query in PostgreSQL and keeps the connection usable', async (t) => {
   const { db, pool } = await testDatabase(t)
@@ -38,13 +39,15 @@ t.test('a connection is not reused if its cancel request got no response', async
   const { db, pool } = await testDatabase(t)
   const unreachable = openDatabase('postgres://127.0.0.1:1/nothing')
   t.teardown(() => unreachable.destroy())
+  // The query waits for this lock until after the abort.
+  const holder = await db.startTransaction().execute()
+  const lock = sql`select pg_advisory_xact_lock(1)`.compile(db)
+  await holder.executeQuery(lock)
   const stop = new AbortController()
-  const sleeping = runCancellableQuery(
-    { pool, db: unreachable },
-    sql`select pg_sleep(1)`.compile(db),
-    stop.signal,
-  )
-  setTimeout(() => stop.abort(new Error('nobody waits')), 300)
-  t.equal((await sleeping).length, 1, 'the query was not cancelled')
+  const waiting = runCancellableQuery({ pool, db: unreachable }, lock, stop.signal)
+  t.ok(await eventually(() => isAnySessionWaiting(db), Boolean))
+  stop.abort(new Error('nobody waits'))
+  await holder.rollback().execute()
+  t.equal((await waiting).length, 1, 'the query was not cancelled')
   t.equal(pool.totalCount, 0)
 })

@@ -4,8 +4,11 @@ import fc from 'fast-check'
 import { describeApi } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 import { generateRequests, type RequestValues } from './requests.ts'
 
@@ -18,6 +21,9 @@ export type FuzzResult = {
 
 /** A service with products, of which one has special characters, and quotes. */
 export async function fuzzService(t: { teardown(fn: () => unknown): void }): Promise<TestService> {
+  // A busy machine is no failure of the service.
+  lengthenSearchLimits(t)
+  replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
   const service = await testService(t)
   const { db, sync } = service
   await db

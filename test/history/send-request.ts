@@ -3,6 +3,8 @@ import type { Cluster } from './cluster.ts'
 import type { ApiRequest, ApiResponse } from './workloads/workload.ts'
 
 const responseTimeoutMs = 4_000
+/** A PDF is rendered with a low priority, which takes long on a busy machine. */
+const pdfTimeoutMs = 20_000
 
 /** `bodiesByETag`: the bodies received so far. A 304 is recorded with the body of its ETag. */
 export async function sendRequest(
@@ -19,10 +21,11 @@ export async function sendRequest(
     ...rest,
   })
   try {
-    const signal = AbortSignal.timeout(responseTimeoutMs)
+    const isPdf = path.endsWith('=pdf')
+    const signal = AbortSignal.timeout(isPdf ? pdfTimeoutMs : responseTimeoutMs)
     const response = await fetch(url + path, { headers, signal })
     // A PDF is not UTF-8: each byte becomes a character.
-    const body = path.endsWith('=pdf')
+    const body = isPdf
       ? Buffer.from(await response.arrayBuffer()).toString('latin1')
       : await response.text()
     const etag = response.headers.get('etag')

@@ -6,7 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import t from 'tap'
 import { eventually } from '../support/eventually.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { testService } from '../support/test-service.ts'
+
+lengthenSearchLimits(t)
 
 t.test(
   'answers only for the host of PUBLIC_BASE_URL and loopback, on any port (S45)',

@@ -6,7 +6,10 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Settings } from '../../src/config/settings-schema.ts'
 import { eventually } from '../support/eventually.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { startApi, type TestService, testService } from '../support/test-service.ts'
+
+lengthenSearchLimits(t)
 
 type RawResponse = { status: number; headers: Record<string, string>; body: string }
 
@@ -376,7 +379,8 @@ t.test(
     )
     // Sent in part before the signal, so the connection is not idle.
     socket.write(get)
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    // The process has read this part before it answers a later request.
+    await (await fetch(`${api.url}/api/search`)).text()
     api.child.kill('SIGTERM')
     await eventually(
       () =>

@@ -5,6 +5,7 @@ import { Problem } from '../../src/http/problem-details.ts'
 import { ConcurrencyLimit } from '../../src/overload/concurrency-limit.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 
 /** Starts operations that run until the test finishes them. Returns them and their results. */
 function startOperations(limit: ConcurrencyLimit, count: number) {
@@ -21,6 +22,7 @@ function startOperations(limit: ConcurrencyLimit, count: number) {
 }
 
 t.test('runs operations up to the limit and the queued ones in order', async (t) => {
+  replaceUntilEnd(t, timeouts.overload.queue, { ms: 10_000 })
   const limit = new ConcurrencyLimit({ maxRunning: 2, maxQueued: 2 })
   const { running, results } = startOperations(limit, 4)
   t.same(

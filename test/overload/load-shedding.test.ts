@@ -7,12 +7,18 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { maxRunningSearches } from '../../src/overload/concurrency-limit.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { servers } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
+
+// A slow PostgreSQL does not empty the cache, and does not delay the checks of keys.
+replaceUntilEnd(t, timeouts.searchEngine.indexStateMaxAge, { ms: 60_000 })
+replaceUntilEnd(t, timeouts.auth.lookUp, { ms: 10_000 })
 
 /** Starts a service whose search engine can be delayed. */
 async function startServiceBehindFaultyProxy(t: Test, config: Partial<ServerConfig> = {}) {
@@ -62,22 +68,20 @@ async function startListening(
 t.test(
   'rejects searches beyond the concurrency limit with 503 and answers the others',
   async (t) => {
+    // A slow engine is no failure, and PostgreSQL would answer few searches.
+    replaceUntilEnd(t, timeouts.search.engine, { ms: 10_000 })
     const { app, faultyProxy } = await startServiceBehindFaultyProxy(t, { SEARCH_CACHE_MB: 0 })
-    t.equal((await app.inject('/api/search?q=x')).json().meta.source, 'index')
-    faultyProxy.delayMs = 150
-    // Repeated, because on a busy machine the engine may time out, and then few are answered.
-    const { answered, rejected } = await eventually(
-      async () => {
-        const responses = await Promise.all(
-          Array.from({ length: 200 }, (_, n) => app.inject(`/api/search?q=x${n}`)),
-        )
-        return {
-          answered: responses.filter(({ statusCode }) => statusCode === 200),
-          rejected: responses.filter(({ statusCode }) => statusCode === 503),
-        }
-      },
-      (burst) => burst.answered.length >= maxRunningSearches,
+    const first = await eventually(
+      async () => (await app.inject('/api/search?q=x')).json().meta?.source,
+      (source) => source === 'index',
     )
+    t.equal(first, 'index')
+    faultyProxy.delayMs = 150
+    const responses = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => app.inject(`/api/search?q=x${n}`)),
+    )
+    const answered = responses.filter(({ statusCode }) => statusCode === 200)
+    const rejected = responses.filter(({ statusCode }) => statusCode === 503)
     t.equal(answered.length + rejected.length, 200)
     t.ok(answered.length >= maxRunningSearches, `${answered.length} answered`)
     t.ok(rejected.length >= 100, `${rejected.length} rejected`)
@@ -131,6 +135,7 @@ t.test(
     )
 
     faultyProxy.delayMs = 200
+    const rejectedFrom = performance.now()
     let isStopped = false
     const clients = Array.from({ length: 120 }, async (_, client) => {
       for (let n = 0; !isStopped; n += 1) {
@@ -207,7 +212,12 @@ t.test(
     const parsedLines = lines.map((line) => JSON.parse(line))
     const rejectionLines = parsedLines.filter(({ msg }) => msg.startsWith('requests were rejected'))
     const total = rejectionLines.reduce((sum, line) => sum + line.rejected, 0)
-    t.ok(total > 30 && rejectionLines.length < 5, `${rejectionLines.length} lines for ${total}`)
+    const ms = performance.now() - rejectedFrom
+    const mostLines = Math.ceil(ms / timeouts.overload.logInterval.ms) + 1
+    t.ok(
+      total > 30 && rejectionLines.length <= mostLines,
+      `${rejectionLines.length} lines for ${total} in ${Math.round(ms)} ms`,
+    )
     t.equal(await readMetric(metrics, 'tqs_shed_requests_total', { route: '/api/search' }), total)
     t.match(
       parsedLines.find(({ reqId, status }) => reqId === 'mine' && status === 503),
@@ -236,25 +246,34 @@ t.test(
     const searchStatus = async () => (await send('/api/search')).status
     // Starting the service delays the event loop too.
     t.equal(await eventually(searchStatus, (status) => status === 200), 200)
-    // Blocks the event loop for most of 1.5 s.
-    const endsAt = Date.now() + 1_500
-    while (Date.now() < endsAt) {
-      const busyUntil = Date.now() + 250
-      while (Date.now() < busyUntil);
-      await searchStatus()
-      await new Promise((resolve) => setTimeout(resolve, 1))
-    }
     const linkPath = `/quote/share/${'A'.repeat(43)}`
-    const [responses, pages] = await Promise.all([
-      Promise.all(Array.from({ length: 30 }, () => send('/api/search'))),
-      Promise.all(Array.from({ length: 60 }, () => send(linkPath, { accept: 'text/html' }))),
-    ])
-    const rejected = responses.filter(({ status }) => status === 503)
+    const sendWhileLate = async () => {
+      // Blocks the event loop for most of 1.5 s.
+      const endsAt = Date.now() + 1_500
+      while (Date.now() < endsAt) {
+        const busyUntil = Date.now() + 250
+        while (Date.now() < busyUntil);
+        await searchStatus()
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+      const [responses, pages] = await Promise.all([
+        Promise.all(Array.from({ length: 30 }, () => send('/api/search'))),
+        Promise.all(Array.from({ length: 60 }, () => send(linkPath, { accept: 'text/html' }))),
+      ])
+      return {
+        rejected: responses.filter(({ status }) => status === 503),
+        page: pages.find(({ status }) => status === 503),
+      }
+    }
+    // Repeated, because the event loop is not late while it waits for slow servers.
+    const { rejected, page } = await eventually(
+      sendWhileLate,
+      (attempt) => attempt.rejected.length >= 10 && attempt.page !== undefined,
+    )
     t.ok(rejected.length >= 10, `${rejected.length} rejected`)
     t.match(JSON.parse(rejected[0]?.body ?? ''), { code: 'unavailable' })
     t.equal(rejected[0]?.headers['content-type'], 'application/problem+json; charset=utf-8')
     t.equal(rejected[0]?.headers['retry-after'], '1')
-    const page = pages.find(({ status }) => status === 503)
     t.match(page?.headers, {
       'content-type': 'text/html; charset=utf-8',
       'retry-after': '1',

@@ -1,7 +1,9 @@
 // Rate limits of several processes, with and without Redis.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { timeouts } from '../../src/timeouts.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { servers } from '../support/test-database.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 
@@ -28,8 +30,9 @@ async function countAccepted(
   return count
 }
 
-/** Returns two services that count in the same Redis. */
+/** Returns two services that count in the same Redis, also if Redis is slow. */
 const startPair = async (t: Test, limit: number) => {
+  replaceUntilEnd(t, timeouts.redis.command, { ms: 10_000 })
   const first = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: limit }, index: false })
   const config = { STATS_LIMIT_PER_MINUTE: limit, REDIS_PREFIX: first.config.REDIS_PREFIX }
   return [first, await testService(t, { database: first, config, index: false })] as const

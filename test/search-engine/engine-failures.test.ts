@@ -1,12 +1,14 @@
 // Single slow or failed requests to a search engine: they affect no other search, and metrics and
 // log distinguish them.
-
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { maxRelaxing } from '../../src/search/relaxation/relaxation-queue.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import type { FaultyProxy } from '../support/faulty-proxy.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
 
 type Answer = {
@@ -16,11 +18,16 @@ type Answer = {
 }
 type App = Awaited<ReturnType<typeof startBehindProxies>>['app']
 
+// A slow PostgreSQL is no failure of the engine.
+replaceUntilEnd(t, timeouts.searchEngine.indexStateMaxAge, { ms: 60_000 })
+replaceUntilEnd(t, timeouts.search.fallbackConnection, { ms: 10_000 })
+replaceUntilEnd(t, timeouts.search.fallbackStatement, { ms: 10_000 })
+replaceUntilEnd(t, timeouts.search.fallbackResponse, { ms: 11_000 })
+
 const withoutCache = { config: { SEARCH_CACHE_MB: 0 } }
 const idleConnections = 24
-/** On an idle machine it takes 0.4 s. Without replacing them, idle connections expire after 4 s. */
+/** On an idle machine it takes 0.4 s. */
 const longestRecoveryMs = 2_500
-const idleConnectionMs = 4_000
 
 /** Texts by which a proxy recognises the requests of one kind. */
 const requests = {
@@ -63,7 +70,9 @@ async function openIdleConnections(app: App, engine: FaultyProxy) {
       const texts = Array.from({ length: wanted }, (_, n) => `martillo de bola roja ${n}`)
       const answers = await Promise.all(texts.map((text) => search(app, text)))
       engine.delayMs = 0
-      // Counts that no search waits for any more may still be running.
+      // Counts that no search waits for any more may still be running. At the time limit of their
+      // search they replace all connections.
+      await sleep(timeouts.search.engine.ms)
       await eventually(
         async () => engine.countWaitingConnections(),
         (count) => count === 0,
@@ -99,19 +108,29 @@ async function waitUntilAnsweredInARow(app: App, count: number, deadline: number
 t.test(
   'after 24 idle connections were dropped silently, the engine soon answers again',
   async (t) => {
+    // Only the service ends the use of a dropped connection, because none expires.
+    replaceUntilEnd(t, timeouts.searchEngine.idleConnection, { ms: 600_000 })
     const { app, engine } = await startBehindProxies(t, withoutCache)
-    const { open, wanted } = await openIdleConnections(app, engine)
+    const dropAndRecover = async () => {
+      const { open, wanted } = await openIdleConnections(app, engine)
+      const lostBefore = engine.countLostRequests()
+      engine.forgetConnections()
+      const forgottenAt = performance.now()
+      await Promise.all(Array.from({ length: 4 }, () => search(app, 'martillo')))
+      const deadline = forgottenAt + 2 * longestRecoveryMs
+      const answeredFrom = await waitUntilAnsweredInARow(app, 2 * idleConnections, deadline)
+      const lost = engine.countLostRequests()
+      return { open, wanted, recoveryMs: answeredFrom - forgottenAt, lost, lostBefore }
+    }
+    // Repeated, because a machine that stops for seconds delays the recovery by as much.
+    const { open, wanted, recoveryMs, lost, lostBefore } = await eventually(
+      dropAndRecover,
+      (attempt) => attempt.recoveryMs < longestRecoveryMs && attempt.lost > attempt.lostBefore,
+      60_000,
+    )
     t.ok(open >= wanted, `${open} connections are open`)
-    engine.forgetConnections()
-    const forgottenAt = performance.now()
-    // Several at once, because a single one may find a connection that has just expired.
-    await Promise.all(Array.from({ length: 4 }, () => search(app, 'martillo')))
-    const deadline = forgottenAt + 2 * longestRecoveryMs
-    const answeredFrom = await waitUntilAnsweredInARow(app, 2 * idleConnections, deadline)
-    const recoveryMs = answeredFrom - forgottenAt
     t.ok(recoveryMs < longestRecoveryMs, `${Math.round(recoveryMs)} ms without the engine`)
-    const lost = engine.countLostRequests()
-    t.ok(lost > 0, `${lost} requests were lost`)
+    t.ok(lost > lostBefore, `${lost - lostBefore} requests were lost`)
     await Promise.all(Array.from({ length: idleConnections }, () => search(app, 'martillo')))
     t.equal(engine.countLostRequests(), lost, 'no search uses another forgotten connection')
   },
@@ -124,7 +143,7 @@ t.test('idle connections expire, and closing opens none', async (t) => {
   const open = await eventually(
     async () => engine.countConnections(),
     (count) => count === 0,
-    10 * idleConnectionMs,
+    10 * timeouts.searchEngine.idleConnection.ms,
   )
   t.equal(open, 0)
 })
@@ -133,18 +152,20 @@ t.test('if one search a second times out, no other search goes to PostgreSQL', a
   const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
   engine.slowText = 'taladro'
   let isRunning = true
+  let [slowSearches, searches, degraded] = [0, 0, 0]
   const slow = (async () => {
-    for (let n = 0; n < 4; n++) {
+    // On a busy machine, 20 other searches take longer than four slow ones.
+    while (slowSearches < 4 || searches < 20) {
       t.match(await search(app, 'taladro'), { meta: { source: 'database', degraded: true } })
-      await new Promise((resolve) => setTimeout(resolve, 700))
+      slowSearches += 1
+      await sleep(700)
     }
     isRunning = false
   })()
-  let [searches, degraded] = [0, 0]
   while (isRunning) {
     degraded += await countDegraded(app, 1)
     searches += 1
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await sleep(30)
   }
   await slow
   t.ok(searches >= 20, `${searches} other searches`)
@@ -153,7 +174,7 @@ t.test('if one search a second times out, no other search goes to PostgreSQL', a
     (await readMetric(metrics, 'tqs_search_engine_requests_total', {
       engine: 'main',
       outcome: 'timeout',
-    })) - 4
+    })) - slowSearches
   t.ok(timedOut >= 0)
   t.ok(
     degraded <= searches / 100 + timedOut,
@@ -167,7 +188,7 @@ t.test('a request is aborted when its search has been answered without it', asyn
   engine.slowText = requests.wordCounts
   const answer = await eventually(
     () => search(app, 'martillo de bola'),
-    ({ meta }) => meta.source === 'index',
+    ({ meta }) => meta.source === 'index' && !meta.degraded,
   )
   t.match(answer, { total: 1, meta: { source: 'index', degraded: false } })
   const aborted = await eventually(
@@ -187,10 +208,21 @@ t.test('if a query cannot be relaxed in time, no other search goes to PostgreSQL
   const searchOnce = () => search(app, 'martillo percutor')
   await eventually(searchOnce, ({ meta }) => !meta.degraded)
   engine.slowText = requests.hammer
-  for (const { meta } of await Promise.all([1, 2, 3, 4].map(searchOnce)))
-    t.match(meta, { source: 'index', degraded: true })
-  t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
-  t.equal(await countDegraded(app, 5, 'taladro'), 0)
+  // Repeated, because on a busy machine the other requests may time out too.
+  const { answers, available, degraded } = await eventually(
+    async () => ({
+      answers: await Promise.all([1, 2, 3, 4].map(searchOnce)),
+      available: await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }),
+      degraded: await countDegraded(app, 5, 'taladro'),
+    }),
+    (attempt) =>
+      attempt.answers.every(({ meta }) => meta.source === 'index' && meta.degraded) &&
+      attempt.available === 1 &&
+      attempt.degraded === 0,
+  )
+  for (const { meta } of answers) t.match(meta, { source: 'index', degraded: true })
+  t.equal(available, 1)
+  t.equal(degraded, 0)
 })
 
 t.test('a query that waits too long for its relaxation is answered without it', async (t) => {
@@ -241,15 +273,34 @@ t.test('queries that find nothing and are slow to relax open no circuit breaker'
     ({ total, meta }) => total === 0 && meta.source === 'index' && !meta.degraded,
   )
   engine.slowText = requests.relaxedPair
-  for (let n = 0; n < 5; n++)
-    t.match(await search(app, q), { total: 0, meta: { source: 'index', degraded: true } })
-  t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
-  t.equal(await countDegraded(app, 5, 'taladro'), 0)
+  // Repeated, because on a busy machine the other requests may time out too.
+  const { answers, available, degraded } = await eventually(
+    async () => {
+      const answers: Answer[] = []
+      for (let n = 0; n < 5; n++) answers.push(await search(app, q))
+      return {
+        answers,
+        available: await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }),
+        degraded: await countDegraded(app, 5, 'taladro'),
+      }
+    },
+    (attempt) =>
+      attempt.answers.every(({ meta }) => meta.source === 'index' && meta.degraded) &&
+      attempt.available === 1 &&
+      attempt.degraded === 0,
+  )
+  for (const answer of answers)
+    t.match(answer, { total: 0, meta: { source: 'index', degraded: true } })
+  t.equal(available, 1)
+  t.equal(degraded, 0)
 })
 
 t.test('an engine that never answers gets no more searches after a few', async (t) => {
   const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
-  t.equal((await search(app, 'martillo')).meta.source, 'index')
+  await eventually(
+    () => search(app, 'martillo'),
+    ({ meta }) => meta.source === 'index',
+  )
   engine.stopForwarding()
   t.equal(await countDegraded(app, 20), 20)
   t.ok(
@@ -287,7 +338,11 @@ t.test('an answer without the relaxed query is marked as degraded and not cached
     ({ total }) => total === 1,
   )
   engine.slowText = requests.hammer
-  t.match(await search(app, q), { meta: { source: 'index', degraded: true } })
+  const incomplete = await eventually(
+    () => search(app, q),
+    ({ meta }) => meta.source === 'index',
+  )
+  t.match(incomplete, { meta: { source: 'index', degraded: true } })
   engine.slowText = null
   const again = await eventually(
     () => search(app, q),
@@ -322,6 +377,7 @@ t.test('logs once that the words of the company cannot be read', async (t) => {
 })
 
 t.test('logs and counts a search that the engine rejects', async (t) => {
+  replaceUntilEnd(t, timeouts.search.engine, { ms: 10_000 })
   const { app, service, metrics, log } = await startBehindProxies(t, withoutCache)
   await service.engine
     .index(service.config.SEARCH_INDEX)
@@ -344,10 +400,11 @@ t.test('logs and counts a search that the engine rejects', async (t) => {
 })
 
 t.test('counts a search whose client disconnected as cancelled', async (t) => {
+  replaceUntilEnd(t, timeouts.search.engine, { ms: 60_000 })
   const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
   await search(app, 'martillo')
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  engine.delayMs = 250
+  engine.delayMs = 30_000
   const client = new AbortController()
   const sentBefore = engine.getSentText().length
   const answer = fetch(`${url}/api/search?q=martillo`, { signal: client.signal })

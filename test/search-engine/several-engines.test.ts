@@ -141,6 +141,8 @@ t.test('two engines', async (t) => {
 
   for (const failing of [0, 1] as const) {
     t.test(`engine ${failing + 1} gets no searches while it is unreachable`, async (t) => {
+      // Both indexes are as new, or the older one would get no searches.
+      await service.sync()
       await syncSecond()
       engines[failing].proxy.refuseConnections()
       // The first search that reaches the engine opens its circuit breaker.

@@ -5,8 +5,11 @@ import t from 'tap'
 import { listEnyePrefixes } from '../../src/text/enye-words.ts'
 import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-and-hs-codes.ts'
 import { eventually } from '../support/eventually.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
+
+lengthenSearchLimits(t)
 
 type Answer = { hits: { sku: string }[]; meta: { source: string } }
 

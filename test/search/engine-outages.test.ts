@@ -5,6 +5,8 @@ import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
 import type { TestService } from '../support/test-service.ts'
 
@@ -27,8 +29,12 @@ const changeVisibleMs = 1_000
 const isFrom = (source: string) => (answer: { body: Answer }) => answer.body.meta?.source === source
 
 t.test('a slow engine delays one search only, and is used again when it is fast', async (t) => {
+  replaceUntilEnd(t, timeouts.search.fallbackConnection, { ms: 10_000 })
+  replaceUntilEnd(t, timeouts.search.fallbackStatement, { ms: 10_000 })
+  replaceUntilEnd(t, timeouts.search.fallbackResponse, { ms: 11_000 })
   const { app, engine } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
-  t.match((await search(app, 'martillo')).body, {
+  const first = await eventually(() => search(app, 'martillo'), isFrom('index'))
+  t.match(first.body, {
     hits: [{ sku: 'AB-1' }],
     meta: { source: 'index', degraded: false },
   })
@@ -37,17 +43,22 @@ t.test('a slow engine delays one search only, and is used again when it is fast'
     hits: [{ sku: 'AB-1' }],
     meta: { source: 'database', degraded: true },
   })
-  const startedAt = performance.now()
-  for (let n = 0; n < 20; n++) t.equal((await search(app, 'martillo')).body.meta.source, 'database')
-  t.ok(
-    performance.now() - startedAt < 20 * timeouts.search.engine.ms,
-    'later searches do not wait for the engine',
-  )
+  const search20Times = async () => {
+    const startedAt = performance.now()
+    for (let n = 0; n < 20; n++)
+      t.equal((await search(app, 'martillo')).body.meta.source, 'database')
+    return performance.now() - startedAt
+  }
+  // Repeated, because a busy machine may stop for as long.
+  const isSoon = (ms: number) => ms < 20 * timeouts.search.engine.ms
+  const ms = await eventually(search20Times, isSoon)
+  t.ok(isSoon(ms), `later searches do not wait for the engine: ${Math.round(ms)} ms`)
   engine.delayMs = 0
   t.ok(isFrom('index')(await eventually(() => search(app, 'martillo'), isFrom('index'))))
 })
 
 t.test('an engine that was unreachable is used again without a restart', async (t) => {
+  lengthenSearchLimits(t)
   const { app, engine } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
   t.equal((await search(app, 'taladro')).body.meta.source, 'index')
   engine.refuseConnections()
@@ -62,6 +73,7 @@ t.test('an engine that was unreachable is used again without a restart', async (
 t.test(
   'PostgreSQL answers a request that the engine rejects, and the engine answers the next one',
   async (t) => {
+    lengthenSearchLimits(t)
     const { app, service } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
     await service.engine
       .index(service.config.SEARCH_INDEX)
@@ -79,6 +91,7 @@ t.test(
 t.test(
   'without PostgreSQL the engine still answers anonymous callers and keys in use',
   async (t) => {
+    replaceUntilEnd(t, timeouts.search.engine, { ms: 10_000 })
     const { app, postgres, service } = await startBehindProxies(t)
     const key = await createApiKey(service.db, {
       kind: 'secret',
@@ -142,6 +155,7 @@ t.test('without the engine and PostgreSQL the answer is 503, not an empty list',
 })
 
 t.test('search works without Redis', async (t) => {
+  lengthenSearchLimits(t)
   const { app, redis } = await startBehindProxies(t)
   redis.refuseConnections()
   t.match(await search(app, 'martillo'), {
@@ -188,13 +202,14 @@ t.test('the version of an index changes when outbox rows are deleted, and only t
 t.test(
   'a client that disconnects cancels the request to the engine and has no other effect',
   async (t) => {
+    lengthenSearchLimits(t)
     const { app, engine, postgres } = await startBehindProxies(t, {
       config: { SEARCH_CACHE_MB: 0 },
     })
     t.equal((await search(app, 'martillo')).body.meta.source, 'index')
     const url = await app.listen({ host: '127.0.0.1', port: 0 })
-    // Below the timeout of the engine.
-    engine.delayMs = 250
+    // Below the timeout of the engine, and longer than a busy machine takes to disconnect.
+    engine.delayMs = 9_000
     for (let n = 1; n <= 3; n++) {
       const client = new AbortController()
       const sentBefore = engine.getSentText().length

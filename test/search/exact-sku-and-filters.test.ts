@@ -2,7 +2,10 @@
 // and filters mean the same.
 import t, { type Test } from 'tap'
 import { eventually } from '../support/eventually.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { type TestService, testService } from '../support/test-service.ts'
+
+lengthenSearchLimits(t)
 
 type Hit = { sku: string; name: string; highlights: Record<string, [number, number][]> }
 type Answer = {

@@ -2,7 +2,10 @@
 // is a published weakness of other systems that the test tries.
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { type TestService, testService } from '../support/test-service.ts'
+
+lengthenSearchLimits(t)
 
 type Answer = {
   query: string

@@ -2,7 +2,10 @@
 import t from 'tap'
 import { eventually } from '../support/eventually.ts'
 import { rebuildIndex } from '../support/leased-target.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { type TestService, testService } from '../support/test-service.ts'
+
+lengthenSearchLimits(t)
 
 type Hit = {
   id: string

@@ -4,8 +4,11 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startIndexer } from '../indexing/run-indexer.ts'
 import { eventually } from '../support/eventually.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { type TestService, testService } from '../support/test-service.ts'
+
+lengthenSearchLimits(t)
 
 type Hit = { sku: string; highlights: Record<string, [number, number][]> }
 type Answer = { hits: Hit[]; total: number; meta: { source: string; degraded: boolean } }

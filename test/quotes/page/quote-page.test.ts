@@ -8,6 +8,8 @@ import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { pageContentSecurityPolicy } from '../../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { chooseErrorPageLanguage } from '../../../src/quotes/requested-language.ts'
+import { timeouts } from '../../../src/timeouts.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import {
   document,
   eur,
@@ -19,6 +21,9 @@ import {
   shownHostileText,
   withDocument,
 } from '../../support/shared-quote.ts'
+
+// On a busy machine, a PDF takes longer than a customer should wait.
+replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
 
 const links = {
   pdf: 'https://quotes.example.com/quote/share/TOKEN?format=pdf',

@@ -14,8 +14,10 @@ import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { type Language, quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { serializeSharedQuote } from '../../../src/quotes/rendering/render-page-or-json.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import { timeouts } from '../../../src/timeouts.ts'
 import { addQuote } from '../../support/add-quote.ts'
 import { renderDocument } from '../../support/render-pdf.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import {
   document,
   eur,
@@ -28,6 +30,9 @@ import {
   withDocument,
 } from '../../support/shared-quote.ts'
 import { testService } from '../../support/test-service.ts'
+
+// On a busy machine, a PDF takes longer than a customer should wait.
+replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
 
 const languages = ['es', 'en'] as const
 /** Without the emoji sequence, which the fonts of the PDF lack. */

@@ -11,9 +11,14 @@ import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { buildSepaTransfer } from '../../../src/quotes/view-model/sepa-qr-code.ts'
+import { timeouts } from '../../../src/timeouts.ts'
 import { addQuote } from '../../support/add-quote.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { document, eur, getVisibleText, shared, withDocument } from '../../support/shared-quote.ts'
 import { testService } from '../../support/test-service.ts'
+
+// On a busy machine, a PDF takes longer than a customer should wait.
+replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
 
 const links = { pdf: '?format=pdf', json: '?format=json' }
 const render = (quote: SharedQuote, language = 'es' as const, options = {}) =>

@@ -194,7 +194,11 @@ t.test('an invalid entry in Redis counts as missing', async (t) => {
   const { service, redis } = await serviceWithOwnRedis(t)
   await insertQuote(service.db, '1')
   t.equal((await requestStats(service)).total, 1)
-  const [key = ''] = await redis.keys('*:stats:*')
+  // The service writes to Redis in the background.
+  const [key = ''] = await eventually(
+    () => redis.keys('*:stats:*'),
+    (keys) => keys.length > 0,
+  )
   const valid = (await redis.get(key)) ?? ''
   const invalidAnswers = [
     '{"stats": 1',
