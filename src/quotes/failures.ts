@@ -12,44 +12,66 @@ type Failure = {
   showsContact?: true
   /** The response says after which time a new request makes sense. */
   retryAfter?: { ms: number }
-  /** The failure is logged when it happens, because its request may already have a response. */
-  isLoggedBefore?: true
+  /** Whether the service is the cause, and not the caller or a slow rendering. */
+  isFault: boolean
+  /** Why the response is not logged. False if it is logged. */
+  skipsLogging: false | 'logged by the rendering queue' | 'not a failure'
+  /**
+   * What the rendering queue does if a rendering ends with this failure: nothing, log it, log it
+   * and try again after a pause, or never try again.
+   */
+  afterRendering: 'ignore' | 'log' | 'log-and-pause' | 'never-retry'
 }
 
 const { retryAfter, pendingRetryAfter } = timeouts.quotes
 
+/** The caller asked for something that is not there. It is found out before any rendering. */
+const notAFault = { isFault: false, skipsLogging: false, afterRendering: 'ignore' } as const
 const unreadable: Failure = {
   code: 'unavailable',
   page: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfter,
+  isFault: true,
+  skipsLogging: false,
+  afterRendering: 'ignore',
 }
-const notRendered: Failure = {
+const notRendered = {
   code: 'unavailable',
   page: 'rendering_unavailable',
   detail:
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
   retryAfter,
-}
+  isFault: true,
+} as const
 const notReady: Failure = {
   code: 'unavailable',
   page: 'rendering_pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
   retryAfter: pendingRetryAfter,
-  isLoggedBefore: true,
+  isFault: false,
+  skipsLogging: 'not a failure',
+  afterRendering: 'ignore',
 }
 
 const rows = {
   // The link is unknown or malformed, or its quote was deleted or is a draft.
-  unknown: { code: 'not_found', page: 'not_found', detail: 'There is no quote behind this link.' },
+  unknown: {
+    ...notAFault,
+    code: 'not_found',
+    page: 'not_found',
+    detail: 'There is no quote behind this link.',
+  },
   expired: {
+    ...notAFault,
     code: 'link_expired',
     page: 'link_expired',
     detail: 'This link has expired.',
     showsContact: true,
   },
   revoked: {
+    ...notAFault,
     code: 'link_revoked',
     page: 'link_revoked',
     detail: 'This link was revoked.',
@@ -57,6 +79,7 @@ const rows = {
   },
   // The request accepts none of the formats of a quote.
   'not-acceptable': {
+    ...notAFault,
     code: 'not_acceptable',
     page: 'not_acceptable',
     detail:
@@ -71,6 +94,8 @@ const rows = {
   altered: unreadable,
   // No PDF can ever show this quote, because the fonts lack a character.
   refused: {
+    ...notAFault,
+    afterRendering: 'never-retry',
     code: 'not_acceptable',
     page: 'pdf_refused',
     detail:
@@ -78,11 +103,19 @@ const rows = {
       'application/json instead.',
   },
   // The document made the rendering fail, now or before. It may be tried again later.
-  failed: { ...notRendered, isLoggedBefore: true },
+  failed: {
+    ...notRendered,
+    skipsLogging: 'logged by the rendering queue',
+    afterRendering: 'log-and-pause',
+  },
   // Too many other renderings wait.
-  'queue-full': notRendered,
+  'queue-full': { ...notRendered, skipsLogging: false, afterRendering: 'ignore' },
   // The rendering process hardly ran, because the machine is busy. The document is not the cause.
-  starved: { ...notRendered, isLoggedBefore: true },
+  starved: {
+    ...notRendered,
+    skipsLogging: 'logged by the rendering queue',
+    afterRendering: 'log',
+  },
   // The rendering takes longer than a request waits. It goes on, and a later request gets it.
   pending: notReady,
   // The service is stopping. Another process of the service can render the quote.
@@ -115,10 +148,4 @@ export class QuoteFailure extends Error {
 /** Returns the reason of an error. An unexpected error is a rendering that failed. */
 export function getFailureReason(error: unknown): FailureReason {
   return error instanceof QuoteFailure ? error.reason : 'failed'
-}
-
-/** Returns whether the service is the cause, and not the caller or a slow rendering. */
-export function isFault(reason: FailureReason): boolean {
-  const { code, page } = failures[reason]
-  return code === 'unavailable' && page !== 'rendering_pending'
 }

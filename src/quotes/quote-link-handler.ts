@@ -9,7 +9,7 @@ import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
 import { chooseRepresentation, type Representation } from './choose-representation.ts'
 import { DocumentReader } from './document-reader.ts'
-import { getFailureReason, isFault, QuoteFailure } from './failures.ts'
+import { failures, getFailureReason, QuoteFailure } from './failures.ts'
 import {
   buildPageOrJsonResponse,
   buildPdfResponse,
@@ -217,7 +217,7 @@ export class QuoteLinkHandler {
     const { observer } = this.#options
     const reason = getFailureReason(error)
     if (reason === 'altered') observer.countAlteredDocument()
-    if (representation === 'pdf' && isFault(reason)) observer.countFailedPdf()
+    if (representation === 'pdf' && failures[reason].isFault) observer.countFailedPdf()
   }
 }
 

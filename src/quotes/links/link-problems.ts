@@ -11,11 +11,11 @@ export class LinkProblem extends Problem {
 
   constructor(failure: QuoteFailure, { legalName, email, phone }: Seller) {
     const { reason, retryAfterMs, cause = failure } = failure
-    const { code, page, detail, showsContact = false, isLoggedBefore = false } = failures[reason]
+    const { code, page, detail, showsContact = false, skipsLogging } = failures[reason]
     const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
     super(code, detail + contact, {
       cause,
-      skipLogging: isLoggedBefore,
+      skipLogging: skipsLogging !== false,
       ...(retryAfterMs !== undefined && {
         headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
       }),

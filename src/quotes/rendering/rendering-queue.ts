@@ -5,10 +5,10 @@ import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
-import { getFailureReason, QuoteFailure } from '../failures.ts'
+import { failures, getFailureReason, QuoteFailure } from '../failures.ts'
 import { maxQueuedRenderings } from './rendering-limits.ts'
 
-type Failure = {
+type RememberedFailure = {
   count: number
   retryAt: number
   message: string
@@ -46,7 +46,7 @@ const pauseFactor = 5
  */
 export class RenderingQueue<Result extends object> {
   readonly #cache: LRUCache<string, Result>
-  readonly #failures = new LRUCache<string, Failure>({ max: maxRememberedFailures })
+  readonly #failures = new LRUCache<string, RememberedFailure>({ max: maxRememberedFailures })
   readonly #pending = new Map<string, Promise<Result>>()
   readonly #runAlone = pLimit(1)
   readonly #maxQueued: number
@@ -157,14 +157,15 @@ export class RenderingQueue<Result extends object> {
   /** Returns the error for requests. Remembers only failures that the document may have caused. */
   #handleFailure(key: string, error: unknown, onFailure: FailureListener): unknown {
     const reason = getFailureReason(error)
-    if (['not-read', 'no-document', 'altered', 'stopping'].includes(reason)) return error
-    if (reason !== 'refused') onFailure(error)
-    if (reason === 'starved') return error
+    const { afterRendering } = failures[reason]
+    if (afterRendering === 'ignore') return error
+    const isRefused = afterRendering === 'never-retry'
+    if (!isRefused) onFailure(error)
+    if (afterRendering === 'log') return error
     const message = error instanceof Error ? error.message : String(error)
     const count = (this.#failures.get(key)?.count ?? 0) + 1
     const { firstFailurePause, longestFailurePause } = timeouts.quotes
     const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
-    const isRefused = reason === 'refused'
     this.#failures.set(key, { count, retryAt: Date.now() + retryAfterMs, message, isRefused })
     return isRefused ? error : new QuoteFailure('failed', message, { retryAfterMs, cause: error })
   }
