@@ -29,7 +29,8 @@ Usage: node scripts/bench/sizing.ts [--products N,N] [--quotes N,N]
 Starts PostgreSQL, Redis and Meilisearch in a temporary directory. For each number of products it
 fills a database, builds the index with scripts/indexer.ts, starts the API and sends searches. For
 each number of quotes, with ${linesPerQuote} lines each, it fills a database, starts the API and
-asks for statistics. Prints the peak of the memory of each program, the disk, and the time.
+asks for statistics. Prints the peak of the memory of each program, the disk, and the time. Progress
+is on stderr.
 
   --products N,N  numbers of products. Default: 10000,200000. Use - for none
   --quotes N,N    numbers of quotes. Default: 100000. Use - for none
@@ -113,7 +114,11 @@ async function measureQuotes(directory: string, servers: Servers, count: number)
   try {
     await ensureEngineKeys(openIndexingClient(meilisearch.url, masterKey))
     const startedAt = performance.now()
-    await generateQuotes(db, count, { lines: linesPerQuote, throughTriggers: 0, onProgress() {} })
+    await generateQuotes(db, count, {
+      lines: linesPerQuote,
+      throughTriggers: 0,
+      onProgress: (done) => console.error(`${done.toLocaleString('en')} quotes are written.`),
+    })
     const seconds = (performance.now() - startedAt) / 1_000
     await sql`analyze`.execute(db)
     const watched = watchMemory(servers.postgres.pid ?? 0)
