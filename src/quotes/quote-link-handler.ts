@@ -1,5 +1,5 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
-// JSON or PDF. route.ts describes the steps.
+// JSON or PDF.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
@@ -77,27 +77,26 @@ export class QuoteLinkHandler {
 
   /**
    * Returns the quote in the requested representation. Throws QuoteFailure if it cannot be shown.
-   * The numbers are those of the steps in route.ts.
+   * The table in failures.ts has what the visitor gets then.
    */
   async buildResponse(request: LinkRequest): Promise<LinkResponse> {
-    // 2. Find the link, and check that it is open.
+    // 1. Find the link by the hash of its token, always on the primary. Check that it is open.
     const link = await this.#requireOpenLink(request)
-    // 3. Limit the requests for each link.
+    // 2. Limit the requests for each link.
     await request.countLinkRequest(link.shareId)
-    // 4. Choose page, JSON or PDF.
+    // 3. Choose page, JSON or PDF.
     const representation = chooseRepresentation(request)
     if (representation === null) throw new QuoteFailure('not-acceptable')
     try {
-      const { verifiedLinks } = this.#documents
-      if (verifiedLinks.hadOtherHash(link))
-        throw new QuoteFailure('altered', `Link ${link.shareId} has another hash than before.`)
-      // 5. Take it from the cache, or render it.
+      // 4. The hash of a link never changes: if it did, show nothing.
+      this.#rejectChangedHash(link)
+      // 5. Take the result from the cache, or read the document and render it.
       const { response, isCached } =
         representation === 'pdf'
           ? await this.#getPdf(request, link)
           : await this.#getPageOrJson(request, link, representation)
       // 6. The result may come from another link to the same content. Then verify this link, too.
-      const mustVerify = !verifiedLinks.has(link)
+      const mustVerify = !this.#documents.verifiedLinks.has(link)
       if (mustVerify) await this.#readDocument(request, link)
       // 7. Reading and rendering take time. Nobody sees a quote whose link was closed meanwhile.
       if (!isCached || mustVerify) await this.#requireOpenLink(request)
@@ -139,6 +138,11 @@ export class QuoteLinkHandler {
     // have guessed too often.
     if (link.state === 'unknown') await failedAttempts.recordFailure(request)
     throw new QuoteFailure(link.state)
+  }
+
+  #rejectChangedHash(link: OpenLink): void {
+    if (this.#documents.verifiedLinks.hadOtherHash(link))
+      throw new QuoteFailure('altered', `Link ${link.shareId} has another hash than before.`)
   }
 
   async #getPdf(request: LinkRequest, link: OpenLink): Promise<Answer> {

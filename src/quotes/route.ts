@@ -1,17 +1,5 @@
 // GET /quote/share/{token}: the quote that a customer opens from a link, as page, JSON or PDF.
-//
-// The life of a request. QuoteLinkHandler.buildResponse has a numbered comment for each step.
-//
-// 1. This file registers the route and its headers, and sends errors as pages or JSON.
-// 2. Find the link by the hash of its token, always on the primary.
-// 3. Limit the requests for each link.
-// 4. Choose page, JSON or PDF. The hash of a link never changes: if it did, show nothing.
-// 5. Take the result from the cache, or read the document and render it.
-// 6. Verify the document of this link, unless this process has done so since its row changed.
-// 7. Unless only a cache was read, check again that the link is open.
-// 8. Count the view in the background.
-//
-// If a step fails, it throws QuoteFailure. The table in failures.ts has what the visitor gets.
+// QuoteLinkHandler.buildResponse has the steps of a request. This file sends their result or error.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
