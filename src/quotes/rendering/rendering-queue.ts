@@ -26,7 +26,7 @@ type RenderingQueueOptions<Result> = {
    * it, so a busy queue leaves most of the time to other requests. Default: no pause.
    */
   maxPauseMs?: number
-  /** Measures and makes the pauses. Tests replace it. */
+  /** Measures and makes all pauses, also those after failures. Tests replace it. */
   clock?: Clock
 }
 
@@ -89,7 +89,7 @@ export class RenderingQueue<Result extends object> {
   /** Returns whether a rendering failed before and may not be tried again yet. */
   hasFailed(key: string): boolean {
     const failure = this.#failures.get(key)
-    return failure !== undefined && (failure.isRefused || failure.retryAt > Date.now())
+    return failure !== undefined && (failure.isRefused || failure.retryAt > this.#clock.now())
   }
 
   /**
@@ -121,7 +121,7 @@ export class RenderingQueue<Result extends object> {
     const failure = this.#failures.get(key)
     if (!failure) return
     if (failure.isRefused) throw new QuoteFailure('refused', failure.message)
-    const retryAfterMs = failure.retryAt - Date.now()
+    const retryAfterMs = failure.retryAt - this.#clock.now()
     if (retryAfterMs <= 0) return
     throw new QuoteFailure('failed', `It failed before: ${failure.message}`, { retryAfterMs })
   }
@@ -166,7 +166,12 @@ export class RenderingQueue<Result extends object> {
     const count = (this.#failures.get(key)?.count ?? 0) + 1
     const { firstFailurePause, longestFailurePause } = timeouts.quotes
     const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
-    this.#failures.set(key, { count, retryAt: Date.now() + retryAfterMs, message, isRefused })
+    this.#failures.set(key, {
+      count,
+      retryAt: this.#clock.now() + retryAfterMs,
+      message,
+      isRefused,
+    })
     return isRefused ? error : new QuoteFailure('failed', message, { retryAfterMs, cause: error })
   }
 }

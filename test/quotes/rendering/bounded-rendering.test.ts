@@ -97,12 +97,11 @@ t.test('a PDF process that needs much memory is used again, and replaced when id
 
 t.test('a failed rendering is tried again after a pause that doubles', async (t) => {
   let now = 1_000_000
-  const original = Date.now
-  Date.now = () => now
-  t.teardown(() => {
-    Date.now = original
+  const queue = new RenderingQueue<Buffer>({
+    cacheBytes: 1000,
+    getBytes: ({ length }) => length,
+    clock: { now: () => now, sleep: async () => undefined },
   })
-  const queue = new RenderingQueue<Buffer>({ cacheBytes: 1000, getBytes: ({ length }) => length })
   let attempts = 0
   const fail = async () => {
     attempts += 1
