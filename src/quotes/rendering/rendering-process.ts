@@ -81,6 +81,8 @@ export class RenderingProcess<Task extends object, Result> {
     const { program, limits, nodeOptions = [] } = this.#options
     // The process gets an empty environment, because the environment contains secrets. Its error
     // output is discarded, because it is not in the log format and could contain texts of a quote.
+    // The command is: sh run-limited.sh KILOBYTES NICE node OPTIONS program. It is started by fork,
+    // and not by spawn, because fork opens the channel for messages.
     if (!this.#child?.connected)
       this.#child = fork(program, {
         execPath: '/bin/sh',
