@@ -54,7 +54,7 @@ t.test('the demo', async (t) => {
   const ready = async (program: RunningProgram): Promise<DemoFile> => {
     await eventually(
       async () => program.output(),
-      (output) => /ready$/m.test(output) || /stopping/.test(output),
+      (output) => /^Ctrl\+C stops everything\.$/m.test(output) || /stopping/.test(output),
       240_000,
     )
     if (/stopping/.test(program.output())) throw new Error(program.output())
