@@ -447,16 +447,19 @@ async function runWhileQuotesAreWritten(
   quotes: Parameters<typeof insertQuotes>[1],
   change: () => Promise<unknown>,
 ): Promise<void> {
-  const changing = await db.transaction().execute(async (writer) => {
+  let isDone = false
+  const { changed } = await db.transaction().execute(async (writer) => {
     await insertQuotes(writer, quotes)
-    let isDone = false
-    const promise = change().finally(() => {
+    // The change may fail before the commit is confirmed here.
+    const changed = Promise.allSettled([change()]).then(([outcome]) => {
       isDone = true
+      return outcome
     })
     await eventually(async () => isDone || (await isAnySessionWaiting(db)), Boolean)
-    return { promise }
+    return { changed }
   })
-  await changing.promise
+  const outcome = await changed
+  if (outcome.status === 'rejected') throw outcome.reason
 }
 
 async function addQuote(client: PoolClient, number: string): Promise<void> {
