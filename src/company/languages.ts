@@ -31,12 +31,12 @@ export function forEachLanguage<Result>(
   >
 }
 
-const names = forEachLanguage((code) => {
-  const name = new Intl.DisplayNames(code, { type: 'language' }).of(code) ?? code
-  return name.charAt(0).toLocaleUpperCase(code) + name.slice(1)
-})
-
-/** Returns the name of a language in that language, such as "Deutsch". */
-export function nameLanguage(code: Language): string {
-  return names[code]
+/** The name of each language in that language. */
+export const languageNames: Record<Language, string> = {
+  es: 'Español',
+  en: 'English',
+  pt: 'Português',
+  fr: 'Français',
+  it: 'Italiano',
+  de: 'Deutsch',
 }

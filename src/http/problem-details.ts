@@ -124,15 +124,11 @@ export function sendProblem(
   problem: Problem,
 ): FastifyReply {
   addProblemToLog(request, problem)
-  return (
-    reply
-      .code(problem.status)
-      .headers(problem.headers)
-      .headers(problemHeaders)
-      // The serializer of the route is only for successful responses.
-      .serializer(JSON.stringify)
-      .send(buildProblemBody(problem, request.id))
-  )
+  return reply
+    .code(problem.status)
+    .headers(problem.headers)
+    .headers(problemHeaders)
+    .send(buildProblemBody(problem, request.id))
 }
 
 /** Adds the code and the reason of a problem to the log line of its request. */

@@ -81,10 +81,6 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
   )
 }
 
-/** Sends text or bytes unchanged, without the route's serializer. */
 function sendResponse(reply: FastifyReply, { headers, bytes }: LinkResponse): FastifyReply {
-  return reply
-    .headers(headers)
-    .serializer(String)
-    .send(bytes as never)
+  return reply.headers(headers).send(bytes)
 }

@@ -27,7 +27,11 @@ export const maxCountedAddresses = 100_000
 export class FailedAttemptLimit {
   readonly #options: FailedAttemptOptions
   readonly #redis: OptionalRedis
-  readonly #failures = new LRUCache<string, number>({ max: maxCountedAddresses })
+  // A `max` would reserve the memory of all addresses at the start.
+  readonly #failures = new LRUCache<string, number>({
+    maxSize: maxCountedAddresses,
+    sizeCalculation: () => 1,
+  })
   #window = 0
 
   constructor(options: FailedAttemptOptions) {

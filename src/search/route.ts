@@ -93,7 +93,7 @@ function abortOnDisconnect(reply: FastifyReply): AbortSignal {
   return disconnect.signal
 }
 
-/** Sends the text as JSON. The response schema is only documentation. */
+/** Sends the text as JSON. */
 function sendJson(reply: FastifyReply, json: string): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json)
 }

@@ -1,7 +1,7 @@
 // Chooses the language of the pages / and /dashboard for a visitor.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
-import { type Language, languages, nameLanguage } from '../company/languages.ts'
+import { type Language, languageNames, languages } from '../company/languages.ts'
 
 /**
  * Returns the language of `?lang`, else of Accept-Language. Returns undefined if neither names a
@@ -20,5 +20,5 @@ export function chooseLanguage(
 export function listOtherLanguages(language: Language) {
   return languages
     .filter((other) => other !== language)
-    .map((code) => ({ code, name: nameLanguage(code) }))
+    .map((code) => ({ code, name: languageNames[code] }))
 }

@@ -1,6 +1,6 @@
 // Renders the HTML page of a quote.
 import { type Brand, defaultBrand } from '../../company/brand.ts'
-import { languages, nameLanguage } from '../../company/languages.ts'
+import { languageNames, languages } from '../../company/languages.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
@@ -55,5 +55,5 @@ export function renderQuotePage(
 
 /** Returns the languages in which the page can be shown. */
 function listLanguages(shown: Language) {
-  return languages.map((code) => ({ code, name: nameLanguage(code), isShown: code === shown }))
+  return languages.map((code) => ({ code, name: languageNames[code], isShown: code === shown }))
 }
