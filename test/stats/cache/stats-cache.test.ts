@@ -395,7 +395,7 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
 
 /** Statistics that have only this text, computed now. */
 const computedStats = (text: string): ComputedStats => ({
-  stats: text as unknown as ComputedStats['stats'],
+  stats: { text } as unknown as ComputedStats['stats'],
   version: { generation: '1', changeCount: 0 },
   today: '2026-11-21',
   knownCurrentAt: performance.now(),
