@@ -20,12 +20,13 @@ const { timeout: fileTimeoutSeconds } = parse(
 
 const untrackedPromises = join(import.meta.dirname, 'untracked-promises.ts')
 const nodeOptions = `NODE_OPTIONS=${process.env.NODE_OPTIONS ?? ''}`
-t.jobs = Number(jobs)
 t.setTimeout(0)
 const inOrder = files.toSorted(
   (one, other) => Number(filesAlone.includes(other)) - Number(filesAlone.includes(one)),
 )
-for (const group of groupByProcess(inOrder, t.jobs)) {
+const { groups, processes } = groupByProcess(inOrder, Number(jobs))
+t.jobs = processes
+for (const group of groups) {
   const [file = ''] = group
   const isShared = group.length > 1
   const options = {

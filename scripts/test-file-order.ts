@@ -2,17 +2,31 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 
-/**
- * The files that take longest. They start first, so that none of them runs alone at the end. Those
- * that compute alternate with those that mostly wait.
- */
+/** The files that compute longest. They start first, so that none of them runs alone at the end. */
 const longestFiles = [
   'test/web/every-browser.browser.ts',
   'test/scripts/demo.test.ts',
-  'test/search-engine/engine-failures.test.ts',
   'test/server/start-and-stop.test.ts',
   'test/database/migrations.test.ts',
   'test/history/history.test.ts',
+]
+
+/**
+ * Files that spend most of their time waiting, such as for a time limit. They share one process,
+ * which runs beside those that compute. Together they take a little less time than a run.
+ */
+const waitingFiles = [
+  'test/search-engine/engine-failures.test.ts',
+  'test/stats/cache/shared-data-version.test.ts',
+  'test/search/engine-outages.test.ts',
+  'test/stats/response-bodies.test.ts',
+  'test/search-report/search-report.test.ts',
+  'test/http/problem-details.test.ts',
+  'test/search/postgres-limits.test.ts',
+  'test/search-engine/shared-index-states.test.ts',
+  'test/auth/api-key-check.test.ts',
+  'test/indexing/rolling-upgrade.test.ts',
+  'test/indexing/several-servers.test.ts',
 ]
 
 /** How the name of a process begins that several files share. */
@@ -37,15 +51,23 @@ export function putLongestFirst(files: string[]): string[] {
 }
 
 /**
- * Returns the files of each process, in the order of `files`. A process costs a second of processor
- * time before its first test, which is more than many files need. The longest files, and those that
- * other targets than `make test` run, have a process of their own. `jobs` processes run at a time.
+ * Returns the files of each process, and how many processes run at a time: `jobs`, and one with the
+ * files that wait. A process costs a second of processor time before its first test, which is more
+ * than many files need. The longest files, and those that other targets than `make test` run, have
+ * a process of their own.
  */
-export function groupByProcess(files: string[], jobs: number): string[][] {
+export function groupByProcess(
+  files: string[],
+  jobs: number,
+): { groups: string[][]; processes: number } {
+  const waiting = waitingFiles.filter((file) => files.includes(file))
+  const computing = files.filter((file) => !waiting.includes(file))
   const isShort = (file: string) => file.endsWith('.test.ts') && !longestFiles.includes(file)
-  const short = files.filter(isShort)
-  const alone = files.filter((file) => !isShort(file)).map((file) => [file])
-  return [...alone, ...groupShortFiles(short, jobs)]
+  const alone = computing.filter((file) => !isShort(file)).map((file) => [file])
+  const groups = [...alone, ...groupShortFiles(computing.filter(isShort), jobs)]
+  return waiting.length === 0
+    ? { groups, processes: jobs }
+    : { groups: [waiting, ...groups], processes: jobs + 1 }
 }
 
 /** The later a process starts, the fewer files it gets, so that the last ones end together. */

@@ -41,8 +41,8 @@ const root = join(import.meta.dirname, '..')
 const log = (line: string) => console.log(line)
 
 /**
- * How many processes run tests at the same time. With four on two processors, tests that wait for
- * something failed now and then.
+ * How many processes run tests at the same time, besides one with the tests that mostly wait. With
+ * four on two processors, tests that wait for something failed now and then.
  */
 const concurrency = 3
 

@@ -13,16 +13,21 @@ const root = resolve(import.meta.dirname, '../..')
 
 t.test('each test file runs once, and the longest have a process of their own', async (t) => {
   const files = putLongestFirst(findTestFiles('test'))
-  const groups = groupByProcess(files, 3)
+  const { groups, processes } = groupByProcess(files, 3)
   t.same(groups.flat().sort(), files.toSorted())
   t.ok(groups.length < files.length / 3, `${groups.length} processes for ${files.length} files`)
-  t.same(groups[0], ['test/scripts/demo.test.ts'])
+  t.same(groups[1], ['test/scripts/demo.test.ts'])
+  t.equal(processes, 4, 'three that compute, and one that mostly waits')
+  t.ok((groups[0]?.length ?? 0) > 5, 'files that mostly wait share a process')
   t.same(
     groupByProcess(['a.test.ts', 'b.test.ts', 'c.test.ts'], 3),
-    [['a.test.ts'], ['b.test.ts'], ['c.test.ts']],
+    { groups: [['a.test.ts'], ['b.test.ts'], ['c.test.ts']], processes: 3 },
     'a few files run at the same time',
   )
-  t.same(groupByProcess(['a.cluster.ts', 'b.cluster.ts'], 1), [['a.cluster.ts'], ['b.cluster.ts']])
+  t.same(groupByProcess(['a.cluster.ts', 'b.cluster.ts'], 1).groups, [
+    ['a.cluster.ts'],
+    ['b.cluster.ts'],
+  ])
 })
 
 t.test('every failure is counted and names its file', async (t) => {
