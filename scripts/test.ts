@@ -51,6 +51,9 @@ const stopTimeoutMs = 5_000
 
 const options = { kind: { type: 'string', default: testKinds[0] } } as const
 
+// The indexes of tests are small. A second thread of an engine would double its processor time.
+process.env.MEILI_MAX_INDEXING_THREADS ??= '1'
+
 await runCommand(help, options, async ({ kind }, given) => {
   const files = putLongestFirst(given.length > 0 ? given : findTestFiles(parseKind(kind)))
   // Installs the browser if it is missing, before any test with a timeout starts.

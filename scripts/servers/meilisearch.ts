@@ -11,8 +11,16 @@ import { startupProbeTimeoutMs } from './startup-timeout.ts'
 
 const name = 'Meilisearch'
 
-/** The limits of the indexer, on a machine that runs other servers too. */
-const indexingLimits = ['--max-indexing-memory', '1GiB', '--max-indexing-threads', '2']
+/**
+ * The limits of the indexer, on a machine that runs other servers too. The variable is one of
+ * Meilisearch.
+ */
+const limitIndexing = () => [
+  '--max-indexing-memory',
+  '1GiB',
+  '--max-indexing-threads',
+  process.env.MEILI_MAX_INDEXING_THREADS ?? '2',
+]
 
 type Options = {
   directory: string
@@ -57,7 +65,7 @@ function serverFlags(directory: string, port: number): string[] {
     join(directory, 'dumps'),
     '--snapshot-dir',
     join(directory, 'snapshots'),
-    ...indexingLimits,
+    ...limitIndexing(),
   ]
 }
 
