@@ -16,8 +16,14 @@ export function readFonts(): Buffer[] {
     .map((name) => readFileSync(new URL(name, fonts)))
 }
 
+let findUnsupported: ((text: string) => string[]) | undefined
+
 /** Returns the characters of prepared text that the PDF cannot show or would store wrongly. */
-export const findUnsupportedCharacters = createUnsupportedCharacterFinder(readFonts())
+export function findUnsupportedCharacters(preparedText: string): string[] {
+  // Reading the fonts takes 25 ms, and most processes get only texts with common characters.
+  findUnsupported ??= createUnsupportedCharacterFinder(readFonts())
+  return findUnsupported(preparedText)
+}
 
 // Matches all except common letters, punctuation and currencies. The fonts have these, and they
 // need no preparation. The backslash is matched because an escape may stand for any character.
