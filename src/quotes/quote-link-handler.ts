@@ -15,7 +15,7 @@ import {
   buildPdfResponse,
   type LinkResponse,
 } from './links/link-responses.ts'
-import { type OpenLink, readLink } from './links/read-link.ts'
+import { type LinkState, type OpenLink, readLink } from './links/read-link.ts'
 import { PdfRenderer, type PdfVariant } from './pdf/pdf-renderer.ts'
 import type { EncodedContent } from './rendering/encoded-content.ts'
 import { isLarge, PageRenderer } from './rendering/page-renderer.ts'
@@ -81,7 +81,11 @@ export class QuoteLinkHandler {
    */
   async buildResponse(request: LinkRequest): Promise<LinkResponse> {
     // 1. Find the link by the hash of its token, always on the primary. Check that it is open.
-    const link = await this.#requireOpenLink(request)
+    const state = await this.#readLink(request)
+    // Guesses are counted after the query, so a known link always opens, even if others at the same
+    // address have guessed too often.
+    await this.#limitGuesses(request, state)
+    const link = requireOpen(state)
     // 2. Limit the requests for each link.
     await request.countLinkRequest(link.shareId)
     // 3. Choose page, JSON or PDF.
@@ -99,7 +103,7 @@ export class QuoteLinkHandler {
       const mustVerify = !this.#documents.verifiedLinks.has(link)
       if (mustVerify) await this.#readDocument(request, link)
       // 7. Reading and rendering take time. Nobody sees a quote whose link was closed meanwhile.
-      if (!isCached || mustVerify) await this.#requireOpenLink(request)
+      if (!isCached || mustVerify) requireOpen(await this.#readLink(request))
       // 8. Count the view in the background.
       if (isHumanView(request)) this.#countView?.(link.shareId)
       return response
@@ -124,20 +128,17 @@ export class QuoteLinkHandler {
     this.#pageRenderer.close()
   }
 
-  /** Returns the link. Throws QuoteFailure if it is unknown, expired or revoked. */
-  async #requireOpenLink(request: LinkRequest): Promise<OpenLink> {
-    const { db, company, failedAttempts, clock } = this.#options
-    const link = await readLink(db, request.params.token, {
-      timeZone: company.timeZone,
-      now: clock(),
-    }).catch((cause: unknown) => {
+  /** Counts a request for an unknown link. Throws a 429 problem if there were too many. */
+  async #limitGuesses(request: LinkRequest, { state }: LinkState): Promise<void> {
+    if (state === 'unknown') await this.#options.failedAttempts.recordFailure(request)
+  }
+
+  async #readLink(request: LinkRequest): Promise<LinkState> {
+    const { db, company, clock } = this.#options
+    const options = { timeZone: company.timeZone, now: clock() }
+    return readLink(db, request.params.token, options).catch((cause: unknown) => {
       throw new QuoteFailure('not-read', 'The link was not read.', { cause })
     })
-    if (link.state === 'open') return link
-    // Counted after the query, so a known link always opens, even if others at the same address
-    // have guessed too often.
-    if (link.state === 'unknown') await failedAttempts.recordFailure(request)
-    throw new QuoteFailure(link.state)
   }
 
   #rejectChangedHash(link: OpenLink): void {
@@ -211,10 +212,12 @@ export class QuoteLinkHandler {
   /** A closed link has no document. Then returns the failure that says that it is closed. */
   async #explain(error: unknown, request: LinkRequest): Promise<unknown> {
     if (getFailureReason(error) !== 'no-document') return error
-    return this.#requireOpenLink(request).then(
-      () => error,
-      (reason: unknown) => reason,
-    )
+    try {
+      requireOpen(await this.#readLink(request))
+      return error
+    } catch (reason) {
+      return reason
+    }
   }
 
   #countFailure(error: unknown, representation: Representation): void {
@@ -223,6 +226,12 @@ export class QuoteLinkHandler {
     if (reason === 'altered') observer.countAlteredDocument()
     if (representation === 'pdf' && failures[reason].isFault) observer.countFailedPdf()
   }
+}
+
+/** Throws QuoteFailure if the link is unknown, expired or revoked. */
+function requireOpen(link: LinkState): OpenLink {
+  if (link.state !== 'open') throw new QuoteFailure(link.state)
+  return link
 }
 
 /** Returns which PDF of the quote is requested, or would be. */

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { sql } from 'kysely'
 import t from 'tap'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
 import { searchKey } from '../../../src/indexing/engine/engine-keys.ts'
@@ -579,6 +580,17 @@ t.test(
     t.equal((await opening).statusCode, 404)
   },
 )
+
+t.test('a visitor whose quote is deleted while it is read has not guessed', async (t) => {
+  const { app, db, url } = await startWithLink(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 1 } })
+  await sql`
+    create or replace function read_quote_share_document(token_hash bytea)
+    returns text language plpgsql security definer as 'begin delete from quotes; return null; end'
+  `.execute(db)
+  t.equal((await app.inject(url)).statusCode, 404, 'the quote was deleted after the link was found')
+  t.equal((await app.inject(url)).statusCode, 404, 'the first request for an unknown link')
+  t.equal((await app.inject(url)).statusCode, 429, 'the second one')
+})
 
 t.test('at the log level trace the process writes no token of any request (S13)', async (t) => {
   const database = await testDatabase(t)
