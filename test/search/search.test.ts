@@ -72,7 +72,11 @@ t.test('the search engine', async (t) => {
   await service.sync()
 
   t.test('finds a product despite a typo and returns every documented field', async (t) => {
-    const answer = await search(service, { q: ' martilo ' })
+    // Null until the process has read the state of the index for the first time.
+    const answer = await eventually(
+      () => search(service, { q: ' martilo ' }),
+      ({ meta }) => meta.indexedAt !== null,
+    )
     const { id } = await service.db
       .selectFrom('products')
       .select('id')
