@@ -31,7 +31,7 @@ test: $(installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 browser-test: $(installed) $(examples_installed) ## Test pages and palette in three browsers
 	@TEST_BROWSERS=chromium,firefox,webkit node scripts/test.ts --kind browser $(FILES)
 
-cluster-test: $(installed) ## Test several machines: HAProxy, replicas, Sentinels, faults (4 minutes)
+cluster-test: $(installed) ## Test several machines: HAProxy, replicas, engines, faults (5 minutes)
 	@node scripts/test.ts --kind cluster $(FILES)
 
 operations-test: $(installed) $(kubernetes_installed) ## Test Helm chart, alerts, proxies, restore

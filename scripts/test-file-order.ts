@@ -8,7 +8,6 @@ const longestFiles = [
   'test/scripts/demo.test.ts',
   'test/server/start-and-stop.test.ts',
   'test/database/migrations.test.ts',
-  'test/history/history.test.ts',
 ]
 
 /**
@@ -26,7 +25,6 @@ const waitingFiles = [
   'test/search-engine/shared-index-states.test.ts',
   'test/auth/api-key-check.test.ts',
   'test/indexing/rolling-upgrade.test.ts',
-  'test/indexing/several-servers.test.ts',
 ]
 
 /** How the name of a process begins that several files share. */

@@ -187,8 +187,8 @@ async function removeDirectory(directory: string): Promise<void> {
 type Counts = { passed: number; failed: number; withoutTests: string[] }
 
 /**
- * Prints a line for each file and every failure in full. Counts assertions by tap's last summary
- * comment, which holds the totals of the run.
+ * Prints every failure in full. The runner has printed a line for each file before. Counts
+ * assertions by tap's last summary comment, which holds the totals of the run.
  */
 function report(output: Readable): Promise<Counts> {
   const counts: Counts = { passed: 0, failed: 0, withoutTests: [] }
@@ -196,17 +196,14 @@ function report(output: Readable): Promise<Counts> {
   parser.on('fail', ({ fullname, diag }: Result) => {
     log(`not ok: ${fullname}\n${stringify(diag ?? {}).replace(/^/gm, '    ')}`)
   })
-  const reportFiles = ({ ok, name, time, skip }: Result) => {
+  const findSkipped = ({ name, skip }: Result) => {
     if (skip) counts.withoutTests.push(name)
-    // The files of a shared process have been reported one by one.
-    if (ok && name.startsWith(sharedProcess)) return
-    log(`${ok ? 'ok    ' : 'FAILED'} ${name}${time ? `  ${(time / 1000).toFixed(1)} s` : ''}`)
   }
-  parser.on('assert', reportFiles)
+  parser.on('assert', findSkipped)
   parser.on('child', (process: Parser) => {
     // The tests of a process that several files share are these files.
     if (!process.name.startsWith(sharedProcess)) return
-    process.on('assert', reportFiles)
+    process.on('assert', findSkipped)
     process.on('child', (file: Parser) =>
       file.on('complete', ({ count }: FinalResults) => {
         if (count === 0) counts.withoutTests.push(file.name)

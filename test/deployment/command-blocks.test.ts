@@ -8,7 +8,7 @@ const containers = 'test/containers/runbook.containers.ts'
 const units = 'test/operations/systemd.operations.ts'
 const restore = 'test/operations/restore.operations.ts'
 const rotation = 'test/operations/rotation.operations.ts'
-const replication = 'test/stats/summary/logical-replication.test.ts'
+const replication = 'test/stats/summary/logical-replication.cluster.ts'
 const chart = 'test/operations/helm-chart.operations.ts'
 const cluster = 'it needs a cluster'
 const asRoot = 'it changes the machine: packages, accounts and services'
@@ -20,7 +20,7 @@ type Block = { tests: string[] } | { why: string }
 const chapters: Record<string, Record<string, Block[]>> = {
   'docs/operations/runbook.md': {
     'PostgreSQL with a replica that takes over': [
-      { tests: ['test/database/durable-revocations.test.ts'] },
+      { tests: ['test/database/durable-revocations.cluster.ts'] },
     ],
     'Two API processes with docker compose': [{ tests: [containers] }],
     Upgrade: [{ tests: [containers] }, { tests: [containers] }],
@@ -41,9 +41,9 @@ const chapters: Record<string, Record<string, Block[]>> = {
     'Rebuild the index': [{ tests: [containers] }],
     'A second search engine': [
       { tests: [containers] },
-      { tests: ['test/indexing/second-engine.test.ts'] },
+      { tests: ['test/indexing/second-engine.cluster.ts'] },
     ],
-    'Remove an engine': [{ tests: ['test/indexing/second-engine.test.ts'] }],
+    'Remove an engine': [{ tests: ['test/indexing/second-engine.cluster.ts'] }],
     'Check the statistics': [{ tests: [containers] }],
     Traces: [{ tests: ['test/containers/image.containers.ts', 'test/tracing/traces.test.ts'] }],
   },

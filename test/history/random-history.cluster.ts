@@ -1,0 +1,45 @@
+// Plays a short random history on servers of its own. `make endurance` plays many more, and
+// `node test/history/run.ts` a failing seed again.
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { startCluster } from './cluster.ts'
+import { playHistory } from './play-history.ts'
+import { withConnection } from './run-transactions.ts'
+import { seededRandom } from './seeded-random.ts'
+import { deleteQuotes } from './workloads/quote-rows.ts'
+import { createLink, type Link, revokeLink, upsertQuote } from './workloads/share-link-workload.ts'
+import type { Change } from './workloads/workload.ts'
+
+t.test('every response of a random history shows a committed state', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-history-'))
+  // As root the servers run under another account, which must be able to enter the directory.
+  await chmod(directory, 0o755)
+  const cluster = await startCluster(directory)
+  t.teardown(async () => {
+    await cluster.stop()
+    await rm(directory, { recursive: true, force: true })
+  })
+  await t.test('the oracle knows links of deleted quotes', async (t) => {
+    const links: Link[] = []
+    const apply = (change: Change) =>
+      withConnection(cluster, (client) => change.apply(client, cluster.clock))
+    await apply(upsertQuote('L-1', 'Marca'))
+    const [created] = await apply(createLink(seededRandom(1), 'L-1', links))
+    t.match(created, { key: /^link / })
+    const deletion = await withConnection(cluster, (client) => deleteQuotes(client, 'L-1'))
+    t.same(deletion.at(-1), { key: created?.key, value: 'absent' })
+    t.same(await apply(revokeLink(1, links)), [], 'its revocation changes no answer')
+    for (const { url } of cluster.apis) {
+      const { status } = await fetch(`${url}/quote/share/${links[0]?.token}`)
+      t.equal(status, 404)
+    }
+  })
+  // Wipes an engine, kills an API, restarts the other engine and puts the database back.
+  const seed = 12
+  const { violations, responses, eventLog } = await playHistory(cluster, seed, 60)
+  t.same(violations, [], `node test/history/run.ts --seed ${seed} --steps 60`)
+  t.ok(responses > 50, `${responses} responses were checked`)
+  if (violations.length > 0) t.comment(eventLog.join('\n'))
+})
