@@ -2,6 +2,7 @@
 // single statements of Kysely.
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import type { Pool, PoolClient, QueryResult } from 'pg'
+import { MigrationTables } from '../run-migrations.ts'
 import { BrokenConnectionError, isBrokenConnection } from './broken-connections.ts'
 
 /**
@@ -38,7 +39,10 @@ export function createDialect(
     end: () => pool.end(),
     options: pool.options,
   }
-  return new PostgresDialect({ pool: kyselyPool })
+  const dialect = new PostgresDialect({ pool: kyselyPool })
+  // Only the migrator asks for the tables of a database.
+  dialect.createIntrospector = (db) => new MigrationTables(db)
+  return dialect
 }
 
 class RetryingClient {
