@@ -10,10 +10,10 @@ import {
   type RequestOutcome,
 } from '../search-engine/request-outcome.ts'
 import { timeouts } from '../timeouts.ts'
-import { type SearchedIndex, searchInEngine } from './engine/search-in-engine.ts'
 import { type SearchDatabase, searchInPostgres } from './fallback/search-in-postgres.ts'
 import { NotRelaxed } from './relaxation/relaxation-queue.ts'
 import type { ParsedRequest, SearchResult } from './schema.ts'
+import { type SearchedIndex, searchInEngine } from './search-in-engine.ts'
 
 export const searchUnavailable = 'Search is temporarily unavailable. Try again in a moment.'
 

@@ -1,12 +1,12 @@
 // Later pages of many hits: they are parts of the same list, and the engine does not return all
 // hits before them again.
 import t from 'tap'
-import { planQueries } from '../../src/search/engine/engine-queries.ts'
+import { planParts } from '../../src/search/hits/hit-parts.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 
 const plan = (text: string, offset: number) =>
-  planQueries({ text, query: parseQuery(text), offset, limit: 50, facets: [] }, 'products').map(
-    ({ rule, query }) => [rule, query.offset, query.limit],
+  planParts({ text, query: parseQuery(text), offset, limit: 50, facets: [] }, 'products').map(
+    ({ kind, query }) => [kind, query.offset, query.limit],
   )
 
 t.test('only some hits before the page are requested again', async (t) => {

@@ -1,8 +1,8 @@
 // The requests that the endpoint sends to Meilisearch, so that a benchmark can send them directly.
 
-import { searchInEngine } from '../../../src/search/engine/search-in-engine.ts'
 import { RelaxationQueue } from '../../../src/search/relaxation/relaxation-queue.ts'
 import { WordMatches } from '../../../src/search/relaxation/word-matches.ts'
+import { searchInEngine } from '../../../src/search/search-in-engine.ts'
 import { type EngineQuery, openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../../src/text/parse-query.ts'
 import type { BenchService } from './bench-service.ts'

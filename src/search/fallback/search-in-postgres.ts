@@ -8,7 +8,7 @@ import type { Tables } from '../../database/table-types.ts'
 import { maxFacetValues, maxTotal } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { toSkuKey } from '../../text/sku-and-hs-codes.ts'
-import { highlightByComparison } from '../highlights.ts'
+import { highlightByComparison } from '../hits/highlights.ts'
 import { type ProductRow, toProduct } from '../product-rows.ts'
 import type { FacetName, Facets, Hit, ParsedRequest, SearchResult } from '../schema.ts'
 import {

@@ -1,10 +1,10 @@
 // Computes the highlights of a hit: [start, length] in UTF-16 code units of the value sent.
-import type { EngineHit } from '../search-engine/search-client.ts'
-import { foldText } from '../text/accent-folding.ts'
-import type { HighlightTerms } from '../text/parse-query.ts'
-import { findSizes } from '../text/sizes-with-units.ts'
-import { toCodeKey } from '../text/sku-and-hs-codes.ts'
-import type { Hit } from './schema.ts'
+import type { EngineHit } from '../../search-engine/search-client.ts'
+import { foldText } from '../../text/accent-folding.ts'
+import type { HighlightTerms } from '../../text/parse-query.ts'
+import { findSizes } from '../../text/sizes-with-units.ts'
+import { toCodeKey } from '../../text/sku-and-hs-codes.ts'
+import type { Hit } from '../schema.ts'
 
 type Range = [start: number, length: number]
 type Highlights = Hit['highlights']

@@ -1,39 +1,43 @@
 // Searches products in the engine: plans and sends the queries, merges their results, and computes
 // highlights. Relaxes the query if no product contains all its words.
-import { EngineTimeout } from '../../search-engine/request-outcome.ts'
-import { maxTotal } from '../../search-engine/result-limits.ts'
+import { EngineTimeout } from '../search-engine/request-outcome.ts'
+import { maxTotal } from '../search-engine/result-limits.ts'
 import type {
   EngineHit,
   EngineQuery,
   EngineResult,
   SearchEngine,
-} from '../../search-engine/search-client.ts'
-import type { ParsedQuery } from '../../text/parse-query.ts'
-import { highlightByComparison, highlightEngineHit } from '../highlights.ts'
-import { canRelax, countTypedWords, missesWords } from '../relaxation/query-words.ts'
-import { relaxQuery } from '../relaxation/relax-query.ts'
-import { NotRelaxed, type RelaxationQueue } from '../relaxation/relaxation-queue.ts'
-import { Subqueries } from '../relaxation/subqueries.ts'
-import type { TextSimilarity } from '../relaxation/text-similarity.ts'
-import type { WordMatches } from '../relaxation/word-matches.ts'
-import type { Hit, ParsedRequest, SearchResult } from '../schema.ts'
-import { firstHitCount, type PartQuery, planQueries, toFirstHitsQuery } from './engine-queries.ts'
-import { countFacets, sumFacetCounts } from './facet-counts.ts'
+} from '../search-engine/search-client.ts'
+import type { ParsedQuery } from '../text/parse-query.ts'
+import { countFacets, sumFacetCounts } from './hits/facet-counts.ts'
+import { highlightByComparison, highlightEngineHit } from './hits/highlights.ts'
+import { putExactSpellingFirst, putInPinnedOrder } from './hits/hit-order.ts'
 import {
-  type PartRule,
-  putExactSpellingFirst,
-  putInPinnedOrder,
+  firstHitCount,
+  type HitPart,
+  type PartKind,
+  planParts,
   toEngineFilters,
   usesWords,
-} from './hit-order.ts'
+} from './hits/hit-parts.ts'
+import { canRelax, countTypedWords, missesWords } from './relaxation/query-words.ts'
+import { relaxQuery } from './relaxation/relax-query.ts'
+import { NotRelaxed, type RelaxationQueue } from './relaxation/relaxation-queue.ts'
+import { Subqueries } from './relaxation/subqueries.ts'
+import type { TextSimilarity } from './relaxation/text-similarity.ts'
+import type { WordMatches } from './relaxation/word-matches.ts'
+import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /** The engine's result for one part of the hits. */
 type PartResult = {
-  rule: PartRule
+  kind: PartKind
   /** The number of hits of the part that the engine has skipped. */
   offset: number
   result: EngineResult
-  /** The best hits of the part, the same ones for every page. */
+  /**
+   * The best hits of the part, the same for every page. They decide whether the query is relaxed,
+   * and are ranked among the hits of the relaxed query.
+   */
   firstHits: EngineHit[]
 }
 
@@ -66,7 +70,7 @@ export async function searchInEngine(
   const countedEarly = mayRelax && wordMatches.shouldCountEarly(query) ? countWords() : null
   countedEarly?.catch(() => undefined) // thrown where it is awaited
 
-  const parts = await requestParts(engine, request, planQueries(request, indexName), signal)
+  const parts = await requestParts(engine, planParts(request, indexName), signal)
   const hasAllWords = !mayRelax || isSatisfied(query, parts)
   if (query.searched.words.length > 1) wordMatches.record(query.text, hasAllWords)
   if (hasAllWords) return { result: mergeParts(request, parts), error: null }
@@ -74,7 +78,7 @@ export async function searchInEngine(
   try {
     const relaxed = await relaxations.run(query.searched.words.length, async () => {
       const words = await (countedEarly ?? countWords())
-      const firstHits = parts.filter(({ rule }) => usesWords(rule)).map((part) => part.firstHits)
+      const firstHits = parts.filter(({ kind }) => usesWords(kind)).map((part) => part.firstHits)
       return relaxQuery(subqueries, words, query.synonyms, firstHits)
     })
     return { result: buildRelaxedResult(request, parts, relaxed), error: null }
@@ -90,30 +94,27 @@ export async function searchInEngine(
 /** Sends the queries of all parts in one request. */
 async function requestParts(
   engine: SearchEngine,
-  { query }: ParsedRequest,
-  plan: PartQuery[],
+  parts: HitPart[],
   signal: AbortSignal,
 ): Promise<PartResult[]> {
-  // The first hits decide whether the query is relaxed. A later page lacks them, so one more query
-  // requests them.
-  const laterPage = canRelax(query) ? plan.find((part) => part.query.offset > 0) : undefined
-  const queries = plan.map((part) => part.query as EngineQuery)
-  if (laterPage) queries.push(toFirstHitsQuery(laterPage))
+  const queries = parts.flatMap(({ query, firstHitsQuery }): EngineQuery[] =>
+    firstHitsQuery ? [query, firstHitsQuery] : [query],
+  )
   const results = await engine.search(queries, signal)
-  return plan.flatMap((part, index) => {
-    const result = results[index]
+  const resultOf = new Map(queries.map((query, index) => [query, results[index]]))
+  return parts.flatMap(({ kind, query, firstHitsQuery = query }): PartResult[] => {
+    const result = resultOf.get(query)
     if (!result) return []
-    const { hits } = (part === laterPage && results[plan.length]) || result
-    const { rule, query } = part
-    return { rule, offset: query.offset, result, firstHits: hits.slice(0, firstHitCount) }
+    const { hits } = resultOf.get(firstHitsQuery) ?? result
+    return [{ kind, offset: query.offset, result, firstHits: hits.slice(0, firstHitCount) }]
   })
 }
 
 /** Whether no relaxation is needed: a code was found, or a best hit contains all the words. */
 function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
   // Pinned products need not match.
-  const matching = parts.filter(({ rule }) => rule !== 'pinned')
-  const hasCode = matching.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)
+  const matching = parts.filter(({ kind }) => kind !== 'pinned')
+  const hasCode = matching.some(({ kind, result }) => !usesWords(kind) && result.hits.length > 0)
   const bestHits = matching.flatMap(({ firstHits }) => firstHits.slice(0, 1))
   return hasCode || bestHits.some((hit) => !missesWords(hit, query.searched.words))
 }
@@ -129,7 +130,7 @@ function buildRelaxedResult(
   relaxed: { hits: EngineHit[]; similarity: TextSimilarity },
 ): SearchResult {
   const pinned = putInPinnedOrder(
-    parts.find(({ rule }) => rule === 'pinned')?.result.hits ?? [],
+    parts.find(({ kind }) => kind === 'pinned')?.result.hits ?? [],
     query.pinnedSkus,
   )
   const pinnedIds = new Set(pinned.map(({ id }) => id))
@@ -160,12 +161,12 @@ function mergeParts(request: ParsedRequest, parts: PartResult[]): SearchResult {
   }
 }
 
-function toHits({ text, highlight, pinnedSkus }: ParsedQuery, { rule, result }: PartResult): Hit[] {
-  if (rule === 'exact-sku')
+function toHits({ text, highlight, pinnedSkus }: ParsedQuery, { kind, result }: PartResult): Hit[] {
+  if (kind === 'exact-sku')
     return putExactSpellingFirst(result.hits, text).map((hit) =>
       toHit(hit, { sku: [[0, hit.sku.length]] }),
     )
-  if (rule === 'pinned')
+  if (kind === 'pinned')
     return putInPinnedOrder(result.hits, pinnedSkus).map((hit) =>
       toHit(hit, highlightByComparison(hit, highlight)),
     )
