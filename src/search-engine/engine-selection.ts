@@ -14,8 +14,8 @@ import { nameWithoutShape } from './shape-suffix.ts'
 export type RegisteredEngine = { registrationName: string; engine: SearchEngine }
 
 export type EngineCandidate = RegisteredEngine & {
-  /** The name in the log and in metrics, without the shape of the index. */
-  label: string
+  /** The name in the log and in metrics: the registration name without the shape of the index. */
+  engineName: string
   breaker: CircuitBreaker
   readState(): IndexState
 }
@@ -36,31 +36,31 @@ type EngineWatchOptions = {
   /** The index that a probe of an engine searches. */
   indexName: string
   /** Called when an engine becomes unavailable, with the error, or available again. */
-  onAvailabilityChange(name: string, isAvailable: boolean, error?: unknown): void
+  onAvailabilityChange(engineName: string, isAvailable: boolean, error?: unknown): void
   /** Called often with the version of the company's words in the database. */
-  onWordsVersion(version: string): void
+  onCompanyWordsVersion(version: string): void
   /** Shares readings of the states of the indexes with other processes. */
   shared?: SharedPolling
 }
 
 /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
 export function watchEngines(options: EngineWatchOptions): EngineSelection {
-  const { db, engines, indexName, onAvailabilityChange, onWordsVersion, shared } = options
+  const { db, engines, indexName, onAvailabilityChange, onCompanyWordsVersion, shared } = options
   const indexStates = new IndexStateFollower({
     db,
     registrationNames: engines.map(({ registrationName }) => registrationName),
-    onWordsVersion,
+    onCompanyWordsVersion,
     ...(shared && { shared }),
   })
   indexStates.start()
   const toCandidate = ({ registrationName, engine }: RegisteredEngine): EngineCandidate => {
-    const label = nameWithoutShape(registrationName)
+    const engineName = nameWithoutShape(registrationName)
     const breaker = new CircuitBreaker({
       probe: () => probe(engine, indexName),
-      onChange: (isOpen, error) => onAvailabilityChange(label, !isOpen, error),
+      onChange: (isOpen, error) => onAvailabilityChange(engineName, !isOpen, error),
     })
     const readState = () => indexStates.current(registrationName)
-    return { registrationName, label, engine, breaker, readState }
+    return { registrationName, engineName, engine, breaker, readState }
   }
   const [first, ...others] = engines
   const candidates = [toCandidate(first), ...others.map(toCandidate)] as const

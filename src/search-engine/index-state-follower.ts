@@ -20,7 +20,7 @@ type FollowOptions = {
   db: Kysely<Tables>
   registrationNames: string[]
   /** Called often with the version of the company's words in the database. */
-  onWordsVersion(version: string): void
+  onCompanyWordsVersion(version: string): void
   /** Without it, as without Redis, each process reads PostgreSQL. */
   shared?: SharedPolling
 }
@@ -158,7 +158,7 @@ export class IndexStateFollower {
     const [first] = rows
     if (first) {
       this.#scope = scopeOf(first.identity, this.#options.registrationNames)
-      this.#options.onWordsVersion(first.wordsVersion)
+      this.#options.onCompanyWordsVersion(first.wordsVersion)
     }
     this.#readAt = readAt
   }

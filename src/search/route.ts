@@ -7,9 +7,7 @@ import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, toSearchRequest } from './query-parameters.ts'
-import { addMeta } from './response-cache.ts'
 import { SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
-import { createSearchLog } from './search-log.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
 export type SearchOptions = SearchServiceOptions & {
@@ -24,7 +22,7 @@ export type SearchOptions = SearchServiceOptions & {
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
   const { access, rateLimit, onCompleteSearch, ...serviceOptions } = options
-  const service = new SearchService(serviceOptions, createSearchLog(app.log))
+  const service = new SearchService(serviceOptions, app.log)
   app.addHook('onClose', async () => service.stop())
 
   app.get(
@@ -48,13 +46,15 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       }
       const searchRequest = toSearchRequest(request.query)
       const response = await service.search(searchRequest, abortOnDisconnect(reply))
-      request.logFields = response?.logFields ?? { source: 'cancelled' }
-      // Nobody reads what is sent to a client that has disconnected.
-      if (!response) return sendJson(reply, '')
-      const { result, meta } = response
-      if (!meta.degraded && isFirstUnfilteredPage(searchRequest))
-        onCompleteSearch?.(identifyCaller(request), searchRequest.text, result.hasHits)
-      return sendJson(reply, addMeta(result, meta))
+      if (!response) {
+        request.logFields = { source: 'cancelled' }
+        // Nobody reads it, because the client has disconnected.
+        return sendJson(reply, '')
+      }
+      request.logFields = response.logFields
+      if (!response.isDegraded && isFirstUnfilteredPage(searchRequest))
+        onCompleteSearch?.(identifyCaller(request), searchRequest.text, response.hasHits)
+      return sendJson(reply, response.json)
     },
   )
 }

@@ -20,12 +20,12 @@ import {
   toEngineFilters,
   usesWords,
 } from './hits/hit-parts.ts'
-import { canRelax, countTypedWords, missesWords } from './relaxation/query-words.ts'
+import { canRelax, describeWords, missesWords } from './relaxation/query-words.ts'
 import { relaxQuery } from './relaxation/relax-query.ts'
-import { NotRelaxed, type RelaxationQueue } from './relaxation/relaxation-queue.ts'
+import type { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
+import type { RelaxationQueue } from './relaxation/relaxation-queue.ts'
 import { Subqueries } from './relaxation/subqueries.ts'
 import type { TextSimilarity } from './relaxation/text-similarity.ts'
-import type { WordMatches } from './relaxation/word-matches.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /** The engine's result for one part of the hits. */
@@ -45,48 +45,63 @@ type PartResult = {
 export type SearchedIndex = {
   indexName: string
   /** Limits how many queries are relaxed at the same time. */
-  relaxations: RelaxationQueue
-  wordMatches: WordMatches
+  relaxationQueue: RelaxationQueue
+  relaxationForecast: RelaxationForecast
+}
+
+/**
+ * A search that the engine has answered:
+ * - `complete`: products contain all the words, or the query was relaxed.
+ * - `not relaxed`: too many other queries were being relaxed. The result is that of the first
+ *   request, and may lack products.
+ * - `relaxation failed`: the same, but because of `error`, which is null otherwise.
+ */
+export type AnsweredSearch = {
+  ended: 'complete' | 'not relaxed' | 'relaxation failed'
+  result: SearchResult
+  error: unknown
 }
 
 /**
  * Searches the index and returns the requested page of hits. If no product contains all the words,
- * further requests find products that contain some of them. If they fail, or too many queries are
- * being relaxed, the result is that of the first request, and `error` says why. Throws if the
- * engine does not answer the first request, or if `signal` aborts before. A request that is not
- * needed any more may still run when this function returns; it ends when `signal` aborts.
+ * further requests find products that contain some of them. Throws if the engine does not answer
+ * the first request, or if `signal` aborts before. A request that is not needed any more may still
+ * run when this function returns; it ends when `signal` aborts.
  */
 export async function searchInEngine(
-  { indexName, relaxations, wordMatches }: SearchedIndex,
+  { indexName, relaxationQueue, relaxationForecast }: SearchedIndex,
   engine: SearchEngine,
   request: ParsedRequest,
   signal: AbortSignal,
-): Promise<{ result: SearchResult; error: unknown }> {
+): Promise<AnsweredSearch> {
   const { query } = request
   const mayRelax = canRelax(query)
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }
   const subqueries = new Subqueries(engine, scope, signal)
-  const countWords = () => countTypedWords(subqueries, query)
-  const countedEarly = mayRelax && wordMatches.shouldCountEarly(query) ? countWords() : null
-  countedEarly?.catch(() => undefined) // thrown where it is awaited
+  const describe = () => describeWords(subqueries, query)
+  const isEarly = mayRelax && relaxationForecast.shouldDescribeEarly(query)
+  const describedEarly = isEarly ? describe() : null
+  describedEarly?.catch(() => undefined) // thrown where it is awaited
 
   const parts = await requestParts(engine, planParts(request, indexName), signal)
   const hasAllWords = !mayRelax || isSatisfied(query, parts)
-  if (query.searched.words.length > 1) wordMatches.record(query.text, hasAllWords)
-  if (hasAllWords) return { result: mergeParts(request, parts), error: null }
+  if (query.searched.words.length > 1) relaxationForecast.record(query.text, hasAllWords)
+  if (hasAllWords) return { ended: 'complete', result: mergeParts(request, parts), error: null }
 
   try {
-    const relaxed = await relaxations.run(query.searched.words.length, async () => {
-      const words = await (countedEarly ?? countWords())
+    const relaxed = await relaxationQueue.run(query.searched.words.length, async () => {
+      const words = await (describedEarly ?? describe())
       const firstHits = parts.filter(({ kind }) => usesWords(kind)).map((part) => part.firstHits)
       return relaxQuery(subqueries, words, query.synonyms, firstHits)
     })
-    return { result: buildRelaxedResult(request, parts, relaxed), error: null }
+    return relaxed
+      ? { ended: 'complete', result: buildRelaxedResult(request, parts, relaxed), error: null }
+      : { ended: 'not relaxed', result: mergeParts(request, parts), error: null }
   } catch (error) {
     const result = mergeParts(request, parts)
-    // The engine is not down, so these results are sent even if there are none.
-    const isEngineUp = error instanceof NotRelaxed || error instanceof EngineTimeout
-    if (isEngineUp || result.total > 0) return { result, error }
+    // If the engine is only slow, this result is sent even if it has no hits.
+    if (error instanceof EngineTimeout || result.total > 0)
+      return { ended: 'relaxation failed', result, error }
     throw error
   }
 }

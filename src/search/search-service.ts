@@ -17,34 +17,20 @@ import {
   type RegisteredEngine,
   watchEngines,
 } from '../search-engine/engine-selection.ts'
-import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 import { parseQuery } from '../text/parse-query.ts'
-import { FollowedWords } from '../words/follow-words.ts'
+import { CompanyWordsFollower } from '../words/company-words-follower.ts'
+import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.ts'
 import { parseSearchUrl } from './query-parameters.ts'
+import { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
 import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
-import { WordMatches } from './relaxation/word-matches.ts'
-import { type CachedResult, ResponseCache, serializeResult } from './response-cache.ts'
-import type { SearchMeta, SearchRequest } from './schema.ts'
-import type { SearchLog } from './search-log.ts'
+import { addMeta, ResponseCache, serializeResult } from './response-cache.ts'
+import type { SearchRequest } from './schema.ts'
 import {
   type SearchResources,
   searchWithFallback,
   toSearchProblem,
 } from './search-with-fallback.ts'
 import { lookUpSkus, toSkuResponse } from './sku-lookup.ts'
-
-/** Counts what answered each search and how each request to an engine ended. */
-export type SearchObserver = {
-  /**
-   * `cancelled`: the client disconnected before the search ended. `unavailable`: neither an engine
-   * nor PostgreSQL answered, or there was no capacity.
-   */
-  countResponse(source: 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'): void
-  /** Called for a response from PostgreSQL, or one from the index that may lack products. */
-  countDegraded(): void
-  countEngineRequest(engineName: string, outcome: RequestOutcome | 'cancelled'): void
-  setEngineAvailable(engineName: string, isAvailable: boolean): void
-}
 
 export type SearchServiceOptions = {
   db: Kysely<Tables>
@@ -60,14 +46,19 @@ export type SearchServiceOptions = {
   sharedStates?: SharedPolling
 }
 
-/** A response to a search in its two parts, and what the log says about it. */
-export type ServiceResponse = { result: CachedResult; meta: SearchMeta; logFields: LogFields }
+/** A response to a search. `hasHits`: on this page or on another one. */
+export type ServiceResponse = {
+  json: string
+  hasHits: boolean
+  isDegraded: boolean
+  logFields: LogFields
+}
 
 export class SearchService {
   readonly #observer: SearchObserver
   readonly #selection: EngineSelection
   readonly #cache: ResponseCache
-  readonly #words: FollowedWords
+  readonly #companyWords: CompanyWordsFollower
   readonly #limit = new ConcurrencyLimit({
     maxRunning: maxRunningSearches,
     maxQueued: maxQueuedSearches,
@@ -75,39 +66,39 @@ export class SearchService {
   readonly #resources: SearchResources
 
   /** Starts to watch the engines. Stop it with `stop()`. */
-  constructor(options: SearchServiceOptions, log: SearchLog) {
+  constructor(options: SearchServiceOptions, logger: Logger) {
     const { db, searchPool, engines, indexName, cacheBytes, observer, sharedStates } = options
+    const log = new SearchLog(logger)
+    const companyWords = new CompanyWordsFollower(db, (error) => log.logWordsFailure(error))
     this.#observer = observer
     this.#cache = new ResponseCache(cacheBytes, engines.length)
-    const words = new FollowedWords(db, (error) => log.logWordsFailure(error))
-    this.#words = words
+    this.#companyWords = companyWords
     this.#selection = watchEngines({
       db,
       engines,
       indexName,
-      onAvailabilityChange: (name, isAvailable, error) => {
-        observer.setEngineAvailable(name, isAvailable)
-        log.logAvailability(name, isAvailable, error)
+      onAvailabilityChange: (engineName, isAvailable, error) => {
+        observer.setEngineAvailable(engineName, isAvailable)
+        log.logAvailability(engineName, isAvailable, error)
       },
-      onWordsVersion: (version) => words.notice(version),
+      onCompanyWordsVersion: (version) => companyWords.notice(version),
       ...(sharedStates && { shared: sharedStates }),
     })
-    for (const { label } of this.#selection.candidates) observer.setEngineAvailable(label, true)
+    for (const { engineName } of this.#selection.candidates)
+      observer.setEngineAvailable(engineName, true)
     this.#resources = {
       index: {
         indexName,
-        relaxations: new RelaxationQueue(),
-        wordMatches: new WordMatches(),
+        relaxationQueue: new RelaxationQueue(),
+        relaxationForecast: new RelaxationForecast(),
       },
       database: { db, pool: searchPool },
       fallbackLimit: new ConcurrencyLimit({
         maxRunning: searchConnections,
         maxQueued: maxQueuedFallbacks,
       }),
-      reportEngineRequest(engineName, outcome, error) {
-        observer.countEngineRequest(engineName, outcome)
-        if (outcome === 'rejected') log.logRejection(engineName, error)
-      },
+      observer,
+      log,
     }
   }
 
@@ -137,7 +128,7 @@ export class SearchService {
     const cached = this.#readCache(engines[0] ?? this.#selection.candidates[0], key)
     if (cached) return cached
 
-    const words = this.#words.current()
+    const words = this.#companyWords.current()
     const outcome = await this.#run(() => {
       const parsed = { ...request, query: parseQuery(request.text, words) }
       return searchWithFallback(this.#resources, engines, parsed, disconnected)
@@ -156,8 +147,9 @@ export class SearchService {
       outcome.source === 'index' ? outcome.indexState : this.#selection.candidates[0].readState()
     const facetsOmitted = outcome.result.facetsOmitted && { facetsOmitted: true }
     return {
-      result,
-      meta: { source, degraded, indexedAt, ...facetsOmitted },
+      json: addMeta(result, { source, degraded, indexedAt, ...facetsOmitted }),
+      hasHits: result.hasHits,
+      isDegraded: degraded,
       logFields: degraded ? { source, degraded, reason } : { source },
     }
   }
@@ -193,15 +185,16 @@ export class SearchService {
     if (!result) return null
     this.#observer.countResponse('cache')
     return {
-      result,
-      meta: { source: 'index', degraded: false, indexedAt },
+      json: addMeta(result, { source: 'index', degraded: false, indexedAt }),
+      hasHits: result.hasHits,
+      isDegraded: false,
       logFields: { source: 'cache' },
     }
   }
 
   /** The words of the company also decide what a response contains. */
   #toCacheKey(request: SearchRequest): string {
-    return this.#words.current().version + JSON.stringify(request)
+    return this.#companyWords.current().version + JSON.stringify(request)
   }
 
   #isCached(url: string): boolean {

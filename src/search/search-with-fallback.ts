@@ -11,9 +11,9 @@ import {
 } from '../search-engine/request-outcome.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SearchDatabase, searchInPostgres } from './fallback/search-in-postgres.ts'
-import { NotRelaxed } from './relaxation/relaxation-queue.ts'
+import type { SearchLog, SearchObserver } from './metrics-and-log.ts'
 import type { ParsedRequest, SearchResult } from './schema.ts'
-import { type SearchedIndex, searchInEngine } from './search-in-engine.ts'
+import { type AnsweredSearch, type SearchedIndex, searchInEngine } from './search-in-engine.ts'
 
 export const searchUnavailable = 'Search is temporarily unavailable. Try again in a moment.'
 
@@ -24,17 +24,16 @@ const maxEngines = 2
  * What answered a search. `degradedReason`: why PostgreSQL answered, or why the result of the index
  * may lack products; null if the index has answered completely. It is logged.
  */
-export type SearchOutcome =
+export type SearchOutcome = { result: SearchResult; degradedReason: string | null } & (
   | {
       source: 'index'
-      result: SearchResult
-      degradedReason: string | null
       /** The engine that answered, by the name under which its index is registered. */
       registrationName: string
       /** Read before the search: the result contains at least what this state says. */
       indexState: IndexState
     }
-  | { source: 'database'; result: SearchResult; degradedReason: string }
+  | { source: 'database' }
+)
 
 /** What the searches of a process share. */
 export type SearchResources = {
@@ -42,12 +41,8 @@ export type SearchResources = {
   database: SearchDatabase
   /** Limits the searches in PostgreSQL. */
   fallbackLimit: ConcurrencyLimit
-  /** Called once for each search that was sent to an engine. `error` is its failure, if any. */
-  reportEngineRequest(
-    engineName: string,
-    outcome: RequestOutcome | 'cancelled',
-    error: unknown,
-  ): void
+  observer: SearchObserver
+  log: SearchLog
 }
 
 /**
@@ -61,26 +56,27 @@ export async function searchWithFallback(
   request: ParsedRequest,
   disconnected: AbortSignal,
 ): Promise<SearchOutcome | null> {
-  const firstEngines = engines.slice(0, maxEngines)
-  let degradedReason = 'no engine available'
-  for (const { engine, registrationName, label, breaker, readState } of firstEngines) {
-    const indexState = readState()
+  const { index, observer, log } = resources
+  let degradedReason: string | null = 'no engine available'
+  for (const candidate of engines.slice(0, maxEngines)) {
+    const { engine, engineName, registrationName, breaker } = candidate
+    const indexState = candidate.readState()
     const signal = createTimeLimit(disconnected)
-    const { result, error } = await searchInEngine(resources.index, engine, request, signal).catch(
-      (failure: unknown) => ({ result: null, error: failure }),
+    const search: EngineSearch = await searchInEngine(index, engine, request, signal).catch(
+      (error: unknown) => ({ ended: 'failed', result: null, error }),
     )
-    const isAnswered = error === null || error instanceof NotRelaxed
-    const outcome = isAnswered ? 'answered' : classifyFailure(error)
-    resources.reportEngineRequest(label, disconnected.aborted ? 'cancelled' : outcome, error)
+    const assessment = assessSearch(search)
+    const { outcome } = assessment
+    observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : outcome)
     if (disconnected.aborted) return null
-    // If only relaxing a query takes too long, that says nothing about the searches of others.
-    breaker.record(result && outcome === 'timeout' ? 'answered' : outcome, error)
-    degradedReason = error instanceof NotRelaxed ? 'not relaxed' : `engine ${outcome}`
-    if (result)
+    if (outcome === 'rejected') log.logRejection(engineName, search.error)
+    breaker.record(assessment.outcomeForBreaker, search.error)
+    degradedReason = assessment.degradedReason
+    if (search.result)
       return {
         source: 'index',
-        result,
-        degradedReason: error === null ? null : degradedReason,
+        result: search.result,
+        degradedReason,
         registrationName,
         indexState,
       }
@@ -93,13 +89,38 @@ export async function searchWithFallback(
   return result && { source: 'database', result, degradedReason }
 }
 
+/** A search that was sent to an engine. `failed`: there is no result; `error` says why. */
+type EngineSearch = AnsweredSearch | { ended: 'failed'; result: null; error: unknown }
+
+type Assessment = {
+  /** Counted in metrics. */
+  outcome: RequestOutcome
+  /** Decides whether the engine gets further searches. */
+  outcomeForBreaker: RequestOutcome
+  degradedReason: string | null
+}
+
+/** Returns what a search says about the engine and about the response. */
+function assessSearch({ ended, error }: EngineSearch): Assessment {
+  if (ended === 'complete')
+    return { outcome: 'answered', outcomeForBreaker: 'answered', degradedReason: null }
+  if (ended === 'not relaxed')
+    return { outcome: 'answered', outcomeForBreaker: 'answered', degradedReason: 'not relaxed' }
+  const outcome = classifyFailure(error)
+  const degradedReason = `engine ${outcome}`
+  // If only relaxing a query takes too long, that says nothing about the searches of others.
+  if (ended === 'relaxation failed' && outcome === 'timeout')
+    return { outcome, outcomeForBreaker: 'answered', degradedReason }
+  return { outcome, outcomeForBreaker: outcome, degradedReason }
+}
+
 /** The reason for which the requests of a search are aborted at its time limit. */
 const limitReached = new EngineTimeout(timeouts.search.engine.ms)
 
 /**
- * Returns a signal that aborts after 300 ms, or when the client disconnects. The timer is never
- * cleared, because requests that the search did not need may still run when it has ended. Aborting
- * them at once would close connections that are free again soon.
+ * Returns a signal that aborts at the time limit, or when the client disconnects. The timer is
+ * never cleared, because requests that the search did not need may still run when it has ended.
+ * Aborting them at once would close connections that are free again soon.
  */
 function createTimeLimit(disconnected: AbortSignal): AbortSignal {
   const stop = new AbortController()

@@ -127,7 +127,7 @@ t.test(
     const indexStates = new IndexStateFollower({
       db,
       registrationNames: [registrationName],
-      onWordsVersion: () => undefined,
+      onCompanyWordsVersion: () => undefined,
     })
     indexStates.start()
     const state = await eventually(

@@ -57,7 +57,7 @@ t.test('a search while a process becomes idle does not double its reads', async 
     const follower = new IndexStateFollower({
       db,
       registrationNames: ['main'],
-      async onWordsVersion() {
+      async onCompanyWordsVersion() {
         reads[steps] = (reads[steps] ?? 0) + 1
         // The first read also records that the index is used, which takes longer.
         if (reads[steps] !== 2) return

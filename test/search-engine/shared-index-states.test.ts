@@ -41,7 +41,7 @@ async function startProcesses(t: Test) {
     const indexStates = new IndexStateFollower({
       db: own,
       registrationNames: [config.SEARCH_ENGINE],
-      onWordsVersion: (version) => {
+      onCompanyWordsVersion: (version) => {
         wordsVersion = version
       },
       shared: shareIndexStates(unobserved(redis), prefix),

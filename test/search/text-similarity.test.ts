@@ -15,8 +15,6 @@ const compare = (
     position,
     isLast: text === lastWord,
     productCount: unknownWords.includes(text) ? 0 : 100,
-    isRare: unknownWords.includes(text),
-    isUnknown: unknownWords.includes(text),
     synonyms: equivalents.get(text) ?? [],
     translations: [],
   }))

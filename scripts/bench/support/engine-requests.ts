@@ -1,7 +1,7 @@
 // The requests that the endpoint sends to Meilisearch, so that a benchmark can send them directly.
 
+import { RelaxationForecast } from '../../../src/search/relaxation/relaxation-forecast.ts'
 import { RelaxationQueue } from '../../../src/search/relaxation/relaxation-queue.ts'
-import { WordMatches } from '../../../src/search/relaxation/word-matches.ts'
 import { searchInEngine } from '../../../src/search/search-in-engine.ts'
 import { type EngineQuery, openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../../src/text/parse-query.ts'
@@ -9,7 +9,7 @@ import type { BenchService } from './bench-service.ts'
 
 /**
  * Records the request for hits that the endpoint sends first to the engine for each text, and for
- * how many texts it sends other requests too. Words that are counted early are such another one:
+ * how many texts it sends other requests too. Words that are described early are such another one:
  * the endpoint sends it before, but its answer has no hits.
  */
 export async function recordEngineRequests(
@@ -19,8 +19,8 @@ export async function recordEngineRequests(
   const engine = openSearchEngine(meiliUrl, meiliKey)
   const requests = new Map<string, string>()
   let withMoreRequests = 0
-  const relaxations = new RelaxationQueue()
-  const wordMatches = new WordMatches()
+  const relaxationQueue = new RelaxationQueue()
+  const relaxationForecast = new RelaxationForecast()
   for (const text of new Set(trace)) {
     let first: EngineQuery[] | undefined
     let sent = 0
@@ -33,7 +33,7 @@ export async function recordEngineRequests(
       },
     }
     await searchInEngine(
-      { indexName, relaxations, wordMatches },
+      { indexName, relaxationQueue, relaxationForecast },
       recording,
       { text, query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
       AbortSignal.timeout(60_000),

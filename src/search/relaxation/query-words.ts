@@ -15,15 +15,17 @@ export type QueryWord = {
   isLast: boolean
   /** The number of products that contain it as typed. */
   productCount: number
-  /** Fewer products contain it as typed than a page has. */
-  isRare: boolean
-  /** No product contains it as typed: it may have typos, be cut short, or be translated. */
-  isUnknown: boolean
   /** Folded words and phrases. */
   synonyms: readonly string[]
   /** The translations, if it is unknown, the likelier first. */
   translations: readonly string[]
 }
+
+/** Whether no product contains a word as typed. It may have typos, be cut short or be foreign. */
+export const isUnknown = ({ productCount }: QueryWord): boolean => productCount === 0
+
+/** Whether fewer products contain a word as typed than a page has. */
+export const isRare = ({ productCount }: QueryWord): boolean => productCount < defaultHits
 
 /**
  * Whether a relaxed query can find more: there are several words, or a word has a translation.
@@ -48,7 +50,7 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
  * Returns the significant words of a query. Asks the engine how many products contain each as
  * typed. Throws if it does not answer.
  */
-export async function countTypedWords(
+export async function describeWords(
   subqueries: Subqueries,
   { searched, synonyms, translations }: ParsedQuery,
 ): Promise<QueryWord[]> {
@@ -61,8 +63,6 @@ export async function countTypedWords(
       position,
       isLast: text === searched.words.at(-1),
       productCount,
-      isRare: productCount < defaultHits,
-      isUnknown: productCount === 0,
       synonyms: synonyms.get(foldText(text)) ?? [],
       translations: (productCount === 0 && translations.get(text)) || [],
     }

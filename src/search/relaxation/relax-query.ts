@@ -2,9 +2,9 @@
 import { defaultHits } from '../../search-engine/result-limits.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
-import type { QueryWord } from './query-words.ts'
+import { isUnknown, type QueryWord } from './query-words.ts'
 import type { Subqueries } from './subqueries.ts'
-import { listPairTexts, listTranslations, listTriples, toPairText } from './subquery-texts.ts'
+import { listPairs, listTranslations, listTriples, type WordPair } from './subquery-texts.ts'
 import { TextSimilarity } from './text-similarity.ts'
 
 /** The number of hits requested for each subquery. */
@@ -25,7 +25,7 @@ const rarityExponent = 0.3
 
 /**
  * Finds products that contain some of the words of a query, in four steps:
- * 1. Count the products that contain each word as typed (countTypedWords). Words that no product
+ * 1. Count the products that contain each word as typed (describeWords). Words that no product
  *    contains are unknown: they may have typos, be cut short or be in the other language.
  * 2. Request each pair of words, the unknown words, and the translations.
  * 3. If few products were found, request single words too. If a pair has more products than were
@@ -42,50 +42,48 @@ export async function relaxQuery(
   synonyms: SynonymMap,
   firstHits: EngineHit[][],
 ): Promise<{ hits: EngineHit[]; similarity: TextSimilarity }> {
-  const pairHits = await requestPairs(subqueries, words, synonyms)
+  // Step 2.
+  const hasTwoWords = words.length === 2
+  const pairs = hasTwoWords ? [] : listPairs(words, synonyms)
+  const mainSubqueries = hasTwoWords
+    ? words.map(({ text }) => ({ text, limit: hitsPerWordOfTwo }))
+    : pairs.map(({ text }) => ({ text, limit: subqueryHits }))
+  const mainTexts = mainSubqueries.map(({ text }) => text)
+  const unknownTexts = words.filter(isUnknown).map(({ text }) => text)
+  const otherTexts = [...unknownTexts, ...listTranslations(words)].filter(
+    (text) => !mainTexts.includes(text),
+  )
+  await subqueries.send([...mainSubqueries, ...otherTexts.map(toSubquery)])
 
-  const isEnough = countProducts([...firstHits, ...pairHits]) >= enoughHits
-  await requestMore(subqueries, words, synonyms, isEnough)
+  // Step 3.
+  const mainHits = mainTexts.map((text) => subqueries.result(text)?.hits ?? [])
+  const isEnough = countProducts([...firstHits, ...mainHits]) >= enoughHits
+  const singleWords = isEnough ? [] : words.map(({ text }) => text)
+  const triples = listTriples(words, (word, other) => isCutOff(word, other, pairs, subqueries))
+  await subqueries.send([...singleWords, ...triples].map(toSubquery))
 
+  // Step 4.
   const similarity = new TextSimilarity(words)
   const weights = words.map((word) => weighWord(word, subqueries))
   const lists = [...firstHits, ...subqueries.results().map(({ hits }) => hits)]
   return { hits: rankByOwnText(similarity, weights, lists), similarity }
 }
 
-/** Step 2. Returns the hits of the pairs, or of each word if there are only two. */
-async function requestPairs(
-  subqueries: Subqueries,
-  words: QueryWord[],
-  synonyms: SynonymMap,
-): Promise<EngineHit[][]> {
-  const hasTwoWords = words.length === 2
-  const mainTexts = hasTwoWords ? words.map(({ text }) => text) : listPairTexts(words, synonyms)
-  const unknownTexts = words.filter(({ isUnknown }) => isUnknown).map(({ text }) => text)
-  await subqueries.send([
-    ...mainTexts.map((text) => ({ text, limit: hasTwoWords ? hitsPerWordOfTwo : subqueryHits })),
-    ...[...unknownTexts, ...listTranslations(words)]
-      .filter((text) => !mainTexts.includes(text))
-      .map((text) => ({ text, limit: subqueryHits })),
-  ])
-  return mainTexts.map((text) => subqueries.result(text)?.hits ?? [])
-}
+const toSubquery = (text: string) => ({ text, limit: subqueryHits })
 
-/** Step 3. Sends nothing if it is not needed. */
-async function requestMore(
+/**
+ * Whether products with both words may be missing from what was found. A product with three words
+ * may be missing if the results of all its pairs were cut off, or were not requested.
+ */
+function isCutOff(
+  word: QueryWord,
+  other: QueryWord,
+  pairs: WordPair[],
   subqueries: Subqueries,
-  words: QueryWord[],
-  synonyms: SynonymMap,
-  isEnough: boolean,
-): Promise<void> {
-  // A product with three words may be missing from the results of its pairs if all were cut off.
-  const isCutOff = (word: QueryWord, other: QueryWord) => {
-    const result = subqueries.result(toPairText(word, other, synonyms))
-    return result === undefined || result.estimatedTotalHits > result.hits.length
-  }
-  const singles = isEnough ? [] : words.map(({ text }) => text)
-  const texts = [...singles, ...listTriples(words, isCutOff)]
-  await subqueries.send(texts.map((text) => ({ text, limit: subqueryHits })))
+): boolean {
+  const pair = pairs.find((requested) => requested.word === word && requested.other === other)
+  const result = pair && subqueries.result(pair.text)
+  return result === undefined || result.estimatedTotalHits > result.hits.length
 }
 
 function countProducts(lists: EngineHit[][]): number {
@@ -93,13 +91,15 @@ function countProducts(lists: EngineHit[][]): number {
 }
 
 /** Rarer words weigh more. An unknown word weighs by what it found with typos or as a prefix. */
-function weighWord({ text, isUnknown, productCount }: QueryWord, subqueries: Subqueries): number {
-  const found = isUnknown ? (subqueries.result(text)?.estimatedTotalHits ?? 0) : productCount
+function weighWord(word: QueryWord, subqueries: Subqueries): number {
+  const found = isUnknown(word)
+    ? (subqueries.result(word.text)?.estimatedTotalHits ?? 0)
+    : word.productCount
   return Math.log(1 + catalogueSize / Math.max(1, found)) ** rarityExponent
 }
 
 /**
- * Step 4. Returns the hits of all lists, each once: by the words that they contain, then by
+ * Returns the hits of all lists, each once: by the words that they contain, then by
  * reciprocal rank fusion of the lists. `weights` has the weight of each word.
  */
 function rankByOwnText(

@@ -5,15 +5,6 @@ import { timeouts } from '../../timeouts.ts'
 /** Each of these queries keeps up to two cores busy. */
 export const maxRelaxing = 2
 
-/**
- * Thrown if a query is not relaxed, because too many others are. Its first request was answered.
- */
-export class NotRelaxed extends Error {
-  constructor() {
-    super('too many queries are being relaxed at the same time')
-  }
-}
-
 type Waiting = { wordCount: number; start(): void }
 
 /** Runs queries with fewer words first, because they cost less. */
@@ -22,12 +13,12 @@ export class RelaxationQueue {
   #running = 0
 
   /**
-   * Calls `relax` for a query of `wordCount` words, at once or after at most 100 ms. Throws
-   * `NotRelaxed` if the wait is too long, or the error of `relax`.
+   * Calls `relax` for a query of `wordCount` words, at once or when others have finished. Returns
+   * null without a call if that takes longer than `search.relaxation` in timeouts.ts.
    */
-  async run<Result>(wordCount: number, relax: () => Promise<Result>): Promise<Result> {
+  async run<Result>(wordCount: number, relax: () => Promise<Result>): Promise<Result | null> {
     if (this.#running < maxRelaxing) this.#running += 1
-    else await this.#wait(wordCount)
+    else if (!(await this.#mayStartInTime(wordCount))) return null
     try {
       return await relax()
     } finally {
@@ -35,18 +26,19 @@ export class RelaxationQueue {
     }
   }
 
-  #wait(wordCount: number): Promise<void> {
-    return new Promise((resolve, reject) => {
+  /** Waits for the end of another query. Returns false if that takes too long. */
+  #mayStartInTime(wordCount: number): Promise<boolean> {
+    return new Promise((resolve) => {
       const entry = {
         wordCount,
         start() {
           clearTimeout(timer)
-          resolve()
+          resolve(true)
         },
       }
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(entry), 1)
-        reject(new NotRelaxed())
+        resolve(false)
       }, timeouts.search.relaxation.ms)
       const longer = this.#waiting.findIndex((other) => other.wordCount > wordCount)
       this.#waiting.splice(longer < 0 ? this.#waiting.length : longer, 0, entry)

@@ -2,7 +2,7 @@
 // translations.
 import { foldText } from '../../text/accent-folding.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
-import type { QueryWord } from './query-words.ts'
+import { isRare, isUnknown, type QueryWord } from './query-words.ts'
 import { quote } from './subqueries.ts'
 
 /** Pairs of known words that are further apart are not requested. */
@@ -12,30 +12,33 @@ const maxTriples = 10
 /** At most this many translated words and this many translated pairs are requested. */
 const maxTranslations = 8
 
-/** Returns the text for each pair, except for words that are far apart and both known. */
-export function listPairTexts(words: QueryWord[], synonyms: SynonymMap): string[] {
-  return listPairs(words)
+/** Two words of a query, and the text that finds products with both. */
+export type WordPair = { word: QueryWord; other: QueryWord; text: string }
+
+/** Returns the pairs of words, except those of words that are far apart and both known. */
+export function listPairs(words: QueryWord[], synonyms: SynonymMap): WordPair[] {
+  return combineWords(words)
     .filter(
       ([word, other]) =>
-        other.position - word.position <= maxPairDistance || word.isUnknown || other.isUnknown,
+        other.position - word.position <= maxPairDistance || isUnknown(word) || isUnknown(other),
     )
-    .map(([word, other]) => toPairText(word, other, synonyms))
+    .map(([word, other]) => ({ word, other, text: toPairText(word, other, synonyms) }))
 }
 
-/** Returns the text for two words. `word` must come before `other` in the query. */
-export function toPairText(word: QueryWord, other: QueryWord, synonyms: SynonymMap): string {
+/** `word` must come before `other` in the query. */
+function toPairText(word: QueryWord, other: QueryWord, synonyms: SynonymMap): string {
   const isAdjacent = other.position - word.position === 1
   if (isAdjacent && synonyms.has(`${foldText(word.text)} ${foldText(other.text)}`))
     return `${word.text} ${other.text}`
   // The engine completes only the last word. A word that no product contains may be incomplete.
-  const ordered = word.isUnknown && !other.isUnknown ? [other, word] : [word, other]
+  const ordered = isUnknown(word) && !isUnknown(other) ? [other, word] : [word, other]
   return ordered.map((each) => (isExact(each, isAdjacent) ? quote(each.text) : each.text)).join(' ')
 }
 
 /** Whether a word is searched as typed. Typos, synonyms and endings cost more. */
-function isExact({ isUnknown, isLast, isRare, synonyms }: QueryWord, isAdjacent: boolean): boolean {
-  if (isUnknown) return false
-  return !isAdjacent || (!isLast && !isRare && synonyms.length === 0)
+function isExact(word: QueryWord, isAdjacent: boolean): boolean {
+  if (isUnknown(word)) return false
+  return !isAdjacent || (!word.isLast && !isRare(word) && word.synonyms.length === 0)
 }
 
 /** Returns the texts for the triples of words of which every pair is accepted by `isWanted`. */
@@ -45,7 +48,7 @@ export function listTriples(
 ): string[] {
   // The only triple of three words is the whole query, which was requested first.
   if (words.length <= 3) return []
-  const triples = listPairs(words).flatMap(([first, second]) =>
+  const triples = combineWords(words).flatMap(([first, second]) =>
     words
       .slice(second.position + 1)
       .filter(
@@ -64,15 +67,15 @@ export function listTranslations(words: QueryWord[]): string[] {
   const single = [...new Set(words.flatMap(({ translations }) => translations))]
   if (single.length === 0) return []
   const translate = ({ text, translations }: QueryWord) => translations[0] ?? text
-  const pairs = listPairs(words)
+  const pairs = combineWords(words)
     .filter((pair) => pair.some(({ translations }) => translations.length > 0))
     .map((pair) => pair.map(translate).join(' '))
   const whole = words.length > 2 ? [words.map(translate).join(' ')] : []
   return [...whole, ...single.slice(0, maxTranslations), ...pairs.slice(0, maxTranslations)]
 }
 
-/** Returns all pairs of words in their order. */
-function listPairs(words: QueryWord[]): [word: QueryWord, other: QueryWord][] {
+/** Returns every two words in their order. */
+function combineWords(words: QueryWord[]): [word: QueryWord, other: QueryWord][] {
   return words.flatMap((word) =>
     words.slice(word.position + 1).map((other): [QueryWord, QueryWord] => [word, other]),
   )

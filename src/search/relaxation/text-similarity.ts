@@ -6,7 +6,7 @@ import { foldText } from '../../text/accent-folding.ts'
 import { listNumberForms } from '../../text/plurals.ts'
 import { findSizeForms } from '../../text/sizes-with-units.ts'
 import { toCodeKey } from '../../text/sku-and-hs-codes.ts'
-import type { QueryWord } from './query-words.ts'
+import { isUnknown, type QueryWord } from './query-words.ts'
 
 /** How much a word counts, by the field in which it is found. */
 const nameWeight = 1
@@ -39,12 +39,13 @@ export class TextSimilarity {
   readonly #words: ComparedWord[]
 
   constructor(words: QueryWord[]) {
-    this.#words = words.map(({ text, isLast, isUnknown, translations, synonyms }) => {
+    this.#words = words.map((word) => {
+      const { text, isLast, translations, synonyms } = word
       const folded = foldText(text)
       return {
         forms: new Set([folded, ...translations, ...synonyms].flatMap(listNumberForms)),
         folded,
-        mayBePrefix: isLast || (isUnknown && text.length >= minLettersForPrefix),
+        mayBePrefix: isLast || (isUnknown(word) && text.length >= minLettersForPrefix),
         isLast,
         qualities: new Map(),
       }

@@ -1,27 +1,27 @@
-// Guesses whether a query will be relaxed. Then its words are counted at the same time as the first
-// request is sent, and not after it (docs/decisions/0006). A caller who types sends the same text
-// again with one more letter, and the result is usually the same.
+// Forecasts whether a query will be relaxed. If so, its words are described at the same time as the
+// first request is sent, and not after it (docs/decisions/0006). A caller who types sends the same
+// text again with one more letter, and the result is usually the same.
 import type { ParsedQuery } from '../../text/parse-query.ts'
 
 /**
- * With this many words or more, products often lack one of them. Counting the words adds a fifth to
- * the cost of the first request.
+ * With this many words or more, products often lack one of them. Describing the words adds a fifth
+ * to the cost of the first request.
  */
-const minWordsToCountEarly = 3
+const minWordsToDescribeEarly = 3
 
 /** At least this many recent texts are remembered, and at most twice as many. */
 const maxTexts = 2_000
 /** A fast typist types up to this many letters before the first one is answered. */
 const maxLettersBefore = 10
 
-export class WordMatches {
+export class RelaxationForecast {
   /** Whether products had all the words, by text. */
   #recent = new Map<string, boolean>()
   #older = new Map<string, boolean>()
 
-  /** Whether the words of a query that may be relaxed are counted with the first request. */
-  shouldCountEarly({ text, searched }: ParsedQuery): boolean {
-    return searched.words.length >= minWordsToCountEarly && !this.guess(text)
+  /** Whether the words of a query that may be relaxed are described with the first request. */
+  shouldDescribeEarly({ text, searched }: ParsedQuery): boolean {
+    return searched.words.length >= minWordsToDescribeEarly && !this.probablyHasAllWords(text)
   }
 
   /** Remembers whether products had all the words of a text. */
@@ -35,10 +35,10 @@ export class WordMatches {
 
   /**
    * Returns whether products had all the words of this text or, if it is new, of the text without
-   * its last letters. It is a guess, because the catalogue and the filters may differ. False if
+   * its last letters. Only probably, because the catalogue and the filters may differ. False if
    * neither is known.
    */
-  guess(text: string): boolean {
+  probablyHasAllWords(text: string): boolean {
     const shortest = Math.max(1, text.length - maxLettersBefore)
     for (let length = text.length; length >= shortest; length--) {
       const beginning = text.slice(0, length)

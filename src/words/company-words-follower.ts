@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { builtInWords, readSearchWords, type SearchWords } from './search-words.ts'
 
-export class FollowedWords {
+export class CompanyWordsFollower {
   readonly #db: Kysely<Tables>
   readonly #onFailure: (error: unknown) => void
   #current = builtInWords

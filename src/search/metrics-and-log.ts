@@ -1,0 +1,64 @@
+// What searches count in metrics, and what they write to the log besides the line of each request.
+import type { RequestOutcome } from '../search-engine/request-outcome.ts'
+import { timeouts } from '../timeouts.ts'
+
+/** Counts what answered each search and how each request to an engine ended. */
+export type SearchObserver = {
+  /**
+   * `cancelled`: the client disconnected before the search ended. `unavailable`: neither an engine
+   * nor PostgreSQL answered, or there was no capacity.
+   */
+  countResponse(source: 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'): void
+  /** Called for a response from PostgreSQL, or one from the index that may lack products. */
+  countDegraded(): void
+  /** Called once for each search that was sent to an engine. */
+  countEngineRequest(engineName: string, outcome: RequestOutcome | 'cancelled'): void
+  setEngineAvailable(engineName: string, isAvailable: boolean): void
+}
+
+export type Logger = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
+
+/** Logs outages of engines, searches that they reject, and failures to read the company's words. */
+export class SearchLog {
+  readonly #logger: Logger
+  readonly #rejections = new Map<string, { loggedAt: number; unlogged: number }>()
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  /** Logs that an engine became unavailable, with the error, or available again. */
+  logAvailability(engine: string, isAvailable: boolean, err?: unknown): void {
+    if (isAvailable) this.#logger.info({ engine }, 'search engine available again')
+    else
+      this.#logger.warn(
+        { engine, err },
+        'search engine unavailable; another engine or PostgreSQL answers',
+      )
+  }
+
+  /**
+   * Logs an error of this service: it has sent a request that is invalid for the engine. A caller
+   * may cause one at every keystroke, so for each engine most are only counted in the next line.
+   */
+  logRejection(engine: string, err: unknown): void {
+    const now = performance.now()
+    const last = this.#rejections.get(engine)
+    if (last && now - last.loggedAt < timeouts.searchEngine.rejectionLog.ms) {
+      last.unlogged += 1
+      return
+    }
+    this.#rejections.set(engine, { loggedAt: now, unlogged: 0 })
+    this.#logger.error(
+      { engine, err, alsoRejected: last?.unlogged ?? 0 },
+      'search engine rejected a search as invalid; PostgreSQL answers',
+    )
+  }
+
+  logWordsFailure(err: unknown): void {
+    this.#logger.warn(
+      { err },
+      'the words of the company cannot be read; search uses the last known ones',
+    )
+  }
+}
