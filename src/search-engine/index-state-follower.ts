@@ -4,14 +4,19 @@ import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
-import { type PollLock, type PollResult, SharedPolling } from '../redis/shared-polling.ts'
+import {
+  type PollLock,
+  type PollResult,
+  type PublishedValue,
+  SharedPolling,
+} from '../redis/shared-polling.ts'
 import { timeouts } from '../timeouts.ts'
 import {
+  advanceState,
   type IndexState,
   type IndexStateRow,
   parseStateRows,
   readIndexStates,
-  toState,
 } from './read-index-states.ts'
 
 const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatabase: true }
@@ -37,25 +42,15 @@ export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): 
 }
 
 /**
- * Follows the states of the indexes of these engines. Records every ten seconds that the indexes
- * are used. The same query reads the version of the company's words. `#refresh` decides who reads:
- *
- *     Redis    the lock                 this process           and refreshes again after
- *     down     -                        reads for itself       250 ms, or 1 s without searches
- *     up       is held by this process  reads for all          100 ms, or 250 ms if alone
- *     up       is held by another       uses what that reads   100 ms
- *     up       not tried: its last      reads for itself       250 ms
- *              read has failed
- *
- * Before its first read, a process does not use Redis. While PostgreSQL is unreachable, `current`
- * returns the last known instant and no version.
+ * Follows the states of the indexes of these engines, and records that the indexes are used. The
+ * same query reads the version of the company's words. `#refresh` decides which process reads.
  */
 export class IndexStateFollower {
   readonly #options: FollowOptions
   readonly #states = new Map<string, IndexState>()
   #readAt = Number.NEGATIVE_INFINITY
   #usedAt = Number.NEGATIVE_INFINITY
-  /** Identifies the database and the engines. Null until PostgreSQL has been read. */
+  /** Identifies the database and the engines. Null until PostgreSQL has been read once. */
   #scope: string | null = null
   #isReading = false
   #hasFailed = false
@@ -79,7 +74,10 @@ export class IndexStateFollower {
     clearTimeout(this.#timer)
   }
 
-  /** Returns the state of the index of this engine. */
+  /**
+   * Returns the state of the index of this engine. While PostgreSQL is unreachable, it has the last
+   * known instant and no version.
+   */
   current(registrationName: string): IndexState {
     this.#askedAt = performance.now()
     if (this.#isIdle && this.#timer) {
@@ -100,19 +98,40 @@ export class IndexStateFollower {
     }, delayMs).unref()
   }
 
-  /** Follows the table above once. Returns the pause before the next refresh in milliseconds. */
+  /**
+   * Gets the states once. Returns the pause before the next refresh in milliseconds.
+   *
+   *     Redis    the lock                 this process           pause
+   *     down     -                        reads for itself       indexStateInterval, or idlePoll
+   *                                                              without searches
+   *     up       is held by this process  reads for all          sharedIndexStatePoll, or
+   *                                                              indexStateInterval if alone
+   *     up       not tried: its last      reads for itself       indexStateInterval
+   *              read has failed
+   *     up       is held by another       uses what that reads   sharedIndexStatePoll
+   */
   async #refresh(): Promise<number> {
     this.#isIdle = false
+    const { indexStateInterval, sharedIndexStatePoll } = timeouts.searchEngine
     const result = await this.#pollRedis()
-    if (result) this.#applyPublished(result)
-    const lock = result?.lock
-    const isAlone = lock ? !lock.isAwaited : !result || this.#hasFailed
-    // Not awaited: while the query hangs, this process uses what other processes publish.
-    if (lock) void this.#read(lock)
-    else if (isAlone) await this.#read(null)
-    const unusedMs = performance.now() - this.#askedAt
-    this.#isIdle = !result && !this.#hasFailed && unusedMs > timeouts.process.idleAfter.ms
-    return choosePause(isAlone, this.#isIdle)
+    if (!result) {
+      await this.#read(null)
+      const unusedMs = performance.now() - this.#askedAt
+      this.#isIdle = !this.#hasFailed && unusedMs > timeouts.process.idleAfter.ms
+      return this.#isIdle ? timeouts.process.idlePoll.ms : indexStateInterval.ms
+    }
+    const { published, lock } = result
+    if (published) this.#applyPublished(published)
+    if (lock) {
+      // Not awaited: while the query hangs, this process uses what other processes publish.
+      void this.#read(lock)
+      return lock.isAwaited ? sharedIndexStatePoll.ms : indexStateInterval.ms
+    }
+    if (this.#hasFailed) {
+      await this.#read(null)
+      return indexStateInterval.ms
+    }
+    return sharedIndexStatePoll.ms
   }
 
   /** Returns null without Redis, and before PostgreSQL was read for the first time. */
@@ -124,10 +143,10 @@ export class IndexStateFollower {
   }
 
   /** Applies what another process has published, if it is newer. */
-  #applyPublished({ published }: PollResult): void {
-    if (!published || published.readAt <= this.#readAt) return
-    const rows = parseStateRows(published.text)
-    if (rows) this.#apply(rows, published.readAt)
+  #applyPublished({ text, readAt }: PublishedValue): void {
+    if (readAt <= this.#readAt) return
+    const rows = parseStateRows(text)
+    if (rows) this.#apply(rows, readAt)
   }
 
   async #read(lock: PollLock | null): Promise<void> {
@@ -150,15 +169,16 @@ export class IndexStateFollower {
   }
 
   #apply(rows: IndexStateRow[], readAt: number): void {
-    const rowOf = new Map(rows.map((row) => [row.name, row]))
-    // A database restored to a state before the registration has no row of an engine.
-    for (const name of this.#options.registrationNames)
-      this.#states.set(name, toState(rowOf.get(name), this.#states.get(name)))
-    // Every row has the same version of the words and the same identity of the database.
-    const [first] = rows
-    if (first) {
-      this.#scope = scopeOf(first.identity, this.#options.registrationNames)
-      this.#options.onCompanyWordsVersion(first.wordsVersion)
+    const { registrationNames, onCompanyWordsVersion } = this.#options
+    for (const name of registrationNames) {
+      // A database restored to a state before the registration has no row of an engine.
+      const row = rows.find((candidate) => candidate.name === name)
+      this.#states.set(name, advanceState(row, this.#states.get(name)))
+    }
+    const [anyRow] = rows
+    if (anyRow) {
+      this.#scope = scopeOf(anyRow.identity, registrationNames)
+      onCompanyWordsVersion(anyRow.wordsVersion)
     }
     this.#readAt = readAt
   }
@@ -168,14 +188,8 @@ export class IndexStateFollower {
     this.#usedAt = now
     // An index whose use is not recorded for a minute may be removed, but the next attempt is
     // sooner.
-    await recordUse(this.#options.db, this.#options.registrationNames).catch(() => undefined)
+    await updateUsedAt(this.#options.db, this.#options.registrationNames).catch(() => undefined)
   }
-}
-
-function choosePause(isAlone: boolean, isIdle: boolean): number {
-  if (isIdle) return timeouts.process.idlePoll.ms
-  const { indexStateInterval, sharedIndexStatePoll } = timeouts.searchEngine
-  return isAlone ? indexStateInterval.ms : sharedIndexStatePoll.ms
 }
 
 /** It is a hash, because an identity has characters that keys of a Redis Cluster may not have. */
@@ -185,7 +199,7 @@ const scopeOf = (identity: string, registrationNames: string[]): string =>
     .digest('base64url')
     .slice(0, 20)
 
-async function recordUse(db: Kysely<Tables>, registrationNames: string[]): Promise<void> {
+async function updateUsedAt(db: Kysely<Tables>, registrationNames: string[]): Promise<void> {
   const seconds = timeouts.searchEngine.useRecord.ms / 2_000
   await sql`
     update search_engines set used_at = now()

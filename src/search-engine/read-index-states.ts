@@ -20,15 +20,16 @@ export type IndexState = {
   isOfThisDatabase: boolean
 }
 
-/** Without a name if none of the engines is registered. */
+/** A row as PostgreSQL returns it, and as processes publish it in Redis. */
 export type IndexStateRow = {
+  /** The name of a registered engine. Null in the only row if none of them is registered. */
   name: string | null
   /** RFC 3339 text. */
   indexedAt: string | null
   isUpToDate: boolean
   version: string
   isOfThisDatabase: boolean
-  /** The same in every row. */
+  /** The version of the company's words. The same in every row. */
   wordsVersion: string
   /** The identity of the database. The same in every row. */
   identity: string
@@ -104,8 +105,8 @@ export function parseStateRows(text: string): IndexStateRow[] | null {
   }
 }
 
-/** Returns the state that a row says. The instant of the previous state never moves back. */
-export function toState(
+/** Returns the state after a row was read. The instant of the previous state never moves back. */
+export function advanceState(
   row: IndexStateRow | undefined,
   previous: IndexState | undefined,
 ): IndexState {
