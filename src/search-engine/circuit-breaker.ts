@@ -3,7 +3,11 @@
 // successful background probe closes it.
 import { timeouts } from '../timeouts.ts'
 import { classifyFailure, type RequestOutcome } from './request-outcome.ts'
-import { TimeoutShare } from './timeout-share.ts'
+
+/** A single timeout says nothing about the engine. */
+const minTimeouts = 2
+/** The measured period is divided into this many parts. Counts of older parts are dropped. */
+const periodParts = 5
 
 type BreakerOptions = {
   /** Resolves if the engine answers searches. */
@@ -14,7 +18,7 @@ type BreakerOptions = {
 
 export class CircuitBreaker {
   readonly #options: BreakerOptions
-  readonly #timeoutShare = new TimeoutShare(timeouts.searchEngine.timeoutShare.ms)
+  readonly #timeoutShare = new TimeoutShare()
   #isOpen = false
   #isStopped = false
   #isTestingSlowEngine = false
@@ -87,5 +91,41 @@ export class CircuitBreaker {
     this.#isOpen = false
     this.#timeoutShare.forget()
     this.#options.onChange(false)
+  }
+}
+
+type Counts = { part: number; requests: number; timedOut: number }
+
+/** Measures the share of the requests of a recent period that timed out. */
+class TimeoutShare {
+  readonly #partMs = timeouts.searchEngine.timeoutShare.ms / periodParts
+  #counts: Counts[] = []
+
+  record(isTimeout: boolean): void {
+    const part = Math.floor(performance.now() / this.#partMs)
+    let counts = this.#counts.at(-1)
+    if (counts?.part !== part) {
+      counts = { part, requests: 0, timedOut: 0 }
+      this.#counts = [...this.#counts.filter((older) => older.part > part - periodParts), counts]
+    }
+    counts.requests += 1
+    if (isTimeout) counts.timedOut += 1
+  }
+
+  /** Whether at least two requests, and more than half of all, timed out in the period. */
+  isMajority(): boolean {
+    const oldest = Math.floor(performance.now() / this.#partMs) - periodParts
+    let requests = 0
+    let timedOut = 0
+    for (const counts of this.#counts) {
+      if (counts.part <= oldest) continue
+      requests += counts.requests
+      timedOut += counts.timedOut
+    }
+    return timedOut >= minTimeouts && 2 * timedOut > requests
+  }
+
+  forget(): void {
+    this.#counts = []
   }
 }

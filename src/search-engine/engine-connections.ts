@@ -18,7 +18,7 @@ export class EngineConnections {
   #openedAt = performance.now()
 
   /**
-   * Opens at most 128 connections to the server of `url`, when they are needed; further requests
+   * Opens at most `maxConnections` to the server of `url`, when they are needed; further requests
    * queue. `headers` are sent with every request. Close them with `close()`.
    */
   constructor(url: URL, headers: Record<string, string>) {

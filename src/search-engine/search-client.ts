@@ -1,6 +1,6 @@
 // The Meilisearch client with which the API searches. It sends several queries in one request.
 import { timeouts } from '../timeouts.ts'
-import type { ProductDocument } from './document-fields.ts'
+import type { ProductDocument, shownAttributes } from './document-fields.ts'
 import { EngineConnections } from './engine-connections.ts'
 import { EngineError } from './request-outcome.ts'
 
@@ -19,7 +19,8 @@ export type EngineQuery = {
   showRankingScoreDetails?: boolean
 }
 
-export type EngineHit = ProductDocument & {
+/** `shownAttributes` of a product, and what the engine says about the match. */
+export type EngineHit = Pick<ProductDocument, (typeof shownAttributes)[number]> & {
   /** Positions and lengths in bytes of UTF-8. */
   _matchesPosition?: Partial<Record<string, { start: number; length: number }[]>>
   _rankingScoreDetails?: {
