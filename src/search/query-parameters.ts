@@ -1,5 +1,8 @@
-// Turns the query parameters of GET /api/search into a normalised request. The schema says what is
-// allowed; this file also rejects what a JSON schema cannot express.
+// Turns the query parameters of GET /api/search into a normalised request, in this order:
+// 1. findMalformedQuery, before validation: what the parser and the validation of Fastify hide or
+//    explain badly: the encoding, numbers such as 1e1, and `sku`, which may occur several times.
+// 2. SearchQuery (schema.ts): the validation of Fastify.
+// 3. toSearchRequest: what a JSON schema cannot express: the bounds of `q`, and NUL characters.
 import { Value } from '@sinclair/typebox/value'
 import {
   invalidParameter,
@@ -17,10 +20,7 @@ const maxBytes = 512
 const integerParameters = ['limit', 'offset'] as const
 type IntegerParameter = (typeof integerParameters)[number]
 
-/**
- * Normalises valid query parameters. Throws an `invalid_parameter` problem for what the schema
- * cannot express: the bounds of `q`, and NUL characters.
- */
+/** Normalises valid query parameters. Throws an `invalid_parameter` problem (step 3). */
 export function toSearchRequest(query: SearchQuery): SearchRequest {
   const { q, limit, offset, category, brand, facets } = query
   rejectNul('category', category)
@@ -42,7 +42,7 @@ export function toSearchRequest(query: SearchQuery): SearchRequest {
 export function parseSearchUrl(url: string): SearchRequest | null {
   // The API key in the URL is not part of the search.
   const { key: _key, ...parameters } = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
-  if (parameters.sku !== undefined || findMalformedIntegers(parameters).length > 0) return null
+  if (parameters.sku !== undefined || listInvalidIntegers(parameters).length > 0) return null
   const query = Value.Convert(SearchQuery, Value.Default(SearchQuery, parameters))
   if (!Value.Check(SearchQuery, query)) return null
   try {
@@ -78,37 +78,57 @@ type Validate = { (data: unknown): unknown; errors?: SchemaErrors | null }
 type SchemaErrors = Parameters<typeof describeValidationErrors>[0]
 
 /**
- * Returns an `invalid_parameter` problem for what the validation of Fastify would accept or explain
- * badly. The parser of the query string keeps malformed percent signs as text; 1e1, 0x10 and blanks
- * convert to numbers; and `sku` may be a string or a list.
+ * Returns the `invalid_parameter` problem of a query that Fastify has parsed but not validated
+ * (step 1). Makes `sku` a list, as the schema requires: the parser returns a string if it occurs
+ * once.
  */
 export function findMalformedQuery(
   url: string,
   query: Record<string, unknown>,
   validate: Validate | undefined,
 ): Problem | undefined {
-  const malformedParameter = findMalformedEncoding(url)
-  if (malformedParameter !== undefined)
-    return invalidParameter(malformedParameter, 'must be UTF-8, percent-encoded')
-  const malformed = findMalformedIntegers(query)
-  if (malformed.length === 0) return findInvalidSkus(query)
+  const problem = findMalformedEncoding(url) ?? findInvalidIntegers(query, validate)
+  if (problem || query.sku === undefined) return problem
+  const skus = [query.sku].flat() as string[]
+  query.sku = skus
+  return findInvalidSkus(query, skus)
+}
+
+/** The parser of the query string keeps malformed percent signs as text. */
+function findMalformedEncoding(url: string): Problem | undefined {
+  if (!url.includes('%')) return undefined
+  const pairs = url.slice(url.indexOf('?') + 1).split('&')
+  const parameter = pairs.find((pair) => !isPercentEncodedUtf8(pair))?.split('=')[0]
+  if (parameter === undefined) return undefined
+  return invalidParameter(parameter, 'must be UTF-8, percent-encoded')
+}
+
+function isPercentEncodedUtf8(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The validation would accept 1e1, 0x10 and blanks as numbers. */
+function findInvalidIntegers(
+  query: Record<string, unknown>,
+  validate: Validate | undefined,
+): Problem | undefined {
+  const invalid = listInvalidIntegers(query)
+  if (invalid.length === 0) return undefined
   // The problem must name every invalid parameter, so the others are validated here.
-  const malformedNames = new Set<string>(malformed)
-  const others = Object.entries(query).filter(([name]) => !malformedNames.has(name))
+  const invalidNames = new Set<string>(invalid)
+  const others = Object.entries(query).filter(([name]) => !invalidNames.has(name))
   return invalidParameters([
-    ...malformed.map((parameter) => ({ parameter, detail: describeBounds(parameter) })),
+    ...invalid.map((parameter) => ({ parameter, detail: describeBounds(parameter) })),
     ...findOtherErrors(Object.fromEntries(others), validate),
   ])
 }
 
-/** Returns the name of the first parameter that is not UTF-8 in percent-encoding. */
-function findMalformedEncoding(url: string): string | undefined {
-  if (!url.includes('%')) return undefined
-  const pairs = url.slice(url.indexOf('?') + 1).split('&')
-  return pairs.find((pair) => !isPercentEncodedUtf8(pair))?.split('=')[0]
-}
-
-function findMalformedIntegers(query: Record<string, unknown>): IntegerParameter[] {
+function listInvalidIntegers(query: Record<string, unknown>): IntegerParameter[] {
   return integerParameters.filter((name) => {
     const text = query[name]
     return typeof text === 'string' && !/^-?\d+$/.test(text)
@@ -125,19 +145,11 @@ function findOtherErrors(query: object, validate: Validate | undefined): Paramet
   return describeValidationErrors(validate.errors ?? [])
 }
 
-function isPercentEncodedUtf8(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Returns a problem if `sku` is not valid, or if it is combined with another parameter. */
-function findInvalidSkus(query: Record<string, unknown>): Problem | undefined {
-  if (query.sku === undefined) return undefined
-  const skus = [query.sku].flat() as string[]
+/**
+ * Returns a problem if a SKU is not valid, or if `sku` is combined with another parameter. The
+ * schema has the same bounds, for the OpenAPI document.
+ */
+function findInvalidSkus(query: object, skus: string[]): Problem | undefined {
   const [other] = Object.keys(query).filter((name) => name !== 'sku')
   if (other !== undefined)
     return invalidParameter(other, 'cannot be combined with sku, which asks for exact products')

@@ -27,15 +27,14 @@ export class ResponseCache {
   }
 
   /**
-   * Returns the result that was cached for this version of the engine's index. If the version
-   * differs from that of the last call, all results of the engine are discarded. Without a version
-   * nothing is cached.
+   * Returns the result that was cached for this version of the engine's index. Without a version
+   * nothing is cached. If the index has another version than before, discards all its results.
    */
   get(registrationName: string, version: string | null, key: string): CachedResult | undefined {
     if (version === null || this.#maxBytesPerEngine === 0) return undefined
     const cached = this.#byEngine.get(registrationName)
     if (cached?.version === version) return cached.results.get(key)
-    this.#byEngine.set(registrationName, { version, results: this.#createCache() })
+    this.#startVersion(registrationName, version)
     return undefined
   }
 
@@ -45,12 +44,14 @@ export class ResponseCache {
     if (cached?.version === version) cached.results.set(key, result)
   }
 
-  #createCache(): LRUCache<string, CachedResult> {
-    return new LRUCache({
+  /** Replaces the results of the engine by an empty cache. */
+  #startVersion(registrationName: string, version: string): void {
+    const results = new LRUCache<string, CachedResult>({
       maxSize: this.#maxBytesPerEngine,
       sizeCalculation: ({ json }, key) =>
         bytesPerCharacter * (json.length + key.length) + entryOverheadBytes,
     })
+    this.#byEngine.set(registrationName, { version, results })
   }
 }
 

@@ -1,6 +1,6 @@
 // GET /api/search: product search as people type. docs/search.md follows one search step by step.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import type { Access } from '../auth/access-control.ts'
 import { noStore } from '../http/cache-control.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
@@ -68,18 +68,9 @@ function identifyCaller({ caller, ip }: FastifyRequest): string {
   return caller?.kind === 'secret' ? caller.id : ip
 }
 
-/** Rejects malformed parameters that validation would accept, and makes `sku` a list. */
-function rejectMalformedQuery(
-  request: FastifyRequest,
-  _reply: FastifyReply,
-  done: (error?: Error) => void,
-): void {
+const rejectMalformedQuery: preValidationHookHandler = (request, _reply, done) => {
   const query = request.query as Record<string, unknown>
-  const validate = request.getValidationFunction('querystring')
-  const problem = findMalformedQuery(request.url, query, validate)
-  // The schema expects a list, but the parser returns a string if `sku` occurs once.
-  if (!problem && query.sku !== undefined) query.sku = [query.sku].flat()
-  done(problem)
+  done(findMalformedQuery(request.url, query, request.getValidationFunction('querystring')))
 }
 
 /** Returns a signal that aborts when the client disconnects before it has the whole response. */
