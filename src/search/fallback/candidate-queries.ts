@@ -7,12 +7,15 @@
 //                for all the words: minus the position of the first one, so -1 is the best
 //   similar:     0.4 to 1, how similar the words are; looked up only if nothing else matches
 //   pinned:      null, because a pinned product need not match
+// searchQuery (search-in-postgres.ts) puts the spelling of the SKU and pinned products before the
+// scores.
 import { type RawBuilder, sql } from 'kysely'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import { oneTypoLetters } from '../../search-engine/typo-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toCodeKey, toDistinctSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
+import type { SynonymMap } from '../../words/synonym-map.ts'
 import { maxPhraseWords } from '../../words/word-rules.ts'
 import type { ParsedRequest } from '../schema.ts'
 
@@ -21,8 +24,8 @@ import type { ParsedRequest } from '../schema.ts'
  * it is not defined which of them are candidates.
  */
 export const maxCandidates = maxListed
-/** A query for a part of a SKU returns at most this many products. */
-const maxPartialCodes = 200
+/** A query for SKU keys, or for parts of codes, returns at most this many products. */
+const maxCodeMatches = 200
 /** In a code, parts of at least this length are found anywhere, shorter ones at its beginning. */
 const minPartialCodeLength = 3
 /** A shorter word is too frequent as a prefix to be looked up alone. */
@@ -81,7 +84,7 @@ export function pinnedProducts(query: ParsedQuery, visible: Sql): Sql {
   ) union all (
     select id, null::real from products
     where ${visible} and sku_key = any (${pinnedKeysOf(query)})
-    limit ${maxPartialCodes}
+    limit ${maxCodeMatches}
   )`
 }
 
@@ -120,7 +123,7 @@ function skuQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
     sql`(
       select id, ${exactSkuScore}::real as score from products
       where ${visible} and sku_key = ${skuKeyOf(text)}
-      limit ${maxPartialCodes}
+      limit ${maxCodeMatches}
     )`,
   ]
 }
@@ -139,7 +142,7 @@ function partialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
     (condition) => sql`(
       select id, ${partialCodeScore}::real as score
       from products where ${visible} and ${condition}
-      limit ${maxPartialCodes}
+      limit ${maxCodeMatches}
     )`,
   )
 }
@@ -147,60 +150,80 @@ function partialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
 /** Products with all the words, their prefixes or synonyms, ranked by where the first word is. */
 function wordQueries({ foldedWords: words, synonyms }: ParsedQuery, visible: Sql): Sql[] {
   if (words.length === 0) return []
-  const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
+  const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap(splitPhrase))
   const isShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
   const significant = words.filter((word) => !stopWords.has(word))
-  const namePrefix = words.length === 1 ? namesBeginningWith(words[0] ?? '', visible) : []
-  if (significant.every(isShort)) {
-    const terms = toTsQuery(words, synonyms, (word) => word)
-    return [termsQuery(terms, words[0] ?? '', [], visible), ...namePrefix]
-  }
+  const [firstWord] = significant.filter((word) => !isShort(word))
+  if (firstWord === undefined) return shortWordQueries(words, synonyms, visible)
   const toTerm = (word: string) => {
     if (stopWords.has(word) || isShort(word)) return undefined
+    // A word below this length has synonyms, or it would be short.
     return word.length < minPrefixLength ? word : `${word}:*`
   }
-  const firstWord = significant.find((word) => !isShort(word)) ?? ''
   const terms = toTsQuery(words, synonyms, toTerm)
   return [termsQuery(terms, firstWord, significant.filter(isShort), visible)]
 }
 
+/** For short words and stop words only: they are looked up as typed, and not as prefixes. */
+function shortWordQueries(words: string[], synonyms: SynonymMap, visible: Sql): Sql[] {
+  const [firstWord = ''] = words
+  const terms = toTsQuery(words, synonyms, (word) => word)
+  const names = words.length === 1 ? namesBeginningWith(firstWord, visible) : []
+  return [termsQuery(terms, firstWord, [], visible), ...names]
+}
+
 /**
- * Returns a query for tsvectors: each word, or its synonyms instead, and all of them. Words next to
- * each other may have synonyms together. `toTerm` returns undefined for a word that is not looked
- * up. Nothing in words and synonyms is an operator, because they are letters and digits.
+ * Returns a query for tsvectors: all words, or their synonyms instead. `toTerm` returns undefined
+ * for a word that is not looked up. "broca de metal" and "drill bit" give
+ *
+ *     ((broca:*) | (mecha) | (drill <-> bit)) & ((metal:*))
+ *     ((((drill:*) | (taladro)) & ((bit:*))) | (broca) | (mecha))
+ *
+ * Nothing in words and synonyms is an operator, because they are letters and digits.
  */
 function toTsQuery(
   words: string[],
-  synonyms: ParsedQuery['synonyms'],
+  synonyms: SynonymMap,
   toTerm: (word: string) => string | undefined,
 ): string {
-  const terms: string[] = []
-  const orSynonyms = (term: string, phrase: string) =>
-    [`(${term})`, ...(synonyms.get(phrase) ?? []).map(toPhraseTerm)].join(' | ')
+  const addSynonyms = (term: string, phrase: string) => {
+    const alternatives = (synonyms.get(phrase) ?? []).map(toPhraseTerm)
+    return `(${[`(${term})`, ...alternatives].join(' | ')})`
+  }
+  const phraseTerms = splitIntoPhrases(words, synonyms).map((phrase) => {
+    const wordTerms = phrase.flatMap((word) => {
+      const term = toTerm(word)
+      return term === undefined ? [] : [addSynonyms(term, word)]
+    })
+    const everyWord = wordTerms.join(' & ')
+    if (phrase.length === 1) return everyWord
+    const text = phrase.join(' ')
+    return addSynonyms(everyWord || toPhraseTerm(text), text)
+  })
+  return phraseTerms.filter((term) => term !== '').join(' & ')
+}
+
+/** Splits the words into the longest phrases that have synonyms, and single words between them. */
+function splitIntoPhrases(words: string[], synonyms: SynonymMap): string[][] {
+  const phrases: string[][] = []
   for (let start = 0; start < words.length; ) {
     const length = findPhraseLength(words.slice(start), synonyms)
-    const phrase = words.slice(start, start + length)
-    const singles = phrase.flatMap((word) => {
-      const term = toTerm(word)
-      return term === undefined ? [] : [`(${orSynonyms(term, word)})`]
-    })
-    const all = singles.join(' & ')
-    if (length > 1)
-      terms.push(`(${orSynonyms(all || toPhraseTerm(phrase.join(' ')), phrase.join(' '))})`)
-    else if (all !== '') terms.push(all)
+    phrases.push(words.slice(start, start + length))
     start += length
   }
-  return terms.join(' & ')
+  return phrases
 }
 
 /** Returns how many of the first words have synonyms together, else 1. */
-function findPhraseLength(words: string[], synonyms: ParsedQuery['synonyms']): number {
+function findPhraseLength(words: string[], synonyms: SynonymMap): number {
   for (let length = Math.min(maxPhraseWords, words.length); length > 1; length--)
     if (synonyms.has(words.slice(0, length).join(' '))) return length
   return 1
 }
 
-const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').join(' <-> ')})`
+const splitPhrase = (phrase: string) => phrase.split(' ')
+
+const toPhraseTerm = (phrase: string) => `(${splitPhrase(phrase).join(' <-> ')})`
 
 /**
  * Products with the terms of a tsquery, and with words that begin with the short words. Those with
