@@ -20,17 +20,7 @@ export type EngineCandidate = RegisteredEngine & {
   readState(): IndexState
 }
 
-export type EngineSelection = {
-  candidates: readonly [EngineCandidate, ...EngineCandidate[]]
-  /**
-   * Returns the engines for one request in the order in which they are tried: healthy ones with an
-   * index that is up to date, then healthy ones with an older index. Empty if none is healthy.
-   */
-  select(): EngineCandidate[]
-  stop(): void
-}
-
-type EngineWatchOptions = {
+type SelectionOptions = {
   db: Kysely<Tables>
   engines: readonly [RegisteredEngine, ...RegisteredEngine[]]
   /** The index that a probe of an engine searches. */
@@ -40,49 +30,58 @@ type EngineWatchOptions = {
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
   /** Shares readings of the states of the indexes with other processes. */
-  shared?: SharedPolling
+  sharedStates?: SharedPolling
 }
 
-/** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
-export function watchEngines(options: EngineWatchOptions): EngineSelection {
-  const { db, engines, indexName, onAvailabilityChange, onCompanyWordsVersion, shared } = options
-  const indexStates = new IndexStateFollower({
-    db,
-    registrationNames: engines.map(({ registrationName }) => registrationName),
-    onCompanyWordsVersion,
-    ...(shared && { shared }),
-  })
-  indexStates.start()
-  const toCandidate = ({ registrationName, engine }: RegisteredEngine): EngineCandidate => {
-    const engineName = nameWithoutShape(registrationName)
-    const breaker = new CircuitBreaker({
-      probe: () => probe(engine, indexName),
-      onChange: (isOpen, error) => onAvailabilityChange(engineName, !isOpen, error),
-    })
-    const readState = () => indexStates.current(registrationName)
-    return { registrationName, engineName, engine, breaker, readState }
-  }
-  const [first, ...others] = engines
-  const candidates = [toCandidate(first), ...others.map(toCandidate)] as const
-  let requestCount = 0
+export class EngineSelection {
+  readonly candidates: readonly [EngineCandidate, ...EngineCandidate[]]
+  readonly #indexStates: IndexStateFollower
+  #requestCount = 0
 
-  return {
-    candidates,
-    select() {
-      const healthy = candidates.filter(
-        ({ breaker, readState }) => !breaker.isOpen && readState().isOfThisDatabase,
-      )
-      if (healthy.length <= 1) return healthy
-      requestCount += 1
-      const upToDate = withoutOutdated(healthy)
-      const next = requestCount % upToDate.length
-      const outdated = healthy.filter((candidate) => !upToDate.includes(candidate))
-      return [...upToDate.slice(next), ...upToDate.slice(0, next), ...outdated]
-    },
-    stop() {
-      indexStates.stop()
-      for (const { breaker } of candidates) breaker.stop()
-    },
+  /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
+  constructor(options: SelectionOptions) {
+    const { db, engines, indexName, onAvailabilityChange, onCompanyWordsVersion } = options
+    const { sharedStates } = options
+    const indexStates = new IndexStateFollower({
+      db,
+      registrationNames: engines.map(({ registrationName }) => registrationName),
+      onCompanyWordsVersion,
+      ...(sharedStates && { sharedStates }),
+    })
+    indexStates.start()
+    const toCandidate = ({ registrationName, engine }: RegisteredEngine): EngineCandidate => {
+      const engineName = nameWithoutShape(registrationName)
+      const breaker = new CircuitBreaker({
+        probe: () => probe(engine, indexName),
+        onChange: (isOpen, error) => onAvailabilityChange(engineName, !isOpen, error),
+      })
+      const readState = () => indexStates.current(registrationName)
+      return { registrationName, engineName, engine, breaker, readState }
+    }
+    const [first, ...others] = engines
+    this.candidates = [toCandidate(first), ...others.map(toCandidate)]
+    this.#indexStates = indexStates
+  }
+
+  /**
+   * Returns the engines for one request in the order in which they are tried: healthy ones with an
+   * index that is up to date, then healthy ones with an older index. Empty if none is healthy.
+   */
+  select(): EngineCandidate[] {
+    const healthy = this.candidates.filter(
+      ({ breaker, readState }) => !breaker.isOpen && readState().isOfThisDatabase,
+    )
+    if (healthy.length <= 1) return healthy
+    this.#requestCount += 1
+    const upToDate = withoutOutdated(healthy)
+    const next = this.#requestCount % upToDate.length
+    const outdated = healthy.filter((candidate) => !upToDate.includes(candidate))
+    return [...upToDate.slice(next), ...upToDate.slice(0, next), ...outdated]
+  }
+
+  stop(): void {
+    this.#indexStates.stop()
+    for (const { breaker } of this.candidates) breaker.stop()
   }
 }
 

@@ -27,7 +27,7 @@ type FollowOptions = {
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
   /** Without it, as without Redis, each process reads PostgreSQL. */
-  shared?: SharedPolling
+  sharedStates?: SharedPolling
 }
 
 /** Returns what processes need to read the states together. */
@@ -136,10 +136,10 @@ export class IndexStateFollower {
 
   /** Returns null without Redis, and before PostgreSQL was read for the first time. */
   async #pollRedis(): Promise<PollResult | null> {
-    const { shared } = this.#options
-    if (!this.#scope || !shared) return null
+    const { sharedStates } = this.#options
+    if (!this.#scope || !sharedStates) return null
     const mayLock = !this.#isReading && !this.#hasFailed
-    return shared.poll(this.#scope, { mayLock })
+    return sharedStates.poll(this.#scope, { mayLock })
   }
 
   /** Applies what another process has published, if it is newer. */

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 
 export const maxReportDays = 90
-export const maxReportTexts = 50
+const maxReportTexts = 50
 
 const ReportedText = Type.Object({
   text: Type.String(),
@@ -27,8 +27,8 @@ export type SearchReport = Static<typeof SearchReport>
 export type ReportedText = Static<typeof ReportedText>
 
 /** Returns the first day (UTC, YYYY-MM-DD) of the last `days` days. */
-export function firstReportDay(days: number, now = new Date()): string {
-  return new Date(now.getTime() - (days - 1) * 86_400_000).toISOString().slice(0, 10)
+function firstReportDay(days: number): string {
+  return new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10)
 }
 
 /** Returns the most frequent texts of the last `days` days, today included. */
@@ -64,7 +64,7 @@ const listTexts = (condition: ReturnType<typeof sql>, order: ReturnType<typeof s
   ) as listed
 )`
 
-export type ReportRow = {
+type ReportRow = {
   day: string
   kind: 'all' | 'query' | 'word'
   text: string

@@ -11,7 +11,7 @@ const maxCallers = 2_000
 /** Several people may search with one key. */
 const maxRunsPerCaller = 8
 /** A longer text is pasted and not typed. In UTF-16 code units. */
-export const maxTextLength = 60
+const maxTextLength = 60
 /** Texts that begin with as many equal letters, and half of the shorter one, are one query. */
 const minCommonLetters = 3
 /** How many calls of `takeSettled` a query must outlast. */

@@ -13,9 +13,8 @@ import {
 import type { SharedPolling } from '../redis/shared-polling.ts'
 import {
   type EngineCandidate,
-  type EngineSelection,
+  EngineSelection,
   type RegisteredEngine,
-  watchEngines,
 } from '../search-engine/engine-selection.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import { CompanyWordsFollower } from '../words/company-words-follower.ts'
@@ -23,8 +22,8 @@ import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.t
 import { parseSearchUrl } from './query-parameters.ts'
 import { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
 import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
-import { addMeta, ResponseCache, serializeResult } from './response-cache.ts'
-import type { SearchRequest } from './schema.ts'
+import { addMeta, type CachedResult, ResponseCache, serializeResult } from './response-cache.ts'
+import type { SearchMeta, SearchRequest } from './schema.ts'
 import {
   type SearchResources,
   searchWithFallback,
@@ -73,7 +72,7 @@ export class SearchService {
     this.#observer = observer
     this.#cache = new ResponseCache(cacheBytes, engines.length)
     this.#companyWords = companyWords
-    this.#selection = watchEngines({
+    this.#selection = new EngineSelection({
       db,
       engines,
       indexName,
@@ -82,7 +81,7 @@ export class SearchService {
         log.logAvailability(engineName, isAvailable, error)
       },
       onCompanyWordsVersion: (version) => companyWords.notice(version),
-      ...(sharedStates && { shared: sharedStates }),
+      ...(sharedStates && { sharedStates }),
     })
     for (const { engineName } of this.#selection.candidates)
       observer.setEngineAvailable(engineName, true)
@@ -146,12 +145,8 @@ export class SearchService {
     const { indexedAt } =
       outcome.source === 'index' ? outcome.indexState : this.#selection.candidates[0].readState()
     const facetsOmitted = outcome.result.facetsOmitted && { facetsOmitted: true }
-    return {
-      json: addMeta(result, { source, degraded, indexedAt, ...facetsOmitted }),
-      hasHits: result.hasHits,
-      isDegraded: degraded,
-      logFields: degraded ? { source, degraded, reason } : { source },
-    }
+    const meta = { source, degraded, indexedAt, ...facetsOmitted }
+    return toResponse(result, meta, degraded ? { source, degraded, reason } : { source })
   }
 
   /**
@@ -184,12 +179,7 @@ export class SearchService {
     const result = this.#cache.get(engine.registrationName, version, key)
     if (!result) return null
     this.#observer.countResponse('cache')
-    return {
-      json: addMeta(result, { source: 'index', degraded: false, indexedAt }),
-      hasHits: result.hasHits,
-      isDegraded: false,
-      logFields: { source: 'cache' },
-    }
+    return toResponse(result, { source: 'index', degraded: false, indexedAt }, { source: 'cache' })
   }
 
   /** The words of the company also decide what a response contains. */
@@ -206,4 +196,9 @@ export class SearchService {
         this.#cache.get(registrationName, readState().version, key) !== undefined,
     )
   }
+}
+
+function toResponse(result: CachedResult, meta: SearchMeta, logFields: LogFields): ServiceResponse {
+  const { degraded: isDegraded } = meta
+  return { json: addMeta(result, meta), hasHits: result.hasHits, isDegraded, logFields }
 }

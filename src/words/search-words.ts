@@ -63,12 +63,3 @@ export async function readSearchWords(db: Kysely<Tables>): Promise<SearchWords> 
     ignoredWords: new Set(wordsThatHide('word').map(toWordKey)),
   }
 }
-
-/** Returns the version of the words in the tables. */
-export async function readWordsVersion(db: Kysely<Tables>): Promise<string> {
-  const { version } = await db
-    .selectFrom('search_words_version')
-    .select('version')
-    .executeTakeFirstOrThrow()
-  return version
-}

@@ -13,7 +13,7 @@ export const maxPhraseWords = 3
 const minPhraseLetters = 2
 export const maxSynonyms = 20
 export const maxPinnedSkus = 20
-export const maxPinnedQueryLength = 200
+const maxPinnedQueryLength = 200
 const maxSkuLength = 100
 
 /** Letters, combining accents and digits. */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { maxRelaxing } from '../../src/search/relaxation/relaxation-queue.ts'
+import type { SearchResponse } from '../../src/search/schema.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import type { FaultyProxy } from '../support/faulty-proxy.ts'
@@ -11,11 +12,6 @@ import { readMetric } from '../support/read-metric.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
 
-type Answer = {
-  hits: { sku: string }[]
-  total: number
-  meta: { source: string; degraded: boolean }
-}
 type App = Awaited<ReturnType<typeof startBehindProxies>>['app']
 
 // A slow PostgreSQL is no failure of the engine.
@@ -39,8 +35,8 @@ const requests = {
   relaxedPair: '"limit":40',
 }
 
-async function search(app: App, q: string): Promise<Answer> {
-  return (await app.inject(`/api/search?q=${encodeURIComponent(q)}`)).json<Answer>()
+async function search(app: App, q: string): Promise<SearchResponse> {
+  return (await app.inject(`/api/search?q=${encodeURIComponent(q)}`)).json<SearchResponse>()
 }
 
 async function countDegraded(app: App, count: number, q = 'martillo'): Promise<number> {
@@ -68,7 +64,7 @@ async function openIdleConnections(app: App, engine: FaultyProxy) {
       engine.delayMs = 50
       // With five words, each search sends two requests at once.
       const texts = Array.from({ length: wanted }, (_, n) => `martillo de bola roja ${n}`)
-      const answers = await Promise.all(texts.map((text) => search(app, text)))
+      const responses = await Promise.all(texts.map((text) => search(app, text)))
       engine.delayMs = 0
       // Counts that no search waits for any more may still be running. At the time limit of their
       // search they replace all connections.
@@ -77,7 +73,7 @@ async function openIdleConnections(app: App, engine: FaultyProxy) {
         async () => engine.countWaitingConnections(),
         (count) => count === 0,
       )
-      const areFromEngine = answers.every(({ meta }) => meta?.source === 'index')
+      const areFromEngine = responses.every(({ meta }) => meta?.source === 'index')
       return { open: engine.countConnections(), areFromEngine }
     },
     ({ open, areFromEngine }) => open >= wanted && areFromEngine,
@@ -186,11 +182,11 @@ t.test('a request is aborted when its search has been answered without it', asyn
   const { app, engine } = await startBehindProxies(t, withoutCache)
   // A second request, sent with the first, counts the products that contain each word.
   engine.slowText = requests.wordCounts
-  const answer = await eventually(
+  const response = await eventually(
     () => search(app, 'martillo de bola'),
     ({ meta }) => meta.source === 'index' && !meta.degraded,
   )
-  t.match(answer, { total: 1, meta: { source: 'index', degraded: false } })
+  t.match(response, { total: 1, meta: { source: 'index', degraded: false } })
   const aborted = await eventually(
     async () => engine.countAbortedConnections(),
     (count) => count > 0,
@@ -209,25 +205,25 @@ t.test('if a query cannot be relaxed in time, no other search goes to PostgreSQL
   await eventually(searchOnce, ({ meta }) => !meta.degraded)
   engine.slowText = requests.hammer
   // Repeated, because on a busy machine the other requests may time out too.
-  const { answers, available, degraded } = await eventually(
+  const { responses, available, degraded } = await eventually(
     async () => ({
-      answers: await Promise.all([1, 2, 3, 4].map(searchOnce)),
+      responses: await Promise.all([1, 2, 3, 4].map(searchOnce)),
       available: await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }),
       degraded: await countDegraded(app, 5, 'taladro'),
     }),
     (attempt) =>
-      attempt.answers.every(({ meta }) => meta.source === 'index' && meta.degraded) &&
+      attempt.responses.every(({ meta }) => meta.source === 'index' && meta.degraded) &&
       attempt.available === 1 &&
       attempt.degraded === 0,
   )
-  for (const { meta } of answers) t.match(meta, { source: 'index', degraded: true })
+  for (const { meta } of responses) t.match(meta, { source: 'index', degraded: true })
   t.equal(available, 1)
   t.equal(degraded, 0)
 })
 
 t.test('a query that waits too long for its relaxation is answered without it', async (t) => {
   const { app, engine, metrics, service } = await startBehindProxies(t)
-  // A complete answer is cached, so each attempt spells the query differently.
+  // A complete response is cached, so each attempt spells the query differently.
   let attempts = 0
   const spellAnew = () => {
     attempts += 1
@@ -243,7 +239,7 @@ t.test('a query that waits too long for its relaxation is answered without it', 
   await service.db.insertInto('products').values({ sku: 'AB-3', name: 'Sierra' }).execute()
   await service.sync()
   engine.slowText = requests.hammer
-  const answer = await eventually(
+  const response = await eventually(
     async () => {
       // Each keeps its place until it times out.
       const slow = Array.from({ length: maxRelaxing }, (_, n) =>
@@ -255,14 +251,14 @@ t.test('a query that waits too long for its relaxation is answered without it', 
     },
     ({ meta }) => meta.source === 'index' && meta.degraded,
   )
-  t.match(answer, { meta: { source: 'index', degraded: true } })
+  t.match(response, { meta: { source: 'index', degraded: true } })
   t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
   engine.slowText = null
   const again = await eventually(
     () => search(app, q),
     ({ meta }) => !meta.degraded,
   )
-  t.match(again, { total: 2, meta: { source: 'index' } }, 'the incomplete answer was not cached')
+  t.match(again, { total: 2, meta: { source: 'index' } }, 'the incomplete response was not cached')
 })
 
 t.test('queries that find nothing and are slow to relax open no circuit breaker', async (t) => {
@@ -274,23 +270,23 @@ t.test('queries that find nothing and are slow to relax open no circuit breaker'
   )
   engine.slowText = requests.relaxedPair
   // Repeated, because on a busy machine the other requests may time out too.
-  const { answers, available, degraded } = await eventually(
+  const { responses, available, degraded } = await eventually(
     async () => {
-      const answers: Answer[] = []
-      for (let n = 0; n < 5; n++) answers.push(await search(app, q))
+      const responses: SearchResponse[] = []
+      for (let n = 0; n < 5; n++) responses.push(await search(app, q))
       return {
-        answers,
+        responses,
         available: await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }),
         degraded: await countDegraded(app, 5, 'taladro'),
       }
     },
     (attempt) =>
-      attempt.answers.every(({ meta }) => meta.source === 'index' && meta.degraded) &&
+      attempt.responses.every(({ meta }) => meta.source === 'index' && meta.degraded) &&
       attempt.available === 1 &&
       attempt.degraded === 0,
   )
-  for (const answer of answers)
-    t.match(answer, { total: 0, meta: { source: 'index', degraded: true } })
+  for (const response of responses)
+    t.match(response, { total: 0, meta: { source: 'index', degraded: true } })
   t.equal(available, 1)
   t.equal(degraded, 0)
 })
@@ -311,15 +307,15 @@ t.test('an engine that never answers gets no more searches after a few', async (
   )
   t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 0)
   engine.restore()
-  const answer = await eventually(
+  const response = await eventually(
     () => search(app, 'martillo'),
     ({ meta }) => meta.source === 'index',
   )
-  t.equal(answer.meta.source, 'index')
+  t.equal(response.meta.source, 'index')
   t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
 })
 
-t.test('an answer without the relaxed query is marked as degraded and not cached', async (t) => {
+t.test('a response without the relaxed query is marked as degraded and not cached', async (t) => {
   const { app, engine, service } = await startBehindProxies(t)
   const q = 'martillo percutor'
   const complete = await eventually(
@@ -349,7 +345,7 @@ t.test('an answer without the relaxed query is marked as degraded and not cached
     ({ meta }) => !meta.degraded,
   )
   t.match(again, { meta: { source: 'index', degraded: false } })
-  t.equal(again.hits.length, 3, 'the incomplete answer was not cached')
+  t.equal(again.hits.length, 3, 'the incomplete response was not cached')
 })
 
 t.test('logs once that the words of the company cannot be read', async (t) => {
@@ -368,11 +364,11 @@ t.test('logs once that the words of the company cannot be read', async (t) => {
     .insertInto('search_pins')
     .values({ query: 'taladro', skus: ['AB-1'] })
     .execute()
-  const answer = await eventually(
+  const response = await eventually(
     () => search(app, 'taladro'),
     ({ hits, meta }) => hits.length === 2 && !meta.degraded,
   )
-  t.equal(answer.hits[0]?.sku, 'AB-1', 'the pin applies')
+  t.equal(response.hits[0]?.sku, 'AB-1', 'the pin applies')
   t.equal(findLines().length, 1)
 })
 
@@ -407,13 +403,13 @@ t.test('counts a search whose client disconnected as cancelled', async (t) => {
   engine.delayMs = 30_000
   const client = new AbortController()
   const sentBefore = engine.getSentText().length
-  const answer = fetch(`${url}/api/search?q=martillo`, { signal: client.signal })
+  const response = fetch(`${url}/api/search?q=martillo`, { signal: client.signal })
   await eventually(
     async () => engine.getSentText().length,
     (length) => length > sentBefore,
   )
   client.abort()
-  await t.rejects(answer)
+  await t.rejects(response)
   const cancelled = await eventually(
     () => readMetric(metrics, 'tqs_search_answers_total', { source: 'cancelled' }),
     (count) => count === 1,

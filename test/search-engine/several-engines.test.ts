@@ -5,6 +5,7 @@ import { buildApp } from '../../src/app.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import type { IndexAddress } from '../../src/indexing/leased-target.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
+import type { SearchResponse } from '../../src/search/schema.ts'
 import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
 import { company } from '../support/company.ts'
 import { eventually } from '../support/eventually.ts'
@@ -14,7 +15,6 @@ import { startOwnEngine } from '../support/own-engine.ts'
 import { servers } from '../support/test-database.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 
-type Answer = { hits: { name: string }[]; meta: { source: string; indexedAt: string } }
 type CountingEngine = SearchEngine & { searchCount: number }
 
 const outdatedByMs = 60_000
@@ -85,15 +85,15 @@ t.test('two engines', async (t) => {
     return started
   }
   let app = await startApp()
-  const search = async () => (await app.inject('/api/search?q=alicate')).json<Answer>()
+  const search = async () => (await app.inject('/api/search?q=alicate')).json<SearchResponse>()
   const searchTimes = async (count: number) => {
     const before = engines.map(({ engine }) => engine.searchCount)
-    const answers: Answer[] = []
-    for (let n = 0; n < count; n += 1) answers.push(await search())
+    const responses: SearchResponse[] = []
+    for (let n = 0; n < count; n += 1) responses.push(await search())
     const [firstCount = 0, secondCount = 0] = engines.map(
       ({ engine }, index) => engine.searchCount - (before[index] ?? 0),
     )
-    return { answers, searchCounts: [firstCount, secondCount] as const }
+    return { responses, searchCounts: [firstCount, secondCount] as const }
   }
   const syncSecond = async () => {
     await syncIndex(secondTarget)
@@ -111,17 +111,17 @@ t.test('two engines', async (t) => {
     t.ok(searchCounts[0] >= 5 && searchCounts[1] >= 5, searchCounts.join(' and '))
   })
 
-  t.test('an answer of an older index has an older indexedAt', async (t) => {
+  t.test('a response of an older index has an older indexedAt', async (t) => {
     await db.updateTable('products').set({ name: 'Alicate nuevo' }).execute()
     const { changedAt } = await db
       .selectNoFrom((eb) => eb.fn<Date>('now').as('changedAt'))
       .executeTakeFirstOrThrow()
     await service.sync()
-    const { answers } = await searchTimes(10)
-    const names = new Set(answers.map(({ hits }) => hits[0]?.name))
+    const { responses } = await searchTimes(10)
+    const names = new Set(responses.map(({ hits }) => hits[0]?.name))
     t.same(names, new Set(['Alicate', 'Alicate nuevo']))
-    for (const { hits, meta } of answers)
-      t.ok(hits[0]?.name === 'Alicate nuevo' || new Date(meta.indexedAt) <= changedAt)
+    for (const { hits, meta } of responses)
+      t.ok(hits[0]?.name === 'Alicate nuevo' || new Date(meta.indexedAt ?? '') <= changedAt)
   })
 
   t.test('an engine whose index is a minute older gets no searches', async (t) => {
@@ -134,7 +134,7 @@ t.test('two engines', async (t) => {
     // The new process leaves out the second engine once it has read the state of both.
     await eventually(
       search,
-      ({ meta }) => Date.parse(meta.indexedAt) > Date.now() - outdatedByMs / 2,
+      ({ meta }) => Date.parse(meta.indexedAt ?? '') > Date.now() - outdatedByMs / 2,
     )
     t.equal((await searchTimes(6)).searchCounts[1], 0)
   })
@@ -146,12 +146,12 @@ t.test('two engines', async (t) => {
       await syncSecond()
       engines[failing].proxy.refuseConnections()
       // The first search that reaches the engine opens its circuit breaker.
-      const { answers: firstAnswers } = await eventually(
+      const { responses: firstResponses } = await eventually(
         () => searchTimes(2),
         (first) => first.searchCounts[failing] > 0,
       )
-      const { answers, searchCounts } = await searchTimes(6)
-      const sources = new Set([...firstAnswers, ...answers].map(({ meta }) => meta.source))
+      const { responses, searchCounts } = await searchTimes(6)
+      const sources = new Set([...firstResponses, ...responses].map(({ meta }) => meta.source))
       t.same(sources, new Set(['index']), 'the other engine answers at once')
       t.equal(searchCounts[failing], 0)
       engines[failing].proxy.restore()
@@ -166,6 +166,6 @@ t.test('two engines', async (t) => {
 
   t.test('PostgreSQL answers while both engines are unreachable', async (t) => {
     for (const { proxy } of engines) proxy.refuseConnections()
-    t.equal((await searchTimes(3)).answers.at(-1)?.meta.source, 'database')
+    t.equal((await searchTimes(3)).responses.at(-1)?.meta.source, 'database')
   })
 })

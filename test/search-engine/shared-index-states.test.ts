@@ -44,7 +44,7 @@ async function startProcesses(t: Test) {
       onCompanyWordsVersion: (version) => {
         wordsVersion = version
       },
-      shared: shareIndexStates(unobserved(redis), prefix),
+      sharedStates: shareIndexStates(unobserved(redis), prefix),
     })
     indexStates.start()
     t.teardown(async () => {
@@ -128,7 +128,7 @@ t.test('without Redis each process reads PostgreSQL', async (t) => {
   t.same(await waitForVersion(processes, next), [next, next, next])
 })
 
-t.test('without PostgreSQL no cached answer is used', async (t) => {
+t.test('without PostgreSQL no cached response is used', async (t) => {
   const { processes } = await startProcesses(t)
   await waitForVersion(processes, await increaseVersion())
   for (const { postgres } of processes) postgres.refuseConnections()
@@ -156,7 +156,7 @@ t.test('an index of which the database has no record is not used', async (t) => 
   t.same(
     processes.map((one) => one.version()),
     [null, null, null],
-    'no cached answer is used',
+    'no cached response is used',
   )
   await db
     .insertInto('search_engines')

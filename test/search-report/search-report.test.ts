@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchLimits, withLongerLimits } from '../support/longer-limits.ts'
 import { type TestDatabase, testDatabase } from '../support/test-database.ts'
-import { startApi, type TestService, testService } from '../support/test-service.ts'
+import { startApi, type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
 lengthenSearchLimits(t)
 
@@ -145,7 +145,7 @@ t.test('the same key or network counts as one caller', async (t) => {
   ])
 })
 
-t.test('counts no personal data, later pages, filters, or answers of PostgreSQL', async (t) => {
+t.test('counts no personal data, later pages, filters, or responses of PostgreSQL', async (t) => {
   const database = await createDatabase(t)
   await searchAndStop(t, database, async (type, { app }) => {
     for (const remoteAddress of addresses(6)) {
@@ -163,7 +163,7 @@ t.test('counts no personal data, later pages, filters, or answers of PostgreSQL'
     async (type) => {
       for (const address of addresses(6)) await type(address, 'degraded')
     },
-    { MEILI_URL: 'http://127.0.0.1:9' },
+    withoutEngine,
   ).catch((error: unknown) => error)
   t.notOk(down instanceof Error)
   t.same(await readTexts(database), [])

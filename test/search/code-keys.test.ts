@@ -2,16 +2,15 @@
 // a part of a code would find a product in the engine and not in PostgreSQL, or the reverse.
 import { sql } from 'kysely'
 import t from 'tap'
+import type { SearchResponse } from '../../src/search/schema.ts'
 import { listEnyePrefixes } from '../../src/text/enye-words.ts'
 import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-and-hs-codes.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { testDatabase } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { testService, withoutEngine } from '../support/test-service.ts'
 
 lengthenSearchLimits(t)
-
-type Answer = { hits: { sku: string }[]; meta: { source: string } }
 
 t.test(
   'the service and PostgreSQL compute the same key for every character that both define',
@@ -52,7 +51,7 @@ for (const source of ['index', 'database'] as const)
     const service = await testService(t, {
       config: {
         SEARCH_CACHE_MB: 0,
-        ...(source === 'database' && { MEILI_URL: 'http://127.0.0.1:9' }),
+        ...(source === 'database' && withoutEngine),
       },
     })
     const { db, app } = service
@@ -75,7 +74,8 @@ for (const source of ['index', 'database'] as const)
     await service.sync()
     const findSkus = async (q: string, isExpected: (skus: string[]) => boolean) => {
       const { hits } = await eventually(
-        async () => (await app.inject(`/api/search?q=${encodeURIComponent(q)}`)).json<Answer>(),
+        async () =>
+          (await app.inject(`/api/search?q=${encodeURIComponent(q)}`)).json<SearchResponse>(),
         ({ hits, meta }) => meta?.source === source && isExpected(hits.map(({ sku }) => sku)),
       )
       return hits.map(({ sku }) => sku)

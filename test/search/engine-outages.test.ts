@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
+import type { SearchResponse } from '../../src/search/schema.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
@@ -10,23 +11,20 @@ import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
 import type { TestService } from '../support/test-service.ts'
 
-type Answer = {
-  hits: { sku: string }[]
-  meta: { source: string; degraded: boolean; indexedAt: string | null }
-}
 async function search(
   app: TestService['app'],
   q: string,
   headers: Record<string, string> = {},
-): Promise<{ status: number; body: Answer }> {
+): Promise<{ status: number; body: SearchResponse }> {
   const response = await app.inject({ url: `/api/search?q=${encodeURIComponent(q)}`, headers })
-  return { status: response.statusCode, body: response.json<Answer>() }
+  return { status: response.statusCode, body: response.json<SearchResponse>() }
 }
 
 /** After this time every instance answers from the changed index (docs/decisions/0007). */
 const changeVisibleMs = 1_000
 
-const isFrom = (source: string) => (answer: { body: Answer }) => answer.body.meta?.source === source
+const isFrom = (source: string) => (response: { body: SearchResponse }) =>
+  response.body.meta?.source === source
 
 t.test('a slow engine delays one search only, and is used again when it is fast', async (t) => {
   replaceUntilEnd(t, timeouts.search.fallbackConnection, { ms: 10_000 })
@@ -144,7 +142,7 @@ t.test(
   },
 )
 
-t.test('without the engine and PostgreSQL the answer is 503, not an empty list', async (t) => {
+t.test('without the engine and PostgreSQL the response is 503, not an empty list', async (t) => {
   const { app, engine, postgres } = await startBehindProxies(t)
   engine.refuseConnections()
   postgres.refuseConnections()
@@ -164,12 +162,12 @@ t.test('search works without Redis', async (t) => {
   })
 })
 
-t.test('a changed index replaces cached answers within a second', async (t) => {
+t.test('a changed index replaces cached responses within a second', async (t) => {
   const { app, service } = await startBehindProxies(t)
   const readName = async () =>
     (await app.inject('/api/search?q=AB-1')).json<{ hits: { name: string }[] }>().hits[0]?.name
   for (let n = 0; n < 5; n++) {
-    // Repeated searches make sure that an answer is cached before the change.
+    // Repeated searches make sure that a response is cached before the change.
     for (let count = 0; count < 10; count++) {
       await readName()
       await sleep(50)
@@ -213,13 +211,13 @@ t.test(
     for (let n = 1; n <= 3; n++) {
       const client = new AbortController()
       const sentBefore = engine.getSentText().length
-      const answer = fetch(`${url}/api/search?q=martillo`, { signal: client.signal })
+      const response = fetch(`${url}/api/search?q=martillo`, { signal: client.signal })
       await eventually(
         async () => engine.getSentText().length,
         (length) => length > sentBefore,
       )
       client.abort()
-      await t.rejects(answer)
+      await t.rejects(response)
       t.equal(
         await eventually(
           async () => engine.countAbortedConnections(),

@@ -4,19 +4,18 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { overloadedProblem } from '../../src/overload/overloaded-problem.ts'
+import type { SearchResponse } from '../../src/search/schema.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { testService } from '../support/test-service.ts'
+import { testService, withoutEngine } from '../support/test-service.ts'
 
-type Answer = { total: number; facets?: Record<string, object>; meta: Record<string, unknown> }
-
-const withoutEngine = { MEILI_URL: 'http://127.0.0.1:9', SEARCH_CACHE_MB: 0 }
+const onlyPostgres = { ...withoutEngine, SEARCH_CACHE_MB: 0 }
 
 t.test('while the table of products is locked', async (t) => {
   replaceUntilEnd(t, timeouts.auth.lookUp, { ms: 10_000 })
-  const service = await testService(t, { config: { ...withoutEngine, ANONYMOUS_SCOPES: [] } })
+  const service = await testService(t, { config: { ...onlyPostgres, ANONYMOUS_SCOPES: [] } })
   const { app, db, pool } = service
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
   const key = await createApiKey(db, {
@@ -82,7 +81,10 @@ t.test('while the table of products is locked', async (t) => {
       const startedAt = performance.now()
       const client = new AbortController()
       let isAnswered = false
-      const answer = fetch(`${url}/api/search?q=martillo`, { headers, signal: client.signal }).then(
+      const response = fetch(`${url}/api/search?q=martillo`, {
+        headers,
+        signal: client.signal,
+      }).then(
         () => {
           isAnswered = true
         },
@@ -90,7 +92,7 @@ t.test('while the table of products is locked', async (t) => {
       )
       await eventually(countSearches, (count) => count === 1 || isAnswered)
       client.abort()
-      await answer
+      await response
       t.equal(await eventually(countSearches, (count) => count === 0), 0)
       return { isAnswered, ms: performance.now() - startedAt }
     }
@@ -106,8 +108,9 @@ t.test('while the table of products is locked', async (t) => {
 
 t.test('reports when there are too many products to count facets', async (t) => {
   lengthenSearchLimits(t)
-  const { app, db } = await testService(t, { config: withoutEngine, index: false })
-  const search = async (query: string) => (await app.inject(`/api/search?${query}`)).json<Answer>()
+  const { app, db } = await testService(t, { config: onlyPostgres, index: false })
+  const search = async (query: string) =>
+    (await app.inject(`/api/search?${query}`)).json<SearchResponse>()
   await sql`
     insert into products (sku, name, category)
     select 'A-' || n, 'Martillo ' || n, 'Herramientas' from generate_series(1, 900) n
@@ -119,15 +122,15 @@ t.test('reports when there are too many products to count facets', async (t) => 
     select 'B-' || n, 'Martillo ' || n, 'Herramientas' from generate_series(1, 400) n
   `.execute(db)
   for (const query of ['q=&facets=category', 'q=martillo&facets=category']) {
-    const answer = await search(query)
-    t.match(answer, { total: 1000, meta: { facetsOmitted: true } }, query)
-    t.same(answer.facets, { category: {} })
+    const response = await search(query)
+    t.match(response, { total: 1000, meta: { facetsOmitted: true } }, query)
+    t.same(response.facets, { category: {} })
   }
 })
 
 t.test('short words are looked up in a bounded number of products', async (t) => {
   lengthenSearchLimits(t)
-  const { app, db } = await testService(t, { config: withoutEngine, index: false })
+  const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await sql`
     insert into products (sku, name)
     select 'A-' || n, 'Tornillo ' || n || case when n = 5 then ' qx' else '' end
@@ -135,7 +138,7 @@ t.test('short words are looked up in a bounded number of products', async (t) =>
   `.execute(db)
   await sql`analyze products`.execute(db)
   const search = async (q: string) =>
-    (await app.inject(`/api/search?${new URLSearchParams({ q })}`)).json<Answer>()
+    (await app.inject(`/api/search?${new URLSearchParams({ q })}`)).json<SearchResponse>()
   const countRead = async () => {
     await sql`select pg_stat_force_next_flush()`.execute(db)
     const { rows } = await sql<{ count: number }>`
@@ -161,7 +164,7 @@ t.test('short words are looked up in a bounded number of products', async (t) =>
 
 t.test('finds words despite a typo after their first letters, in any order', async (t) => {
   lengthenSearchLimits(t)
-  const { app, db } = await testService(t, { config: withoutEngine, index: false })
+  const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await db
     .insertInto('products')
     .values([
@@ -185,7 +188,7 @@ t.test('finds words despite a typo after their first letters, in any order', asy
 
 t.test('finds the most similar word among many with the same first letters', async (t) => {
   lengthenSearchLimits(t)
-  const { app, db } = await testService(t, { config: withoutEngine, index: false })
+  const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await sql`
     insert into products (sku, name) select 'A-' || n, 'Martensita ' || n
     from generate_series(1, 1500) n

@@ -1,4 +1,4 @@
-// Parses the request from a URL that has not been validated yet, to find it in the answer cache.
+// Parses the request from a URL that has not been validated yet, to find it in the response cache.
 import t from 'tap'
 import { parseSearchUrl } from '../../src/search/query-parameters.ts'
 

@@ -1,25 +1,12 @@
 // GET /api/search answered by a real search engine, and by PostgreSQL if the engine is unavailable.
 import t from 'tap'
+import type { SearchResponse } from '../../src/search/schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { rebuildIndex } from '../support/leased-target.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
-import { type TestService, testService } from '../support/test-service.ts'
+import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
 lengthenSearchLimits(t)
-
-type Hit = {
-  id: string
-  sku: string
-  name: string
-  highlights: Record<string, [number, number][]>
-} & Record<string, unknown>
-type Answer = {
-  query: string
-  hits: Hit[]
-  total: number
-  facets?: Record<string, Record<string, number>>
-  meta: Record<string, unknown>
-}
 
 const products = [
   {
@@ -58,13 +45,13 @@ const products = [
 async function search(
   { app }: Pick<TestService, 'app'>,
   parameters: Record<string, string>,
-): Promise<Answer> {
+): Promise<SearchResponse> {
   const response = await app.inject(`/api/search?${new URLSearchParams(parameters)}`)
   if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.body}`)
-  return response.json<Answer>()
+  return response.json<SearchResponse>()
 }
 
-const skus = (answer: Answer) => answer.hits.map((hit) => hit.sku)
+const skus = (response: SearchResponse) => response.hits.map((hit) => hit.sku)
 
 t.test('the search engine', async (t) => {
   const service = await testService(t)
@@ -73,7 +60,7 @@ t.test('the search engine', async (t) => {
 
   t.test('finds a product despite a typo and returns every documented field', async (t) => {
     // Null until the process has read the state of the index for the first time.
-    const answer = await eventually(
+    const response = await eventually(
       () => search(service, { q: ' martilo ' }),
       ({ meta }) => meta.indexedAt !== null,
     )
@@ -82,7 +69,7 @@ t.test('the search engine', async (t) => {
       .select('id')
       .where('sku', '=', 'AB-742-X')
       .executeTakeFirstOrThrow()
-    t.same(answer, {
+    t.same(response, {
       query: 'martilo',
       hits: [
         {
@@ -100,9 +87,9 @@ t.test('the search engine', async (t) => {
         },
       ],
       total: 1,
-      meta: { source: 'index', degraded: false, indexedAt: answer.meta.indexedAt },
+      meta: { source: 'index', degraded: false, indexedAt: response.meta.indexedAt },
     })
-    t.type(answer.meta.indexedAt, 'string')
+    t.type(response.meta.indexedAt, 'string')
   })
 
   t.test(
@@ -142,18 +129,18 @@ t.test('the search engine', async (t) => {
 
   t.test('highlights in UTF-16 code units after ñ, accents and emoji', async (t) => {
     const [hit] = (await search(service, { q: 'azul' })).hits
-    const [start, length] = hit?.highlights.name?.[0] ?? [0, 0]
+    const [start = 0, length = 0] = hit?.highlights.name?.[0] ?? []
     t.equal(hit?.name.slice(start, start + length), 'azul')
     const [enyeHit] = (await search(service, { q: 'ñand' })).hits
-    const [from, count] = enyeHit?.highlights.name?.[0] ?? [0, 0]
+    const [from = 0, count = 0] = enyeHit?.highlights.name?.[0] ?? []
     t.equal(enyeHit?.name.slice(from, from + count), 'ñand')
   })
 
   t.test('excludes inactive products from hits, totals and facets', async (t) => {
-    const answer = await search(service, { q: 'martillo', facets: 'category,brand' })
-    t.same(skus(answer), ['AB-742-X'])
-    t.equal(answer.total, 1)
-    t.same(answer.facets, { category: { Herramientas: 1 }, brand: { Ácana: 1 } })
+    const response = await search(service, { q: 'martillo', facets: 'category,brand' })
+    t.same(skus(response), ['AB-742-X'])
+    t.equal(response.total, 1)
+    t.same(response.facets, { category: { Herramientas: 1 }, brand: { Ácana: 1 } })
     t.same(skus(await search(service, { q: 'ZZ-9' })).includes('ZZ-9'), false)
   })
 
@@ -310,14 +297,14 @@ t.test(
   },
 )
 
-t.test('PostgreSQL answers without the engine and marks the answer as degraded', async (t) => {
-  const service = await testService(t, { config: { MEILI_URL: 'http://127.0.0.1:9' } })
+t.test('PostgreSQL answers without the engine and marks the response as degraded', async (t) => {
+  const service = await testService(t, { config: withoutEngine })
   await service.db.insertInto('products').values(products).execute()
-  const answer = await search(service, { q: 'martilo', facets: 'category' })
-  t.same(skus(answer), ['AB-742-X'])
-  t.same(answer.total, 1)
-  t.same(answer.facets, { category: { Herramientas: 1 } })
-  t.match(answer.meta, { source: 'database', degraded: true })
+  const response = await search(service, { q: 'martilo', facets: 'category' })
+  t.same(skus(response), ['AB-742-X'])
+  t.same(response.total, 1)
+  t.same(response.facets, { category: { Herramientas: 1 } })
+  t.match(response.meta, { source: 'database', degraded: true })
   t.same(skus(await search(service, { q: 'ab742x' })).sort(), ['AB-742-X', 'AB742X'])
   t.same(skus(await search(service, { q: 'camion' })), ['AB742X'])
   for (const q of ['%', '_', '*', '\\', "' or 1=1 --", '%%%'])
@@ -328,7 +315,7 @@ t.test('PostgreSQL answers without the engine and marks the answer as degraded',
 t.test(
   'without the engine, a statement that PostgreSQL rejects is an internal error',
   async (t) => {
-    const service = await testService(t, { config: { MEILI_URL: 'http://127.0.0.1:9' } })
+    const service = await testService(t, { config: withoutEngine })
     await service.db.schema.alterTable('products').renameTo('products_renamed').execute()
     const response = await service.app.inject('/api/search?q=x')
     t.match(response.json(), { status: 500, code: 'internal_error' })
@@ -342,10 +329,10 @@ t.test('a rebuilt index is searched again without a restart', async (t) => {
   await service.engine.deleteIndex(service.config.SEARCH_INDEX).waitTask()
   t.equal((await search(service, { q: 'martillo' })).meta.source, 'database')
   await rebuildIndex(service.target)
-  const answer = await eventually(
+  const response = await eventually(
     () => search(service, { q: 'martillo' }),
     ({ meta }) => meta.source === 'index',
   )
-  t.equal(answer.meta.source, 'index')
-  t.same(skus(answer), ['AB-742-X'])
+  t.equal(response.meta.source, 'index')
+  t.same(skus(response), ['AB-742-X'])
 })

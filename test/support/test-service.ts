@@ -48,6 +48,9 @@ checkEveryResponse(
   },
 )
 
+/** The configuration of a service whose engine is unreachable, so that PostgreSQL answers. */
+export const withoutEngine = { MEILI_URL: 'http://127.0.0.1:9' }
+
 export type TestService = TestDatabase & {
   app: FastifyInstance
   redis: RedisClient

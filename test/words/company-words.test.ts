@@ -1,17 +1,15 @@
 // The words of the company: synonyms, pins and hidden words apply within seconds, without a
-// rebuild, in answers of the engine and of PostgreSQL.
+// rebuild, in responses of the engine and of PostgreSQL.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import type { SearchResponse } from '../../src/search/schema.ts'
 import { startIndexer } from '../indexing/run-indexer.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { testDatabase } from '../support/test-database.ts'
-import { type TestService, testService } from '../support/test-service.ts'
+import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
 lengthenSearchLimits(t)
-
-type Hit = { sku: string; highlights: Record<string, [number, number][]> }
-type Answer = { hits: Hit[]; total: number; meta: { source: string; degraded: boolean } }
 
 const products = [
   { sku: 'DST-1', name: 'Destornillador plano', category: 'Tools' },
@@ -34,7 +32,7 @@ const products = [
 /** Starts the service and an indexer. `hasEngine` false: PostgreSQL answers. */
 async function startService(t: Test, hasEngine: boolean): Promise<TestService> {
   const service = await testService(t, {
-    config: hasEngine ? {} : { MEILI_URL: 'http://127.0.0.1:9' },
+    config: hasEngine ? {} : withoutEngine,
   })
   await service.db.insertInto('products').values(products).execute()
   if (hasEngine) await startIndexer(t, service)
@@ -50,7 +48,7 @@ for (const source of ['index', 'database'] as const) {
         await service.app.inject(
           `/api/search?${new URLSearchParams({ limit: '50', ...parameters })}`,
         )
-      ).json<Answer>()
+      ).json<SearchResponse>()
     /** Waits until the search finds exactly these SKUs, from the expected source. */
     const finds = async (
       t: Test,
@@ -58,14 +56,14 @@ for (const source of ['index', 'database'] as const) {
       skus: string[],
       order: (skus: string[]) => string[] = (skus) => skus.toSorted(),
     ) => {
-      const listSkus = ({ hits }: Answer) => order(hits.map(({ sku }) => sku))
-      const answer = await eventually(
+      const listSkus = ({ hits }: SearchResponse) => order(hits.map(({ sku }) => sku))
+      const response = await eventually(
         () => search(parameters),
-        (answer) =>
-          answer.meta?.source === source && String(listSkus(answer)) === String(order(skus)),
+        (response) =>
+          response.meta?.source === source && String(listSkus(response)) === String(order(skus)),
       )
-      t.same(listSkus(answer), order(skus), `${source}: ${JSON.stringify(parameters)}`)
-      return answer
+      t.same(listSkus(response), order(skus), `${source}: ${JSON.stringify(parameters)}`)
+      return response
     }
     const inOrder = (skus: string[]) => skus
 
@@ -216,7 +214,7 @@ t.test('where no product has all the words, a synonym counts as its word', async
     .execute()
   const { app } = await testService(t, { database })
   const { hits } = await eventually(
-    async () => (await app.inject('/api/search?q=quillab+rojo+amoladora')).json<Answer>(),
+    async () => (await app.inject('/api/search?q=quillab+rojo+amoladora')).json<SearchResponse>(),
     ({ hits }) => hits[0]?.sku === 'R-0x',
     5_000,
   )

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts'
 import { leaseTarget } from '../support/leased-target.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { testDatabase } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { testService, withoutEngine } from '../support/test-service.ts'
 
 lengthenSearchLimits(t)
 
@@ -29,7 +29,7 @@ for (const source of ['index', 'database'] as const)
     await database.db.insertInto('products').values({ sku: 'Z-1', name: 'Zorgon' }).execute()
     const service = await testService(t, {
       database,
-      ...(source === 'database' && { config: { MEILI_URL: 'http://127.0.0.1:9' } }),
+      ...(source === 'database' && { config: withoutEngine }),
     })
     await service.sync()
     for (const word of hostile) {

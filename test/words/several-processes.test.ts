@@ -1,5 +1,5 @@
 // Words of the company in several processes: every API process and a restarted one follow, cached
-// answers are discarded, an upgrade of the built-in words applies, and a rebuild keeps them.
+// responses are discarded, an upgrade of the built-in words applies, and a rebuild keeps them.
 import { sql } from 'kysely'
 import t from 'tap'
 import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
@@ -39,7 +39,7 @@ const waitUntilFound = (url: string, q: string, skus: string[]) =>
     (found) => String(found) === String(skus),
   )
 
-t.test('each process follows changes, although it has cached the answer', async (t) => {
+t.test('each process follows changes, although it has cached the response', async (t) => {
   for (const { url } of apis) t.same(await waitUntilFound(url, 'bomba', ['A-1']), ['A-1'], 'before')
   // Cached by now.
   for (const { url } of apis) for (let n = 0; n < 5; n++) await skusFrom(url, 'bomba')
@@ -120,7 +120,7 @@ t.test('synonyms apply while a rebuild is running', async (t) => {
   t.match(synonyms, { quillab: ['pieza'] }, 'and after it')
 })
 
-t.test('a cached answer is discarded for a pin, also while no indexer runs', async (t) => {
+t.test('a cached response is discarded for a pin, also while no indexer runs', async (t) => {
   const metrics = createMetrics()
   const own = await testService(t, { metrics })
   await own.db

@@ -6,7 +6,7 @@ import type { EngineQuery, EngineResult, SearchEngine } from '../../search-engin
 const parallelRequests = 2
 
 /** What all subqueries of a query have in common. */
-export type SearchScope = { indexUid: string; filter: string[] }
+type SearchScope = { indexUid: string; filter: string[] }
 
 type Subquery = { text: string; limit: number }
 
