@@ -58,16 +58,19 @@ export class QueryRecorder {
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.#writing
-    const queries = [...this.#waiting.map(({ query }) => query), ...this.#typed.takeAll()]
-    await this.#write(queries.filter(isKept))
+    const queries = [
+      ...this.#waiting.map(({ query }) => query),
+      ...this.#typed.takeAll().flatMap(toKeptQuery),
+    ]
+    await this.#write(queries)
   }
 
   #tick(): void {
     const now = performance.now()
     const room = maxWaiting - this.#waiting.length
-    const settled = this.#typed.takeSettled().filter(isKept).slice(0, room)
+    const settled = this.#typed.takeSettled().flatMap(toKeptQuery).slice(0, room)
     this.#waiting.push(...settled.map((query) => ({ query, since: now })))
-    void this.#continued.publish(settled.map(toComparable), today())
+    void this.#continued.publish(settled, today())
     if (now - this.#writtenAt < timeouts.searchReport.write.ms) return
     this.#writtenAt = now
     const isDue = ({ since }: { since: number }) =>
@@ -81,7 +84,7 @@ export class QueryRecorder {
   async #write(queries: SettledQuery[]): Promise<void> {
     const day = today()
     try {
-      const last = await this.#continued.keepLast(queries.map(toComparable), day)
+      const last = await this.#continued.keepLast(queries, day)
       if (last.length === 0) return
       const words = new Set(last.flatMap(({ text }) => listReportableWords(text)))
       const unknownWords = await this.#unknownWords.find([...words])
@@ -97,9 +100,8 @@ export class QueryRecorder {
 
 const today = () => new Date().toISOString().slice(0, 10)
 
-const isKept = ({ text }: SettledQuery) => toKeptText(text) !== null
-
-/** The same text in any case and with any accents is one query. */
-function toComparable(query: SettledQuery): SettledQuery {
-  return { ...query, text: toKeptText(query.text) ?? '' }
+/** Returns the query with its text as the report shows it, or nothing if it may not be counted. */
+function toKeptQuery(query: SettledQuery): SettledQuery[] {
+  const text = toKeptText(query.text)
+  return text === null ? [] : [{ ...query, text }]
 }

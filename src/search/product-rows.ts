@@ -1,20 +1,8 @@
 // Turns rows of the table products into the fields of a hit.
+import type { Selectable } from 'kysely'
 import { toUnitPrice } from '../company/money.ts'
+import type { Tables } from '../database/table-types.ts'
 import type { Hit } from './schema.ts'
-
-export type ProductRow = {
-  id: string
-  sku: string
-  name: string
-  description: string | null
-  category: string | null
-  brand: string | null
-  unit: string | null
-  price: string | null
-  currency: string | null
-  hs_code: string | null
-  origin_country: string | null
-}
 
 /** The columns that toProduct() needs. */
 export const productColumns = [
@@ -29,7 +17,9 @@ export const productColumns = [
   'currency',
   'hs_code',
   'origin_country',
-] as const satisfies (keyof ProductRow)[]
+] as const satisfies (keyof Tables['products'])[]
+
+export type ProductRow = Pick<Selectable<Tables['products']>, (typeof productColumns)[number]>
 
 /** Returns a product without highlights. */
 export function toProduct(row: ProductRow): Omit<Hit, 'highlights'> {

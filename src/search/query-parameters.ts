@@ -55,7 +55,7 @@ export function parseSearchUrl(url: string): SearchRequest | null {
 
 /**
  * Returns the text trimmed, in NFC, and with blanks instead of control characters. Throws an
- * `invalid_parameter` problem if it has more than 200 code points or 512 bytes of UTF-8.
+ * `invalid_parameter` problem if it is too long.
  */
 function normalizeText(q: string): string {
   const text = q.toWellFormed().normalize('NFC').trim()

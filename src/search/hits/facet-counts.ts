@@ -5,9 +5,9 @@ import { toFilterKey } from '../../text/filter-values.ts'
 import type { FacetName, Facets } from '../schema.ts'
 
 /**
- * Adds the facet counts of results that have no product in common, and returns the 100 most
- * frequent values of each facet. The engine counts the 100 most frequent values of each result, so
- * the counts of rarer values may be too low if there are several results.
+ * Adds the facet counts of results that have no product in common, and returns the most frequent
+ * values of each facet. The engine counts only the most frequent values of each result, so the
+ * counts of rarer values may be too low if there are several results.
  */
 export function sumFacetCounts(names: FacetName[], results: EngineResult[]): Facets {
   return buildFacets(names, (name) => {

@@ -1,4 +1,5 @@
-// Relaxes a query that no product satisfies: finds products that contain some of its words.
+// Relaxes a query that no product satisfies: finds products that contain some of its words, and
+// ranks them. docs/search.md lists all that decides the order of hits.
 import { defaultHits } from '../../search-engine/result-limits.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
@@ -13,7 +14,7 @@ const subqueryHits = 15
 const hitsPerWordOfTwo = 40
 /** If fewer products are found, single words are requested too. */
 const enoughHits = defaultHits
-/** Reciprocal rank fusion: score = Σ 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009). */
+/** Reciprocal rank fusion: score = Σ 1 / (k + rank) (Cormack, Clarke and Büttcher 2009). */
 const fusionK = 60
 /** An assumed size of the catalogue. It affects how much rare words weigh, not their order. */
 const catalogueSize = 100_000
