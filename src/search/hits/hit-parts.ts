@@ -1,5 +1,6 @@
 // Splits the hits of a search into parts, which are shown one after the other, and plans the engine
-// query of each. All queries are sent in one request (search-in-engine.ts).
+// query of each. All queries are sent in one request (search-in-engine.ts). docs/search.md lists
+// all that decides the order of hits.
 import { shownAttributes } from '../../search-engine/document-fields.ts'
 import type { EngineQuery } from '../../search-engine/search-client.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'

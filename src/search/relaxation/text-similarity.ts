@@ -1,5 +1,5 @@
 // Compares the text of a product with the words of a query: which of them it contains, in which
-// field, and how exactly.
+// field, and how exactly. This ranks the hits of relaxed queries (relax-query.ts).
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import { oneTypoLetters, twoTyposLetters } from '../../search-engine/typo-limits.ts'
 import { foldText } from '../../text/accent-folding.ts'
