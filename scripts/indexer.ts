@@ -3,18 +3,18 @@ import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { withRepairKey } from '../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
-import {
-  type EngineStatus,
-  isIndexUpToDate,
-  readEngineStatuses,
-  readIndexLags,
-} from '../src/indexing/index-lag.ts'
 import { requestRebuild } from '../src/indexing/index-record.ts'
+import {
+  type IndexStatus,
+  isIndexUpToDate,
+  readIndexLags,
+  readIndexStatuses,
+} from '../src/indexing/index-status.ts'
 import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
 import { runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
 import type { IndexerOptions } from '../src/indexing/indexer-run.ts'
 import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
-import { registerEngine } from '../src/indexing/register-engine.ts'
+import { registerIndex } from '../src/indexing/register-index.ts'
 import { describeError } from '../src/monitoring/describe-error.ts'
 import { buildIndexerOperationsApp } from '../src/monitoring/indexer-operations-app.ts'
 import { IndexerState, type RegularTask } from '../src/monitoring/indexer-state.ts'
@@ -134,7 +134,7 @@ async function build(options: IndexerOptions, signal: AbortSignal): Promise<numb
 
 async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<number> {
   const { db, registrationName, log } = options
-  await registerEngine(db, registrationName, () => log(waitingForTransactions))
+  await registerIndex(db, registrationName, () => log(waitingForTransactions))
   await requestRebuild(db, registrationName)
   log('Requested a rebuild.')
   const exitStatus = await build(options, signal)
@@ -148,15 +148,15 @@ async function verify(
   mustRepair: boolean,
 ): Promise<number> {
   const { db, indexName, registrationName, log } = options
-  const target = { indexName, registrationName }
   const client = options.openClient(options.indexerApiKey)
+  const address = { db, client, indexName, registrationName }
   let reportedCount = 0
   const onProgress = (productCount: number) => {
     if (productCount - reportedCount < progressStep) return
     reportedCount = productCount
     log(`Compared ${countNoun(productCount, 'product')}.`)
   }
-  const { products, ...drift } = await verifyIndex({ db, client, ...target, onProgress })
+  const { products, ...drift } = await verifyIndex(address, { onProgress })
   for (const [kind, ids] of Object.entries(drift))
     if (ids.length > 0) log(`${kind}: ${ids.length}: ${listIds(ids)}`)
   const driftCount = listDriftIds(drift).length
@@ -168,10 +168,10 @@ async function verify(
   if (!mustRepair) return 1
 
   await withRepairKey(client, indexName, (key) =>
-    queueRepair(db, options.openClient(key), target, drift),
+    queueRepair({ ...address, client: options.openClient(key) }, drift),
   )
   await build(options, signal)
-  const remainingCount = listDriftIds(await verifyIndex({ db, client, ...target })).length
+  const remainingCount = listDriftIds(await verifyIndex(address)).length
   log(
     remainingCount === 0
       ? 'Repaired.'
@@ -185,23 +185,23 @@ function listIds(ids: string[]): string {
 }
 
 async function status({ db, log }: IndexerOptions): Promise<number> {
-  const engines = await readEngineStatuses(db)
-  if (engines.length === 0) log('No engine is registered: no indexer has run yet.')
-  for (const engine of engines) logStatus(engine, log)
+  const statuses = await readIndexStatuses(db)
+  if (statuses.length === 0) log('No engine is registered: no indexer has run yet.')
+  for (const index of statuses) logStatus(index, log)
   return 0
 }
 
-function logStatus(engine: EngineStatus, log: (line: string) => void): void {
-  const { indexedAt, lagSeconds, pending, rebuildRequestedAt } = engine
+function logStatus(index: IndexStatus, log: (line: string) => void): void {
+  const { indexedAt, lagSeconds, pendingCount, rebuildRequestedAt } = index
   const lag = lagSeconds === null ? '-' : `${lagSeconds} s`
   const state = indexedAt ? `holds every change up to ${indexedAt.toISOString()}` : 'has no index'
-  log(`${engine.registrationName}: ${state}`)
-  if (engine.hasSeveralServers)
+  log(`${index.registrationName}: ${state}`)
+  if (index.hasSeveralServers)
     log('  fault    the URL of the engine leads to several servers, so the index is not used')
-  log(`  behind   ${lag}, ${countNoun(Number(pending), 'change')} pending`)
-  log(`  indexer  ${engine.holder ?? 'none running'}`)
+  log(`  behind   ${lag}, ${countNoun(pendingCount, 'change')} pending`)
+  log(`  indexer  ${index.holder ?? 'none running'}`)
   if (rebuildRequestedAt) log(`  rebuild  requested at ${rebuildRequestedAt.toISOString()}`)
-  log(`  parked   ${engine.parkedCount}`)
-  for (const { productId, sku, reason, parkedAt } of engine.parked)
+  log(`  parked   ${index.parkedCount}`)
+  for (const { productId, sku, reason, parkedAt } of index.oldestParked)
     log(`    ${productId} (${sku ?? 'deleted'}) at ${parkedAt.toISOString()}: ${reason}`)
 }

@@ -5,7 +5,7 @@ import type { Tables } from '../database/table-types.ts'
 import {
   type DocumentLine,
   deleteDocuments,
-  splitIntoPayloads,
+  splitBySize,
   toDocumentLine,
   type UploadResult,
   uploadLines,
@@ -13,11 +13,12 @@ import {
 import { parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
 import { maxTaskNumber, readEngineTask } from './engine/engine-tasks.ts'
+import type { LeasedTarget } from './index-address.ts'
+import { markSettled } from './index-record.ts'
 import { executeUnderLease, LeaseLost } from './indexer-lease.ts'
-import type { LeasedTarget } from './leased-target.ts'
-import { deleteOutboxRows, type OutboxRead, type OutboxRow, queueProducts } from './outbox.ts'
-import { recordSettled, recordWriting } from './outbox-progress.ts'
+import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
 import { requeueIfLeaseLost } from './requeue-after-lease-loss.ts'
+import { awaitLater } from './scheduling/await-later.ts'
 
 const batchSize = 20_000
 const readSize = 2_500
@@ -42,37 +43,32 @@ export async function syncBatch(
   { alsoQueueFor, limit = batchSize }: BatchOptions = {},
 ): Promise<number> {
   const { db, client, indexName, lease, progress } = target
-  const read = await progress.outbox.read(limit)
-  const changes = read.rows.filter(isProductChange)
-  progress.noteTruncation(changes.length < read.rows.length)
-  if (changes.length === 0) {
-    if (read.isComplete && (progress.isWriting || progress.isRecordDue()))
-      await recordBatch(target, { read, alsoQueueFor, productIds: [], rejected: [] })
+  const read = await progress.read(limit)
+  if (read.changes.length === 0) {
+    if (read.isComplete && progress.isRecordDue())
+      await recordBatch(target, { read, productIds: [], rejected: [], taskNumber: null })
     return 0
   }
 
-  const productIds = [...new Set(changes.map(({ productId }) => productId))]
+  const productIds = [...new Set(read.changes.map(({ productId }) => productId))]
   try {
-    await recordWriting(target, { pending: read.rows.length })
-    const { rejected, taskNumber } = await applyChanges(db, client.index(indexName), productIds)
-    progress.noteTask(taskNumber)
-    await recordBatch(target, { read, alsoQueueFor, productIds, rejected })
+    await progress.recordWriting(read.rowCount)
+    const result = await applyChanges(db, client.index(indexName), productIds)
+    await recordBatch(target, { read, productIds, alsoQueueFor, ...result })
   } catch (error) {
     if (await requeueIfLeaseLost(db, lease, productIds))
       throw error instanceof LeaseLost ? error : new LeaseLost()
     throw error
   }
-  return changes.length
+  return read.changes.length
 }
 
 /** Whether changes of products are pending for the index. */
 export async function hasPendingChanges({ progress }: LeasedTarget): Promise<boolean> {
-  const { rows } = await progress.outbox.read(2)
-  return rows.some(isProductChange)
+  // Two rows, because one may be the truncation that causes the present rebuild.
+  const { changes } = await progress.read(2)
+  return changes.length > 0
 }
-
-const isProductChange = (row: OutboxRow): row is { id: string; productId: string } =>
-  row.productId !== null
 
 /** Uploads these products as they are now. Deletes documents of deleted and inactive products. */
 async function applyChanges(
@@ -84,11 +80,7 @@ async function applyChanges(
   const absentIds: string[] = []
   let lines: DocumentLine[] = []
   const upload = () => {
-    for (const payload of splitIntoPayloads(lines)) {
-      const request = uploadLines(index, payload)
-      request.catch(() => undefined) // awaitAll() throws the error, unless reading fails first
-      requests.push(request)
-    }
+    for (const part of splitBySize(lines)) requests.push(awaitLater(uploadLines(index, part)))
     lines = []
   }
   try {
@@ -128,11 +120,10 @@ async function awaitAll(requests: Promise<UploadResult>[]): Promise<UploadResult
   }
 }
 
-type AppliedBatch = {
+type AppliedBatch = UploadResult & {
   read: OutboxRead
   productIds: string[]
-  rejected: UploadResult['rejected']
-  alsoQueueFor: string | undefined
+  alsoQueueFor?: string | undefined
 }
 
 /**
@@ -141,20 +132,17 @@ type AppliedBatch = {
  */
 async function recordBatch(
   target: LeasedTarget,
-  { read, productIds, rejected, alsoQueueFor }: AppliedBatch,
+  { read, productIds, rejected, taskNumber, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
-  const { client, registrationName, progress } = target
-  const { unrecordedTaskNumber } = progress
-  const task =
-    read.isComplete && unrecordedTaskNumber !== null
-      ? await readEngineTask(client, unrecordedTaskNumber)
-      : null
-  await executeUnderLease(target, async (transaction) => {
-    await deleteOutboxRows(transaction, registrationName, read.rows.filter(isProductChange))
+  const { db, client, lease, registrationName, progress } = target
+  const newest = maxTaskNumber([progress.unrecordedTaskNumber, taskNumber])
+  const task = read.isComplete && newest !== null ? await readEngineTask(client, newest) : null
+  await executeUnderLease(db, lease, async (transaction) => {
+    await deleteOutboxRows(transaction, registrationName, read.changes)
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
     if (productIds.length > 0) await unparkDocuments(transaction, registrationName, productIds)
     await parkDocuments(transaction, registrationName, rejected)
-    if (read.isComplete) await recordSettled(transaction, registrationName, read, task)
+    if (read.isComplete) await markSettled(transaction, registrationName, read, task)
   })
-  progress.markSettled(read)
+  progress.settle(read, newest)
 }

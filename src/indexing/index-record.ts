@@ -1,14 +1,40 @@
-// Reads the record of an index: its row in search_engines. Requests its rebuild.
-import { type Kysely, sql } from 'kysely'
+// The record of an index: its row in search_engines. Only this file writes it, except for `used_at`
+// (search-engine/index-state-follower.ts). The columns, and what sets them:
+//
+// name                the name of the registration             addRecord
+// registered_in       the transaction that added the record,   addRecord; null: markRegistered
+//                     until all older ones have ended
+// index_name, shape   of the live index                        markRebuilt
+// is_writing          the index may contain changes that are   true: markWriting;
+//                     not recorded; true in a new record       false: markSettled, markRebuilt
+// pending             the size of the batch being written      markWriting;
+//                                                              0: markSettled, markRebuilt
+// settled_snapshot    the index has every change in it         markSettled; empty: markRebuilt
+// indexed_at          the index has every change until then;   markSettled, markRebuilt;
+//                     null if its contents are unknown         null: markUnknown,
+//                                                              markSeveralServers
+// version             rises when the contents of the index     markSettled, markRebuilt,
+//                     may have changed                         markCompared, markSynonyms
+// last_task           the newest recorded task of the engine,  markSettled, markRebuilt,
+// last_task_at        and when the engine accepted it          markCompared
+// database_identity   the database whose changes the index     markRebuilt, markCompared,
+//                     contains                                 markOtherTimeline
+// words               the version of the synonyms sent last    markRebuilt, markSynonyms
+// rebuild_asked_at    when a rebuild was requested             requestRebuild; null: markRebuilt
+// has_several_servers the URL of the engine leads to several   markSeveralServers
+//                     servers
+// used_at             when an API used the index last          recordUse of the API
+import { type Kysely, sql, type Transaction } from 'kysely'
 import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { EngineTask } from './engine/engine-tasks.ts'
+import { emptySnapshot, type OutboxRead } from './outbox.ts'
+import { computeIndexShape } from './rebuild/index-shape.ts'
 
 export type IndexRecord = {
-  /** The index contains every change up to this instant. Null if its contents are unknown. */
   indexedAt: Date | null
   shape: string | null
-  /** The newest task that is recorded. Null if none is. */
+  /** Null if no task is recorded. */
   lastTask: EngineTask | null
   isWriting: boolean
   rebuildRequestedAt: Date | null
@@ -18,7 +44,7 @@ export type IndexRecord = {
   wasTruncated: boolean
 }
 
-/** Returns the record of the index in PostgreSQL; undefined if the engine is not registered. */
+/** Returns the record of the index; undefined if the index is not registered. */
 export async function readIndexRecord(
   db: Kysely<Tables>,
   registrationName: string,
@@ -53,6 +79,200 @@ export async function readIndexRecord(
   return { ...others, lastTask: task }
 }
 
+/** Adds a record if there is none, and returns its `registered_in`. */
+export async function addRecord(
+  db: Kysely<Tables>,
+  registrationName: string,
+): Promise<string | null> {
+  await sql`
+    insert into search_engines (name, registered_in)
+    values (${registrationName}, pg_current_xact_id())
+    on conflict do nothing
+  `.execute(db)
+  const row = await db
+    .selectFrom('search_engines')
+    .select('registered_in')
+    .where('name', '=', registrationName)
+    .executeTakeFirstOrThrow()
+  return row.registered_in
+}
+
+/** Records that every transaction that began before the one in `registered_in` has ended. */
+export async function markRegistered(
+  db: Kysely<Tables>,
+  registrationName: string,
+  registeredIn: string,
+): Promise<void> {
+  await db
+    .updateTable('search_engines')
+    .set({ registered_in: null })
+    .where('name', '=', registrationName)
+    .where('registered_in', '=', registeredIn)
+    .execute()
+}
+
+export async function deleteRecord(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+): Promise<void> {
+  await sql`delete from search_engines where name = ${registrationName}`.execute(transaction)
+}
+
+/** Records that a batch of `pending` changes is about to be written. */
+export async function markWriting(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+  pending: number,
+): Promise<void> {
+  await transaction
+    .updateTable('search_engines')
+    .set({ is_writing: true, pending })
+    .where('name', '=', registrationName)
+    .execute()
+}
+
+/**
+ * Records that the index contains every change that the snapshot of a complete read sees. `task` is
+ * null if the engine has no task newer than the recorded one. While the index is being compared
+ * after a failover, it may still contain lost changes. Until the comparison is complete,
+ * `is_writing` stays true and the instant does not change, even if an indexer starts over.
+ */
+export async function markSettled(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+  { snapshot, readAt }: OutboxRead,
+  task: EngineTask | null,
+): Promise<void> {
+  const isUncompared = sql`coalesce(database_identity <> database_identity(), false)`
+  await sql`
+    update search_engines set
+      version = version + is_writing::int,
+      is_writing = ${isUncompared},
+      pending = 0,
+      settled_snapshot = ${snapshot}::pg_snapshot,
+      indexed_at = case when ${isUncompared} then indexed_at
+        else greatest(indexed_at, ${readAt}) end
+      ${task ? sql`, last_task = ${task.number}, last_task_at = ${task.acceptedAt}` : sql``}
+    where name = ${registrationName}
+  `.execute(transaction)
+}
+
+/** Records that nothing is known about the contents of the index, or that it does not exist. */
+export async function markUnknown(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+): Promise<void> {
+  await transaction
+    .updateTable('search_engines')
+    .set({ indexed_at: null })
+    .where('name', '=', registrationName)
+    .execute()
+}
+
+/**
+ * Records a new index, which contains every change committed before `startedAt`. Keeps a request
+ * for a rebuild that was made afterwards.
+ */
+export async function markRebuilt(
+  transaction: Transaction<Tables>,
+  { registrationName, indexName }: { registrationName: string; indexName: string },
+  rebuilt: { startedAt: Date; task: EngineTask; synonymsVersion: string },
+): Promise<void> {
+  const { startedAt, task, synonymsVersion } = rebuilt
+  await sql`
+    update search_engines set
+      shape = ${computeIndexShape()},
+      version = version + 1,
+      last_task = ${task.number},
+      last_task_at = ${task.acceptedAt},
+      index_name = ${indexName},
+      words = ${synonymsVersion},
+      database_identity = database_identity(),
+      is_writing = false,
+      settled_snapshot = ${emptySnapshot}::pg_snapshot,
+      pending = 0,
+      indexed_at = greatest(indexed_at, ${startedAt}),
+      rebuild_asked_at = case when rebuild_asked_at > ${startedAt} then rebuild_asked_at end
+    where name = ${registrationName}
+  `.execute(transaction)
+}
+
+/**
+ * Records that the index was compared with this database after a failover. Also records the newest
+ * task: the record of it may be among the lost commits.
+ */
+export async function markCompared(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+  task: EngineTask | null,
+): Promise<void> {
+  await sql`
+    update search_engines
+    set database_identity = database_identity(), version = version + 1
+    where name = ${registrationName}
+  `.execute(transaction)
+  if (task === null) return
+  await sql`
+    update search_engines set last_task = ${task.number}, last_task_at = ${task.acceptedAt}
+    where name = ${registrationName} and coalesce(last_task < ${task.number}, true)
+  `.execute(transaction)
+}
+
+/**
+ * Records this database identity if it is this database on another timeline, and if the record
+ * names the present one.
+ */
+export async function markOtherTimeline(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+  identity: string,
+): Promise<void> {
+  await sql`
+    update search_engines set database_identity = ${identity}
+    where name = ${registrationName}
+      and database_identity = database_identity()
+      and ${differsOnlyInTimeline(sql`${identity}`)}
+  `.execute(transaction)
+}
+
+/** Records the synonyms that were sent. If the engine has rejected them again, changes nothing. */
+export async function markSynonyms(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+  { synonymsVersion, isAccepted }: { synonymsVersion: string; isAccepted: boolean },
+): Promise<void> {
+  await sql`
+    update search_engines
+    set words = ${synonymsVersion}, version = version + 1
+    where name = ${registrationName}
+      and (${isAccepted} or words is distinct from ${synonymsVersion})
+  `.execute(transaction)
+}
+
+/**
+ * Records whether the URL of the engine leads to several servers. If it does, the contents of the
+ * index are unknown: the API does not use the index, and it is built again afterwards.
+ */
+export async function markSeveralServers(
+  db: Kysely<Tables>,
+  registrationName: string,
+  hasSeveral: boolean,
+): Promise<void> {
+  await db
+    .updateTable('search_engines')
+    .set({ has_several_servers: hasSeveral, ...(hasSeveral && { indexed_at: sql`null` }) })
+    .where('name', '=', registrationName)
+    .where('has_several_servers', '<>', hasSeveral)
+    .execute()
+}
+
+/** Requests a rebuild. Records the time of the database: the caller's clock may be ahead. */
+export async function requestRebuild(db: Kysely<Tables>, registrationName: string): Promise<void> {
+  await sql`
+    update search_engines set rebuild_asked_at = now() where name = ${registrationName}
+  `.execute(db)
+}
+
 /** Whether somebody requested a rebuild that has not been completed. */
 export async function isRebuildRequested(
   db: Kysely<Tables>,
@@ -64,11 +284,4 @@ export async function isRebuildRequested(
     .where('name', '=', registrationName)
     .executeTakeFirst()
   return row !== undefined && row.rebuild_asked_at !== null
-}
-
-/** Requests a rebuild. Records the time of the database: the caller's clock may be ahead. */
-export async function requestRebuild(db: Kysely<Tables>, registrationName: string): Promise<void> {
-  await sql`
-    update search_engines set rebuild_asked_at = now() where name = ${registrationName}
-  `.execute(db)
 }

@@ -1,25 +1,27 @@
 // Compares an index with the catalogue, document by document, and queues differences for repair.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import { type Index, type Meilisearch, MeilisearchApiError } from 'meilisearch'
+import { type Index, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import type { ProductDocument } from '../search-engine/document-fields.ts'
 import { timeouts } from '../timeouts.ts'
 import { deleteDocuments, hashContent } from './documents/document-upload.ts'
 import { readDocuments, readDocumentsAfter } from './documents/product-to-document.ts'
+import type { IndexAddress } from './index-address.ts'
 import { queueProducts } from './outbox.ts'
+import { awaitLater } from './scheduling/await-later.ts'
 
-/**
- * The ids of products without a document, of documents whose contents differ from their product,
- * and of documents without an active product.
- */
-export type IndexDrift = { missing: string[]; stale: string[]; extra: string[] }
+/** The ids of the documents that differ from the catalogue. */
+export type IndexDrift = {
+  /** Products without a document. */
+  missing: string[]
+  /** Documents whose contents differ from their product. */
+  stale: string[]
+  /** Documents without an active product. */
+  extra: string[]
+}
 
 type VerifyOptions = {
-  db: Kysely<Tables>
-  client: Meilisearch
-  indexName: string
-  registrationName: string
   /** Called after each page of products with the number of products compared so far. */
   onProgress?: (productCount: number) => void
   /**
@@ -42,15 +44,14 @@ export const maxRemovedDocuments = pageSize * pagesBetweenChanges
  * Compares differing documents again, and ignores pending changes. Throws if the index does not
  * exist or the engine is unreachable.
  */
-export async function verifyIndex({
-  db,
-  client,
-  indexName,
-  registrationName,
-  onProgress = () => undefined,
-  changeIndex = async () => 0,
-  throwIfStopped = () => undefined,
-}: VerifyOptions): Promise<IndexDrift & { products: number }> {
+export async function verifyIndex(
+  { db, client, indexName, registrationName }: IndexAddress,
+  {
+    onProgress = () => undefined,
+    changeIndex = async () => 0,
+    throwIfStopped = () => undefined,
+  }: VerifyOptions = {},
+): Promise<IndexDrift & { products: number }> {
   const index = client.index(indexName)
   const suspectIds = new Set<string>()
   await findExtraDocuments(db, index, suspectIds, { throwIfStopped, changeIndex })
@@ -61,22 +62,17 @@ export async function verifyIndex({
   return { products, ...(await confirmDrift(db, index, registrationName, [...suspectIds])) }
 }
 
-/** Queues the products that differ and returns the number of documents that differ. */
+/** Queues the products that differ. Deletes documents that no change of a product can delete. */
 export async function queueRepair(
-  db: Kysely<Tables>,
-  client: Meilisearch,
-  target: { indexName: string; registrationName: string },
+  { db, client, indexName, registrationName }: IndexAddress,
   drift: IndexDrift,
-): Promise<number> {
-  const ids = listDriftIds(drift)
+): Promise<void> {
   // No change of a product can remove a document whose id is not the id of a product.
   const foreignIds = drift.extra.filter((id) => !isProductId(id))
-  await deleteDocuments(client.index(target.indexName), foreignIds)
-  await queueProducts(db, target.registrationName, ids.filter(isProductId))
-  return ids.length
+  await deleteDocuments(client.index(indexName), foreignIds)
+  await queueProducts(db, registrationName, listDriftIds(drift).filter(isProductId))
 }
 
-/** Returns the ids of all documents that differ. */
 export function listDriftIds({ missing, stale, extra }: IndexDrift): string[] {
   return [...missing, ...stale, ...extra]
 }
@@ -112,8 +108,7 @@ async function compareProducts(
 async function* readPagesAhead(db: Kysely<Tables>): AsyncGenerator<ProductDocument[], void> {
   let documents = await readDocumentsAfter(db, '0', pageSize)
   for (let last = documents.at(-1); last; last = documents.at(-1)) {
-    const nextPage = readDocumentsAfter(db, last.id, pageSize)
-    nextPage.catch(() => undefined) // thrown where it is awaited
+    const nextPage = awaitLater(readDocumentsAfter(db, last.id, pageSize))
     yield documents
     documents = await nextPage
   }

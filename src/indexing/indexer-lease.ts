@@ -1,21 +1,26 @@
-// The lease that lets one indexer at a time work on an engine, with its fencing token.
+// The lease that lets one indexer at a time write to an index, with its fencing token.
 // The lease is in PostgreSQL with the outbox, so that one transaction can check it and delete rows.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 
-/**
- * The fencing token rises each time the lease is acquired. After a failover that lost commits, a
- * token may be granted again, so a lease is valid only at the server that granted it.
- * `serverStartedAt` is when that server was started.
- */
-export type Lease = { registrationName: string; fencingToken: string; serverStartedAt: string }
+export type Lease = {
+  registrationName: string
+  /** Rises each time the lease is acquired. */
+  fencingToken: string
+  /**
+   * When the server that granted the lease was started. The lease is valid only at that server:
+   * after a failover that lost commits, a fencing token may be granted again.
+   */
+  serverStartedAt: string
+}
 
-/**
- * `wasReleased`: the previous holder released the lease. If not, it may still be writing.
- * `databaseIdentity`: the identity of the database that granted the lease.
- */
-export type AcquiredLease = Lease & { wasReleased: boolean; databaseIdentity: string }
+export type AcquiredLease = Lease & {
+  /** Whether the previous holder released the lease. If not, it may still be writing. */
+  wasReleased: boolean
+  /** The identity of the database that granted the lease. */
+  databaseIdentity: string
+}
 
 /** Thrown when an indexer notices that another one has acquired the lease. */
 export class LeaseLost extends Error {
@@ -81,8 +86,6 @@ export async function releaseLease(
 
 type CurrentLease = Pick<Lease, 'fencingToken' | 'serverStartedAt'>
 
-type Leased = { db: Kysely<Tables>; lease: Lease }
-
 /** When PostgreSQL was started. The time of a promoted server differs from that of the old one. */
 const serverStart = sql<string>`extract(epoch from pg_postmaster_start_time())::text`
 
@@ -94,7 +97,8 @@ const leaseColumns = ['fence as fencingToken', serverStart.as('serverStartedAt')
  * Otherwise no other indexer can acquire the lease before the transaction ends.
  */
 export async function executeUnderLease<Result>(
-  { db, lease }: Leased,
+  db: Kysely<Tables>,
+  lease: Lease,
   work: (transaction: Transaction<Tables>) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction().execute(async (transaction) => {
@@ -116,7 +120,7 @@ export async function isLeaseLost(db: Kysely<Tables>, lease: Lease): Promise<boo
 }
 
 /** Throws LeaseLost if the lease is lost, and the error of PostgreSQL if it does not answer. */
-export async function requireLease({ db, lease }: Leased): Promise<void> {
+export async function requireLease(db: Kysely<Tables>, lease: Lease): Promise<void> {
   const loss = findLoss(await selectLease(db, lease).executeTakeFirst(), lease)
   if (loss) throw loss
 }

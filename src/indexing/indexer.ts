@@ -3,15 +3,11 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { timeouts } from '../timeouts.ts'
-import {
-  ensureEngineKeys,
-  nextIndexName,
-  readDatabasesOfKeys,
-  replaceIndexerKeys,
-} from './engine/engine-keys.ts'
-import { deleteRebuildLeftovers } from './engine/engine-tasks.ts'
-import { recordSeveralServers, requireSingleServer } from './engine/single-server-check.ts'
+import { ensureEngineKeys, readDatabasesOfKeys, replaceIndexerKeys } from './engine/engine-keys.ts'
+import { requireSingleServer } from './engine/single-server-check.ts'
+import { type LeasedTarget, nextIndexName } from './index-address.ts'
 import { recordOtherTimeline } from './index-after-failover.ts'
+import { markSeveralServers } from './index-record.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
 import {
   type AcquiredLease,
@@ -20,12 +16,11 @@ import {
   releaseLease,
   startLeaseRenewal,
 } from './indexer-lease.ts'
-import { type IndexerOptions, IndexerRun, type PreparedEngine } from './indexer-run.ts'
-import type { LeasedTarget } from './leased-target.ts'
+import { type IndexerOptions, IndexerRun } from './indexer-run.ts'
 import { OutboxProgress } from './outbox-progress.ts'
 import { PopularityRefresh } from './popularity.ts'
-import { deleteRebuildRecord } from './rebuild/rebuild-record.ts'
-import { registerEngine } from './register-engine.ts'
+import { deleteNextIndex, deleteRebuildRows } from './rebuild/rebuild-start-and-end.ts'
+import { registerIndex } from './register-index.ts'
 import { ErrorBackoff } from './scheduling/error-backoff.ts'
 import { pause } from './scheduling/pause.ts'
 
@@ -55,7 +50,7 @@ export async function runIndexer(
   let isStandingBy = false
   while (!signal.aborted) {
     try {
-      await registerEngine(db, registrationName, () => log(waitingForTransactions))
+      await registerIndex(db, registrationName, () => log(waitingForTransactions))
       const lease = await acquireLease(db, registrationName, holder)
       if (lease) {
         isStandingBy = false
@@ -92,9 +87,9 @@ async function runUnderLease(
   let hasEndedNormally = false
   state.holdsLease = true
   try {
-    const prepared = await prepareEngine(options, lease, signal)
-    const stop = { signal, isUpToDate }
-    await new IndexerRun(options, { prepared, renewal, popularity, backoff, stop }).run()
+    const target = await prepareEngine(options, lease, signal)
+    const context = { target, renewal, popularity, backoff, signal, isUpToDate }
+    await new IndexerRun({ ...options, ...context }).run()
     hasEndedNormally = true
   } finally {
     state.holdsLease = false
@@ -111,23 +106,26 @@ async function prepareEngine(
   { db, openClient, indexerApiKey, indexName, registrationName }: IndexerOptions,
   lease: AcquiredLease,
   signal: AbortSignal,
-): Promise<PreparedEngine> {
-  const indexerClient = openClient(indexerApiKey)
-  const address = { db, client: indexerClient, indexName, registrationName }
+): Promise<LeasedTarget> {
+  const address = { db, client: openClient(indexerApiKey), indexName, registrationName }
   await requireSingleServer(address)
-  await ensureEngineKeys(indexerClient)
-  await recordOtherTimeline({ db, lease }, await readDatabasesOfKeys(indexerClient, address))
-  const keys = await replaceIndexerKeys(indexerClient, { ...lease, indexName })
+  await ensureEngineKeys(address.client)
+  await recordOtherTimeline(db, lease, await readDatabasesOfKeys(address))
+  const keys = await replaceIndexerKeys(address, lease)
   // Copies of one server had the same keys until the line above created new ones on one of them.
   await requireSingleServer(address)
-  await recordSeveralServers(address, false)
+  await markSeveralServers(db, registrationName, false)
   // The previous indexer may still be writing. Requests with its keys that the engine has already
   // accepted end within this time.
   if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
-  const rebuildClient = openClient(keys.rebuild)
-  const progress = new OutboxProgress(db, registrationName)
-  const target: LeasedTarget = { ...address, client: openClient(keys.documents), lease, progress }
-  await deleteRebuildLeftovers(target.client, rebuildClient, nextIndexName(indexName))
-  await deleteRebuildRecord(target)
-  return { target, rebuildClient, indexerClient }
+  const target: LeasedTarget = {
+    ...address,
+    client: openClient(keys.documents),
+    taskClient: openClient(keys.rebuild),
+    lease,
+    progress: new OutboxProgress(db, lease, registrationName),
+  }
+  await deleteNextIndex({ ...target, indexName: nextIndexName(indexName) })
+  await deleteRebuildRows(target)
+  return target
 }

@@ -1,14 +1,21 @@
-// Reads, deletes and adds the outbox rows of an engine: one row for each changed product.
+// Reads, deletes and adds the outbox rows of an index: one row for each changed product.
 // docs/indexing.md explains the terms: snapshot, settled, position, round, registration.
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 
-/** `productId` is null if the table of products was truncated, which requires a rebuild. */
-export type OutboxRow = { id: string; productId: string | null }
+/** `xid` is the transaction that added the row. `productId` is null for a truncation. */
+type OutboxRow = { id: string; xid: string; productId: string | null }
+
+type ProductChange = OutboxRow & { productId: string }
 
 export type OutboxRead = {
-  rows: OutboxRow[]
-  /** Whether these are all rows that are pending. */
+  /** In the order of their positions. */
+  changes: ProductChange[]
+  /** Whether the table of products was truncated, which requires a rebuild. */
+  hasTruncation: boolean
+  /** The number of rows that were read: changes and truncations. */
+  rowCount: number
+  /** Whether the index contains every change once these are applied. */
   isComplete: boolean
   /** The snapshot of the first read of this round. It is settled when the round is complete. */
   snapshot: string
@@ -16,14 +23,16 @@ export type OutboxRead = {
   readAt: Date
 }
 
-type Position = { xid: string; id: string }
-type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & { after: Position }
+type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & {
+  /** The last row that was settled. */
+  after: OutboxRow
+}
 
 /** A snapshot that sees no transaction, so that every row counts as not settled. */
 export const emptySnapshot = '1:1:'
 
 /**
- * Reads the outbox rows of an engine, and skips those that are settled: while an old snapshot is in
+ * Reads the outbox rows of an index, and skips those that are settled: while an old snapshot is in
  * use, PostgreSQL keeps deleted rows, and reading past a million of them takes 100 ms. A
  * transaction that was running at the last complete read may still add rows, so its id is looked up
  * separately.
@@ -37,8 +46,6 @@ export class OutboxCursor {
   readonly #registrationName: string
   #settled = emptySnapshot
   #round: Round | null = null
-  /** The last row that was read. */
-  #last: Position | undefined
 
   constructor(db: Kysely<Tables>, registrationName: string) {
     this.#db = db
@@ -55,10 +62,10 @@ export class OutboxCursor {
     const newer = selectRows(this.#newerTransactions())
     const wasRunning = this.#transactionsThatWereRunning()
     const others = wasRunning ? sql`union all (${selectRows(wasRunning)})` : sql``
-    const { rows } = await sql<{
+    const { rows: results } = await sql<{
       snapshot: string
       readAt: Date
-      changes: (Position & { productId: string | null })[] | null
+      rows: OutboxRow[] | null
     }>`
       with pending as (
         select * from ((${newer}) ${others}) as both_parts
@@ -69,18 +76,24 @@ export class OutboxCursor {
           json_build_object('id', id::text, 'productId', product_id::text, 'xid', xid::text)
           order by xid, id
         ) from pending
-      ) as changes
+      ) as rows
     `.execute(this.#db)
-    const [row] = rows
-    const changes = row?.changes ?? []
+    const [result] = results
+    const rows = result?.rows ?? []
+    const changes = rows.filter(isProductChange)
+    const hasTruncation = changes.length < rows.length
     const { snapshot, readAt } = this.#round ?? {
-      snapshot: row?.snapshot ?? emptySnapshot,
-      readAt: row?.readAt ?? new Date(0),
+      snapshot: result?.snapshot ?? emptySnapshot,
+      readAt: result?.readAt ?? new Date(0),
     }
-    this.#last = changes.at(-1)
-    const isTruncated = changes.some(({ productId }) => productId === null)
-    const isComplete = changes.length < limit && !isTruncated
-    return { rows: changes, isComplete, snapshot, readAt }
+    return {
+      changes,
+      hasTruncation,
+      rowCount: rows.length,
+      isComplete: rows.length < limit && !hasTruncation,
+      snapshot,
+      readAt,
+    }
   }
 
   /**
@@ -104,18 +117,21 @@ export class OutboxCursor {
     return this.#round ? sql`${wasRunning} and ${isAfter(this.#round.after)}` : wasRunning
   }
 
-  /** Must be called when the rows of the last read have been deleted. */
-  settle({ rows, isComplete, snapshot, readAt }: OutboxRead): void {
+  /** Skips the changes of this read from now on. They must have been deleted. */
+  settle({ changes, hasTruncation, isComplete, snapshot, readAt }: OutboxRead): void {
+    const last = changes.at(-1)
     if (isComplete) {
       this.#settled = snapshot
       this.#round = null
-    } else if (this.#last && rows.every(({ productId }) => productId !== null)) {
-      this.#round = { snapshot, readAt, after: this.#last }
+    } else if (last && !hasTruncation) {
+      this.#round = { snapshot, readAt, after: last }
     }
   }
 }
 
-const isAfter = ({ xid, id }: Position) => sql`(xid, id) > (${xid}::xid8, ${id}::bigint)`
+const isProductChange = (row: OutboxRow): row is ProductChange => row.productId !== null
+
+const isAfter = ({ xid, id }: OutboxRow) => sql`(xid, id) > (${xid}::xid8, ${id}::bigint)`
 
 /** Returns what a pg_snapshot does not see: transactions from `xmax` on, and those in `xip`. */
 function parseSnapshot(snapshot: string): { xmax: string; xip: string[] } {
@@ -127,13 +143,13 @@ function parseSnapshot(snapshot: string): { xmax: string; xip: string[] } {
 const idOfTruncation = '-1'
 
 /**
- * Deletes exactly these rows of the engine. After a failover that lost commits, other rows may have
- * their ids, so engine and product must be the same too.
+ * Deletes exactly these rows of the index. After a failover that lost commits, other rows may have
+ * their ids, so index and product must be the same too.
  */
 export async function deleteOutboxRows(
   transaction: Transaction<Tables>,
   registrationName: string,
-  rows: OutboxRow[],
+  rows: Pick<OutboxRow, 'id' | 'productId'>[],
 ): Promise<void> {
   if (rows.length === 0) return
   const rowIds = rows.map(({ id }) => id)

@@ -1,4 +1,4 @@
-// Queues products again whose documents may have reached the engine after the lease was lost.
+// Repairs an upload during which another indexer has taken over.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'

@@ -8,8 +8,8 @@ export type IndexProgress = {
   registrationName: string
   indexedAt: Date | null
   lagSeconds: number | null
-  pending: number
-  parked: number
+  pendingCount: number
+  parkedCount: number
   /** Whether the URL of the engine leads to several servers. If so, the index is not used. */
   hasSeveralServers: boolean
 }
@@ -57,7 +57,7 @@ export function addIndexMetrics(
   addGauge(
     'tqs_index_pending_changes',
     'Changes of products that are not in the index yet, by engine',
-    () => readByEngine(({ pending }) => pending),
+    () => readByEngine(({ pendingCount }) => pendingCount),
   )
   addGauge(
     'tqs_index_several_servers',
@@ -67,6 +67,6 @@ export function addIndexMetrics(
   addGauge(
     'tqs_index_parked_documents',
     'Documents that the engine rejected, parked until their product changes',
-    () => readByEngine(({ parked }) => parked),
+    () => readByEngine(({ parkedCount }) => parkedCount),
   )
 }

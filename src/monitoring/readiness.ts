@@ -121,7 +121,7 @@ export function readinessReport(
     },
     indexedAt: progress?.indexedAt?.toISOString() ?? null,
     indexLagSeconds: progress?.lagSeconds ?? null,
-    pendingChanges: progress?.pending ?? null,
+    pendingChanges: progress?.pendingCount ?? null,
   }
 }
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
-import { readEngineStatuses } from '../../src/indexing/index-lag.ts'
+import { readIndexStatuses } from '../../src/indexing/index-status.ts'
 import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { eventually } from '../support/eventually.ts'
 import { checkAgreement } from './agreement.ts'
@@ -154,7 +154,7 @@ async function killBothEngines({ engines }: ServiceCluster): Promise<void> {
 async function killIndexerAtWork(cluster: ServiceCluster, t: Test): Promise<void> {
   const { indexers, db } = cluster
   const readHolder = async () => {
-    const engines = await readEngineStatuses(db)
+    const engines = await readIndexStatuses(db)
     return engines.find(({ registrationName }) => registrationName.startsWith('main'))?.holder ?? ''
   }
   const holder = await readHolder()

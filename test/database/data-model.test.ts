@@ -8,7 +8,7 @@ import type { ClientBase, QueryResult } from 'pg'
 import t from 'tap'
 import { getCurrencyDigits } from '../../src/company/currencies.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
-import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import { readDocument } from '../../src/quotes/document-reader.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -25,7 +25,7 @@ t.test(
   'the examples of the page have the shown results, with the rights that the page grants',
   async (t) => {
     const { db, pool } = await testDatabase(t)
-    await registerEngine(db, 'main')
+    await registerIndex(db, 'main')
     const role = `quote_writer_${randomBytes(6).toString('hex')}`
     const client = await pool.connect()
     let token = ''

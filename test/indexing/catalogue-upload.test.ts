@@ -1,13 +1,13 @@
 // The upload of the catalogue to a new index: it makes way for changes and leaves nothing behind.
 import t, { type Test } from 'tap'
-import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
-import type { LeasedTarget } from '../../src/indexing/leased-target.ts'
+import {
+  type LeasedTarget,
+  nextIndexName,
+  nextRegistrationName,
+} from '../../src/indexing/index-address.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { CatalogueUpload } from '../../src/indexing/rebuild/catalogue-upload.ts'
-import {
-  deleteRebuildRecord,
-  nextRegistrationName,
-} from '../../src/indexing/rebuild/rebuild-record.ts'
+import { deleteRebuildRows } from '../../src/indexing/rebuild/rebuild-start-and-end.ts'
 import { leaseTarget } from '../support/leased-target.ts'
 import {
   countRowsForNext,
@@ -30,7 +30,6 @@ async function startUpload(t: Test, leased: LeasedTarget): Promise<CatalogueUplo
     { ...leased, indexName, registrationName },
     {
       indexCreated: Promise.resolve(),
-      rebuildClient: engine,
       throwIfStopped: () => undefined,
       onProgress: () => undefined,
     },
@@ -71,7 +70,7 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
   const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
   t.ok(queued.length >= 3_000, `${queued.length} products`)
   await queueProducts(db, registrationName, ['1'])
-  await t.rejects(deleteRebuildRecord(leased), /another indexer/i)
+  await t.rejects(deleteRebuildRows(leased), /another indexer/i)
   t.equal(await countRowsForNext(service), 1, 'rows that may belong to the other indexer stay')
   t.ok(
     queued.every(
@@ -86,7 +85,6 @@ t.test('sends nothing before the index exists', async (t) => {
     { ...(await leaseTarget(target)), indexName, registrationName },
     {
       indexCreated: promise,
-      rebuildClient: engine,
       throwIfStopped: () => undefined,
       onProgress: () => undefined,
     },

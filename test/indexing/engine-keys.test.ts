@@ -34,11 +34,10 @@ t.test(
     t.equal(await readStatus(searching.index(indexName).getDocuments()), 403)
     t.equal(await readStatus(searching.getKeys()), 403)
 
-    const index = { registrationName: `main of ${indexName}`, indexName }
-    t.same(await readDatabasesOfKeys(engine, index), [])
+    const index = { client: engine, registrationName: `main of ${indexName}`, indexName }
+    t.same(await readDatabasesOfKeys(index), [])
     const replaceKeys = (fencingToken: string) =>
-      replaceIndexerKeys(engine, {
-        ...index,
+      replaceIndexerKeys(index, {
         fencingToken,
         serverStartedAt: '1',
         databaseIdentity: `identity ${fencingToken}`,
@@ -60,7 +59,7 @@ t.test(
       'a write to an engine without data creates no index with default settings',
     )
     const secondKeys = await replaceKeys('2')
-    t.same(await readDatabasesOfKeys(engine, index), ['identity 2'], 'the database that wrote last')
+    t.same(await readDatabasesOfKeys(index), ['identity 2'], 'the database that wrote last')
     const lateAddition = writing.index(indexName).addDocuments([{ id: '1' }])
     t.equal(await readStatus(lateAddition), 403, 'the first keys are deleted')
     t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)

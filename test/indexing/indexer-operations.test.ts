@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
 import { testService } from '../support/test-service.ts'
-import { startIndexerProcess } from './run-indexer.ts'
+import { startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 type Health = { status: number; body: Record<string, unknown> }
 
@@ -127,10 +127,7 @@ t.test('follows changes even if its port is taken, and logs that', async (t) => 
   const service = await testService(t)
   const port = new URL(service.config.MEILI_URL).port
   const indexer = await startIndexerProcess(t, service, [], { INDEXER_OPS_PORT: port })
-  const output = await eventually(
-    async () => indexer.output(),
-    (text) => text.includes('Following changes.'),
-  )
+  const output = await waitForOutput(indexer, 'Following changes.')
   t.match(parseLines(output)[0], { level: 50, msg: /^Health and metrics are not served/ })
 })
 

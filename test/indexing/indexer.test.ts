@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
-import { readIndexLags } from '../../src/indexing/index-lag.ts'
+import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
@@ -78,10 +78,10 @@ t.test('the lag of a change after an idle hour does not include that hour', asyn
   }
   await indexer.stop()
   await service.pool.query("update products set name = 'Berenjena'")
-  const [{ pending, lagSeconds } = {}] = await readIndexLags(service.db, [
+  const [{ pendingCount, lagSeconds } = {}] = await readIndexLags(service.db, [
     service.config.SEARCH_ENGINE,
   ])
-  t.equal(pending, 1)
+  t.equal(pendingCount, 1)
   t.ok(Number(lagSeconds) >= 0 && Number(lagSeconds) < 100, `${lagSeconds} s`)
 })
 

@@ -1,6 +1,6 @@
 // Documents that the engine rejects are parked and do not delay the others.
 import t from 'tap'
-import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
 import { startOwnEngine } from '../support/own-engine.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -10,7 +10,7 @@ t.test('a rejected document is parked with its reason until its product changes'
   const { client } = await startOwnEngine(t, 'the master key of a small one', flags)
   const { db, pool } = await testDatabase(t)
   const target = { db, client, indexName: 'products', registrationName: 'main' }
-  await registerEngine(db, 'main')
+  await registerIndex(db, 'main')
   await rebuildIndex(target)
   const sync = () => syncIndex(target)
   const countDocuments = async () =>

@@ -3,10 +3,9 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
-import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
-import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
-import { leaseTarget } from '../support/leased-target.ts'
+import { leaseTarget, rebuildTarget } from '../support/leased-target.ts'
 import { startOwnEngine } from '../support/own-engine.ts'
 import { testDatabase } from '../support/test-database.ts'
 
@@ -14,7 +13,7 @@ const flags = ['--http-payload-size-limit', '50kB']
 // Its client fails if a request is never answered, as on a connection that it has stopped reading.
 const { client } = await startOwnEngine(t, 'the master key of a small one', flags)
 const { db } = await testDatabase(t)
-await registerEngine(db, 'main')
+await registerIndex(db, 'main')
 const target = await leaseTarget({ db, client, indexName: 'products', registrationName: 'main' })
 const index = client.index('products')
 const countDocuments = async () => (await index.getStats()).numberOfDocuments
@@ -29,7 +28,7 @@ t.test('deletions that are too large for one request are sent in several', async
     overriding system value
     select 1000000000000 + n, 'A-' || n, 'Tuerca ' || n from generate_series(1, 4000) n
   `.execute(db)
-  await rebuild(target)
+  await rebuildTarget(target)
   await sync()
   t.equal(await countDocuments(), 4_000)
   await sql`delete from products where sku <> 'A-1'`.execute(db)
@@ -70,7 +69,7 @@ t.test('synonyms that are too large are logged, and do not stop anything else', 
   t.same(await readVersion(), before, 'cached answers stay valid')
 
   lines.length = 0
-  await rebuild(target, { log })
+  await rebuildTarget(target, { log })
   t.match(lines, [tooLarge])
   t.equal(await countDocuments(), 1, 'a new index is built without them')
 

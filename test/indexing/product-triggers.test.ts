@@ -1,11 +1,11 @@
 // The triggers on products, which add outbox rows for every registered index.
 import t from 'tap'
-import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 t.test('an update that changes nothing adds no outbox row', async (t) => {
   const { db, pool } = await testDatabase(t)
-  await registerEngine(db, 'main')
+  await registerIndex(db, 'main')
   await db.insertInto('products').values({ sku: 'A-1', name: 'Uno' }).execute()
   const readRows = () => db.selectFrom('product_changes').selectAll().execute()
   t.equal((await readRows()).length, 1)

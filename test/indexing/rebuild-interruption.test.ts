@@ -1,8 +1,7 @@
 // A rebuild that is stopped, that dies, or that follows a truncation leaves nothing behind.
 import t from 'tap'
-import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
+import { nextIndexName, nextRegistrationName } from '../../src/indexing/index-address.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
-import { nextRegistrationName } from '../../src/indexing/rebuild/rebuild-record.ts'
 import { eventually } from '../support/eventually.ts'
 import { rebuildIndex } from '../support/leased-target.ts'
 import {

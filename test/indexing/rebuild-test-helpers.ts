@@ -1,7 +1,7 @@
 // Helpers for tests of rebuilds: a catalogue so large that a rebuild can be observed while it runs.
 import { sql } from 'kysely'
 import type { Test } from 'tap'
-import { nextRegistrationName } from '../../src/indexing/rebuild/rebuild-record.ts'
+import { nextRegistrationName } from '../../src/indexing/index-address.ts'
 import { eventually } from '../support/eventually.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 

@@ -10,15 +10,14 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { migrate } from '../../src/database/run-migrations.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
 import { readIndexRecord } from '../../src/indexing/index-record.ts'
-import { runIndexer } from '../../src/indexing/indexer.ts'
-import { IndexerState } from '../../src/monitoring/indexer-state.ts'
+import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { IndexStateFollower } from '../../src/search-engine/index-state-follower.ts'
 import { readIndexStates } from '../../src/search-engine/read-index-states.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { testDatabase } from '../support/test-database.ts'
+import { buildIndexOf } from './run-indexer.ts'
 
 const masterKey = 'the master key of this test'
 const registrationName = 'restored'
@@ -36,33 +35,15 @@ async function openEngine(t: Test, directory: string) {
   return { server, readNames }
 }
 
-/** A build takes a second or two. */
-const longestBuildMs = 60_000
-
 /** Runs an indexer until the index is up to date, and fails if it never is. Returns its log. */
-async function build(url: string, meiliUrl: string): Promise<string> {
-  const db = openDatabase(url, { connections: 4, connectionTimeoutMs: 60_000 })
-  const lines: string[] = []
-  const options = {
-    db,
-    openClient: (key: string) => openIndexingClient(meiliUrl, key),
+const build = (databaseUrl: string, meiliUrl: string) =>
+  buildIndexOf({
+    databaseUrl,
+    meiliUrl,
     indexerApiKey: indexerKey(masterKey),
     indexName,
     registrationName,
-    popularityIntervalMs: 3_600_000,
-    state: new IndexerState(),
-    log: (line: string) => void lines.push(line),
-  }
-  const isComplete = () => isIndexUpToDate(db, registrationName)
-  try {
-    await runIndexer(options, AbortSignal.timeout(longestBuildMs), isComplete)
-    const text = lines.join('\n')
-    if (await isComplete()) return text
-    throw new Error(`the index was not up to date after ${longestBuildMs} ms:\n${text}`)
-  } finally {
-    await db.destroy()
-  }
-}
+  })
 
 t.test('detects an engine restored to a backup one batch old', async (t) => {
   const directory = createTemporaryDirectory(t, 'restore')

@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { removeUnusedIndexes } from '../../src/indexing/engine/unused-indexes.ts'
-import type { IndexAddress } from '../../src/indexing/leased-target.ts'
-import { registerEngine } from '../../src/indexing/register-engine.ts'
+import type { IndexAddress } from '../../src/indexing/index-address.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import { nameWithoutShape, nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { eventually } from '../support/eventually.ts'
 import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
@@ -24,10 +24,10 @@ t.test('the older index is kept up to date while it is used, and then removed', 
     registrationName: nameWithShape('main', otherShape),
   }
   t.not(older.indexName, target.indexName)
-  await registerEngine(db, older.registrationName)
+  await registerIndex(db, older.registrationName)
   await rebuildIndex(older)
   t.teardown(() => engine.deleteIndexIfExists(older.indexName))
-  await registerEngine(db, 'another')
+  await registerIndex(db, 'another')
 
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
   await syncIndex(older)

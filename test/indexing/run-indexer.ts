@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { isIndexUpToDate } from '../../src/indexing/index-lag.ts'
+import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
 import type { IndexerOptions } from '../../src/indexing/indexer-run.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'
@@ -34,10 +34,12 @@ export async function startIndexerProcess(
   })
 }
 
-type EngineOptions = {
-  meiliUrl?: string
-  indexerApiKey?: string
-  registrationName?: string
+type IndexerSettings = {
+  databaseUrl: string
+  meiliUrl: string
+  indexerApiKey: string
+  indexName: string
+  registrationName: string
   /** Sees every query of the indexer. */
   plugin?: KyselyPlugin
 }
@@ -48,10 +50,10 @@ export type RunningIndexer = { output(): string; isRunning(): boolean; stop(): P
 export async function startIndexer(
   t: Test,
   service: Service,
-  engine: EngineOptions = {},
+  changed: Partial<IndexerSettings> = {},
 ): Promise<RunningIndexer> {
   const lines: string[] = []
-  const options = await indexerOptions(service, engine, lines)
+  const options = indexerOptions({ ...(await settingsOf(service)), ...changed }, lines)
   const controller = new AbortController()
   let isRunning = true
   const finished = runIndexer(options, controller.signal).finally(() => {
@@ -70,34 +72,48 @@ export async function startIndexer(
 
 /** Runs an indexer within the test process until the index is up to date. Returns its log. */
 export async function buildIndex(service: Service): Promise<string> {
+  return buildIndexOf(await settingsOf(service))
+}
+
+/** A build takes a second or two. */
+const longestBuildMs = 60_000
+
+/** Does the same for an index that belongs to no test service. */
+export async function buildIndexOf(settings: IndexerSettings): Promise<string> {
   const lines: string[] = []
-  const options = await indexerOptions(service, {}, lines)
+  const options = indexerOptions(settings, lines)
+  const isUpToDate = () => isIndexUpToDate(options.db, options.registrationName)
   try {
-    const isUpToDate = () => isIndexUpToDate(options.db, options.registrationName)
-    await runIndexer(options, new AbortController().signal, isUpToDate)
-    return lines.join('\n')
+    await runIndexer(options, AbortSignal.timeout(longestBuildMs), isUpToDate)
+    const log = lines.join('\n')
+    if (await isUpToDate()) return log
+    throw new Error(`The index was not up to date after ${longestBuildMs} ms: ${log}`)
   } finally {
     await options.db.destroy()
   }
 }
 
-async function indexerOptions(
-  { config, roles }: Service,
-  {
-    meiliUrl = config.MEILI_URL,
-    indexerApiKey,
-    registrationName = config.SEARCH_ENGINE,
-    plugin,
-  }: EngineOptions,
-  lines: string[],
-): Promise<IndexerOptions> {
+async function settingsOf({ config, roles }: Service): Promise<IndexerSettings> {
   const { meiliMasterKey } = await servers()
-  const db = openDatabase(roles.indexer, { connections: 4, connectionTimeoutMs: 60_000 })
+  return {
+    databaseUrl: roles.indexer,
+    meiliUrl: config.MEILI_URL,
+    indexerApiKey: indexerKey(meiliMasterKey),
+    indexName: config.SEARCH_INDEX,
+    registrationName: config.SEARCH_ENGINE,
+  }
+}
+
+function indexerOptions(
+  { databaseUrl, meiliUrl, indexerApiKey, indexName, registrationName, plugin }: IndexerSettings,
+  lines: string[],
+): IndexerOptions {
+  const db = openDatabase(databaseUrl, { connections: 4, connectionTimeoutMs: 60_000 })
   return {
     db: plugin ? db.withPlugin(plugin) : db,
     openClient: (key) => openIndexingClient(meiliUrl, key),
-    indexerApiKey: indexerApiKey ?? indexerKey(meiliMasterKey),
-    indexName: config.SEARCH_INDEX,
+    indexerApiKey,
+    indexName,
     registrationName,
     popularityIntervalMs: 3_600_000,
     state: new IndexerState(),
@@ -105,13 +121,16 @@ async function indexerOptions(
   }
 }
 
+const longestWaitMs = 60_000
+
 /** Waits until the indexer has logged this text, and returns all that it has logged. */
-export function waitForOutput(
+export async function waitForOutput(
   indexer: { output(): string },
   text: string | RegExp,
 ): Promise<string> {
-  return eventually(
-    async () => indexer.output(),
-    (output) => (typeof text === 'string' ? output.includes(text) : text.test(output)),
-  )
+  const hasText = (output: string) =>
+    typeof text === 'string' ? output.includes(text) : text.test(output)
+  const output = await eventually(async () => indexer.output(), hasText, longestWaitMs)
+  if (!hasText(output)) throw new Error(`The indexer has not logged ${text}:\n${output}`)
+  return output
 }

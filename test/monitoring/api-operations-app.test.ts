@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { readIndexLags } from '../../src/indexing/index-lag.ts'
+import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'

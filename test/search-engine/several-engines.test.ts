@@ -3,8 +3,8 @@
 import t, { type Test } from 'tap'
 import { buildApp } from '../../src/app.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
-import type { IndexAddress } from '../../src/indexing/leased-target.ts'
-import { registerEngine } from '../../src/indexing/register-engine.ts'
+import type { IndexAddress } from '../../src/indexing/index-address.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
 import { company } from '../support/company.ts'
@@ -44,7 +44,7 @@ async function startSecondEngine(t: Test, service: TestService) {
     indexName: service.config.SEARCH_INDEX,
     registrationName: 'second',
   }
-  await registerEngine(service.db, target.registrationName)
+  await registerIndex(service.db, target.registrationName)
   await rebuildIndex(target)
   return { url, target }
 }

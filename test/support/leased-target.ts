@@ -1,20 +1,22 @@
 // Writes to an index for a test or a measurement, which runs no indexer.
 import { syncBatch } from '../../src/indexing/change-sync.ts'
+import type { IndexAddress, LeasedTarget } from '../../src/indexing/index-address.ts'
 import { acquireLease, releaseLease } from '../../src/indexing/indexer-lease.ts'
-import type { IndexAddress, LeasedTarget } from '../../src/indexing/leased-target.ts'
 import { OutboxProgress } from '../../src/indexing/outbox-progress.ts'
-import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import { type RebuildOptions, rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 
 /**
  * Acquires the lease of a registered index, and releases it at once, so that an indexer of the test
- * need not wait. The target is valid until somebody else acquires the lease.
+ * need not wait. The target is valid until somebody else acquires the lease. The client of the
+ * address must have a key that allows everything.
  */
 export async function leaseTarget(address: IndexAddress): Promise<LeasedTarget> {
-  const { db, registrationName } = address
+  const { db, client, registrationName } = address
   const lease = await acquireLease(db, registrationName, 'a test')
   if (!lease) throw new Error('An indexer is running.')
   await releaseLease(db, lease)
-  return { ...address, lease, progress: new OutboxProgress(db, registrationName) }
+  const progress = new OutboxProgress(db, lease, registrationName)
+  return { ...address, taskClient: client, lease, progress }
 }
 
 /** Applies every pending change to the index. */
@@ -26,7 +28,16 @@ export async function syncIndex(address: IndexAddress): Promise<void> {
 /** Builds the index anew and returns the number of products. */
 export async function rebuildIndex(
   address: IndexAddress,
-  options?: Parameters<typeof rebuild>[1],
+  options: Partial<RebuildOptions> = {},
 ): Promise<number> {
-  return rebuild(await leaseTarget(address), options)
+  return rebuildTarget(await leaseTarget(address), options)
+}
+
+/** Does the same for an index that the test has leased. */
+export function rebuildTarget(
+  target: LeasedTarget,
+  options: Partial<RebuildOptions> = {},
+): Promise<number> {
+  const ignore = () => undefined
+  return rebuild(target, { onProgress: ignore, log: ignore, throwIfStopped: ignore, ...options })
 }

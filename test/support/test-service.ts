@@ -21,10 +21,10 @@ import {
 import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import type { IndexAddress } from '../../src/indexing/index-address.ts'
 import { readIndexRecord } from '../../src/indexing/index-record.ts'
-import type { IndexAddress } from '../../src/indexing/leased-target.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
-import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import type { Metrics } from '../../src/monitoring/process-metrics.ts'
 import { openRedis, type RedisClient } from '../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
@@ -138,7 +138,7 @@ export async function testService(
     registrationName: config.SEARCH_ENGINE,
   }
   if (index) {
-    await registerEngine(db, target.registrationName)
+    await registerIndex(db, target.registrationName)
     await rebuildIndex(target)
   }
 

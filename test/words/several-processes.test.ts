@@ -2,7 +2,7 @@
 // responses are discarded, an upgrade of the built-in words applies, and a rebuild keeps them.
 import { sql } from 'kysely'
 import t from 'tap'
-import { nextIndexName } from '../../src/indexing/engine/engine-keys.ts'
+import { nextIndexName } from '../../src/indexing/index-address.ts'
 import { requestRebuild } from '../../src/indexing/index-record.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { serviceWithProducts, waitForUpload } from '../indexing/rebuild-test-helpers.ts'

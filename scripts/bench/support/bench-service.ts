@@ -16,7 +16,7 @@ import { migrate } from '../../../src/database/run-migrations.ts'
 import { ensureEngineKeys, searchKey } from '../../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { computeIndexShape } from '../../../src/indexing/rebuild/index-shape.ts'
-import { registerEngine } from '../../../src/indexing/register-engine.ts'
+import { registerIndex } from '../../../src/indexing/register-index.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
@@ -91,7 +91,7 @@ export async function benchService(
   }
   await ensureEngineKeys(engine)
   if (hasIndex) {
-    await registerEngine(db, target.registrationName)
+    await registerIndex(db, target.registrationName)
     await rebuildIndex({ db, client: engine, ...target })
   }
 

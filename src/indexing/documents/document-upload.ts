@@ -4,10 +4,13 @@ import { type EnqueuedTask, type Index, MeilisearchApiError, type Task } from 'm
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
 import { maxTaskNumber, requireTaskSuccess, waitForTask } from '../engine/engine-tasks.ts'
-import { describeEngineError, isTooLarge, onOwnConnection } from './payload-limit.ts'
+import { describeErrorWithAdvice, isTooLarge, onOwnConnection } from '../engine/payload-limit.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
 export type DocumentLine = { id: string; text: string }
+
+/** One request body: documents as NDJSON, and its length in UTF-8. */
+export type Payload = { ids: string[]; ndjson: string; bytes: number }
 
 /** Why the engine rejected the document with this id. */
 export type Rejection = { id: string; reason: string }
@@ -45,21 +48,31 @@ export function toDocumentLine(document: ProductDocument): DocumentLine {
   return { id: document.id, text: `${json.slice(0, -1)},"contentHash":"${hashContent(json)}"}\n` }
 }
 
-/** Splits the lines into payloads of at most 16 MB. A longer line is a payload by itself. */
-export function splitIntoPayloads(lines: DocumentLine[]): DocumentLine[][] {
-  const payloads: DocumentLine[][] = []
-  let payloadBytes = maxPayloadBytes
+/** Splits the lines into parts of at most 16 MB. A longer line is a part by itself. */
+export function splitBySize(lines: DocumentLine[]): DocumentLine[][] {
+  const parts: DocumentLine[][] = []
+  let partBytes = maxPayloadBytes
   for (const line of lines) {
     const lineBytes = Buffer.byteLength(line.text)
-    if (payloadBytes + lineBytes > maxPayloadBytes) {
-      payloads.push([])
-      payloadBytes = 0
+    if (partBytes + lineBytes > maxPayloadBytes) {
+      parts.push([])
+      partBytes = 0
     }
-    payloads.at(-1)?.push(line)
-    payloadBytes += lineBytes
+    parts.at(-1)?.push(line)
+    partBytes += lineBytes
   }
-  return payloads
+  return parts
 }
+
+/** Returns the lines as payloads of at most 16 MB, except for a longer line. */
+export function toPayloads(lines: DocumentLine[]): Payload[] {
+  return splitBySize(lines).map((part) => {
+    const ndjson = joinLines(part)
+    return { ids: part.map(({ id }) => id), ndjson, bytes: Buffer.byteLength(ndjson) }
+  })
+}
+
+const joinLines = (lines: DocumentLine[]) => lines.map(({ text }) => text).join('')
 
 /**
  * Uploads the documents and waits until the engine has applied them. If the engine rejects the
@@ -118,7 +131,7 @@ async function isolateRejected(
 
 /** Uploads one payload, waits until it is applied, and returns the number of its task. */
 async function uploadPayload(index: Index, lines: DocumentLine[]): Promise<number> {
-  const taskUid = await enqueueUpload(index, lines.map(({ text }) => text).join(''))
+  const taskUid = await enqueueUpload(index, joinLines(lines))
   const task = await waitForTask(index, { taskUid }, uploadPollMs)
   requireUploadSuccess(task)
   return task.uid
@@ -143,7 +156,7 @@ export async function enqueueUpload(index: Index, ndjson: string): Promise<numbe
       error instanceof MeilisearchApiError &&
       (isTooLarge(error) || error.response.status === 400)
     )
-      throw new PayloadRejected(describeEngineError(error), false, null)
+      throw new PayloadRejected(describeErrorWithAdvice(error), false, null)
     throw error
   }
 }

@@ -3,7 +3,6 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { Rejection } from './document-upload.ts'
 
-/** The status of an index lists this many parked documents. */
 const maxListedParked = 10
 
 export type ParkedDocument = {
@@ -14,7 +13,6 @@ export type ParkedDocument = {
   parkedAt: Date
 }
 
-/** Parks rejected documents with the reason of the engine. */
 export async function parkDocuments(
   db: Kysely<Tables>,
   registrationName: string,
@@ -31,7 +29,6 @@ export async function parkDocuments(
   `.execute(db)
 }
 
-/** Deletes the parked documents of these products before a new attempt is recorded. */
 export async function unparkDocuments(
   transaction: Transaction<Tables>,
   registrationName: string,
@@ -56,7 +53,6 @@ export async function moveParkedDocuments(
     .execute()
 }
 
-/** Deletes all parked documents of this engine. */
 export async function deleteParkedDocuments(
   transaction: Transaction<Tables>,
   registrationName: string,
@@ -64,19 +60,8 @@ export async function deleteParkedDocuments(
   await transaction.deleteFrom('parked_documents').where('engine', '=', registrationName).execute()
 }
 
-/** Returns the number of parked documents of this engine. */
-export async function countParkedDocuments(
-  db: Kysely<Tables>,
-  registrationName: string,
-): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from parked_documents where engine = ${registrationName}
-  `.execute(db)
-  return rows[0]?.count ?? 0
-}
-
-/** Returns the ten parked documents of this engine that were parked first. */
-export async function listParkedDocuments(
+/** Returns the ten documents of this index that were parked first. */
+export async function listOldestParked(
   db: Kysely<Tables>,
   registrationName: string,
 ): Promise<ParkedDocument[]> {

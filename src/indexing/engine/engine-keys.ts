@@ -4,7 +4,8 @@
 import { createHash, createHmac } from 'node:crypto'
 import { type Key, type KeyCreation, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
-import type { Lease } from '../indexer-lease.ts'
+import { type IndexAddress, nextIndexName } from '../index-address.ts'
+import type { AcquiredLease } from '../indexer-lease.ts'
 
 const searchKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c01'
 const indexerKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c02'
@@ -73,31 +74,19 @@ const unknownKeyMessage =
   'engine lost its data, run it again with MEILI_URL and MEILI_MASTER_KEY ' +
   '(`docker compose run --rm migrate`). The indexer then builds the index'
 
-/** The name of the index that a rebuild creates and then swaps with the live index. */
-export function nextIndexName(indexName: string): string {
-  return `${indexName}_next`
-}
+/** An index of an engine. `client` is opened with the indexer's key. */
+type IndexOfEngine = Pick<IndexAddress, 'client' | 'indexName' | 'registrationName'>
 
 /** Returns the name that the API keys of all indexers of an index share. */
-function getIndexerKeyName({
-  registrationName,
-  indexName,
-}: {
-  registrationName: string
-  indexName: string
-}) {
-  return `indexer of ${registrationName}, ${indexName}`
-}
+const getIndexerKeyName = ({ registrationName, indexName }: IndexOfEngine) =>
+  `indexer of ${registrationName}, ${indexName}`
 
 /**
  * Returns a text that identifies a server: the keys that never change and those of the indexers of
- * this index, with the times at which they were created. `client` is opened with the indexer's key.
+ * this index, with the times at which they were created.
  */
-export async function identifyByKeys(
-  client: Meilisearch,
-  index: { registrationName: string; indexName: string },
-): Promise<string> {
-  const { results } = await client.getKeys({ limit: maxListedKeys })
+export async function identifyByKeys(index: IndexOfEngine): Promise<string> {
+  const { results } = await index.client.getKeys({ limit: maxListedKeys })
   return results
     .filter(
       ({ uid, name }) =>
@@ -120,20 +109,17 @@ export type IndexerKeys = {
    * engine rejects a write after the engine has lost its data.
    */
   documents: string
-  /** Creates indexes and reads tasks. */
+  /** Creates indexes and reads the tasks of every index. */
   rebuild: string
 }
 
 /**
  * Returns the identity of the database whose indexer created the present keys of this index, and so
  * was the last that wrote to it. There may be two for a moment, and none for keys that an older
- * release created. `client` is opened with the indexer's key.
+ * release created.
  */
-export async function readDatabasesOfKeys(
-  client: Meilisearch,
-  index: { registrationName: string; indexName: string },
-): Promise<string[]> {
-  const keys = await readKeys(client, getIndexerKeyName(index))
+export async function readDatabasesOfKeys(index: IndexOfEngine): Promise<string[]> {
+  const keys = await readIndexerKeys(index)
   const identities = keys.flatMap(({ description }) => readDatabaseOfDescription(description) ?? [])
   return [...new Set(identities)]
 }
@@ -154,16 +140,15 @@ export function readDatabaseOfDescription(
 
 /**
  * Creates keys for the indexer with this fencing token, and deletes those of all previous indexers,
- * so that the engine rejects every request of an indexer that has lost its lease. `client` is
- * opened with the indexer's key.
+ * so that the engine rejects every request of an indexer that has lost its lease.
  */
 export async function replaceIndexerKeys(
-  client: Meilisearch,
-  options: Lease & { indexName: string; databaseIdentity: string },
+  index: IndexOfEngine,
+  lease: Pick<AcquiredLease, 'fencingToken' | 'serverStartedAt' | 'databaseIdentity'>,
 ): Promise<IndexerKeys> {
-  const { registrationName, indexName, fencingToken, serverStartedAt, databaseIdentity } = options
-  const name = getIndexerKeyName(options)
-  for (const { uid } of await readKeys(client, name)) await client.deleteKey(uid)
+  const { client, registrationName, indexName } = index
+  const { fencingToken, serverStartedAt, databaseIdentity } = lease
+  for (const { uid } of await readIndexerKeys(index)) await client.deleteKey(uid)
   const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
     rebuild: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
@@ -173,7 +158,7 @@ export async function replaceIndexerKeys(
       uid: uuidFromText(
         [registrationName, indexName, fencingToken, serverStartedAt, purpose].join('/'),
       ),
-      name,
+      name: getIndexerKeyName(index),
       description: describeIndexerKey(purpose, databaseIdentity),
       ...permissions[purpose],
       expiresAt: null,
@@ -238,10 +223,11 @@ const documentActions: KeyCreation['actions'] = [
   'stats.get',
 ]
 
-async function readKeys(client: Meilisearch, name: string): Promise<Key[]> {
+async function readIndexerKeys(index: IndexOfEngine): Promise<Key[]> {
+  const name = getIndexerKeyName(index)
   const keys: Key[] = []
   for (let offset = 0; ; ) {
-    const { results, total } = await client.getKeys({ offset, limit: 100 })
+    const { results, total } = await index.client.getKeys({ offset, limit: 100 })
     keys.push(...results.filter((key) => key.name === name))
     offset += results.length
     if (results.length === 0 || offset >= total) return keys

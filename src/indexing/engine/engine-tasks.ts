@@ -40,14 +40,14 @@ export async function waitForTask(
 }
 
 /**
- * Waits until the task has succeeded and returns its number. Throws TaskFailed. `taskClient` must
- * have a key that may read the task.
+ * Waits until the task has succeeded and returns its number. Throws TaskFailed. The key of the
+ * client must allow it to read the task.
  */
 export async function waitForSuccess(
-  taskClient: Meilisearch,
+  client: Meilisearch,
   enqueued: Promise<EnqueuedTask>,
 ): Promise<number> {
-  const task = await waitForTask(taskClient, await enqueued)
+  const task = await waitForTask(client, await enqueued)
   requireTaskSuccess(task)
   return task.uid
 }
@@ -59,20 +59,6 @@ export function requireTaskSuccess({ status, error }: Pick<Task, 'status' | 'err
   throw new TaskFailed(error?.code ?? '', `Meilisearch: task ${status}: ${reason}`)
 }
 
-/**
- * Cancels these tasks, including one that is being processed: the engine stops it within a
- * fraction of a second and leaves the index unchanged. Finished tasks stay as they are.
- * `taskClient` must have a key that may read every task.
- */
-export async function cancelTasks(
-  client: Meilisearch,
-  taskClient: Meilisearch,
-  taskNumbers: number[],
-): Promise<void> {
-  if (taskNumbers.length === 0) return
-  await waitForSuccess(taskClient, client.tasks.cancelTasks({ uids: taskNumbers }))
-}
-
 /** A task that the engine has accepted, and when, by its clock. */
 export type EngineTask = {
   number: number
@@ -80,7 +66,6 @@ export type EngineTask = {
   acceptedAt: string | null
 }
 
-/** Reads the task with this number. */
 export async function readEngineTask(client: Meilisearch, number: number): Promise<EngineTask> {
   const { results } = await client.tasks.getTasks({ from: number, limit: 1 })
   const [found] = results
@@ -88,11 +73,15 @@ export async function readEngineTask(client: Meilisearch, number: number): Promi
   return { number, acceptedAt: isKnown ? new Date(found.enqueuedAt).toISOString() : null }
 }
 
-/** Whether the engine has this task. If not, the engine was restored to an older state. */
+/**
+ * Whether the engine has this task. If not, the engine was restored to an older state. A task
+ * without `acceptedAt` counts as present while the engine has no task with its number.
+ */
 export async function hasEngineTask(client: Meilisearch, task: EngineTask): Promise<boolean> {
   return (await readEngineTask(client, task.number)).acceptedAt === task.acceptedAt
 }
 
+/** Only the indexer with the lease uploads. Without it, `verify --repair` deletes documents. */
 export const uploadTypes: TaskType[] = ['documentAdditionOrUpdate']
 export const documentWriteTypes: TaskType[] = [...uploadTypes, 'documentDeletion']
 
@@ -123,7 +112,7 @@ export async function indexExists(client: Meilisearch, indexName: string): Promi
   }
 }
 
-/** Deletes an index if it exists. */
+/** Does nothing if the index does not exist. */
 export async function deleteIndex(client: Meilisearch, indexName: string): Promise<void> {
   try {
     await waitForSuccess(client, client.deleteIndex(indexName))
@@ -132,23 +121,6 @@ export async function deleteIndex(client: Meilisearch, indexName: string): Promi
       error instanceof TaskFailed ? error.code === 'index_not_found' : isNotFound(error)
     if (!isAbsent) throw error
   }
-}
-
-/**
- * Deletes the index of an interrupted rebuild and cancels its tasks, which would delay every
- * other task. `taskClient` must have a key that may read every task.
- */
-export async function deleteRebuildLeftovers(
-  client: Meilisearch,
-  taskClient: Meilisearch,
-  indexName: string,
-): Promise<void> {
-  const cancellation = client.tasks.cancelTasks({
-    indexUids: [indexName],
-    statuses: ['enqueued', 'processing'],
-  })
-  await waitForSuccess(taskClient, cancellation)
-  await deleteIndex(client, indexName)
 }
 
 const isNotFound = (error: unknown) =>

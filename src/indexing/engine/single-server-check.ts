@@ -1,10 +1,10 @@
 // Checks that a URL leads to one Meilisearch server. Several servers behind a load balancer have
 // different indexes, so their answers would be mixed and the indexer could not work.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
-import type { IndexAddress } from '../leased-target.ts'
+import type { IndexAddress } from '../index-address.ts'
+import { markSeveralServers } from '../index-record.ts'
 import { identifyByKeys } from './engine-keys.ts'
 
 /** The URL of an engine leads to several servers. */
@@ -36,33 +36,17 @@ export async function requireSingleServer(address: IndexAddress): Promise<void> 
     if (new Set(await Promise.all(requests)).size === 1) return
     if (round < rounds) await sleep(timeouts.indexing.engineRecheck.ms)
   }
-  await recordSeveralServers(address, true)
+  await markSeveralServers(address.db, address.registrationName, true)
   throw new SeveralServersFound()
 }
 
 /** Returns a text that identifies the server that answers. */
 async function readIdentity(address: IndexAddress): Promise<string> {
   try {
-    return await identifyByKeys(address.client, address)
+    return await identifyByKeys(address)
   } catch (error) {
     // One of the servers may not have the indexer's key.
     if (error instanceof MeilisearchApiError && error.response.status === 403) return 'unknown key'
     throw error
   }
-}
-
-/**
- * Records whether the URL leads to several servers. If it does, the contents of the index are
- * unknown: the API does not use the index, and it is built again afterwards.
- */
-export async function recordSeveralServers(
-  { db, registrationName }: Pick<IndexAddress, 'db' | 'registrationName'>,
-  hasSeveral: boolean,
-): Promise<void> {
-  await db
-    .updateTable('search_engines')
-    .set({ has_several_servers: hasSeveral, ...(hasSeveral && { indexed_at: sql`null` }) })
-    .where('name', '=', registrationName)
-    .where('has_several_servers', '<>', hasSeveral)
-    .execute()
 }

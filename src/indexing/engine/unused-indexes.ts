@@ -5,7 +5,8 @@ import type { Tables } from '../../database/table-types.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { haveSameEngine } from '../../search-engine/shape-suffix.ts'
 import { timeouts } from '../../timeouts.ts'
-import { nextRegistrationName } from '../rebuild/rebuild-record.ts'
+import { nextRegistrationName } from '../index-address.ts'
+import { deleteRecord } from '../index-record.ts'
 import { withDeletionKey } from './engine-keys.ts'
 import { deleteIndex } from './engine-tasks.ts'
 
@@ -16,9 +17,9 @@ type RemovalOptions = {
 }
 
 /**
- * Removes every other index of this engine that no API has used for a minute and whose lease no
- * indexer holds, with its registration and outbox rows. If a program of that release starts later,
- * it builds the index again.
+ * Removes every other index with the same SEARCH_ENGINE that no API has used for a minute and whose
+ * lease no indexer holds, with its registration and outbox rows. If a program of that release
+ * starts later, it builds the index again.
  */
 export async function removeUnusedIndexes(
   db: Kysely<Tables>,
@@ -47,7 +48,7 @@ export async function removeUnusedIndexes(
 
 async function removeRegistration(db: Kysely<Tables>, name: string): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    await sql`delete from search_engines where name = ${name}`.execute(transaction)
+    await deleteRecord(transaction, name)
     for (const table of ['product_changes', 'parked_documents'])
       await sql`
         delete from ${sql.table(table)} where engine in (${name}, ${nextRegistrationName(name)})

@@ -4,19 +4,18 @@ import type { Tables } from '../../database/table-types.ts'
 import {
   type DocumentLine,
   maxPayloadBytes,
-  splitIntoPayloads,
+  type Payload,
   toDocumentLine,
+  toPayloads,
 } from '../documents/document-upload.ts'
 import { readDocuments, readProductsAfter, toDocument } from '../documents/product-to-document.ts'
+import { awaitLater } from '../scheduling/await-later.ts'
 
 /**
  * The usual sizes of an upload are multiples of this. Larger pages would save queries, but cost
  * more than they save, because they outlive the young generation of the garbage collector.
  */
 const pageSize = 1_250
-
-/** One payload for the engine: the documents of products as NDJSON, and its length in UTF-8. */
-export type Payload = { ids: string[]; ndjson: string; bytes: number }
 
 /** Reads every active product once, ordered by id, and again the products passed to readAgain(). */
 export class CatalogueReader {
@@ -64,8 +63,7 @@ export class CatalogueReader {
   }
 
   #readAhead(): void {
-    this.#reading = this.#reading.then(() => this.#fillBuffer())
-    this.#reading.catch(() => undefined) // next() throws the error
+    this.#reading = awaitLater(this.#reading.then(() => this.#fillBuffer()))
   }
 
   /** Reads until the buffer contains the next payload, or the catalogue ends. */
@@ -107,13 +105,6 @@ async function* readPages(db: Kysely<Tables>): AsyncGenerator<Payload[], undefin
     // A list of the documents would keep them alive, which costs the garbage collector 2 µs each.
     yield toPayloads(products.map((product) => toDocumentLine(toDocument(product))))
   }
-}
-
-function toPayloads(lines: DocumentLine[]): Payload[] {
-  return splitIntoPayloads(lines).map((part) => {
-    const ndjson = part.map(({ text }) => text).join('')
-    return { ids: part.map(({ id }) => id), ndjson, bytes: Buffer.byteLength(ndjson) }
-  })
 }
 
 function joinPayloads(payloads: Payload[]): Payload {

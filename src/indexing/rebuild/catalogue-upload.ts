@@ -4,36 +4,37 @@
 // Therefore many uploads are queued. They are cancelled when a change of the live index would wait
 // for them.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Index, Meilisearch, Task } from 'meilisearch'
+import type { Index, Task } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
 import {
   enqueueUpload,
+  type Payload,
   PayloadRejected,
   requireUploadSuccess,
   uploadLines,
 } from '../documents/document-upload.ts'
 import { parkDocuments } from '../documents/parked-documents.ts'
-import { cancelTasks } from '../engine/engine-tasks.ts'
-import type { LeasedTarget } from '../leased-target.ts'
+import { waitForSuccess } from '../engine/engine-tasks.ts'
+import type { LeasedTarget } from '../index-address.ts'
 import { requeueIfLeaseLost } from '../requeue-after-lease-loss.ts'
-import { CatalogueReader, type Payload, readLines } from './catalogue-reader.ts'
+import { awaitLater } from '../scheduling/await-later.ts'
+import { CatalogueReader, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
 
 export type CatalogueUploadOptions = {
   /** Resolves when the index exists. Products are read meanwhile. */
   indexCreated: Promise<unknown>
-  /** A client that may read every task. */
-  rebuildClient: Meilisearch
   /** Called often. Throws to stop the upload. */
   throwIfStopped: () => void
   /** Called with the number of products that have been processed. */
   onProgress: (productCount: number) => void
 }
 
-/** An upload that the engine has queued. The ids are one string to save memory. */
+/** An upload that the engine has queued. */
 type AcceptedUpload = {
   taskNumber: number
-  ids: string
+  /** One string, separated by spaces, to save memory. */
+  joinedIds: string
   documents: number
   bytes: number
   acceptedAt: number
@@ -65,14 +66,13 @@ export class CatalogueUpload {
     this.#options = options
     this.#index = target.client.index(target.indexName)
     this.#catalogue = new CatalogueReader(target.db, () => this.#pacing.chooseUploadSize())
-    this.finished = this.#run()
-      .catch((error: unknown) => this.#abandon(error))
-      .finally(() => {
-        this.#isFinished = true
-      })
-    // The code that awaits `finished` gets the error. Until then this prevents an unhandled
-    // rejection.
-    this.finished.catch(() => undefined)
+    this.finished = awaitLater(
+      this.#run()
+        .catch((error: unknown) => this.#abandon(error))
+        .finally(() => {
+          this.#isFinished = true
+        }),
+    )
   }
 
   get isFinished(): boolean {
@@ -117,7 +117,7 @@ export class CatalogueUpload {
     // The tasks would delay the next attempt, which cancels them if the engine is unreachable now.
     await this.#cancelAccepted().catch(() => undefined)
     const { db, lease } = this.#target
-    const acceptedIds = this.#accepted.flatMap(({ ids }) => ids.split(' '))
+    const acceptedIds = this.#accepted.flatMap(({ joinedIds }) => joinedIds.split(' '))
     await requeueIfLeaseLost(db, lease, [...(this.#sending?.ids ?? []), ...acceptedIds])
     throw error
   }
@@ -130,7 +130,7 @@ export class CatalogueUpload {
       const taskNumber = await request
       this.#accepted.push({
         taskNumber,
-        ids: ids.join(' '),
+        joinedIds: ids.join(' '),
         documents: ids.length,
         bytes,
         acceptedAt: performance.now(),
@@ -157,7 +157,7 @@ export class CatalogueUpload {
     for (let first = this.#accepted[0]; first; first = this.#accepted[0]) {
       const task = await this.#target.client.tasks.getTask(first.taskNumber)
       if (task.status === 'enqueued' || task.status === 'processing') break
-      if (task.status === 'canceled') this.#catalogue.readAgain(first.ids.split(' '))
+      if (task.status === 'canceled') this.#catalogue.readAgain(first.joinedIds.split(' '))
       else {
         await this.#recordResult(task, first)
         finishedCount += first.documents
@@ -171,12 +171,12 @@ export class CatalogueUpload {
     this.#options.onProgress(this.#productCount)
   }
 
-  async #recordResult(task: Task, { ids }: AcceptedUpload): Promise<void> {
+  async #recordResult(task: Task, { joinedIds }: AcceptedUpload): Promise<void> {
     try {
       requireUploadSuccess(task)
     } catch (error) {
       if (!(error instanceof PayloadRejected)) throw error
-      await this.#uploadAndPark(ids.split(' '))
+      await this.#uploadAndPark(joinedIds.split(' '))
     }
   }
 
@@ -188,9 +188,15 @@ export class CatalogueUpload {
     }
   }
 
+  /**
+   * Cancels the queued uploads, including one that is being processed: the engine stops it within a
+   * fraction of a second and leaves the index unchanged. Finished tasks stay as they are.
+   */
   async #cancelAccepted(): Promise<void> {
-    const taskNumbers = this.#accepted.map(({ taskNumber }) => taskNumber)
-    await cancelTasks(this.#target.client, this.#options.rebuildClient, taskNumbers)
+    if (this.#accepted.length === 0) return
+    const { client, taskClient } = this.#target
+    const uids = this.#accepted.map(({ taskNumber }) => taskNumber)
+    await waitForSuccess(taskClient, client.tasks.cancelTasks({ uids }))
   }
 }
 

@@ -2,14 +2,7 @@
 // engine returns in a different form.
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
-import type { RebuildReason } from './rebuild-reason.ts'
-
-/** A rebuild should remove these reasons. If it does not, another one would not help either. */
-const reasonsThatARebuildShouldFix: RebuildReason[] = [
-  'settings_changed',
-  'shape_changed',
-  'count_mismatch',
-]
+import { type RebuildReason, rebuildReasons } from './rebuild-reason.ts'
 
 export class RebuildBackoff {
   readonly #log: LogLine
@@ -28,7 +21,7 @@ export class RebuildBackoff {
    * on up to an hour. Logs the first time that a rebuild must wait.
    */
   tryStartRebuild(reason: RebuildReason): boolean {
-    if (!reasonsThatARebuildShouldFix.includes(reason)) return true
+    if (!rebuildReasons[reason].backsOff) return true
     const now = performance.now()
     const hasRecovered = now - this.#allowedAt > timeouts.indexing.longestRebuildPause.ms
     if (reason !== this.#reason || hasRecovered)

@@ -2,64 +2,94 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
-import { countParkedDocuments } from '../documents/parked-documents.ts'
 import {
   hasEngineTask,
   indexExists,
   readNewestTaskNumber,
   uploadTypes,
 } from '../engine/engine-tasks.ts'
+import type { IndexAddress, LeasedTarget } from '../index-address.ts'
 import { type IndexRecord, readIndexRecord } from '../index-record.ts'
-import type { IndexAddress } from '../leased-target.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import { computeIndexShape } from './index-shape.ts'
 
-export type RebuildReason =
-  | 'index_missing'
-  | 'contents_unknown'
-  | 'engine_restored'
-  | 'database_restored'
-  | 'shape_changed'
-  | 'settings_changed'
-  | 'catalogue_emptied'
-  | 'rebuild_requested'
-  | 'count_mismatch'
-
-/** The sentence that is logged for each reason. */
-export const rebuildReasonTexts: Record<RebuildReason, string> = {
-  index_missing: 'The index does not exist.',
-  contents_unknown: 'There is no record of what the index contains.',
-  engine_restored: 'The search engine was restored to an older state.',
-  database_restored: 'The index contains changes that this database does not have.',
-  shape_changed: 'This version has different index settings or builds documents differently.',
-  settings_changed: 'The settings of the index were changed in the search engine.',
-  catalogue_emptied: 'The table of products was truncated.',
-  rebuild_requested: 'A rebuild was requested.',
-  count_mismatch: 'The number of documents differs from the number of products.',
+type ReasonRules = {
+  /** Is logged. */
+  text: string
+  /**
+   * Whether the live index is deleted before the rebuild, because its results would be wrong.
+   * PostgreSQL answers searches until the new index is live.
+   */
+  deletesIndexFirst: boolean
+  /**
+   * Whether a second rebuild must wait (rebuild-backoff.ts). A rebuild should remove these reasons.
+   * If it does not, another one would not help either.
+   */
+  backsOff: boolean
 }
 
-/**
- * Whether the live index is deleted before the rebuild, because its results would be wrong.
- * PostgreSQL answers searches until the new index is live.
- */
-export const mustDeleteIndexFirst = (reason: RebuildReason) =>
-  reason === 'engine_restored' || reason === 'database_restored' || reason === 'catalogue_emptied'
+export const rebuildReasons = {
+  index_missing: {
+    text: 'The index does not exist.',
+    deletesIndexFirst: false,
+    backsOff: false,
+  },
+  contents_unknown: {
+    text: 'There is no record of what the index contains.',
+    deletesIndexFirst: false,
+    backsOff: false,
+  },
+  engine_restored: {
+    text: 'The search engine was restored to an older state.',
+    deletesIndexFirst: true,
+    backsOff: false,
+  },
+  database_restored: {
+    text: 'The index contains changes that this database does not have.',
+    deletesIndexFirst: true,
+    backsOff: false,
+  },
+  shape_changed: {
+    text: 'This version has different index settings or builds documents differently.',
+    deletesIndexFirst: false,
+    backsOff: true,
+  },
+  settings_changed: {
+    text: 'The settings of the index were changed in the search engine.',
+    deletesIndexFirst: false,
+    backsOff: true,
+  },
+  catalogue_emptied: {
+    text: 'The table of products was truncated.',
+    deletesIndexFirst: true,
+    backsOff: false,
+  },
+  rebuild_requested: {
+    text: 'A rebuild was requested.',
+    deletesIndexFirst: false,
+    backsOff: false,
+  },
+  count_mismatch: {
+    text: 'The number of documents differs from the number of products.',
+    deletesIndexFirst: false,
+    backsOff: true,
+  },
+} as const satisfies Record<string, ReasonRules>
+
+export type RebuildReason = keyof typeof rebuildReasons
 
 /**
  * Returns why the index must be rebuilt; null if it need not be. Does not check the number of
  * documents: see `hasUnexplainedCountDifference`.
- * `rebuildClient` must have a key that may read every task.
  */
-export async function findRebuildReason(
-  { db, client, indexName, registrationName }: IndexAddress,
-  rebuildClient: Meilisearch = client,
-): Promise<RebuildReason | null> {
+export async function findRebuildReason(target: LeasedTarget): Promise<RebuildReason | null> {
+  const { db, client, indexName, registrationName } = target
   const record = await readIndexRecord(db, registrationName)
   if (!(await indexExists(client, indexName))) return 'index_missing'
   if (!record || record.indexedAt === null) return 'contents_unknown'
-  const restored = await findRestored(record, indexName, rebuildClient)
+  const restored = await findRestored(record, target)
   if (restored !== null) return restored
-  // Before the reasons whose rebuilds may have to wait (rebuild-backoff.ts).
+  // Before the reasons that back off: such a rebuild may have to wait.
   if (record.wasTruncated) return 'catalogue_emptied'
   if (record.rebuildRequestedAt !== null) return 'rebuild_requested'
   if (record.shape !== computeIndexShape()) return 'shape_changed'
@@ -93,14 +123,13 @@ export function isPartOf(expected: unknown, actual: unknown): boolean {
  */
 async function findRestored(
   { lastTask, isWriting, isOfThisDatabase }: IndexRecord,
-  indexName: string,
-  rebuildClient: Meilisearch,
+  { taskClient, indexName }: LeasedTarget,
 ): Promise<'engine_restored' | 'database_restored' | null> {
   if (!isOfThisDatabase) return 'database_restored'
   if (lastTask === null) return null
-  if (!(await hasEngineTask(rebuildClient, lastTask))) return 'engine_restored'
+  if (!(await hasEngineTask(taskClient, lastTask))) return 'engine_restored'
   if (isWriting) return null
-  const newest = await readNewestTaskNumber(rebuildClient, indexName, uploadTypes)
+  const newest = await readNewestTaskNumber(taskClient, indexName, uploadTypes)
   return newest !== null && newest > lastTask.number ? 'database_restored' : null
 }
 
@@ -114,13 +143,16 @@ export async function hasUnexplainedCountDifference({
   indexName,
   registrationName,
 }: IndexAddress): Promise<boolean> {
-  const { rows } = await sql<{ productCount: number; hasPending: boolean }>`
-    select (select count(*) from products where active)::int as "productCount",
+  const { rows } = await sql<{ productCount: number; parkedCount: number; hasPending: boolean }>`
+    select
+      (select count(*) from products where active)::int as "productCount",
+      (select count(*) from parked_documents where engine = ${registrationName})::int
+        as "parkedCount",
       exists (select from product_changes where engine = ${registrationName}) as "hasPending"
   `.execute(db)
-  const parkedCount = await countParkedDocuments(db, registrationName)
   const { numberOfDocuments, isIndexing } = await client.index(indexName).getStats()
-  const { productCount, hasPending } = rows[0] ?? { productCount: 0, hasPending: true }
-  if (hasPending || isIndexing) return false
+  const [row] = rows
+  if (!row || row.hasPending || isIndexing) return false
+  const { productCount, parkedCount } = row
   return numberOfDocuments > productCount || numberOfDocuments < productCount - parkedCount
 }

@@ -1,20 +1,12 @@
 // Builds a new index beside the live one and swaps them. Search and changes continue meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Meilisearch } from 'meilisearch'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import { hasPendingChanges, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'
-import { nextIndexName } from '../engine/engine-keys.ts'
-import {
-  deleteIndex,
-  deleteRebuildLeftovers,
-  indexExists,
-  readEngineTask,
-  waitForSuccess,
-} from '../engine/engine-tasks.ts'
-import type { IndexAddress, LeasedTarget } from '../leased-target.ts'
-import { OutboxProgress, recordWriting } from '../outbox-progress.ts'
+import { deleteIndex, indexExists, readEngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
+import { type LeasedTarget, nextIndexName, nextRegistrationName } from '../index-address.ts'
+import { OutboxProgress } from '../outbox-progress.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import {
   applySynonyms,
@@ -25,31 +17,22 @@ import {
 import { CatalogueUpload } from './catalogue-upload.ts'
 import { createSampleDocument } from './index-shape.ts'
 import {
-  deleteRebuildRecord,
-  nextRegistrationName,
+  deleteNextIndex,
+  deleteRebuildRows,
   recordRebuildEnd,
   recordRebuildStart,
-} from './rebuild-record.ts'
+} from './rebuild-start-and-end.ts'
 
-type RebuildOptions = {
-  /** A client that may create indexes and read every task. Default: the client of the target. */
-  rebuildClient?: Meilisearch
-  onProgress?: (productCount: number) => void
-  log?: LogLine
+export type RebuildOptions = {
+  onProgress: (productCount: number) => void
+  log: LogLine
   /** Called often. Throws to stop the rebuild. */
-  throwIfStopped?: () => void
+  throwIfStopped: () => void
   /**
    * The largest number of changes applied to the new index at once. A change of the live index
    * waits for one such batch. Default: 5,000.
    */
   catchUpBatch?: number
-}
-
-const defaults = {
-  onProgress: () => undefined,
-  log: () => undefined,
-  throwIfStopped: () => undefined,
-  catchUpBatch: 5_000,
 }
 
 /**
@@ -58,51 +41,67 @@ const defaults = {
  * and into the new one before the swap. Parks rejected documents. On an error the live index is
  * unchanged.
  */
-export async function rebuild(live: LeasedTarget, given: RebuildOptions = {}): Promise<number> {
-  const options = { ...defaults, rebuildClient: live.client, ...given }
-  const nextName = nextRegistrationName(live.registrationName)
+export async function rebuild(live: LeasedTarget, options: RebuildOptions): Promise<number> {
+  const { db, lease } = live
+  // Its outbox rows and parked documents have a name of their own, which has no row in
+  // search_engines, so recording its progress there changes nothing. Its lease, and
+  // lease.registrationName, are those of the live index.
+  const registrationName = nextRegistrationName(live.registrationName)
   const next: LeasedTarget = {
     ...live,
     indexName: nextIndexName(live.indexName),
-    registrationName: nextName,
-    progress: new OutboxProgress(live.db, nextName),
+    registrationName,
+    progress: new OutboxProgress(db, lease, registrationName),
   }
   try {
     return await replaceIndex(live, next, options)
   } catch (error) {
-    // The first error is thrown. If this fails too, the next run of an indexer deletes the record.
-    await deleteRebuildRecord(live).catch(() => undefined)
+    // The first error is thrown. If this fails too, the next run of an indexer deletes the rows.
+    await deleteRebuildRows(live).catch(() => undefined)
     throw error
   }
 }
 
 /**
- * In this order: (1) records the start, (2) uploads the catalogue to the new index, (3) applies the
- * remaining changes to it, (4) swaps the indexes, (5) records the end, (6) deletes the old index.
- *
- * After a crash before the swap, the live index stays live, and the next run of an indexer deletes
- * the new one. After a crash before the end is recorded, the new index is live with an
- * outdated record: `is_writing` is true, and what caused the rebuild may cause another one. After a
- * crash at the end, the next run deletes the old index.
+ * After a crash before (4), the live index stays live, and the next run of an indexer deletes the
+ * new one. After a crash before (5), the new index is live with an outdated record: `is_writing` is
+ * true, and what caused the rebuild may cause another one. After a crash before (6), the next run
+ * deletes the old index.
  */
 async function replaceIndex(
   live: LeasedTarget,
   next: LeasedTarget,
-  options: Required<RebuildOptions>,
+  options: RebuildOptions,
 ): Promise<number> {
-  const { rebuildClient } = options
+  const { log, throwIfStopped, onProgress } = options
   const hasLiveIndex = await indexExists(live.client, live.indexName)
+  // (1) Record the start.
   const start = await recordRebuildStart(live, hasLiveIndex)
-  const indexCreated = createEmptyIndex(next, rebuildClient, options.log)
-  const productCount = await uploadCatalogue(live, next, { ...options, hasLiveIndex, indexCreated })
-  const synonymsVersion = await indexCreated
+
+  // (2) Upload the catalogue to the new index.
+  const creation = createEmptyIndex(next, log)
+  const upload = new CatalogueUpload(next, { indexCreated: creation, throwIfStopped, onProgress })
+  if (hasLiveIndex) await applyChangesDuring(upload, live, next, options)
+  const productCount = await upload.finished
+  const { synonymsVersion } = await creation
   if (productCount === 0) await registerFields(next)
+
+  // (3) Apply the remaining changes to it.
   await applyRemainingChanges(live, next, options)
-  await recordWriting(live, { pending: 0 })
-  const taskNumber = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
-  const task = await readEngineTask(rebuildClient, taskNumber)
+
+  // (4) Swap the indexes.
+  await live.progress.recordWriting(0)
+  const swap = live.client.swapIndexes([
+    { indexes: [next.indexName, live.indexName], rename: !hasLiveIndex },
+  ])
+  const taskNumber = await waitForSuccess(live.taskClient, swap)
+
+  // (5) Record the end.
+  const task = await readEngineTask(live.taskClient, taskNumber)
   await recordRebuildEnd(live, { ...start, task, synonymsVersion })
-  live.progress.markSwapped()
+  live.progress.markRebuilt()
+
+  // (6) Delete the old index, which has the other name now.
   await deleteIndex(next.client, next.indexName)
   return productCount
 }
@@ -112,40 +111,27 @@ async function replaceIndex(
  * index has none, which is better than no index.
  */
 async function createEmptyIndex(
-  { db, client, indexName }: IndexAddress,
-  rebuildClient: Meilisearch,
+  next: LeasedTarget,
   log: LogLine,
-): Promise<string> {
+): Promise<{ synonymsVersion: string }> {
+  const { db, client, taskClient, indexName } = next
   const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
-  await deleteRebuildLeftovers(client, rebuildClient, indexName)
-  await waitForSuccess(rebuildClient, rebuildClient.createIndex(indexName, { primaryKey: 'id' }))
-  await waitForSuccess(rebuildClient, client.index(indexName).updateSettings(indexSettings))
-  await sendSynonyms({ client, indexName }, synonyms, { log, taskClient: rebuildClient })
-  return synonymsVersion
+  await deleteNextIndex(next)
+  await waitForSuccess(taskClient, taskClient.createIndex(indexName, { primaryKey: 'id' }))
+  await waitForSuccess(taskClient, client.index(indexName).updateSettings(indexSettings))
+  await sendSynonyms(next, synonyms, log)
+  return { synonymsVersion }
 }
 
-type UploadOptions = Required<RebuildOptions> & {
-  hasLiveIndex: boolean
-  indexCreated: Promise<unknown>
-}
-
-/**
- * Uploads every product to the new index as soon as that is created. Meanwhile, changes go into the
- * live index, if there is one.
- */
-async function uploadCatalogue(
+/** Applies changes to the live index until the upload has finished. If that fails, stops it. */
+async function applyChangesDuring(
+  upload: CatalogueUpload,
   live: LeasedTarget,
   next: LeasedTarget,
-  { rebuildClient, throwIfStopped, onProgress, log, hasLiveIndex, indexCreated }: UploadOptions,
-): Promise<number> {
-  const upload = new CatalogueUpload(next, {
-    indexCreated,
-    rebuildClient,
-    throwIfStopped,
-    onProgress,
-  })
+  { throwIfStopped, log }: RebuildOptions,
+): Promise<void> {
   try {
-    while (hasLiveIndex && !upload.isFinished) {
+    while (!upload.isFinished) {
       throwIfStopped()
       if (await haveWordsChanged(live)) await runBefore(upload, () => applySynonyms(live, log))
       if (await hasPendingChanges(live))
@@ -158,7 +144,6 @@ async function uploadCatalogue(
     await upload.finished.catch(() => undefined)
     throw error
   }
-  return upload.finished
 }
 
 /**
@@ -183,7 +168,7 @@ async function runBefore(
  * Adds and deletes a document with every field, because the engine rejects a search in a field that
  * no document ever had.
  */
-async function registerFields({ client, indexName }: IndexAddress): Promise<void> {
+async function registerFields({ client, indexName }: LeasedTarget): Promise<void> {
   const document = createSampleDocument()
   await uploadLines(client.index(indexName), [toDocumentLine(document)])
   await deleteDocuments(client.index(indexName), [document.id])
@@ -199,7 +184,7 @@ const maxCatchUpRounds = 100
 async function applyRemainingChanges(
   live: LeasedTarget,
   next: LeasedTarget,
-  { throwIfStopped, catchUpBatch }: Required<RebuildOptions>,
+  { throwIfStopped, catchUpBatch = 5_000 }: RebuildOptions,
 ): Promise<void> {
   const fewChanges = catchUpBatch / 10
   for (let round = 1; round <= maxCatchUpRounds; round++) {
@@ -209,17 +194,4 @@ async function applyRemainingChanges(
     await syncBatch(live, { alsoQueueFor: next.registrationName, limit: catchUpBatch })
   }
   while ((await syncBatch(next)) > 0) throwIfStopped()
-}
-
-/** Makes the new index the live one and returns the number of the task. */
-async function swapIndexes(
-  live: LeasedTarget,
-  next: LeasedTarget,
-  hasLiveIndex: boolean,
-  rebuildClient: Meilisearch,
-): Promise<number> {
-  const swap = live.client.swapIndexes([
-    { indexes: [next.indexName, live.indexName], rename: !hasLiveIndex },
-  ])
-  return waitForSuccess(rebuildClient, swap)
 }

@@ -2,7 +2,7 @@
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
-import { describeEngineError } from '../documents/payload-limit.ts'
+import { describeErrorWithAdvice } from '../engine/payload-limit.ts'
 import { pause } from './pause.ts'
 
 /** Waits after errors, each time twice as long, up to a limit. Logs a repeated error only once. */
@@ -21,7 +21,7 @@ export class ErrorBackoff {
   }
 
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
-    const cause = describeEngineError(error)
+    const cause = describeErrorWithAdvice(error)
     if (cause !== this.#loggedCause) this.#log(`${toSentence(cause)} Trying again.`, 'warn')
     this.#loggedCause = cause
     await pause(this.#pauseMs, signal)

@@ -3,15 +3,16 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
-import { type EnqueuedTask, type Meilisearch, MeilisearchApiError } from 'meilisearch'
+import { type EnqueuedTask, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { builtInWords, readSearchWords } from '../../words/search-words.ts'
-import { describeEngineError, isTooLarge, onOwnConnection } from '../documents/payload-limit.ts'
 import { TaskFailed, waitForSuccess } from '../engine/engine-tasks.ts'
+import { describeErrorWithAdvice, isTooLarge, onOwnConnection } from '../engine/payload-limit.ts'
+import type { IndexAddress, LeasedTarget } from '../index-address.ts'
+import { markSynonyms } from '../index-record.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
-import type { IndexAddress, LeasedTarget } from '../leased-target.ts'
 
 type EngineSynonyms = Record<string, string[]>
 
@@ -57,12 +58,11 @@ export async function haveSynonymsDiverged(target: IndexAddress): Promise<boolea
 /**
  * Sends synonyms to an index. Returns whether the engine has accepted them. If it rejects them
  * because of their contents or their size, that is logged, and the index keeps its synonyms.
- * `taskClient` must have a key that may read the task.
  */
 export async function sendSynonyms(
-  { client, indexName }: Pick<IndexAddress, 'client' | 'indexName'>,
+  { client, taskClient, indexName }: LeasedTarget,
   synonyms: EngineSynonyms,
-  { log, taskClient = client }: { log: LogLine; taskClient?: Meilisearch },
+  log: LogLine,
 ): Promise<boolean> {
   const { httpRequest } = client.index(indexName)
   const update = httpRequest.put<EnqueuedTask>({
@@ -75,7 +75,7 @@ export async function sendSynonyms(
     return true
   } catch (error) {
     if (!isRejection(error)) throw error
-    const reason = toSentence(describeEngineError(error))
+    const reason = toSentence(describeErrorWithAdvice(error))
     log(`The search engine rejects the synonyms: ${reason}`, 'warn')
     return false
   }
@@ -87,16 +87,12 @@ export async function sendSynonyms(
  * are not sent again until they change or are compared with those of the engine. Throws LeaseLost.
  */
 export async function applySynonyms(target: LeasedTarget, log: LogLine): Promise<void> {
-  const { synonymsVersion, synonyms } = await readEngineSynonyms(target.db)
-  const isAccepted = await sendSynonyms(target, synonyms, { log })
-  await executeUnderLease(target, async (transaction) => {
-    await sql`
-      update search_engines
-      set words = ${synonymsVersion}, version = version + 1
-      where name = ${target.registrationName}
-        and (${isAccepted} or words is distinct from ${synonymsVersion})
-    `.execute(transaction)
-  })
+  const { db, lease, registrationName } = target
+  const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
+  const isAccepted = await sendSynonyms(target, synonyms, log)
+  await executeUnderLease(db, lease, (transaction) =>
+    markSynonyms(transaction, registrationName, { synonymsVersion, isAccepted }),
+  )
 }
 
 function isRejection(error: unknown): boolean {

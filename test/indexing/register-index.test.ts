@@ -1,7 +1,7 @@
 // The registration of an engine, after which every change adds outbox rows for it.
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
-import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import { eventually } from '../support/eventually.ts'
 import { testDatabase } from '../support/test-database.ts'
 
@@ -13,7 +13,7 @@ t.test('waits for transactions that began before the engine was registered', asy
   await late.query("insert into products (sku, name) values ('L-1', 'Temprano')")
   let isRegistered = false
   let waits = 0
-  const registering = registerEngine(db, 'main', () => waits++).then(() => {
+  const registering = registerIndex(db, 'main', () => waits++).then(() => {
     isRegistered = true
   })
   await eventually(
@@ -41,7 +41,7 @@ t.test('a second indexer and a restarted one wait for the older transactions too
   await late.query("insert into products (sku, name) values ('L-1', 'Temprano')")
   let [waits, registered] = [0, 0]
   const register = () =>
-    registerEngine(db, 'main', () => waits++).then(() => {
+    registerIndex(db, 'main', () => waits++).then(() => {
       registered++
     })
   const first = register()

@@ -2,14 +2,14 @@
 // pending.
 import { sql } from 'kysely'
 import t from 'tap'
-import { readEngineStatuses, readIndexLags } from '../../src/indexing/index-lag.ts'
+import { readIndexLags, readIndexStatuses } from '../../src/indexing/index-status.ts'
 import { emptySnapshot } from '../../src/indexing/outbox.ts'
-import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 t.test('each engine has its own lag, and at most 10,000 changes are counted', async (t) => {
   const { db } = await testDatabase(t)
-  for (const name of ['main', 'second']) await registerEngine(db, name)
+  for (const name of ['main', 'second']) await registerIndex(db, name)
   await sql`delete from product_changes`.execute(db)
   await sql`
     update search_engines
@@ -18,8 +18,8 @@ t.test('each engine has its own lag, and at most 10,000 changes are counted', as
   `.execute(db)
   const readLags = () => readIndexLags(db, ['second', 'main', 'unknown'])
   t.match(await readLags(), [
-    { registrationName: 'second', lagSeconds: 0, pending: 0 },
-    { registrationName: 'main', lagSeconds: 0, pending: 0 },
+    { registrationName: 'second', lagSeconds: 0, pendingCount: 0 },
+    { registrationName: 'main', lagSeconds: 0, pendingCount: 0 },
   ])
 
   await sql`
@@ -28,12 +28,12 @@ t.test('each engine has its own lag, and at most 10,000 changes are counted', as
   await sql`delete from product_changes where engine = 'main'`.execute(db)
   const lags = await readLags()
   t.match(lags, [
-    { registrationName: 'second', pending: 10_000 },
-    { registrationName: 'main', lagSeconds: 0, pending: 0 },
+    { registrationName: 'second', pendingCount: 10_000 },
+    { registrationName: 'main', lagSeconds: 0, pendingCount: 0 },
   ])
   t.ok((lags[0]?.lagSeconds ?? 0) >= 3_600, `lag ${lags[0]?.lagSeconds} s`)
-  t.match(await readEngineStatuses(db), [
-    { registrationName: 'main', pending: 0 },
-    { registrationName: 'second', pending: 10_000 },
+  t.match(await readIndexStatuses(db), [
+    { registrationName: 'main', pendingCount: 0 },
+    { registrationName: 'second', pendingCount: 10_000 },
   ])
 })

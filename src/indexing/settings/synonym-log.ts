@@ -1,8 +1,8 @@
-// Logs the result of something that is tried repeatedly, but equal results only once.
+// Logs what happens to the synonyms, which may be sent again and again while the engine rejects
+// them: each line once.
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 
-/** Writes each line once until the next reset. */
-export class ChangedLines {
+export class SynonymLog {
   readonly #log: LogLine
   readonly #written = new Set<string>()
 
@@ -16,7 +16,7 @@ export class ChangedLines {
     this.#log(line, level)
   }
 
-  /** Must be called after a success, so that the next failure is logged again. */
+  /** Must be called when the engine has the synonyms, so that the next failure is logged again. */
   reset(): void {
     this.#written.clear()
   }

@@ -17,8 +17,8 @@ export function isTooLarge(error: unknown): boolean {
   return error.response.status === 413 || /is larger than allowed/.test(error.message)
 }
 
-/** Returns the message of an error. If a request was too large, it also says what to do. */
-export function describeEngineError(error: unknown): string {
+/** Returns the message of any error. If a request was too large, it also says what to do. */
+export function describeErrorWithAdvice(error: unknown): string {
   const message = describeError(error)
   if (!isTooLarge(error)) return message
   return `${toSentence(message)} Raise MEILI_HTTP_PAYLOAD_SIZE_LIMIT of Meilisearch`

@@ -1,0 +1,99 @@
+// The transactions with which a rebuild starts and ends, and the removal of an unfinished one.
+import { sql, type Transaction } from 'kysely'
+import type { Tables } from '../../database/table-types.ts'
+import { deleteParkedDocuments, moveParkedDocuments } from '../documents/parked-documents.ts'
+import { deleteIndex, type EngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
+import { type LeasedTarget, nextRegistrationName } from '../index-address.ts'
+import { markRebuilt, markUnknown } from '../index-record.ts'
+import { executeUnderLease } from '../indexer-lease.ts'
+import { deleteOutboxRows } from '../outbox.ts'
+
+export type RebuildStart = {
+  startedAt: Date
+  /** The ids of the outbox rows of truncations. The rebuild covers them. */
+  truncationIds: string[]
+}
+
+/**
+ * Records the start of a rebuild. If there is no live index, the rebuild covers all pending rows,
+ * and they are deleted. Throws LeaseLost.
+ */
+export async function recordRebuildStart(
+  { db, lease, registrationName }: LeasedTarget,
+  hasLiveIndex: boolean,
+): Promise<RebuildStart> {
+  return executeUnderLease(db, lease, async (transaction) => {
+    const { startedAt } = await transaction
+      .selectNoFrom(sql<Date>`clock_timestamp()`.as('startedAt'))
+      .executeTakeFirstOrThrow()
+    await deleteNextRows(transaction, registrationName)
+    if (!hasLiveIndex) {
+      await transaction
+        .deleteFrom('product_changes')
+        .where('engine', '=', registrationName)
+        .execute()
+      await markUnknown(transaction, registrationName)
+    }
+    const truncations = await transaction
+      .selectFrom('product_changes')
+      .select('id')
+      .where('engine', '=', registrationName)
+      .where('product_id', 'is', null)
+      .execute()
+    return { startedAt, truncationIds: truncations.map(({ id }) => id) }
+  })
+}
+
+type RebuildEnd = RebuildStart & { task: EngineTask; synonymsVersion: string }
+
+/** Records that the new index is live. Throws LeaseLost. */
+export async function recordRebuildEnd(
+  { db, lease, registrationName, indexName }: LeasedTarget,
+  { truncationIds, ...rebuilt }: RebuildEnd,
+): Promise<void> {
+  const truncations = truncationIds.map((id) => ({ id, productId: null }))
+  await executeUnderLease(db, lease, async (transaction) => {
+    await deleteOutboxRows(transaction, registrationName, truncations)
+    await moveParkedDocuments(transaction, {
+      from: nextRegistrationName(registrationName),
+      to: registrationName,
+    })
+    await markRebuilt(transaction, { registrationName, indexName }, rebuilt)
+  })
+}
+
+/** Deletes the outbox rows and parked documents of an unfinished rebuild. Throws LeaseLost. */
+export async function deleteRebuildRows({
+  db,
+  lease,
+  registrationName,
+}: LeasedTarget): Promise<void> {
+  // After another indexer has taken over, the rows may belong to its rebuild.
+  await executeUnderLease(db, lease, (transaction) => deleteNextRows(transaction, registrationName))
+}
+
+async function deleteNextRows(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+): Promise<void> {
+  const nextName = nextRegistrationName(registrationName)
+  await transaction.deleteFrom('product_changes').where('engine', '=', nextName).execute()
+  await deleteParkedDocuments(transaction, nextName)
+}
+
+/**
+ * Deletes the next index of an unfinished rebuild, and cancels its tasks, which would delay every
+ * other task.
+ */
+export async function deleteNextIndex({
+  client,
+  taskClient,
+  indexName,
+}: Pick<LeasedTarget, 'client' | 'taskClient' | 'indexName'>): Promise<void> {
+  const cancellation = client.tasks.cancelTasks({
+    indexUids: [indexName],
+    statuses: ['enqueued', 'processing'],
+  })
+  await waitForSuccess(taskClient, cancellation)
+  await deleteIndex(client, indexName)
+}
