@@ -84,8 +84,6 @@ export async function releaseLease(
     .execute()
 }
 
-type CurrentLease = Pick<Lease, 'fencingToken' | 'serverStartedAt'>
-
 /** When PostgreSQL was started. The time of a promoted server differs from that of the old one. */
 const serverStart = sql<string>`extract(epoch from pg_postmaster_start_time())::text`
 
@@ -102,21 +100,18 @@ export async function executeUnderLease<Result>(
   work: (transaction: Transaction<Tables>) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction().execute(async (transaction) => {
-    await lockLease(transaction, lease)
+    const loss = findLoss(
+      await selectLease(transaction, lease).forShare().executeTakeFirst(),
+      lease,
+    )
+    if (loss) throw loss
     return work(transaction)
   })
 }
 
-async function lockLease(transaction: Transaction<Tables>, lease: Lease): Promise<void> {
-  const current = await selectLease(transaction, lease).forShare().executeTakeFirst()
-  const loss = findLoss(current, lease)
-  if (loss) throw loss
-}
-
 /** Whether the lease is lost. Throws if PostgreSQL does not answer. */
 export async function isLeaseLost(db: Kysely<Tables>, lease: Lease): Promise<boolean> {
-  const current = await selectLease(db, lease).executeTakeFirst()
-  return findLoss(current, lease) !== null
+  return findLoss(await selectLease(db, lease).executeTakeFirst(), lease) !== null
 }
 
 /** Throws LeaseLost if the lease is lost, and the error of PostgreSQL if it does not answer. */
@@ -129,7 +124,10 @@ const selectLease = (db: Kysely<Tables>, { registrationName }: Lease) =>
   db.selectFrom('indexer_leases').select(leaseColumns).where('engine', '=', registrationName)
 
 /** Returns why the lease is lost; null if `current`, the row of the lease, still belongs to it. */
-function findLoss(current: CurrentLease | undefined, lease: Lease): LeaseLost | null {
+function findLoss(
+  current: Pick<Lease, 'fencingToken' | 'serverStartedAt'> | undefined,
+  lease: Lease,
+): LeaseLost | null {
   if (current?.fencingToken !== lease.fencingToken) return new LeaseLost()
   if (current.serverStartedAt !== lease.serverStartedAt) return new ServerReplaced()
   return null

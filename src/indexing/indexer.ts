@@ -81,9 +81,9 @@ async function runUnderLease(
 ): Promise<void> {
   const { db, log, state } = options
   const renewal = startLeaseRenewal(db, lease)
-  const popularity = new PopularityRefresh(db, log, {
-    onResult: (succeeded) => state.recordTask('popularity', succeeded),
-  })
+  const popularity = new PopularityRefresh(db, log, (succeeded) =>
+    state.recordTask('popularity', succeeded),
+  )
   let hasEndedNormally = false
   state.holdsLease = true
   try {

@@ -7,15 +7,15 @@ import type { LogLine } from '../monitoring/log/program-log.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * The letters "popt" as a number; no other advisory lock uses it. Without the lock, the indexers of
- * two engines that count at the same time would wait for each other's rows.
+ * The letters "popt" as a number; no other advisory lock uses it. Without the lock, two
+ * indexers that count at the same time would wait for each other's rows.
  */
 const advisoryLock = 1_886_351_476
 
 /**
  * Counts for each product the quotes of the 12 months before the latest quote. Drafts and
  * superseded versions do not count. Queues the products whose step or rank has changed, for every
- * engine, and returns their number: 0 if another indexer is counting. Throws if PostgreSQL needs
+ * index, and returns their number: 0 if another indexer is counting. Throws if PostgreSQL needs
  * longer than `timeoutMs`; then nothing has changed.
  */
 export async function refreshPopularity(
@@ -49,10 +49,8 @@ export class PopularityRefresh {
   constructor(
     db: Kysely<Tables>,
     log: LogLine,
-    {
-      timeoutMs,
-      onResult = () => undefined,
-    }: { timeoutMs?: number; onResult?: (succeeded: boolean) => void } = {},
+    onResult: (succeeded: boolean) => void,
+    timeoutMs?: number,
   ) {
     this.#db = db
     this.#log = log

@@ -11,7 +11,8 @@ t.test('a count that exceeds its timeout changes nothing', async (t) => {
   await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   await addQuote(db, 'P-1')
   const lines: string[] = []
-  const popularity = new PopularityRefresh(db, (line) => lines.push(line), { timeoutMs: 500 })
+  const log = (line: string) => lines.push(line)
+  const popularity = new PopularityRefresh(db, log, () => undefined, 500)
   const readCounts = () => db.selectFrom('product_popularity').select('times_quoted').execute()
   await popularity.start()
   t.same(await readCounts(), [{ times_quoted: 1 }])

@@ -21,7 +21,7 @@ import { awaitLater } from '../scheduling/await-later.ts'
 import { CatalogueReader, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
 
-export type CatalogueUploadOptions = {
+type CatalogueUploadOptions = {
   /** Resolves when the index exists. Products are read meanwhile. */
   indexCreated: Promise<unknown>
   /** Called often. Throws to stop the upload. */

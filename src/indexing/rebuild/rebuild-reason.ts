@@ -17,66 +17,47 @@ type ReasonRules = {
   /** Is logged. */
   text: string
   /**
-   * Whether the live index is deleted before the rebuild, because its results would be wrong.
-   * PostgreSQL answers searches until the new index is live.
+   * The live index is deleted before the rebuild, because its results would be wrong. PostgreSQL
+   * answers searches until the new index is live.
    */
-  deletesIndexFirst: boolean
+  deletesIndexFirst?: true
   /**
-   * Whether a second rebuild must wait (rebuild-backoff.ts). A rebuild should remove these reasons.
-   * If it does not, another one would not help either.
+   * A second rebuild must wait (rebuild-backoff.ts): if the first one did not remove the reason,
+   * another one would not help either.
    */
-  backsOff: boolean
+  backsOff?: true
 }
 
-export const rebuildReasons = {
-  index_missing: {
-    text: 'The index does not exist.',
-    deletesIndexFirst: false,
-    backsOff: false,
-  },
-  contents_unknown: {
-    text: 'There is no record of what the index contains.',
-    deletesIndexFirst: false,
-    backsOff: false,
-  },
+const reasons = {
+  index_missing: { text: 'The index does not exist.' },
+  contents_unknown: { text: 'There is no record of what the index contains.' },
   engine_restored: {
     text: 'The search engine was restored to an older state.',
     deletesIndexFirst: true,
-    backsOff: false,
   },
   database_restored: {
     text: 'The index contains changes that this database does not have.',
     deletesIndexFirst: true,
-    backsOff: false,
   },
   shape_changed: {
     text: 'This version has different index settings or builds documents differently.',
-    deletesIndexFirst: false,
     backsOff: true,
   },
   settings_changed: {
     text: 'The settings of the index were changed in the search engine.',
-    deletesIndexFirst: false,
     backsOff: true,
   },
-  catalogue_emptied: {
-    text: 'The table of products was truncated.',
-    deletesIndexFirst: true,
-    backsOff: false,
-  },
-  rebuild_requested: {
-    text: 'A rebuild was requested.',
-    deletesIndexFirst: false,
-    backsOff: false,
-  },
+  catalogue_emptied: { text: 'The table of products was truncated.', deletesIndexFirst: true },
+  rebuild_requested: { text: 'A rebuild was requested.' },
   count_mismatch: {
     text: 'The number of documents differs from the number of products.',
-    deletesIndexFirst: false,
     backsOff: true,
   },
-} as const satisfies Record<string, ReasonRules>
+} satisfies Record<string, ReasonRules>
 
-export type RebuildReason = keyof typeof rebuildReasons
+export type RebuildReason = keyof typeof reasons
+
+export const rebuildReasons: Record<RebuildReason, ReasonRules> = reasons
 
 /**
  * Returns why the index must be rebuilt; null if it need not be. Does not check the number of

@@ -8,7 +8,7 @@ import { markRebuilt, markUnknown } from '../index-record.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
 import { deleteOutboxRows } from '../outbox.ts'
 
-export type RebuildStart = {
+type RebuildStart = {
   startedAt: Date
   /** The ids of the outbox rows of truncations. The rebuild covers them. */
   truncationIds: string[]
