@@ -1,4 +1,7 @@
 // Tells databases apart, and a database before a failover from the same database after it.
+// - The id of a database stays the same after a failover: `readDatabaseId`.
+// - Its identity changes with each failover, because it also has the timeline of the server. The
+//   SQL function database_identity() returns it.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from './table-types.ts'
 
@@ -44,9 +47,8 @@ export async function readTimeline(db: Kysely<Tables>): Promise<number | null> {
 
 /**
  * An SQL condition: the column `database_identity` names this database as it was before a failover,
- * which starts another timeline. The function database_identity() of migration 0029 returns the
- * identifier of the server, its timeline, and the ids of the database and of the table products,
- * separated by slashes.
+ * which starts another timeline. An identity has the identifier of the server, its timeline, and
+ * the ids of the database and of the table products, separated by slashes (migration 0029).
  */
 export const differsOnlyInTimeline = (identity: RawBuilder<unknown>) => sql<boolean>`(
   database_identity <> ${identity}

@@ -19,7 +19,7 @@ export type DateKind = 'issued' | 'accepted'
 
 /** What a row of a table of the summary covers. `…_total`: all countries; the others: one. */
 export type FigureGrain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
-export type CustomerGrain = 'month' | 'year'
+type CustomerGrain = 'month' | 'year'
 export type ProductGrain = 'month' | 'month_total' | 'year' | 'year_total'
 export type ValidityGrain = 'day' | 'month' | 'month_by_month'
 
@@ -109,6 +109,7 @@ export type Tables = {
     step: number
     rank: number | null
   }
+  /** One row for each index. indexing/index-record.ts explains the columns. */
   search_engines: {
     name: string
     indexed_at: Instant | null

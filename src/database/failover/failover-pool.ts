@@ -13,7 +13,7 @@ import { BrokenConnectionError, isBrokenConnection, NotPrimaryError } from './br
 import { PrimaryHost } from './primary-host.ts'
 import { closeWhenSilent, streamOf } from './silent-connections.ts'
 
-export type FailoverPoolOptions = {
+type FailoverPoolOptions = {
   address: PostgresAddress
   settings: ConnectionSettings
   responseTimeoutMs: number

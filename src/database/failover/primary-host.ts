@@ -74,7 +74,7 @@ async function findPrimary(urls: readonly string[]): Promise<string | null> {
   const found: { url: string; timeline: number }[] = []
   const { promise: firstFound, resolve: reportFound } = Promise.withResolvers<void>()
   const probes = urls.map(async (url) => {
-    const timeline = await readTimeline(url)
+    const timeline = await probeTimeline(url)
     if (timeline === null) return
     found.push({ url, timeline })
     reportFound()
@@ -86,7 +86,7 @@ async function findPrimary(urls: readonly string[]): Promise<string | null> {
 }
 
 /** Returns the timeline of a primary; null for a replica and for a silent server. */
-async function readTimeline(url: string): Promise<number | null> {
+async function probeTimeline(url: string): Promise<number | null> {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: hostProbe.ms,

@@ -12,7 +12,7 @@ import {
 } from './replica-state.ts'
 
 /** What is read from the replica if possible. */
-export type ReplicaRead = 'statistics' | 'document'
+type ReplicaRead = 'statistics' | 'document'
 /** `used`: the replica was read. Otherwise the primary was read instead. */
 export type ReplicaReadOutcome = 'used' | 'behind' | 'failed'
 
