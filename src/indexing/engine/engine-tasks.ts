@@ -1,4 +1,5 @@
-// Reads, awaits and cancels tasks of the search engine, which runs every write as a queued task.
+// Reads and awaits tasks of the search engine, which runs every write as a queued task. Looks up
+// and deletes indexes.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type EnqueuedTask,

@@ -48,7 +48,7 @@ type RebuildEnd = RebuildStart & { task: EngineTask; synonymsVersion: string }
 
 /** Records that the new index is live. Throws LeaseLost. */
 export async function recordRebuildEnd(
-  { db, lease, registrationName, indexName }: LeasedTarget,
+  { db, lease, registrationName, indexName, progress }: LeasedTarget,
   { truncationIds, ...rebuilt }: RebuildEnd,
 ): Promise<void> {
   const truncations = truncationIds.map((id) => ({ id, productId: null }))
@@ -60,6 +60,7 @@ export async function recordRebuildEnd(
     })
     await markRebuilt(transaction, { registrationName, indexName }, rebuilt)
   })
+  progress.markRebuilt()
 }
 
 /** Deletes the outbox rows and parked documents of an unfinished rebuild. Throws LeaseLost. */

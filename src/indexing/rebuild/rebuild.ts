@@ -99,7 +99,6 @@ async function replaceIndex(
   // (5) Record the end.
   const task = await readEngineTask(live.taskClient, taskNumber)
   await recordRebuildEnd(live, { ...start, task, synonymsVersion })
-  live.progress.markRebuilt()
 
   // (6) Delete the old index, which has the other name now.
   await deleteIndex(next.client, next.indexName)
