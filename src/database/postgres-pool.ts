@@ -38,9 +38,7 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
 
 /** Creates Kysely on an existing pool. `db.destroy()` closes both. */
 export function createKysely(pool: FailoverPool): Database {
-  const dialect = createDialect(pool, (client, text, values) => client.query(text, [...values]), {
-    retriesReads: pool.retriesReads,
-  })
+  const dialect = createDialect(pool, (client, text, values) => client.query(text, [...values]))
   return new Kysely<Tables>({ dialect })
 }
 

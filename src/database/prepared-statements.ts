@@ -15,15 +15,11 @@ import { isPooled } from './transaction-pooling.ts'
  */
 export function createPreparingKysely(pool: FailoverPool): Kysely<Tables> {
   return new Kysely<Tables>({
-    dialect: createDialect(
-      pool,
-      (client, text, values) => {
-        if (values.length === 0) return client.query(text)
-        if (isPooled(client)) return client.query(text, [...values])
-        return client.query({ name: nameOf(text), text, values: [...values] })
-      },
-      { retriesReads: pool.retriesReads },
-    ),
+    dialect: createDialect(pool, (client, text, values) => {
+      if (values.length === 0) return client.query(text)
+      if (isPooled(client)) return client.query(text, [...values])
+      return client.query({ name: nameOf(text), text, values: [...values] })
+    }),
   })
 }
 

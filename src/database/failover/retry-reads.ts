@@ -1,9 +1,10 @@
 // Retries reads whose connection breaks, as after a failover: transactions that only read, and
 // single statements of Kysely.
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
-import type { Pool, PoolClient, QueryResult } from 'pg'
+import type { PoolClient, QueryResult } from 'pg'
 import { MigrationTables } from '../run-migrations.ts'
 import { BrokenConnectionError, isBrokenConnection } from './broken-connections.ts'
+import type { FailoverPool } from './failover-pool.ts'
 
 /**
  * Runs `read`, a transaction that only reads, and runs it once more if its connection breaks.
@@ -20,22 +21,15 @@ export async function retryIfConnectionBreaks<Result>(
   }
 }
 
-/** A pool that can be told that its connections may be dead. */
-type ReplacingPool = Pool & { replaceConnections(): void }
-
 type Send = (client: PoolClient, text: string, values: readonly unknown[]) => Promise<QueryResult>
 
 /**
- * Returns a dialect for Kysely that sends statements with `send`. With `retriesReads`, a read
+ * Returns a dialect for Kysely that sends statements with `send`. If the pool retries reads, a read
  * outside of a transaction is sent once more, on another connection, if its connection breaks.
  */
-export function createDialect(
-  pool: ReplacingPool,
-  send: Send,
-  { retriesReads }: { retriesReads: boolean },
-): PostgresDialect {
+export function createDialect(pool: FailoverPool, send: Send): PostgresDialect {
   const kyselyPool: PostgresPool = {
-    connect: async () => new RetryingClient(pool, send, await pool.connect(), retriesReads),
+    connect: async () => new RetryingClient(pool, send, await pool.connect()),
     end: () => pool.end(),
     options: pool.options,
   }
@@ -46,24 +40,23 @@ export function createDialect(
 }
 
 class RetryingClient {
-  readonly #pool: ReplacingPool
+  readonly #pool: FailoverPool
   readonly #send: Send
-  readonly #retriesReads: boolean
   /** Null after the connection broke and no other was available. */
   #client: PoolClient | null
 
-  constructor(pool: ReplacingPool, send: Send, client: PoolClient, retriesReads: boolean) {
+  constructor(pool: FailoverPool, send: Send, client: PoolClient) {
     this.#pool = pool
     this.#send = send
     this.#client = client
-    this.#retriesReads = retriesReads
   }
 
   query: PostgresPoolClient['query'] = (async (text: string, values: readonly unknown[]) => {
     const client = this.#client
     if (!client)
       throw new BrokenConnectionError('The connection broke, and no other was available.')
-    const mayRetry = this.#retriesReads && client.getTransactionStatus() === 'I' && mayRepeat(text)
+    const mayRetry =
+      this.#pool.retriesReads && client.getTransactionStatus() === 'I' && mayRepeat(text)
     try {
       return await this.#send(client, text, values)
     } catch (error) {
