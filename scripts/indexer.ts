@@ -1,7 +1,7 @@
 // Runs the indexer, requests a rebuild, verifies an index, or shows the status of all indexes.
 import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
-import { withRepairKey } from '../src/indexing/engine/engine-keys.ts'
+import { withTemporaryKey } from '../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
 import { requestRebuild } from '../src/indexing/index-record.ts'
 import {
@@ -167,7 +167,7 @@ async function verify(
   log(`Of ${countNoun(products, 'product')}, ${driftCount} differ.`)
   if (!mustRepair) return 1
 
-  await withRepairKey(client, indexName, (key) =>
+  await withTemporaryKey(client, indexName, 'documents.delete', (key) =>
     queueRepair({ ...address, client: options.openClient(key) }, drift),
   )
   await build(options, signal)

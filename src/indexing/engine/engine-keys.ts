@@ -169,36 +169,19 @@ export async function replaceIndexerKeys(
 }
 
 /**
- * Calls `work` with a temporary key that can delete documents of one index. `client` is opened
- * with the indexer's key.
+ * Calls `work` with a temporary key that allows this action on one index. `client` is opened with
+ * the indexer's key.
  */
-export function withRepairKey<Result>(
+export async function withTemporaryKey<Result>(
   client: Meilisearch,
   indexName: string,
-  work: (key: string) => Promise<Result>,
-): Promise<Result> {
-  return withTemporaryKey(client, indexName, ['documents.delete', 'tasks.get'], work)
-}
-
-/** Calls `work` with a temporary key that can delete one index. */
-export function withDeletionKey<Result>(
-  client: Meilisearch,
-  indexName: string,
-  work: (key: string) => Promise<Result>,
-): Promise<Result> {
-  return withTemporaryKey(client, indexName, ['indexes.delete', 'tasks.get'], work)
-}
-
-async function withTemporaryKey<Result>(
-  client: Meilisearch,
-  indexName: string,
-  actions: KeyCreation['actions'],
+  action: 'documents.delete' | 'indexes.delete',
   work: (key: string) => Promise<Result>,
 ): Promise<Result> {
   const { uid, key } = await client.createKey({
     name: `temporary key for ${indexName}`,
     description: 'Trade quoting service: one repair or removal',
-    actions,
+    actions: [action, 'tasks.get'],
     indexes: [indexName],
     expiresAt: new Date(Date.now() + timeouts.indexing.repairKey.ms),
   })

@@ -7,7 +7,7 @@ import { haveSameEngine } from '../../search-engine/shape-suffix.ts'
 import { timeouts } from '../../timeouts.ts'
 import { nextRegistrationName } from '../index-address.ts'
 import { deleteRecord } from '../index-record.ts'
-import { withDeletionKey } from './engine-keys.ts'
+import { withTemporaryKey } from './engine-keys.ts'
 import { deleteIndex } from './engine-tasks.ts'
 
 type RemovalOptions = {
@@ -37,7 +37,7 @@ export async function removeUnusedIndexes(
   for (const { name, indexName } of rows) {
     if (!haveSameEngine(name, registrationName)) continue
     if (indexName !== null)
-      await withDeletionKey(openClient(indexerApiKey), indexName, (key) =>
+      await withTemporaryKey(openClient(indexerApiKey), indexName, 'indexes.delete', (key) =>
         deleteIndex(openClient(key), indexName),
       )
     await removeRegistration(db, name)
