@@ -1,9 +1,5 @@
 // The command that would import a file whose format was not the expected one.
-import {
-  describeFormatOptions,
-  type FileFormat,
-  formatWords,
-} from '../../src/imports/file-format.ts'
+import { type FileFormat, formats, formatWords } from '../../src/imports/file-format.ts'
 
 const formatOptions = ['--format', ...Object.keys(formatWords).map((part) => `--${part}`)]
 
@@ -16,6 +12,23 @@ export function formatSuggestedCommand(args: string[], format: FileFormat): stri
   })
   const words = ['scripts/run', 'import', ...others, ...describeFormatOptions(format)]
   return words.map(quoteForShell).join(' ')
+}
+
+/** Returns the shortest options that choose this format. */
+function describeFormatOptions(format: FileFormat): string[] {
+  if (isSameExceptEncoding(format, formats.es)) return ['--format', 'es']
+  const parts = Object.keys(formatWords) as (keyof FileFormat)[]
+  return parts.flatMap((part) => {
+    const [word] =
+      Object.entries(formatWords[part]).find(([, value]) => value === format[part]) ?? []
+    return format[part] === formats.en[part] || word === undefined ? [] : [`--${part}`, word]
+  })
+}
+
+/** Returns whether two formats are the same but for the encoding, which `es` detects itself. */
+function isSameExceptEncoding(format: FileFormat, other: FileFormat): boolean {
+  const parts = ['delimiter', 'decimal', 'dates'] as const
+  return parts.every((part) => format[part] === other[part])
 }
 
 function quoteForShell(word: string): string {

@@ -1,4 +1,4 @@
-// The formats of files: delimiter, decimal sign, order of dates and encoding, and their options.
+// The formats of files: delimiter, decimal sign, order of dates and encoding.
 
 export type FileFormat = {
   delimiter: ',' | ';' | '\t' | '|'
@@ -31,20 +31,3 @@ export const formats = {
   en: { delimiter: ',', decimal: '.', dates: 'ymd', encoding: 'utf-8' },
   es: { delimiter: ';', decimal: ',', dates: 'dmy', encoding: 'auto' },
 } as const satisfies Record<string, FileFormat>
-
-/** Returns the shortest options of scripts/import.ts that choose this format. */
-export function describeFormatOptions(format: FileFormat): string[] {
-  if (isSameExceptEncoding(format, formats.es)) return ['--format', 'es']
-  const parts = Object.keys(formatWords) as (keyof FileFormat)[]
-  return parts.flatMap((part) => {
-    const [word] =
-      Object.entries(formatWords[part]).find(([, value]) => value === format[part]) ?? []
-    return format[part] === formats.en[part] || word === undefined ? [] : [`--${part}`, word]
-  })
-}
-
-/** Returns whether two formats are the same but for the encoding, which `es` detects itself. */
-function isSameExceptEncoding(format: FileFormat, other: FileFormat): boolean {
-  const parts = ['delimiter', 'decimal', 'dates'] as const
-  return parts.every((part) => format[part] === other[part])
-}
