@@ -1,18 +1,17 @@
 // Imports products, quotes or words for search from a CSV file.
-import type { Pool } from 'pg'
 import { readImportConfig } from '../src/config.ts'
 import { openPool } from '../src/database/postgres-pool.ts'
 import {
+  type FileKind,
   productFileColumns,
   quoteFields,
   quoteFileColumns,
   quoteLineFields,
   wordFileColumns,
 } from '../src/imports/file-columns.ts'
-import type { FileKind } from '../src/imports/import-options.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 import { importArguments, parseImportOptions } from './cli/import-arguments.ts'
-import { type FileImport, fileKinds, importFile } from './cli/import-file.ts'
+import { fileKinds, importFile } from './cli/import-file.ts'
 
 const help = `
 Usage: node scripts/import.ts products FILE [--full [--allow-removals N%]] [OPTIONS]
@@ -104,14 +103,27 @@ await runCommand(help, importArguments, async (values, [kind, file, ...others]) 
     throw new UsageError(`Import one file at a time: remove ${others.join(' ')}.`)
   if (values.rejects === '') throw new UsageError('--rejects needs the name of a file.')
   const options = parseImportOptions(kind, values)
+  const stop = new AbortController()
+  // The abort reason is the exit status, which shells define as 128 plus the number of the signal.
+  process.once('SIGINT', () => stop.abort(130)).once('SIGTERM', () => stop.abort(143))
   const pool = openPool(readImportConfig().DATABASE_URL, { connections: 2 })
   try {
-    return await runImport(pool, kind, file, {
-      options,
+    const result = await importFile(pool, {
+      kind,
+      file,
+      standardInput: process.stdin,
       rejectsName: values.rejects,
+      signal: stop.signal,
       isJson: values.json === true,
+      options,
       args: process.argv.slice(2),
     })
+    console.log(result.text)
+    return result.status
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    console.error('Stopped: nothing was imported.')
+    return stop.signal.reason
   } finally {
     await pool.end()
   }
@@ -119,29 +131,6 @@ await runCommand(help, importArguments, async (values, [kind, file, ...others]) 
 
 function isFileKind(kind: string | undefined): kind is FileKind {
   return fileKinds.some((known) => known === kind)
-}
-
-/** Returns the exit status. */
-async function runImport(
-  pool: Pool,
-  kind: FileKind,
-  file: string,
-  request: Pick<FileImport, 'options' | 'rejectsName' | 'isJson' | 'args'>,
-): Promise<number> {
-  const stop = new AbortController()
-  // The abort reason is the exit status, which shells define as 128 plus the number of the signal.
-  process.once('SIGINT', () => stop.abort(130)).once('SIGTERM', () => stop.abort(143))
-  const { signal } = stop
-  try {
-    const standardInput = process.stdin
-    const result = await importFile(pool, { kind, file, standardInput, signal, ...request })
-    console.log(result.text)
-    return result.status
-  } catch (error) {
-    if (!signal.aborted) throw error
-    console.error('Stopped: nothing was imported.')
-    return signal.reason
-  }
 }
 
 /** Returns the columns in lines of at most 100 characters. */

@@ -1,7 +1,7 @@
 // Parses the options of scripts/import.ts.
 import { isLocalDate } from '../../src/company/calendar.ts'
+import type { FileKind } from '../../src/imports/file-columns.ts'
 import { type FileFormat, formats, formatWords } from '../../src/imports/file-format.ts'
-import type { FileKind } from '../../src/imports/import-options.ts'
 import type { ProductImportOptions } from '../../src/imports/products/import-products.ts'
 import type { QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
 import { UsageError } from './command.ts'

@@ -2,8 +2,9 @@
 import type { Readable } from 'node:stream'
 import type { Pool } from 'pg'
 import { openCsv } from '../../src/imports/csv/open-csv-file.ts'
+import type { FileKind } from '../../src/imports/file-columns.ts'
 import { ImportError } from '../../src/imports/import-error.ts'
-import type { FileKind, ImportOptions } from '../../src/imports/import-options.ts'
+import type { ImportOptions } from '../../src/imports/options-and-summary.ts'
 import {
   importProducts,
   type ProductImportOptions,

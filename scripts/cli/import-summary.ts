@@ -1,6 +1,8 @@
 // Describes the result of an import for the command line, and its exit status.
-import type { FileKind, ImportSummary } from '../../src/imports/import-options.ts'
+
+import type { FileKind } from '../../src/imports/file-columns.ts'
 import { describeWarning } from '../../src/imports/import-warnings.ts'
+import type { ImportSummary } from '../../src/imports/options-and-summary.ts'
 import type { ProductsSummary } from '../../src/imports/products/import-products.ts'
 import type { QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import type { WordsSummary } from '../../src/imports/words/import-words.ts'

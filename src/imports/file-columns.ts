@@ -1,5 +1,8 @@
-// The columns of product files, quote files and files of words: exact names, in any order.
-import type { WordFileKind } from './import-options.ts'
+// The kinds of files, and the columns of each: exact names, in any order.
+
+export type FileKind = 'products' | 'quotes' | WordFileKind
+/** Files with words for search. */
+export type WordFileKind = 'synonyms' | 'pins' | 'hidden-words'
 
 /** The rules for the header of a file. */
 export type FileColumns = {
@@ -53,6 +56,11 @@ export const quoteFields = [
   'internal_notes',
 ] as const
 
+/** The fields of a quote without number and version, which identify it. */
+export const repeatedQuoteFields = quoteFields.filter(
+  (field) => field !== 'number' && field !== 'version',
+)
+
 /** The fields of one line of a quote. */
 export const quoteLineFields = [
   'position',
@@ -95,11 +103,16 @@ export const quoteFileColumns: FileColumns = {
 }
 
 /** The first column identifies a row. */
-export const wordFileColumns = {
-  synonyms: { allowed: ['word', 'synonyms', 'two_way'], required: ['word', 'synonyms'] },
-  pins: { allowed: ['query', 'skus'], required: ['query', 'skus'] },
-  'hidden-words': { allowed: ['word', 'hides'], required: ['word'] },
-} as const satisfies Record<WordFileKind, Pick<FileColumns, 'allowed' | 'required'>>
+export const wordFileColumns: Record<WordFileKind, FileColumns> = {
+  synonyms: {
+    allowed: ['word', 'synonyms', 'two_way'],
+    required: ['word', 'synonyms'],
+    numbers: [],
+    dates: [],
+  },
+  pins: { allowed: ['query', 'skus'], required: ['query', 'skus'], numbers: [], dates: [] },
+  'hidden-words': { allowed: ['word', 'hides'], required: ['word'], numbers: [], dates: [] },
+}
 
 /**
  * The columns that come before those of the imported file in a file of rejected rows. An import

@@ -1,6 +1,6 @@
 // The lock that makes imports of the same kind of file run one at a time.
 import type { ClientBase } from 'pg'
-import type { FileKind } from './import-options.ts'
+import type { FileKind } from './file-columns.ts'
 
 /**
  * Takes the lock of this kind of file until the transaction ends. Calls `onWait` if another import

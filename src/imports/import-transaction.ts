@@ -1,9 +1,10 @@
 // Runs an import in one transaction that can be cancelled at any moment before its commit.
 import type { ClientBase, Pool } from 'pg'
 import { cancelOnAbort } from '../database/cancel-on-abort.ts'
+import type { FileKind } from './file-columns.ts'
 import { ImportError } from './import-error.ts'
 import { waitForImportLock } from './import-lock.ts'
-import type { FileKind, ImportOptions } from './import-options.ts'
+import type { ImportOptions } from './options-and-summary.ts'
 
 type TransactionOptions = { kind: FileKind } & Pick<ImportOptions, 'signal' | 'onStep'>
 
@@ -21,6 +22,7 @@ export async function runInImportTransaction<Result>(
   const client = await pool.connect()
   // A connection that breaks between two statements emits an error. The next statement reports it.
   client.on('error', ignore)
+  /** Returns whether the connection is reusable. */
   let stopCancelling = async () => true
   let isReusable = true
   try {

@@ -1,4 +1,5 @@
 // Warnings of an import: what was imported although it may be a mistake.
+import type { ClientBase } from 'pg'
 import { countNoun } from '../text/count-noun.ts'
 import { ImportError } from './import-error.ts'
 
@@ -23,12 +24,32 @@ const warningTitles = {
     'quotes in the period that are not in the file; they were not changed',
   ],
 } as const satisfies Record<string, [one: string, several: string]>
-export type WarningKind = keyof typeof warningTitles
+type WarningKind = keyof typeof warningTitles
 
 /** `count` is the number of all cases. `examples` describes the first ones in the file. */
 export type ImportWarning = { kind: WarningKind; count: number; examples: string[] }
 
-export const maxWarningExamples = 5
+const maxExamples = 5
+
+/**
+ * Returns a warning of the cases that an SQL query selects, or nothing if there are none. The query
+ * has a text column `example`, and the columns that `order` names.
+ */
+export async function readWarning(
+  client: ClientBase,
+  kind: WarningKind,
+  cases: string,
+  { values = [], order = 'file_line, example' }: { values?: string[]; order?: string } = {},
+): Promise<ImportWarning[]> {
+  const { rows } = await client.query<{ example: string; total: string }>(
+    `select example, count(*) over () as total from (${cases}) cases
+    order by ${order} limit ${maxExamples}`,
+    values,
+  )
+  if (rows.length === 0) return []
+  const examples = rows.map(({ example }) => example)
+  return [{ kind, count: Number(rows[0]?.total), examples }]
+}
 
 /** Returns the warning as several lines of text. */
 export function describeWarning({ kind, count, examples }: ImportWarning): string {

@@ -6,13 +6,13 @@ import { ImportError } from './import-error.ts'
 const maxListedRows = 20
 
 /**
- * Creates the temporary table `problems` (line, problem) from the problems that were found while
- * the rows were staged. Problems between rows are added to it later. A line may have several.
+ * Creates the temporary table `problems` from the problems that were found while the rows were
+ * staged. Problems between rows are added to it later. A row may have several.
  */
 export async function createProblemsTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table problems on commit drop as
-    select line, problem from staged where problem is not null`)
+    select file_line, problem from staged where problem is not null`)
 }
 
 /** Adds a problem for each row whose key occurs in another row. The problem names that line. */
@@ -21,19 +21,21 @@ export async function addRepeatedKeyProblems(
   key: 'sku' | 'word' | 'query',
 ): Promise<void> {
   await client.query(`
-    insert into problems (line, problem)
-    select s.line, format('${key}: is also on line %s',
-      case when s.line = repeated.first then repeated.second else repeated.first end)
-    from staged s
+    insert into problems (file_line, problem)
+    select staged.file_line, format('${key}: is also on line %s',
+      case when staged.file_line = repeated.first_line then repeated.second_line
+        else repeated.first_line end)
+    from staged
     join (
-      select ${key}, min(line) as first, (array_agg(line order by line))[2] as second
-      from staged where malformed is null and ${key} is not null
+      select ${key}, min(file_line) as first_line,
+        (array_agg(file_line order by file_line))[2] as second_line
+      from staged where not is_malformed and ${key} is not null
       group by ${key} having count(*) > 1
-    ) repeated on repeated.${key} = s.${key}
-    where s.malformed is null`)
+    ) repeated on repeated.${key} = staged.${key}
+    where not staged.is_malformed`)
 }
 
-/** SQL that aggregates the problems of one line into one text. */
+/** SQL that aggregates the problems of one row into one text. */
 export const allProblems = "string_agg(problem, '; ' order by problem)"
 
 /**
@@ -45,8 +47,8 @@ export async function throwIfRowsAreInvalid(
   suggestedFormat: FileFormat | undefined,
 ): Promise<void> {
   const { rows } = await client.query<{ line: number; problems: string; total: string }>(`
-    select line, ${allProblems} as problems, count(*) over () as total
-    from problems group by line order by line limit ${maxListedRows}`)
+    select file_line as line, ${allProblems} as problems, count(*) over () as total
+    from problems group by file_line order by file_line limit ${maxListedRows}`)
   if (rows.length === 0) return
   const total = Number(rows[0]?.total)
   const format = (count: number) => count.toLocaleString('en')

@@ -10,7 +10,7 @@ import { checkHeader, checkLineEnd, isRejectedRowColumn } from './header-check.t
 import { prepend } from './prepend.ts'
 import { suggestFormat } from './suggested-format.ts'
 
-export type FileRows = {
+export type CsvFile = {
   /** The columns of the file, in their order. */
   columns: string[]
   /** The columns that such a file may have. */
@@ -31,11 +31,11 @@ const sampleCharacters = 65_536
  * breaks the rules of `fileColumns` and for text that is not CSV. If the file seems to have a
  * different format, the error suggests it.
  */
-export async function readRows(
+export async function openRows(
   csv: AsyncIterable<string | Buffer>,
   fileColumns: FileColumns,
   { format: givenFormat = formats.en, signal }: ReadOptions = {},
-): Promise<FileRows> {
+): Promise<CsvFile> {
   // Without this, aborting would wait for the next chunk of a stream such as a terminal.
   if (signal && csv instanceof Readable) addAbortSignal(signal, csv)
   const text = withEncodingSuggestion(
@@ -44,7 +44,7 @@ export async function readRows(
     givenFormat,
   )
   try {
-    const start = await readFirstLine(text)
+    const start = await readThroughHeader(text)
     const delimiter = readSeparatorLine(start) ?? givenFormat.delimiter
     const format = { ...givenFormat, delimiter }
     const content = removeSeparatorLine(start)
@@ -62,7 +62,15 @@ export async function readRows(
     const [header, ...firstRows] = firstBatch
     const names = dropTrailingEmptyCells(header?.cells ?? [])
     checkHeader(names, fileColumns, header?.line ?? 1)
-    return { fileColumns, format, ...selectColumns(names, prepend(firstRows, batches)) }
+    const importedIndexes = names.flatMap((name, index) =>
+      isRejectedRowColumn(name) ? [] : [index],
+    )
+    return {
+      columns: importedIndexes.map((index) => names[index] ?? ''),
+      fileColumns,
+      rows: selectCells(prepend(firstRows, batches), importedIndexes, names.length),
+      format,
+    }
   } catch (error) {
     await text.return(undefined)
     throw error
@@ -87,7 +95,7 @@ async function* withEncodingSuggestion(
     const content = (sample + error.bytes.toString('latin1')).slice(0, sampleCharacters)
     throw new ImportError(error.message, {
       cause: error,
-      suggestedFormat: await suggestFormat(content, fileColumns, format, false),
+      suggestedFormat: await suggestFormat(content, fileColumns, format, 'windows-1252'),
     })
   }
 }
@@ -96,7 +104,7 @@ async function* withEncodingSuggestion(
  * Returns the text up to the end of the header and the rest of that chunk. Blank lines and the line
  * `sep=;` come before the header.
  */
-async function readFirstLine(text: AsyncGenerator<string>): Promise<string> {
+async function readThroughHeader(text: AsyncGenerator<string>): Promise<string> {
   let start = ''
   for (;;) {
     const { value, done } = await text.next()
@@ -125,23 +133,7 @@ async function readSampleAndSuggestFormat(
     if (error instanceof ImportError) return error.suggestedFormat
     throw error
   }
-  return suggestFormat(sample, fileColumns, format)
-}
-
-/** Returns the rows with the cells of the columns that are imported. */
-function selectColumns(
-  names: string[],
-  rows: AsyncGenerator<Row[]>,
-): Pick<FileRows, 'columns' | 'rows'> {
-  const importedIndexes = names.flatMap((name, index) => (isRejectedRowColumn(name) ? [] : [index]))
-  const sameWidth = dropTrailingEmptyCellsOfRows(rows, names.length)
-  return {
-    columns: importedIndexes.map((index) => names[index] ?? ''),
-    rows:
-      importedIndexes.length === names.length
-        ? sameWidth
-        : selectCells(sameWidth, importedIndexes, names.length),
-  }
+  return suggestFormat(sample, fileColumns, format, format.encoding)
 }
 
 /** Returns the cells without the empty ones at the end, which spreadsheets write. */
@@ -151,30 +143,23 @@ function dropTrailingEmptyCells(cells: string[], width = 0): string[] {
   return end === cells.length ? cells : cells.slice(0, end)
 }
 
-async function* dropTrailingEmptyCellsOfRows(
-  batches: AsyncIterable<Row[]>,
-  width: number,
-): AsyncGenerator<Row[]> {
-  for await (const rows of batches) {
-    for (const row of rows)
-      if (row.cells.length > width) row.cells = dropTrailingEmptyCells(row.cells, width)
-    yield rows
-  }
-}
-
 /**
- * Yields the rows with the cells at `indexes` and any cells beyond the header, which make the row
- * malformed.
+ * Yields the rows with the cells at `indexes`. Keeps cells beyond the header, which make the row
+ * malformed, unless they are empty.
  */
 async function* selectCells(
   batches: AsyncIterable<Row[]>,
   indexes: number[],
   columnCount: number,
 ): AsyncGenerator<Row[]> {
+  const keepsEveryColumn = indexes.length === columnCount
   for await (const rows of batches) {
-    yield rows.map(({ line, cells }) => ({
-      line,
-      cells: [...indexes.flatMap((index) => cells[index] ?? []), ...cells.slice(columnCount)],
-    }))
+    for (const row of rows) {
+      const cells = dropTrailingEmptyCells(row.cells, columnCount)
+      row.cells = keepsEveryColumn
+        ? cells
+        : [...indexes.flatMap((index) => cells[index] ?? []), ...cells.slice(columnCount)]
+    }
+    yield rows
   }
 }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FileColumns } from '../file-columns.ts'
 import { type FileFormat, formats, formatWords } from '../file-format.ts'
 import { ImportError } from '../import-error.ts'
-import { parseCsv, type Row } from './csv-parser.ts'
+import { parseCsv } from './csv-parser.ts'
 import { detectDelimiter, readSeparatorLine, removeSeparatorLine } from './delimiter.ts'
 
 const commaNumber = /^-?\d+,\d+$/
@@ -16,21 +16,18 @@ const localDate = /^(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}\b/
  * Returns the format that the text at the start of a file seems to have, or undefined if it is
  * `current`. What the text does not show stays as in `current`. A file with semicolons is taken for
  * Spanish unless something contradicts it, because Spanish Excel writes semicolons.
- *
- * @param isUtf8 false if bytes of the file are not UTF-8
  */
 export async function suggestFormat(
   text: string,
   fileColumns: FileColumns,
   current: FileFormat,
-  isUtf8 = true,
+  encoding: FileFormat['encoding'],
 ): Promise<FileFormat | undefined> {
   const content = removeSeparatorLine(text)
   const delimiter =
     readSeparatorLine(text) ?? detectDelimiter(content, fileColumns, current.delimiter)
   const [header, ...rows] = await readSample(content, delimiter)
-  const found = findCellFormat(header?.cells ?? [], rows, fileColumns, current)
-  const encoding = isUtf8 ? current.encoding : 'windows-1252'
+  const found = findCellFormat(header ?? [], rows, fileColumns, current)
   const assumed = delimiter === current.delimiter ? current : assumeFormat(delimiter, found)
   return differentFormat({ ...assumed, ...found, delimiter, encoding }, current)
 }
@@ -51,12 +48,7 @@ export function suggestFormatFromRows(
   fileColumns: FileColumns,
   current: FileFormat,
 ): FileFormat | undefined {
-  const found = findCellFormat(
-    columns,
-    rows.map((cells) => ({ cells })),
-    fileColumns,
-    current,
-  )
+  const found = findCellFormat(columns, rows, fileColumns, current)
   return differentFormat({ ...current, ...found }, current)
 }
 
@@ -76,13 +68,17 @@ function isSameFormat(format: FileFormat, other: FileFormat): boolean {
   )
 }
 
-/** Returns the complete rows of the text, or those before the first error if it is not CSV. */
-async function readSample(text: string, delimiter: FileFormat['delimiter']): Promise<Row[]> {
-  const rows: Row[] = []
+/**
+ * Returns the cells of the complete rows of the text, or of those before the first error if it is
+ * not CSV.
+ */
+async function readSample(text: string, delimiter: FileFormat['delimiter']): Promise<string[][]> {
+  const rows: string[][] = []
   try {
     // Line by line, so that the rows before an error are known.
     const lines = text.match(/[^\n]*\n/g) ?? [text]
-    for await (const batch of parseCsv(Readable.from(lines), delimiter)) rows.push(...batch)
+    for await (const batch of parseCsv(Readable.from(lines), delimiter))
+      rows.push(...batch.map(({ cells }) => cells))
   } catch (error) {
     if (!(error instanceof ImportError)) throw error
     // Only a sample: the import itself reports what is wrong with these rows.
@@ -93,14 +89,14 @@ async function readSample(text: string, delimiter: FileFormat['delimiter']): Pro
 /** Returns the decimal sign and the order of dates that the cells show. */
 function findCellFormat(
   columns: readonly string[],
-  rows: Pick<Row, 'cells'>[],
+  rows: string[][],
   fileColumns: FileColumns,
   current: FileFormat,
 ): Partial<Pick<FileFormat, 'decimal' | 'dates'>> {
   const cellsOf = (names: readonly string[]) =>
     names.flatMap((name) => {
       const index = columns.indexOf(name)
-      return index === -1 ? [] : rows.map(({ cells }) => cells[index] ?? '')
+      return index === -1 ? [] : rows.map((cells) => cells[index] ?? '')
     })
   const numbers = cellsOf(fileColumns.numbers)
   const days = cellsOf(fileColumns.dates).flatMap((cell) => {

@@ -1,18 +1,19 @@
 // Imports a product file: stages its rows, checks them, and inserts or updates products by SKU.
 import type { Pool } from 'pg'
-import { createRowChecker } from '../cells/check-row.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
-import { readRows } from '../csv/read-rows.ts'
+import { createRowReader } from '../cells/row-rules.ts'
+import { openRows } from '../csv/read-rows.ts'
 import { productFileColumns } from '../file-columns.ts'
-import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
+import type { ImportOptions, ImportSummary } from '../options-and-summary.ts'
+import { moveInvalidRowsToRejects } from '../rejected-rows.ts'
 import {
   addRepeatedKeyProblems,
   createProblemsTable,
   throwIfRowsAreInvalid,
 } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { rejectInvalidRows } from '../write-rejected-rows.ts'
+import { addIncompleteProductProblems } from './incomplete-products.ts'
 import {
   createMissingProductsTable,
   deactivateMissingProducts,
@@ -20,7 +21,6 @@ import {
   throwIfTooManyMissing,
 } from './missing-products.ts'
 import { createProductRowRules } from './product-cell-rules.ts'
-import { addIncompleteProductProblems } from './required-columns.ts'
 import { writeProducts } from './write-products.ts'
 
 export type ProductImportOptions = ImportOptions & {
@@ -51,15 +51,15 @@ export async function importProducts(
   return runInImportTransaction(pool, { ...options, kind: 'products' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
-    const rows = await readRows(csv, productFileColumns, options)
-    const { columns, format } = rows
-    const { read, suggestedFormat } = await stageRows(client, rows, {
+    const file = await openRows(csv, productFileColumns, options)
+    const { columns, format } = file
+    const { read, suggestedFormat } = await stageRows(client, file, {
       ...options,
-      checkRow: createRowChecker(createProductRowRules(codes, columns, format), columns),
+      readRow: createRowReader(createProductRowRules(codes, columns, format), columns),
       keyColumn: 'sku',
     })
     onStep?.('checking')
-    await client.query('analyze staged (line, sku)')
+    await client.query('analyze staged (file_line, sku)')
     await createProblemsTable(client)
     await addRepeatedKeyProblems(client, 'sku')
     await addIncompleteProductProblems(client, columns)
@@ -72,7 +72,7 @@ export async function importProducts(
         options.deactivationLimitPercent ?? defaultDeactivationLimitPercent,
       )
     }
-    const rejected = await rejectInvalidRows(client, rejectedRows, rows)
+    const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
     onStep?.('writing')
     const { inserted, updated } = await writeProducts(client, columns, isFull)
     const unchanged = read - rejected - inserted - updated

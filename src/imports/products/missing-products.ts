@@ -12,8 +12,8 @@ const maxSkusInMessage = 5
 export async function createMissingProductsTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table missing_products on commit drop as
-    select p.id, p.sku from products p
-    where p.active and not exists (select from staged s where s.sku = p.sku)`)
+    select id, sku from products
+    where active and not exists (select from staged where staged.sku = products.sku)`)
 }
 
 /** Throws an ImportError if more than `limitPercent` of the active products are missing. */
@@ -46,7 +46,8 @@ export async function deactivateMissingProducts(
   client: ClientBase,
 ): Promise<{ deactivated: number; deactivatedSkus: string[] }> {
   const { rowCount } = await client.query(
-    'update products p set active = false from missing_products m where m.id = p.id',
+    `update products set active = false
+    from missing_products where missing_products.id = products.id`,
   )
   const { rows } = await client.query<{ sku: string }>(
     `select sku from missing_products order by sku limit ${maxListedSkus}`,

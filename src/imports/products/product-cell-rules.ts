@@ -1,9 +1,9 @@
 // The rules for the cells of a product file. They mirror the constraints of the table products.
 import { checkLength, checkOneOfIgnoringCase, noWords, yesWords } from '../cells/cell-checks.ts'
-import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
 import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
 import type { KnownCodes } from '../cells/known-codes.ts'
 import { checkDecimal, createNumberReader } from '../cells/number-cells.ts'
+import type { CrossCellRule, RowRules } from '../cells/row-rules.ts'
 import type { ProductColumn } from '../file-columns.ts'
 import type { FileFormat } from '../file-format.ts'
 

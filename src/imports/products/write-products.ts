@@ -21,22 +21,24 @@ export async function writeProducts(
   const names = assignments.map(({ column }) => column)
   const values = assignments.map(({ value }) => value)
   const updated = await client.query(`
-    update products p
+    update products
     set ${assignments.map(({ column, value }) => `${column} = ${value}`).join(', ')}
-    from staged s
-    where p.sku = s.sku and (${names.map((name) => `p.${name}`)}) is distinct from (${values})`)
+    from staged
+    where products.sku = staged.sku
+      and (${names.map((name) => `products.${name}`)}) is distinct from (${values})`)
   if (!columns.includes('name')) return { inserted: 0, updated: updated.rowCount ?? 0 }
   const inserted = await client.query(`
     insert into products (sku, ${names})
-    select s.sku, ${values} from staged s
-    where not exists (select from products p where p.sku = s.sku)
-    order by s.line`)
+    select sku, ${values} from staged
+    where not exists (select from products where products.sku = staged.sku)
+    order by file_line`)
   return { inserted: inserted.rowCount ?? 0, updated: updated.rowCount ?? 0 }
 }
 
 /** SQL that converts the text of a staged cell to the value of its column in products. */
 function convertCell(column: string): string {
-  if (column === 'price') return 's.price::numeric'
-  if (column === 'active') return `coalesce(lower(s.active) not in (${sqlListOfNoWords}), true)`
-  return `s.${column}`
+  if (column === 'price') return 'staged.price::numeric'
+  if (column === 'active')
+    return `coalesce(lower(staged.active) not in (${sqlListOfNoWords}), true)`
+  return `staged.${column}`
 }

@@ -1,32 +1,30 @@
 // Imports a quote file: stages its rows, groups them into quotes, checks and writes the quotes.
 //
-// The steps hand over their rows in temporary tables, in this order. The commit drops the tables.
+// The steps hand over their rows in these temporary tables, which the commit drops.
 //
-// table                     one row for each      created in             read in
-// staged                    row of the file       staging-table          checks, totals, assembly
-// problems                  problem of a row      row-problems           write-rejected-rows
-// staged_quotes             quote of the file     quote-row-consistency  checks, totals, assembly
-// rejected                  row not imported      write-rejected-rows    write-rejected-rows
-// invalid_quotes            quote not imported    quote-row-consistency  quote-row-consistency
-// imported_lines            line of a valid quote quote-totals           warnings, write-quotes
-// imported_totals           valid quote           quote-totals           assemble-quotes
-// current_versions          number of a quote     assemble-quotes        assembly, write-quotes
-// imported_quotes           valid quote           assemble-quotes        warnings, write-quotes
-// warnings                  warning               quote-warnings         quote-warnings
-// usual_rates               currency              unusual-rates          unusual-rates
-// quotes_with_changed_lines quote to update       write-quotes           write-quotes
-import type { Writable } from 'node:stream'
-import type { ClientBase, Pool } from 'pg'
-import { createRowChecker } from '../cells/check-row.ts'
+// table                      one row for each        created in
+// staged                     row of the file         staging-table
+// problems                   problem of a row        row-problems
+// staged_quotes              quote of the file       quote-row-consistency
+// imported_quote_lines       line of a valid quote   quote-totals
+// imported_totals            valid quote             quote-totals
+// current_versions           number of a quote       assemble-quotes
+// imported_quotes            valid quote             assemble-quotes
+// quotes_with_changed_lines  quote to update         write-quotes
+//
+// `file_line` is the line of the file on which a row begins. `first_file_line` is that of the first
+// row of a quote. It identifies a quote of the file.
+import type { Pool } from 'pg'
 import { readKnownCodes } from '../cells/known-codes.ts'
-import { type FileRows, readRows } from '../csv/read-rows.ts'
+import { createRowReader } from '../cells/row-rules.ts'
+import { openRows } from '../csv/read-rows.ts'
 import { quoteFileColumns } from '../file-columns.ts'
-import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { throwIfWarned } from '../import-warnings.ts'
+import type { ImportOptions, ImportSummary } from '../options-and-summary.ts'
+import { moveInvalidRowsToRejects } from '../rejected-rows.ts'
 import { createProblemsTable, throwIfRowsAreInvalid } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { createRejectedTable, writeRejectedRows } from '../write-rejected-rows.ts'
 import { assembleQuotes } from './assemble-quotes.ts'
 import { createMissingCustomers } from './match-customers.ts'
 import { findMissingQuotes, type Period } from './missing-quotes.ts'
@@ -72,57 +70,33 @@ export async function importQuotes(
   return runInImportTransaction(pool, { ...options, kind: 'quotes' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
-    const rows = await readRows(csv, quoteFileColumns, options)
-    const { columns, format } = rows
-    const { read, suggestedFormat } = await stageRows(client, rows, {
+    const file = await openRows(csv, quoteFileColumns, options)
+    const { read, suggestedFormat } = await stageRows(client, file, {
       ...options,
       computedColumns: computedQuoteColumns,
-      checkRow: createRowChecker(createQuoteRowRules(codes, format), columns),
+      readRow: createRowReader(createQuoteRowRules(codes, file.format), file.columns),
       keyColumn: 'number',
     })
     onStep?.('checking')
-    await collectProblems(client)
+    await client.query('analyze staged (file_line, number, version_number)')
+    await createProblemsTable(client)
+    await groupRowsByQuote(client)
+    await addContradictionProblems(client)
+    await addPositionProblems(client)
+    await addNegativeTotalProblems(client)
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.
     const missing = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
-    const rejections = rejectedRows
-      ? await rejectInvalidQuotes(client, rejectedRows, rows)
-      : { rejected: 0, rejectedQuotes: 0 }
+    const rejectedQuotes = rejectedRows ? await dropInvalidQuotes(client) : 0
+    const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
     onStep?.('writing')
-    const customers = await assembleValidQuotes(client, codes.baseCurrency)
-    const found = await findQuoteWarnings(client, codes.baseCurrency)
-    const warnings = [...missing, ...found]
+    await computeLines(client)
+    await computeTotals(client)
+    const customers = await createMissingCustomers(client)
+    await assembleQuotes(client, codes.baseCurrency)
+    const warnings = [...missing, ...(await findQuoteWarnings(client, codes.baseCurrency))]
     if (options.isStrict) throwIfWarned(warnings)
-    return { read, ...rejections, customers, ...(await writeQuotes(client)), warnings }
+    const written = await writeQuotes(client)
+    return { read, rejected, rejectedQuotes, customers, ...written, warnings }
   })
-}
-
-/** Writes the rows of quotes with an invalid row to `rejectedRows`, and drops these quotes. */
-async function rejectInvalidQuotes(
-  client: ClientBase,
-  rejectedRows: Writable,
-  file: FileRows,
-): Promise<{ rejected: number; rejectedQuotes: number }> {
-  await createRejectedTable(client)
-  const rejectedQuotes = await dropInvalidQuotes(client)
-  const rejected = await writeRejectedRows(client, rejectedRows, file)
-  return { rejected, rejectedQuotes }
-}
-
-/** Creates `imported_quotes` and `imported_lines`. Returns the number of customers created. */
-async function assembleValidQuotes(client: ClientBase, baseCurrency: string): Promise<number> {
-  await computeLines(client)
-  await computeTotals(client)
-  const customers = await createMissingCustomers(client)
-  await assembleQuotes(client, baseCurrency)
-  return customers
-}
-
-async function collectProblems(client: ClientBase): Promise<void> {
-  await client.query('analyze staged (line, number, quote_version)')
-  await createProblemsTable(client)
-  await groupRowsByQuote(client)
-  await addContradictionProblems(client)
-  await addPositionProblems(client)
-  await addNegativeTotalProblems(client)
 }

@@ -1,6 +1,6 @@
 // Full imports of a period: finds the quotes in the database that are not in the file.
 import type { ClientBase } from 'pg'
-import { type ImportWarning, maxWarningExamples } from '../import-warnings.ts'
+import { type ImportWarning, readWarning } from '../import-warnings.ts'
 
 /** Days of issue, both included, as 2026-12-31. */
 export type Period = { from: string; to: string }
@@ -10,28 +10,22 @@ export type Period = { from: string; to: string }
  * are not deleted: quotes are business records, and their links must keep working. Superseded
  * versions are not counted, because many programs export the current version only.
  */
-export async function findMissingQuotes(
+export function findMissingQuotes(
   client: ClientBase,
   { from, to }: Period,
 ): Promise<ImportWarning[]> {
-  const { rows } = await client.query<{ example: string; total: string }>(
-    `select format('quote %s version %s of %s, %s', q.number, q.version, q.issued_on, q.status)
-        as example, count(*) over () as total
-    from quotes q
-    where q.issued_on between $1::date and $2::date and q.status <> 'superseded'
+  return readWarning(
+    client,
+    'missing_quotes',
+    `select issued_on, number, version,
+      format('quote %s version %s of %s, %s', number, version, issued_on, status) as example
+    from quotes existing
+    where issued_on between $1::date and $2::date and status <> 'superseded'
       and not exists (
-        select from staged s
-        where s.number = q.number and coalesce(s.quote_version, q.version) = q.version
-      )
-    order by q.issued_on, q.number, q.version limit ${maxWarningExamples}`,
-    [from, to],
+        select from staged
+        where staged.number = existing.number
+          and coalesce(staged.version_number, existing.version) = existing.version
+      )`,
+    { values: [from, to], order: 'issued_on, number, version' },
   )
-  if (rows.length === 0) return []
-  return [
-    {
-      kind: 'missing_quotes',
-      count: Number(rows[0]?.total),
-      examples: rows.map(({ example }) => example),
-    },
-  ]
 }

@@ -2,7 +2,6 @@
 // The rules between rows of one quote are in quote-row-consistency.ts.
 import { languages } from '../../company/languages.ts'
 import { checkLength, checkOneOf, quoteForMessage } from '../cells/cell-checks.ts'
-import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
 import {
   checkCountry,
   checkCurrency,
@@ -23,6 +22,7 @@ import {
   checkPositiveInteger,
   createNumberReader,
 } from '../cells/number-cells.ts'
+import type { CrossCellRule, RowRules } from '../cells/row-rules.ts'
 import { type QuoteColumn, quoteFileColumns, requiredQuoteColumns } from '../file-columns.ts'
 import type { FileFormat } from '../file-format.ts'
 

@@ -1,92 +1,93 @@
 // Finds probable mistakes in a quote file whose rows are valid: rates, repeated lines, dates.
 import type { ClientBase } from 'pg'
 import { maxQuotedCharacters } from '../cells/cell-checks.ts'
-import { type ImportWarning, maxWarningExamples, type WarningKind } from '../import-warnings.ts'
-import { addUnusualRateWarnings } from './unusual-rates.ts'
+import { type ImportWarning, readWarning } from '../import-warnings.ts'
+import { findUnusualRates } from './unusual-rates.ts'
 
-/** Returns the warnings about `imported_quotes` and `imported_lines`, which are not written yet. */
+/** Needs `imported_quotes` and `imported_quote_lines`, which are not written yet. */
 export async function findQuoteWarnings(
   client: ClientBase,
   baseCurrency: string,
 ): Promise<ImportWarning[]> {
-  await client.query(`
-    create temporary table warnings (kind text not null, line integer, example text not null)
-    on commit drop`)
-  await addUnusualRateWarnings(client, baseCurrency)
-  await client.query(
-    `insert into warnings (kind, line, example)
-    select 'accepted_without_rate', i.line,
-      format('line %s: quote %s in %s is accepted, but has no rate', i.line, i.number, i.currency)
-    from imported_quotes i
-    where i.status = 'accepted' and i.rate is null and i.currency <> $1`,
-    [baseCurrency],
+  return [
+    ...(await findAcceptedWithoutRate(client, baseCurrency)),
+    ...(await findIdenticalLines(client)),
+    ...(await findTwoDates(client)),
+    ...(await findUnusualRates(client, baseCurrency)),
+  ]
+}
+
+function findAcceptedWithoutRate(
+  client: ClientBase,
+  baseCurrency: string,
+): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'accepted_without_rate',
+    `select first_file_line as file_line,
+      format('line %s: quote %s in %s is accepted, but has no rate',
+        first_file_line, number, currency) as example
+    from imported_quotes
+    where status = 'accepted' and rate is null and currency <> $1`,
+    { values: [baseCurrency] },
   )
-  await addIdenticalLineWarnings(client)
-  await addTwoDatesWarnings(client)
-  return readWarnings(client)
 }
 
-/** Returns the warnings in the table `warnings`, by kind. */
-async function readWarnings(client: ClientBase): Promise<ImportWarning[]> {
-  const { rows } = await client.query<{ kind: WarningKind; count: string; examples: string[] }>(`
-    select kind, max(place) as count,
-      array_agg(example order by place) filter (where place <= ${maxWarningExamples}) as examples
+/** Warns of lines of one quote that differ only in their position. */
+function findIdenticalLines(client: ClientBase): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'identical_lines',
+    `select first_file_line as file_line,
+      format('line %s: quote %s has %s identical lines: %s', first_file_line,
+        max(imported.number), max(copies), left(max(description), ${maxQuotedCharacters})
+      ) as example
     from (
-      select kind, example, row_number() over (partition by kind order by line, example) as place
-      from warnings
-    ) numbered
-    group by kind order by kind`)
-  return rows.map(({ kind, count, examples }) => ({ kind, count: Number(count), examples }))
-}
-
-/** Adds a warning for lines of one quote that differ only in their position. */
-async function addIdenticalLineWarnings(client: ClientBase): Promise<void> {
-  await client.query(`
-    insert into warnings (kind, line, example)
-    select 'identical_lines', quote_line, format(
-      'line %s: quote %s has %s identical lines: %s', quote_line, max(i.number), max(copies),
-      left(max(example), ${maxQuotedCharacters}))
-    from (
-      select l.quote_line, count(*) as copies, min(l.description) as example
-      from imported_lines l
-      group by l.quote_line, hash_record_extended(
-        (l.sku, l.description, l.quantity, l.unit, l.unit_price, l.discount_percent, l.tax_rate,
-          l.surcharge_rate, l.hs_code, l.origin_country), 0)
+      select first_file_line, count(*) as copies, min(description) as description
+      from imported_quote_lines
+      group by first_file_line, hash_record_extended(
+        (sku, description, quantity, unit, unit_price, discount_percent, tax_rate, surcharge_rate,
+          hs_code, origin_country), 0)
       having count(*) > 1
     ) repeated
-    join imported_quotes i on i.line = repeated.quote_line
-    group by quote_line`)
+    join imported_quotes imported using (first_file_line)
+    group by first_file_line`,
+  )
 }
 
 /**
- * Adds a warning for a number that may have been used for two quotes: the same version has a
- * different day of issue in the database, or a version was issued before the previous version.
+ * Warns of a number that may have been used for two quotes: the same version has a different day of
+ * issue in the database, or a version was issued before the previous version.
  */
-async function addTwoDatesWarnings(client: ClientBase): Promise<void> {
-  await client.query(`
-    insert into warnings (kind, line, example)
-    select 'two_dates', i.line, format(
-      'line %s: quote %s version %s is of %s, but of %s in the database',
-      i.line, i.number, i.version, i.issued_on, e.issued_on)
-    from imported_quotes i join quotes e on e.id = i.id
-    where e.issued_on <> i.issued_on`)
-  await client.query(`
-    insert into warnings (kind, line, example)
-    select 'two_dates', i.line, format(
-      'line %s: quote %s version %s is of %s, but version %s is of %s',
-      i.line, i.number, i.version, i.issued_on, older.version, older.issued_on)
-    from imported_quotes i
+function findTwoDates(client: ClientBase): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'two_dates',
+    `select imported.first_file_line as file_line,
+      format('line %s: quote %s version %s is of %s, but of %s in the database',
+        imported.first_file_line, imported.number, imported.version, imported.issued_on,
+        existing.issued_on) as example
+    from imported_quotes imported
+    join quotes existing using (id)
+    where existing.issued_on <> imported.issued_on
+    union all
+    select imported.first_file_line,
+      format('line %s: quote %s version %s is of %s, but version %s is of %s',
+        imported.first_file_line, imported.number, imported.version, imported.issued_on,
+        previous.version, previous.issued_on)
+    from imported_quotes imported
     cross join lateral (
       select version, issued_on from (
-        select version, issued_on from imported_quotes o
-        where o.number = i.number and o.version < i.version
+        select older.version, older.issued_on from imported_quotes older
+        where older.number = imported.number and older.version < imported.version
         union all
-        select e.version, e.issued_on from quotes e
-        where e.number = i.number and e.version < i.version
-          and not exists (select from imported_quotes o where o.id = e.id)
+        select existing.version, existing.issued_on from quotes existing
+        where existing.number = imported.number and existing.version < imported.version
+          and not exists (select from imported_quotes where imported_quotes.id = existing.id)
       ) known
-      where known.issued_on > i.issued_on
+      where known.issued_on > imported.issued_on
       order by version desc limit 1
-    ) older
-    where i.version > 1`)
+    ) previous
+    where imported.version > 1`,
+  )
 }

@@ -1,77 +1,79 @@
 // Warns of rates that are probably wrong: far from the usual rate of their currency, or inverted.
 import type { ClientBase } from 'pg'
+import { type ImportWarning, readWarning } from '../import-warnings.ts'
 import { listReferenceRates } from './reference-rates.ts'
 
 /** A rate that differs by more than this factor is unusual. */
 const maxFactor = 5
+/** The usual rate comes from quotes of this many days, up to the newest quote of the file. */
+const daysOfKnownRates = 366
+/** The file shows a usual rate itself if it has at least this many quotes in a currency. */
+const minQuotesForMedian = 3
+/** On a logarithmic scale. A closer rate cannot be told from an inverted one. */
+const minDistanceOfInverted = 0.05
+/** An inverted rate is this many times closer to the inverse of the usual rate. */
+const inverseClosenessFactor = 3
 
 /**
- * Adds a warning for each quote in `imported_quotes` whose rate differs from the usual one of its
- * currency by more than a factor of 5, or is close to the inverse of it. The usual rate is the
- * median of the quotes in the database that were issued in the year up to the newest quote of the
- * file. Without such quotes it is a rough value, or else the median of the file.
+ * Returns a warning of the quotes in `imported_quotes` whose rate differs from the usual one of
+ * their currency by more than a factor of 5, or is close to the inverse of it. The usual rate is
+ * the median of the quotes in the database that were issued in the year up to the newest quote of
+ * the file. Without such quotes it is a rough value, or else the median of the file. A rough value
+ * shows an inverted rate only for currencies whose unit is worth much more or less than that of the
+ * base currency.
  */
-export async function addUnusualRateWarnings(
+export function findUnusualRates(
   client: ClientBase,
   baseCurrency: string,
-): Promise<void> {
-  await createUsualRatesTable(client, baseCurrency)
-  await addWarnings(client)
-}
-
-/** Creates the temporary table `usual_rates`: the usual rate of each currency, and its source. */
-async function createUsualRatesTable(client: ClientBase, baseCurrency: string): Promise<void> {
-  await client.query(
-    'create temporary table usual_rates (currency text, rate numeric, source text) on commit drop',
-  )
-  await client.query(
+): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'unusual_rate',
     `with foreign_quotes as materialized (
-      select i.currency, i.rate, i.issued_on from imported_quotes i
-      where i.currency <> $1 and i.rate is not null
+      select first_file_line, number, currency, rate, issued_on from imported_quotes
+      where currency <> $1 and rate is not null
     ), currencies_of_file as (
       select currency, max(issued_on) as newest,
         percentile_disc(0.5) within group (order by rate) as median, count(*) as quotes
       from foreign_quotes group by currency
+    ), usual_rates as materialized (
+      select currencies_of_file.currency,
+        coalesce(known.median, rough.rate,
+          case when quotes >= ${minQuotesForMedian} then currencies_of_file.median end) as rate,
+        case when known.median is not null then 'known' when rough.rate is not null then 'rough'
+          else 'file' end as source
+      from currencies_of_file
+      left join lateral (
+        select percentile_disc(0.5) within group (order by existing.rate) as median
+        from quotes existing
+        where existing.currency = currencies_of_file.currency and existing.rate is not null
+          and existing.issued_on > newest - ${daysOfKnownRates} and existing.issued_on <= newest
+          and not exists (select from imported_quotes where imported_quotes.id = existing.id)
+      ) known on true
+      left join jsonb_to_recordset($2::jsonb) as rough (currency text, rate numeric)
+        on rough.currency = currencies_of_file.currency
+    ), compared as (
+      select foreign_quotes.*, usual_rates.rate as usual, usual_rates.source,
+        abs(ln((foreign_quotes.rate / usual_rates.rate)::float8)) as distance,
+        abs(ln((foreign_quotes.rate * usual_rates.rate)::float8)) as distance_of_inverse
+      from foreign_quotes
+      join usual_rates on usual_rates.currency = foreign_quotes.currency and usual_rates.rate > 0
+    ), judged as (
+      select *, distance > ln(${maxFactor}) as is_far,
+        distance > ${minDistanceOfInverted}
+          and ${inverseClosenessFactor} * distance_of_inverse < distance
+          and (source <> 'rough' or distance > ln(${maxFactor})) as is_inverted
+      from compared
     )
-    insert into usual_rates (currency, rate, source)
-    select f.currency, coalesce(known.median, rough.rate, case when f.quotes > 2 then f.median end),
-      case when known.median is not null then 'the median of the last year'
-        when rough.rate is not null then 'roughly usual' else 'the median of the file' end
-    from currencies_of_file f
-    left join lateral (
-      select percentile_disc(0.5) within group (order by q.rate) as median
-      from quotes q
-      where q.currency = f.currency and q.rate is not null
-        and q.issued_on > f.newest - 366 and q.issued_on <= f.newest
-        and not exists (select from imported_quotes i where i.id = q.id)
-    ) known on true
-    left join jsonb_to_recordset($2::jsonb) as rough (currency text, rate numeric)
-      on rough.currency = f.currency`,
-    [baseCurrency, JSON.stringify(listReferenceRates(baseCurrency))],
-  )
-}
-
-/**
- * A rate counts as inverted if it is three times closer to the inverse of the usual rate than to
- * the usual rate, on a logarithmic scale. A rough value shows this only for currencies whose unit
- * is worth much more or less than that of the base currency.
- */
-async function addWarnings(client: ClientBase): Promise<void> {
-  await client.query(`
-    insert into warnings (kind, line, example)
-    select 'unusual_rate', line, format('line %s: quote %s has the rate %s for %s, but %s is %s%s',
-      line, number, trim_scale(rate), currency, source,
+    select first_file_line as file_line, format(
+      'line %s: quote %s has the rate %s for %s, but %s is %s%s',
+      first_file_line, number, trim_scale(rate), currency,
+      case source when 'known' then 'the median of the last year' when 'rough' then 'roughly usual'
+        else 'the median of the file' end,
       trim_scale(round(usual, case when usual > 1 then 2 else 6 end)),
-      case when is_inverted then ': it looks inverted (1/rate)' else '' end)
-    from (
-      select i.line, i.number, i.rate, i.currency, u.rate as usual, u.source,
-        distance > ln(${maxFactor}) as is_far,
-        distance > 0.05 and 3 * abs(ln((i.rate * u.rate)::float8)) < distance
-          and (u.source like 'the median%' or distance > ln(${maxFactor})) as is_inverted
-      from imported_quotes i
-      join usual_rates u on u.currency = i.currency and u.rate > 0
-      cross join lateral abs(ln((i.rate / u.rate)::float8)) as distance
-      where i.rate is not null
-    ) compared
-    where is_far or is_inverted`)
+      case when is_inverted then ': it looks inverted (1/rate)' else '' end) as example
+    from judged
+    where is_far or is_inverted`,
+    { values: [baseCurrency, JSON.stringify(listReferenceRates(baseCurrency))] },
+  )
 }

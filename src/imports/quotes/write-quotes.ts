@@ -1,47 +1,12 @@
 // Inserts new quotes and updates changed ones with their lines. Unchanged rows are not written.
 import type { ClientBase } from 'pg'
+import { quoteLineFields, repeatedQuoteFields } from '../file-columns.ts'
 
 /** The columns of the table quotes that an import sets, without number and version. */
-const quoteTableColumns = [
-  'status',
-  'customer_id',
-  'customer_name',
-  'customer_tax_id',
-  'customer_address',
-  'customer_contact',
-  'country',
-  'currency',
-  'rate',
-  'issued_on',
-  'valid_until',
-  'decided_on',
-  'incoterm',
-  'incoterm_place',
-  'delivery',
-  'payment_terms',
-  'language',
-  'tax_label',
-  'notes',
-  'internal_notes',
-  'net',
-  'tax',
-  'gross',
-]
+const quoteTableColumns = [...repeatedQuoteFields, 'customer_id', 'net', 'tax', 'gross']
 
 /** The columns of the table quote_lines, without quote_id and position. */
-const lineTableColumns = [
-  'sku',
-  'description',
-  'quantity',
-  'unit',
-  'unit_price',
-  'discount_percent',
-  'tax_rate',
-  'surcharge_rate',
-  'hs_code',
-  'origin_country',
-  'net',
-]
+const lineTableColumns = [...quoteLineFields.filter((field) => field !== 'position'), 'net']
 
 /** A larger import changes the distribution of the data, so it renews the planner statistics. */
 const maxQuotesWithoutAnalyze = 1_000
@@ -55,8 +20,9 @@ export type WrittenQuotes = {
 }
 
 /**
- * Writes `imported_quotes` and `imported_lines` to the database. A changed quote keeps its row, and
- * therefore its links. Its lines are replaced if one of them changed.
+ * Writes `imported_quotes` and `imported_quote_lines` to the database. Needs `current_versions`. A
+ * changed quote keeps its row, and therefore its links. Its lines are replaced if one of them
+ * changed.
  */
 export async function writeQuotes(client: ClientBase): Promise<WrittenQuotes> {
   await createQuotesWithChangedLinesTable(client)
@@ -76,18 +42,19 @@ async function countImportedQuotes(client: ClientBase): Promise<number> {
   return Number(rows[0]?.count)
 }
 
-/** Creates the temporary table `quotes_with_changed_lines`: ids of quotes whose lines differ. */
+/** Creates `quotes_with_changed_lines`: the ids of existing quotes whose lines differ. */
 async function createQuotesWithChangedLinesTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table quotes_with_changed_lines on commit drop as
-    select i.id
-    from imported_quotes i
-    join imported_lines l on l.quote_line = i.line
-    left join quote_lines e on e.quote_id = i.id and e.position = l.position
-    where i.id is not null
-    group by i.id
-    having bool_or(${differInAny('e', 'l', lineTableColumns)})
-      or count(*) <> (select count(*) from quote_lines e where e.quote_id = i.id)`)
+    select imported.id
+    from imported_quotes imported
+    join imported_quote_lines line using (first_file_line)
+    left join quote_lines existing_line
+      on existing_line.quote_id = imported.id and existing_line.position = line.position
+    where imported.id is not null
+    group by imported.id
+    having bool_or(${differInAny('existing_line', 'line', lineTableColumns)})
+      or count(*) <> (select count(*) from quote_lines where quote_id = imported.id)`)
   await client.query('analyze quotes_with_changed_lines')
 }
 
@@ -97,22 +64,23 @@ async function createQuotesWithChangedLinesTable(client: ClientBase): Promise<vo
  */
 async function supersedeOlderVersions(client: ClientBase): Promise<number> {
   const { rowCount } = await client.query(`
-    update quotes older set status = 'superseded'
-    from current_versions current
-    where older.number = current.number and older.version < current.version
-      and older.status <> 'superseded'
-      and not exists (select from imported_quotes i where i.id = older.id)`)
+    update quotes existing set status = 'superseded'
+    from current_versions
+    where existing.number = current_versions.number and existing.version < current_versions.version
+      and existing.status <> 'superseded'
+      and not exists (select from imported_quotes imported where imported.id = existing.id)`)
   return rowCount ?? 0
 }
 
 async function updateQuotes(client: ClientBase): Promise<number> {
+  const assignments = quoteTableColumns.map((column) => `${column} = imported.${column}`)
   const { rows } = await client.query<{ updated: string }>(`
     with updated as (
-      update quotes q set ${quoteTableColumns.map((column) => `${column} = i.${column}`).join(', ')}
-      from imported_quotes i
-      where i.id = q.id
-        and ${differInAny('q', 'i', quoteTableColumns)}
-      returning q.id
+      update quotes existing set ${assignments}
+      from imported_quotes imported
+      where imported.id = existing.id
+        and ${differInAny('existing', 'imported', quoteTableColumns)}
+      returning existing.id
     )
     select count(*) as updated
     from (select id from updated union select id from quotes_with_changed_lines) changed`)
@@ -123,23 +91,25 @@ async function insertQuotes(client: ClientBase): Promise<number> {
   const { rowCount } = await client.query(`
     with inserted as (
       insert into quotes (number, version, ${quoteTableColumns})
-      select number, version, ${quoteTableColumns} from imported_quotes where is_new order by line
+      select number, version, ${quoteTableColumns} from imported_quotes
+      where is_new order by first_file_line
       returning id, number, version
     )
-    update imported_quotes i set id = inserted.id
-    from inserted where inserted.number = i.number and inserted.version = i.version`)
+    update imported_quotes imported set id = inserted.id
+    from inserted
+    where inserted.number = imported.number and inserted.version = imported.version`)
   return rowCount ?? 0
 }
 
 async function replaceLines(client: ClientBase): Promise<void> {
-  await client.query(
-    'delete from quote_lines l using quotes_with_changed_lines c where c.id = l.quote_id',
-  )
+  await client.query(`
+    delete from quote_lines existing_line using quotes_with_changed_lines changed
+    where changed.id = existing_line.quote_id`)
   await client.query(`
     insert into quote_lines (quote_id, position, ${lineTableColumns})
-    select i.id, l.position, ${prefixColumns('l', lineTableColumns)}
-    from imported_lines l join imported_quotes i on i.line = l.quote_line
-    where i.is_new or i.id in (select id from quotes_with_changed_lines)`)
+    select imported.id, line.position, ${prefixColumns('line', lineTableColumns)}
+    from imported_quote_lines line join imported_quotes imported using (first_file_line)
+    where imported.is_new or imported.id in (select id from quotes_with_changed_lines)`)
 }
 
 /** Returns the SQL condition that two rows differ in one of the columns. */

@@ -2,22 +2,21 @@
 // seconds.
 import type { ClientBase, Pool } from 'pg'
 import { countNoun } from '../../text/count-noun.ts'
-import { sqlListOfNoWords } from '../cells/cell-checks.ts'
-import { createRowChecker } from '../cells/check-row.ts'
-import { readRows } from '../csv/read-rows.ts'
-import { type FileColumns, wordFileColumns } from '../file-columns.ts'
+import { createRowReader } from '../cells/row-rules.ts'
+import { openRows } from '../csv/read-rows.ts'
+import type { WordFileKind } from '../file-columns.ts'
 import { ImportError } from '../import-error.ts'
-import type { ImportOptions, ImportSummary, WordFileKind } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
-import { type ImportWarning, maxWarningExamples, throwIfWarned } from '../import-warnings.ts'
+import { type ImportWarning, readWarning, throwIfWarned } from '../import-warnings.ts'
+import type { ImportOptions, ImportSummary } from '../options-and-summary.ts'
+import { moveInvalidRowsToRejects } from '../rejected-rows.ts'
 import {
   addRepeatedKeyProblems,
   createProblemsTable,
   throwIfRowsAreInvalid,
 } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { rejectInvalidRows } from '../write-rejected-rows.ts'
-import { createWordRowRules, listSeparator } from './word-cell-rules.ts'
+import { splitList, type WordFile, wordFiles } from './word-files.ts'
 
 export type WordImportOptions = ImportOptions & {
   /**
@@ -30,28 +29,6 @@ export type WordImportOptions = ImportOptions & {
 export type WordsSummary = ImportSummary & {
   /** Rows that were deleted because they are not in the file. */
   deleted: number
-}
-
-const splitList = (column: string) => `string_to_array(s.${column}, '${listSeparator}')`
-
-type WordTable = { table: string; key: 'word' | 'query'; values: [string, string][] }
-
-/** The table of each kind of file, its key, and the SQL of its other columns. */
-const tables: Record<WordFileKind, WordTable> = {
-  synonyms: {
-    table: 'search_synonyms',
-    key: 'word',
-    values: [
-      ['synonyms', splitList('synonyms')],
-      ['two_way', `coalesce(s.two_way not in (${sqlListOfNoWords}), true)`],
-    ],
-  },
-  pins: { table: 'search_pins', key: 'query', values: [['skus', splitList('skus')]] },
-  'hidden-words': {
-    table: 'search_hidden_words',
-    key: 'word',
-    values: [['hides', `coalesce(s.hides, 'synonyms')`]],
-  },
 }
 
 const checkViolation = '23514'
@@ -68,36 +45,38 @@ export async function importWords(
   options: WordImportOptions = {},
 ): Promise<WordsSummary> {
   const { onStep, rejectedRows, isFull = false, isStrict = false } = options
-  const fileColumns: FileColumns = { ...wordFileColumns[kind], numbers: [], dates: [] }
-  const { key } = tables[kind]
+  const wordFile = wordFiles[kind]
+  const { fileColumns, rules, key } = wordFile
   return runInImportTransaction(pool, { ...options, kind }, async (client) => {
     onStep?.('reading')
-    const rows = await readRows(csv, fileColumns, options)
-    const { read, suggestedFormat } = await stageRows(client, rows, {
+    const file = await openRows(csv, fileColumns, options)
+    const { read, suggestedFormat } = await stageRows(client, file, {
       ...options,
-      checkRow: createRowChecker(createWordRowRules(kind), rows.columns),
+      readRow: createRowReader(rules, file.columns),
       keyColumn: key,
     })
     onStep?.('checking')
-    if (isFull && read === 0) await throwIfEmptied(client, kind)
+    if (isFull && read === 0) await throwIfEmptied(client, wordFile)
     await createProblemsTable(client)
     await addRepeatedKeyProblems(client, key)
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
-    const rejectedKeys = await readRejectedKeys(client, key)
-    const rejected = await rejectInvalidRows(client, rejectedRows, rows)
+    // Before the invalid rows leave `staged`: a word with an invalid row is not deleted.
+    const rejectedKeys = isFull ? await readRejectedKeys(client, key) : []
+    const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
     onStep?.('writing')
     const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
     if (isStrict) throwIfWarned(warnings)
-    const keptKeys = isFull ? rejectedKeys : null
-    const written = await writeWords(client, kind, rows.columns, keptKeys).catch(explainLimit)
+    const deleted = isFull
+      ? await deleteAllExcept(client, wordFile, rejectedKeys).catch(explainLimit)
+      : 0
+    const written = await writeWords(client, wordFile, file.columns).catch(explainLimit)
     const unchanged = read - rejected - written.inserted - written.updated
-    return { read, ...written, unchanged, rejected, warnings }
+    return { read, ...written, deleted, unchanged, rejected, warnings }
   })
 }
 
 /** A file without rows is usually a failed export, and rarely a wish to delete everything. */
-async function throwIfEmptied(client: ClientBase, kind: WordFileKind): Promise<void> {
-  const { table } = tables[kind]
+async function throwIfEmptied(client: ClientBase, { table }: WordFile): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::int as count from ${table}`,
   )
@@ -110,67 +89,70 @@ async function throwIfEmptied(client: ClientBase, kind: WordFileKind): Promise<v
   )
 }
 
-/** Returns the keys of invalid rows. A full import does not delete their rows of the table. */
+/** Returns the keys of invalid rows, as the table stores them. */
 async function readRejectedKeys(client: ClientBase, key: string): Promise<string[]> {
   const { rows } = await client.query<{ key: string }>(`
-    select distinct search_phrase(s.${key}) as key
-    from problems join staged s using (line) where s.${key} is not null`)
+    select distinct search_phrase(staged.${key}) as key
+    from problems join staged using (file_line) where staged.${key} is not null`)
   return rows.map((row) => row.key)
 }
 
-async function findUnknownSkus(client: ClientBase): Promise<ImportWarning[]> {
-  const { rows } = await client.query<{ query: string; sku: string }>(`
-    select s.query, pinned as sku from staged s, unnest(${splitList('skus')}) as pinned
-    where not exists (select from products p where p.sku_key = code_key(pinned) and p.active)
-    order by s.line`)
-  if (rows.length === 0) return []
-  const examples = rows
-    .slice(0, maxWarningExamples)
-    .map(({ query, sku }) => `${sku}, pinned to "${query}"`)
-  return [{ kind: 'unknown_skus', count: rows.length, examples }]
+function findUnknownSkus(client: ClientBase): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'unknown_skus',
+    `select file_line, place, format('%s, pinned to "%s"', pinned.sku, query) as example
+    from staged cross join unnest(${splitList('skus')}) with ordinality as pinned (sku, place)
+    where not exists (
+      select from products where products.sku_key = code_key(pinned.sku) and products.active
+    )`,
+    { order: 'file_line, place' },
+  )
+}
+
+/** Deletes all rows of the table but those in `staged` and those with a rejected key. */
+async function deleteAllExcept(
+  client: ClientBase,
+  { table, key }: WordFile,
+  rejectedKeys: string[],
+): Promise<number> {
+  const { rowCount } = await client.query(
+    `delete from ${table} existing
+    where not exists (select from staged where staged.${key} = existing.${key})
+      and existing.${key} <> all ($1::text[])`,
+    [rejectedKeys],
+  )
+  return rowCount ?? 0
 }
 
 /**
  * Inserts and updates the valid rows in `staged`. Columns that the file does not have get their
- * default. If `keptKeys` is given, deletes all other rows of the table first.
+ * default.
  */
 async function writeWords(
   client: ClientBase,
-  kind: WordFileKind,
+  { table, key, values }: WordFile,
   columns: string[],
-  keptKeys: string[] | null,
-): Promise<Pick<WordsSummary, 'inserted' | 'updated' | 'deleted'>> {
-  const { table, key, values } = tables[kind]
-  const given = values.filter(([column]) => columns.includes(column))
+): Promise<Pick<WordsSummary, 'inserted' | 'updated'>> {
+  const given = Object.entries(values).filter(([column]) => columns.includes(column))
   const names = given.map(([column]) => column)
   const expressions = given.map(([, expression]) => expression)
-  const deleted = keptKeys
-    ? await client.query(
-        `delete from ${table} t
-         where not exists (select from staged s where s.${key} = t.${key})
-           and t.${key} <> all ($1::text[])`,
-        [keptKeys],
-      )
-    : null
   const updated =
     given.length === 0
       ? null
       : await client.query(`
-          update ${table} t
+          update ${table} existing
           set ${given.map(([column, expression]) => `${column} = ${expression}`).join(', ')}
-          from staged s
-          where t.${key} = s.${key}
-            and row(${names.map((name) => `t.${name}`)}) is distinct from row(${expressions})`)
+          from staged
+          where existing.${key} = staged.${key}
+            and row(${names.map((name) => `existing.${name}`)})
+              is distinct from row(${expressions})`)
   const inserted = await client.query(`
     insert into ${table} (${[key, ...names]})
-    select ${[`s.${key}`, ...expressions]} from staged s
-    where not exists (select from ${table} t where t.${key} = s.${key})
-    order by s.line`)
-  return {
-    inserted: inserted.rowCount ?? 0,
-    updated: updated?.rowCount ?? 0,
-    deleted: deleted?.rowCount ?? 0,
-  }
+    select ${[`staged.${key}`, ...expressions]} from staged
+    where not exists (select from ${table} existing where existing.${key} = staged.${key})
+    order by staged.file_line`)
+  return { inserted: inserted.rowCount ?? 0, updated: updated?.rowCount ?? 0 }
 }
 
 /** Explains the error of the trigger that limits the rows and pairs of a table. */

@@ -17,18 +17,11 @@ import {
   quoteForMessage,
   yesWords,
 } from '../cells/cell-checks.ts'
-import type { RowRules } from '../cells/check-row.ts'
+import type { RowRules } from '../cells/row-rules.ts'
 import { wordFileColumns } from '../file-columns.ts'
-import type { WordFileKind } from '../import-options.ts'
 
 /** Separates the values of a cell that is a list. */
 export const listSeparator = '|'
-
-/** Returns the rules for the cells of one row. */
-export function createWordRowRules(kind: WordFileKind): RowRules<string> {
-  const { required } = wordFileColumns[kind]
-  return { required, ...rules[kind] }
-}
 
 const readPhrase: CellReader = (cell) => ({ plain: toStoredPhrase(cell) })
 const readLowerCase: CellReader = (cell) => ({ plain: cell.toLowerCase() })
@@ -64,48 +57,51 @@ function quoteProblem(value: string, problem: string | undefined): string | unde
 const checkPhrase: CellCheck = (cell) => quoteProblem(cell, findPhraseProblem(cell))
 const checkHiddenWord: CellCheck = (cell) => (cell === '*' ? undefined : checkPhrase(cell))
 
-const rules: Record<WordFileKind, Omit<RowRules<string>, 'required'>> = {
-  synonyms: {
-    readers: { word: readPhrase, synonyms: readListOf(toStoredPhrase), two_way: readLowerCase },
-    cells: {
-      word: checkPhrase,
-      synonyms: checkEach(findPhraseProblem, { most: maxSynonyms, what: 'synonyms' }),
-      two_way: checkOneOfIgnoringCase([...yesWords, ...noWords]),
-    },
-    crossCellRules: [
-      {
-        column: 'synonyms',
-        findProblem: (getCell) => {
-          const key = toWordKey(getCell('word'))
-          const same = getCell('synonyms')
-            .split(listSeparator)
-            .find((s) => toWordKey(s) === key)
-          return same === undefined || key === ''
-            ? undefined
-            : `${quoteForMessage(same)} is the word itself`
-        },
+export const synonymRules: RowRules<string> = {
+  required: wordFileColumns.synonyms.required,
+  readers: { word: readPhrase, synonyms: readListOf(toStoredPhrase), two_way: readLowerCase },
+  cells: {
+    word: checkPhrase,
+    synonyms: checkEach(findPhraseProblem, { most: maxSynonyms, what: 'synonyms' }),
+    two_way: checkOneOfIgnoringCase([...yesWords, ...noWords]),
+  },
+  crossCellRules: [
+    {
+      column: 'synonyms',
+      findProblem: (getCell) => {
+        const key = toWordKey(getCell('word'))
+        const same = getCell('synonyms')
+          .split(listSeparator)
+          .find((synonym) => toWordKey(synonym) === key)
+        return same === undefined || key === ''
+          ? undefined
+          : `${quoteForMessage(same)} is the word itself`
       },
-    ],
-  },
-  pins: {
-    readers: { query: readPhrase, skus: readListOf((sku) => sku) },
-    cells: {
-      query: (cell) => quoteProblem(cell, findQueryProblem(cell)),
-      skus: checkEach(findSkuProblem, { most: maxPinnedSkus, what: 'SKUs' }),
     },
-    crossCellRules: [],
+  ],
+}
+
+export const pinRules: RowRules<string> = {
+  required: wordFileColumns.pins.required,
+  readers: { query: readPhrase, skus: readListOf((sku) => sku) },
+  cells: {
+    query: (cell) => quoteProblem(cell, findQueryProblem(cell)),
+    skus: checkEach(findSkuProblem, { most: maxPinnedSkus, what: 'SKUs' }),
   },
-  'hidden-words': {
-    readers: { word: readPhrase, hides: readLowerCase },
-    cells: { word: checkHiddenWord, hides: checkOneOf(['synonyms', 'word']) },
-    crossCellRules: [
-      {
-        column: 'hides',
-        findProblem: (getCell) =>
-          getCell('word') === '*' && getCell('hides') === 'word'
-            ? 'the word * stands for all built-in synonyms: it can only hide synonyms'
-            : undefined,
-      },
-    ],
-  },
+  crossCellRules: [],
+}
+
+export const hiddenWordRules: RowRules<string> = {
+  required: wordFileColumns['hidden-words'].required,
+  readers: { word: readPhrase, hides: readLowerCase },
+  cells: { word: checkHiddenWord, hides: checkOneOf(['synonyms', 'word']) },
+  crossCellRules: [
+    {
+      column: 'hides',
+      findProblem: (getCell) =>
+        getCell('word') === '*' && getCell('hides') === 'word'
+          ? 'the word * stands for all built-in synonyms: it can only hide synonyms'
+          : undefined,
+    },
+  ],
 }

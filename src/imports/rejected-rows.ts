@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
-import type { FileRows } from './csv/read-rows.ts'
+import type { CsvFile } from './csv/read-rows.ts'
 import { type FileColumns, rejectedRowColumns } from './file-columns.ts'
 import type { FileFormat } from './file-format.ts'
 import { allProblems } from './row-problems.ts'
@@ -10,59 +10,43 @@ import { allProblems } from './row-problems.ts'
 const rowsPerFetch = 250
 
 /**
- * Writes the invalid rows to `rejectedRows`, removes them from `staged`, and returns their number.
- * Without that stream, it does nothing and returns 0.
+ * Writes the rows with problems to `rejectedRows` as CSV in the format of the imported file, with
+ * their lines and reasons, and ends that stream. Deletes them from `staged` and returns their
+ * number. Writes nothing if there are none. Resolves when the stream has written everything, so
+ * that a full disk stops the import. Without that stream, it does nothing and returns 0.
  */
-export async function rejectInvalidRows(
+export async function moveInvalidRowsToRejects(
   client: ClientBase,
   rejectedRows: Writable | undefined,
-  file: FileRows,
+  file: CsvFile,
 ): Promise<number> {
   if (!rejectedRows) return 0
-  await createRejectedTable(client)
-  return writeRejectedRows(client, rejectedRows, file)
-}
-
-/** Creates the temporary table `rejected` with the invalid rows: their lines and reasons. */
-export async function createRejectedTable(client: ClientBase): Promise<void> {
-  await client.query(`
-    create temporary table rejected on commit drop as
-    select line, ${allProblems} as reason from problems group by line`)
-}
-
-/**
- * Writes the rows in `rejected` to `rejectedRows` as CSV in the format of the imported file, with
- * their lines and reasons, and ends that stream. Deletes these rows from `staged` and returns their
- * number. Writes nothing if there are none. Resolves when the stream has written everything, so
- * that a full disk stops the import.
- */
-export async function writeRejectedRows(
-  client: ClientBase,
-  rejectedRows: Writable,
-  file: FileRows,
-): Promise<number> {
-  await pipeline(formatRejectedRows(client, file), rejectedRows)
+  await pipeline(formatInvalidRows(client, file), rejectedRows)
   const { rowCount } = await client.query(
-    'delete from staged using rejected where rejected.line = staged.line',
+    'delete from staged where file_line in (select file_line from problems)',
   )
   return rowCount ?? 0
 }
 
-type RejectedRow = { line: number; reason: string; written: string[] | null; plain: string[] }
+type InvalidRow = { line: number; reason: string; written: string[] | null; plain: string[] }
 
-/** Yields the rejected rows as CSV with a header, or nothing if there are none. */
-async function* formatRejectedRows(
+/** Yields the rows with problems as CSV with a header, or nothing if there are none. */
+async function* formatInvalidRows(
   client: ClientBase,
-  { columns, fileColumns, format }: FileRows,
+  { columns, fileColumns, format }: CsvFile,
 ): AsyncGenerator<string> {
-  const cells = columns.map((column) => `coalesce(s.${column}, '')`)
+  const cells = columns.map((column) => `coalesce(staged.${column}, '')`)
   await client.query(`
-    declare rejected_rows no scroll cursor for
-    select s.line, r.reason, coalesce(s.malformed, s.original) as written,
+    declare invalid_rows no scroll cursor for
+    select staged.file_line as line, invalid.reason, staged.written,
       to_json(array[${cells}]) as plain
-    from rejected r join staged s on s.line = r.line order by s.line`)
+    from (
+      select file_line, ${allProblems} as reason from problems group by file_line
+    ) invalid
+    join staged on staged.file_line = invalid.file_line
+    order by staged.file_line`)
   const writers = columns.map((column) => createCellWriter(column, fileColumns, format))
-  const formatRow = ({ line, reason, written, plain }: RejectedRow) =>
+  const formatRow = ({ line, reason, written, plain }: InvalidRow) =>
     joinCells(
       [
         String(line),
@@ -72,13 +56,13 @@ async function* formatRejectedRows(
       format,
     )
   for (let isFirst = true; ; isFirst = false) {
-    const { rows } = await client.query<RejectedRow>(`fetch ${rowsPerFetch} from rejected_rows`)
+    const { rows } = await client.query<InvalidRow>(`fetch ${rowsPerFetch} from invalid_rows`)
     if (rows.length === 0) break
     if (isFirst)
       yield byteOrderMark(format) + joinCells([...rejectedRowColumns, ...columns], format)
     yield rows.map(formatRow).join('')
   }
-  await client.query('close rejected_rows')
+  await client.query('close invalid_rows')
 }
 
 /** The file is UTF-8. The mark says so to an import with the same options, and to Excel. */

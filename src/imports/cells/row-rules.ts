@@ -20,18 +20,23 @@ export type RowRules<Column extends string> = {
 
 const missing = 'is missing'
 
-/** The result for the last cell of a column. */
-type CheckedCell = { written: string; plain: string; problem: string | undefined }
-
 /**
- * Returns a function that returns all problems of a row in one text, such as "name: is missing;
- * price: …", or undefined if there are none. The cells must be trimmed and in the order of
- * `columns`. The function replaces each valid cell by its plain form, such as 1234.5 for 1234,5.
+ * Returns the cells of a row in their plain form, such as 1234.5 for 1234,5, and all its problems
+ * in one text, such as "name: is missing; price: …", or undefined if there are none. An invalid
+ * cell stays as it is written. The cells must be trimmed and in the order of the columns.
  */
-export function createRowChecker<Column extends string>(
+export type RowReader = (writtenCells: string[]) => {
+  plainCells: string[]
+  problem: string | undefined
+}
+
+type CellResult = { written: string; plain: string; problem: string | undefined }
+
+/** Returns the reader of rows that have these columns. */
+export function createRowReader<Column extends string>(
   { required, cells: cellRules, readers, crossCellRules }: RowRules<Column>,
   columns: readonly string[],
-): (cells: string[]) => string | undefined {
+): RowReader {
   const checks = columns.map((column) => cellRules[column as Column])
   const columnReaders = columns.map((column) => readers[column as Column])
   const emptyProblems = columns.map((column) =>
@@ -40,10 +45,10 @@ export function createRowChecker<Column extends string>(
   const indexes = new Map(columns.map((column, index) => [column, index]))
   // Consecutive rows repeat many cells, so the result for the previous text of a column is reused.
   const previous = columns.map(
-    (_, index): CheckedCell => ({ written: '', plain: '', problem: emptyProblems[index] }),
+    (_, index): CellResult => ({ written: '', plain: '', problem: emptyProblems[index] }),
   )
 
-  function checkCell(written: string, index: number): CheckedCell {
+  function readCell(written: string, index: number): CellResult {
     if (written === '') return { written, plain: '', problem: emptyProblems[index] }
     const read = columnReaders[index]?.(written)
     if (read && 'problem' in read) return { written, plain: written, problem: read.problem }
@@ -52,23 +57,24 @@ export function createRowChecker<Column extends string>(
     return { written, plain: problem === undefined ? plain : written, problem }
   }
 
-  return (cells) => {
+  return (writtenCells) => {
+    const plainCells: string[] = []
     const problems: string[] = []
     for (let index = 0; index < columns.length; index++) {
-      const written = cells[index] ?? ''
-      let checked = previous[index]
-      if (checked?.written !== written) {
-        checked = checkCell(written, index)
-        previous[index] = checked
+      const written = writtenCells[index] ?? ''
+      let cell = previous[index]
+      if (cell?.written !== written) {
+        cell = readCell(written, index)
+        previous[index] = cell
       }
-      cells[index] = checked.plain
-      if (checked.problem !== undefined) problems.push(`${columns[index]}: ${checked.problem}`)
+      plainCells.push(cell.plain)
+      if (cell.problem !== undefined) problems.push(`${columns[index]}: ${cell.problem}`)
     }
-    const getCell = (column: Column) => cells[indexes.get(column) ?? -1] ?? ''
+    const getCell = (column: Column) => plainCells[indexes.get(column) ?? -1] ?? ''
     for (const { column, findProblem } of crossCellRules) {
       const problem = findProblem(getCell)
       if (problem !== undefined) problems.push(`${column}: ${problem}`)
     }
-    return problems.length > 0 ? problems.join('; ') : undefined
+    return { plainCells, problem: problems.length > 0 ? problems.join('; ') : undefined }
   }
 }

@@ -14,11 +14,11 @@ export async function addIncompleteProductProblems(
 
 async function addMissingNameProblems(client: ClientBase): Promise<void> {
   await client.query(`
-    insert into problems (line, problem)
-    select s.line, 'sku: there is no such product yet, and a new one needs the column name'
-    from staged s
-    where s.malformed is null and s.sku is not null
-      and not exists (select from products p where p.sku = s.sku)`)
+    insert into problems (file_line, problem)
+    select file_line, 'sku: there is no such product yet, and a new one needs the column name'
+    from staged
+    where not is_malformed and sku is not null
+      and not exists (select from products where products.sku = staged.sku)`)
 }
 
 /** A product has both a price and a currency, or neither. */
@@ -28,12 +28,12 @@ async function addIncompletePriceProblems(
 ): Promise<void> {
   const other = given === 'price' ? 'currency' : 'price'
   await client.query(`
-    insert into problems (line, problem)
-    select s.line, case
-      when s.${given} is null then '${given}: is empty, but the product has a ${other}: '
+    insert into problems (file_line, problem)
+    select file_line, case
+      when staged.${given} is null then '${given}: is empty, but the product has a ${other}: '
         'empty both, in a file with the column ${other}'
       else '${given}: the product has no ${other}: add the column ${other}' end
-    from staged s left join products p on p.sku = s.sku
-    where s.malformed is null and s.sku is not null
-      and (s.${given} is null) <> (p.${other} is null)`)
+    from staged left join products using (sku)
+    where not is_malformed and sku is not null
+      and (staged.${given} is null) <> (products.${other} is null)`)
 }

@@ -3,10 +3,6 @@ import type { Writable } from 'node:stream'
 import type { FileFormat } from './file-format.ts'
 import type { ImportWarning } from './import-warnings.ts'
 
-export type FileKind = 'products' | 'quotes' | WordFileKind
-/** Files with words for search. */
-export type WordFileKind = 'synonyms' | 'pins' | 'hidden-words'
-
 /** What an import is doing. `waiting`: another import of the same kind has the lock. */
 export type ImportStep = 'waiting' | 'reading' | 'checking' | 'writing'
 
