@@ -1,4 +1,5 @@
-// CSV files: which encodings, separators and headers are accepted, and how rows are parsed.
+// CSV files: which headers and rows are accepted, and how rows are parsed. The files that are
+// rejected are in invalid-files.test.ts.
 import { Readable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
@@ -39,82 +40,6 @@ t.test('imports nothing from a file that has only a header', async (t) => {
     unchanged: 0,
     rejected: 0,
   })
-})
-
-t.test('rejects a file that is not a CSV of products, with the reason and the line', async (t) => {
-  await importProducts(database.pool, csvFile('sku,name\nA,Hammer\n'))
-  const knownColumns = /Known columns: sku, name, description, .*, active\./
-  const cases: [description: string, content: string | Buffer, message: RegExp][] = [
-    ['an empty file', '', /file is empty/],
-    ['blank lines alone', '\n \n\r\n', /file is empty/],
-    ['a byte order mark alone', '\ufeff', /file is empty/],
-    [
-      'an unknown column',
-      'sku,name,colour\nB,Saw,red\n',
-      /Line 1, the header, has unknown columns: "colour"\. /,
-    ],
-    ['an unknown column', 'sku,name,colour\nB,Saw,red\n', knownColumns],
-    ['a column in capitals', 'SKU,name\nB,Saw\n', /unknown columns: "SKU"/],
-    [
-      'a column without a name',
-      'sku,,name\nB,,Saw\n',
-      /unknown columns: \(a column without a name\)/,
-    ],
-    ['a column twice', 'sku,name,sku\nB,Saw,B\n', /Line 1, the header, has the column sku twice/],
-    [
-      'a missing column',
-      '\nname,brand\nSaw,Ejemplo\n',
-      /Line 2, the header, lacks required columns: sku\. /,
-    ],
-    ['semicolons', 'sku;name;price\nB;Saw;1,50\n', /separates its cells by semicolons/],
-    [
-      'semicolons and quotation marks',
-      '"sku";"name"\n"B";"Saw"\n',
-      /separates its cells by semicolons/,
-    ],
-    ['tabs', 'sku\t"name"\nB\tSaw\n', /separates its cells by tabs/],
-    ['carriage returns alone', 'sku,name\rB,Saw\r', /bare carriage return/],
-    ['no header', 'B,Saw\nC,File\n', /unknown columns: "B", "Saw"/],
-    ['UTF-16', Buffer.from('\ufeffsku,name\nB,Saw\n', 'utf16le'), /is UTF-16\. .*UTF-8/],
-    [
-      'UTF-16 without a mark',
-      Buffer.from('sku,name\nB,Saw\n', 'utf16le'),
-      /Line 1 has a NUL byte.*may be UTF-16/,
-    ],
-    ['a NUL byte', 'sku,name\nB,Saw\nC,Fi\0le\n', /Line 3 has a NUL byte/],
-    [
-      'Latin-1',
-      Buffer.from('sku,name\nB,Saw\nC,Cañón\n', 'latin1'),
-      /Line 3 is not UTF-8.*Windows-1252/,
-    ],
-    [
-      'a character cut at the end',
-      Buffer.from('sku,name\nB,ñ').subarray(0, -1),
-      /Line 2 is not UTF-8/,
-    ],
-    [
-      'a quotation mark that is never closed',
-      'sku,name\nA,Saw\n"B,File\nC,Axe\n',
-      /row that begins on line 3 opens a quotation mark that is never closed/,
-    ],
-    [
-      'a quotation mark within a cell',
-      'sku,name\n"A\n2",Saw\nB,5" pipe\n',
-      /row that begins on line 4 has a quotation mark in the middle/,
-    ],
-    [
-      'text after a quotation mark',
-      'sku,name\nB,"Saw"s\n',
-      /row that begins on line 2 has a quotation mark in the middle/,
-    ],
-    [
-      'a row without an end',
-      `sku,name\nB,"${'x\n'.repeat(600_000)}`,
-      /row that begins on line 2 (is longer than|opens a quotation mark)/,
-    ],
-  ]
-  for (const [description, content, message] of cases)
-    t.match(await readImportError(t, database, content), message, description)
 })
 
 t.test('rejects a row with too few or too many cells', async (t) => {

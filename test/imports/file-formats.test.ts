@@ -1,19 +1,18 @@
 // The formats of files: Spanish Excel, each option by itself, and what an error suggests.
-import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { sql } from 'kysely'
 import t from 'tap'
 import { formats } from '../../src/imports/file-format.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { testDatabase } from '../support/test-database.ts'
+import { runScript } from './import-script.ts'
 import { collectRejectedRows, csvFile, deleteProducts, readProducts } from './product-files.ts'
 
 const database = await testDatabase(t)
-const script = new URL('../../scripts/import.ts', import.meta.url).pathname
+const { importer } = database.roles
 t.beforeEach(async () => {
   await deleteProducts(database)
   await database.db.deleteFrom('quotes').execute()
@@ -166,18 +165,21 @@ t.test('the first error shows the whole command that would import the file', asy
   for (const [name, kind, content, options] of cases) {
     const file = join(folder, name)
     await writeFile(file, content)
-    const failed = await runScript([kind, file, '--json'])
+    const failed = await runScript([kind, file, '--json'], importer)
     const shown = file.includes(' ') ? `'${file}'` : file
     const command = `scripts/run import ${kind} ${shown} --json ${options.join(' ')}\n`
     t.match(failed, { status: 1, stdout: '' }, name)
     t.ok(failed.stderr.endsWith(command), failed.stderr)
     if (!name.startsWith('late')) {
-      const imported = await runScript([kind, file, ...options, '--json'])
+      const imported = await runScript([kind, file, ...options, '--json'], importer)
       t.match(imported, { status: 0 }, imported.stderr)
     }
   }
   await writeFile(join(folder, 'valid.csv'), 'sku,name\nA,\n')
-  t.notMatch((await runScript(['products', join(folder, 'valid.csv')])).stderr, /scripts\/run/)
+  t.notMatch(
+    (await runScript(['products', join(folder, 'valid.csv')], importer)).stderr,
+    /scripts\/run/,
+  )
 })
 
 t.test('does not take a point that may separate thousands for a decimal point', async (t) => {
@@ -185,9 +187,9 @@ t.test('does not take a point that may separate thousands for a decimal point', 
   t.teardown(() => rm(folder, { recursive: true }))
   const file = join(folder, 'thousands.csv')
   await writeFile(file, 'sku;name;price;currency\nA;B;1.250;EUR\n')
-  const failed = await runScript(['products', file])
+  const failed = await runScript(['products', file], importer)
   t.ok(failed.stderr.endsWith(`scripts/run import products ${file} --format es\n`), failed.stderr)
-  const again = await runScript(['products', file, '--format', 'es'])
+  const again = await runScript(['products', file, '--format', 'es'], importer)
   t.match(again, { status: 1, stderr: /price.*1\.250/ }, 'neither 1.25 nor 1250 is guessed')
 })
 
@@ -201,10 +203,15 @@ t.test('names the option that does not fit the file', async (t) => {
     [['--full', '--allow-removals', '120%'], /not a percentage/],
     [['--from', '2026-01-01'], /belong to quotes/],
   ]
-  const results = await Promise.all(cases.map(([args]) => runScript(['products', '-', ...args])))
+  const results = await Promise.all(
+    cases.map(([args]) => runScript(['products', '-', ...args], importer)),
+  )
   for (const [index, [args, stderr]] of cases.entries())
     t.match(results[index], { status: 2, stderr }, args.join(' '))
-  t.match(await runScript(['quotes', '-', '--full']), { status: 2, stderr: /--from DAY --to DAY/ })
+  t.match(await runScript(['quotes', '-', '--full'], importer), {
+    status: 2,
+    stderr: /--from DAY --to DAY/,
+  })
 })
 
 t.test('finds out the encoding, and rejects a mixture', async (t) => {
@@ -231,13 +238,3 @@ t.test('finds out the encoding, and rejects a mixture', async (t) => {
   )
   t.match(await readProducts(database), [{ name: '“€” – ñ' }])
 })
-
-async function runScript(args: string[]) {
-  const child = spawn(process.execPath, [script, ...args], {
-    env: { ...process.env, IMPORTER_DATABASE_URL: database.roles.importer },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const status = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
-  return { status: await status, stdout, stderr }
-}

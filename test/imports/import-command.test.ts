@@ -1,9 +1,7 @@
 // The command scripts/import.ts: files, messages, exit statuses, rejected rows, and Ctrl+C.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable, type Writable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -11,9 +9,8 @@ import { importFile } from '../../scripts/cli/import-file.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { type TestDatabase, testDatabase } from '../support/test-database.ts'
+import { runScript, startScript } from './import-script.ts'
 import { readProducts } from './product-files.ts'
-
-const script = new URL('../../scripts/import.ts', import.meta.url).pathname
 
 t.test('imports plain and gzipped files and standard input, and prints the counts', async (t) => {
   const database = await testDatabase(t)
@@ -217,27 +214,4 @@ async function importProductFile(
   const { signal } = new AbortController()
   const request = { kind: 'products', file, standardInput, rejectsName, signal } as const
   return (await importFile(pool, request)).text
-}
-
-type ExitedProcess = { status: number | null; stdout: string; stderr: string }
-
-function startScript(
-  args: string[],
-  url: string,
-): { child: ChildProcess & { stdin: Writable }; exited: Promise<ExitedProcess> } {
-  const child = spawn(process.execPath, [script, ...args], {
-    env: { ...process.env, IMPORTER_DATABASE_URL: url },
-    stdio: 'pipe',
-  })
-  const exitStatus = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const exited = Promise.all([exitStatus, text(child.stdout), text(child.stderr)]).then(
-    ([status, stdout, stderr]) => ({ status, stdout, stderr }),
-  )
-  return { child, exited }
-}
-
-async function runScript(args: string[], url: string, input = ''): Promise<ExitedProcess> {
-  const { child, exited } = startScript(args, url)
-  child.stdin.end(input)
-  return exited
 }

@@ -7,12 +7,11 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { type QuoteColumn, quoteColumns } from '../../src/imports/file-columns.ts'
-import { ImportError } from '../../src/imports/import-error.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import { eventually } from '../support/eventually.ts'
 import { type TestDatabase, testDatabase } from '../support/test-database.ts'
 import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
-import { collectRejectedRows } from './product-files.ts'
+import { collectRejectedRows, readErrorOf } from './product-files.ts'
 
 type Row = Partial<Record<QuoteColumn, string>>
 
@@ -66,14 +65,11 @@ async function readEveryRow(database: TestDatabase) {
 }
 
 /** Returns the error of an import that must fail, after checking that nothing was written. */
-async function readImportError(t: Test, database: TestDatabase, ...rows: Row[]): Promise<string> {
-  const before = await readEveryRow(database)
-  const error = await importQuotes(database.pool, quoteFile(...rows)).then(
-    () => new Error('was imported'),
-    (error: unknown) => error,
-  )
-  t.same(await readEveryRow(database), before, 'the database is unchanged')
-  return error instanceof ImportError ? error.message : `not an ImportError: ${error}`
+function readImportError(t: Test, database: TestDatabase, ...rows: Row[]): Promise<string> {
+  return readErrorOf(t, {
+    readEveryRow: () => readEveryRow(database),
+    runImport: () => importQuotes(database.pool, quoteFile(...rows)),
+  })
 }
 
 /** Returns a summary with these counts. All other counts are 0. */

@@ -50,11 +50,25 @@ export async function readImportError(
   database: TestDatabase,
   content: string | Buffer,
 ): Promise<string> {
-  const before = await readEveryRow(database)
-  const error = await importProducts(database.pool, csvFile(content)).then(
+  return readErrorOf(t, {
+    readEveryRow: () => readEveryRow(database),
+    runImport: () => importProducts(database.pool, csvFile(content)),
+  })
+}
+
+/** Does the same for an import of any kind. `readEveryRow` reads what it might write. */
+export async function readErrorOf(
+  t: Test,
+  {
+    readEveryRow,
+    runImport,
+  }: { readEveryRow: () => Promise<unknown>; runImport: () => Promise<unknown> },
+): Promise<string> {
+  const before = await readEveryRow()
+  const error = await runImport().then(
     () => new Error('was imported'),
     (error: unknown) => error,
   )
-  t.same(await readEveryRow(database), before, 'the database is unchanged')
+  t.same(await readEveryRow(), before, 'the database is unchanged')
   return error instanceof ImportError ? error.message : `not an ImportError: ${error}`
 }

@@ -58,7 +58,7 @@ export function createRowReader<Column extends string>(
   }
 
   return (writtenCells) => {
-    const plainCells: string[] = []
+    const plainCells = writtenCells.slice()
     const problems: string[] = []
     for (let index = 0; index < columns.length; index++) {
       const written = writtenCells[index] ?? ''
@@ -67,7 +67,7 @@ export function createRowReader<Column extends string>(
         cell = readCell(written, index)
         previous[index] = cell
       }
-      plainCells.push(cell.plain)
+      plainCells[index] = cell.plain
       if (cell.problem !== undefined) problems.push(`${columns[index]}: ${cell.problem}`)
     }
     const getCell = (column: Column) => plainCells[indexes.get(column) ?? -1] ?? ''
