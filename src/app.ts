@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import { buildOpenApiDocument, type OpenApiDocument } from './api-docs/openapi-document.ts'
 import { apiDocsRoutes } from './api-docs/route.ts'
-import { type Access, registerAccessControl } from './auth/access-control.ts'
+import { type AccessControl, registerAccessControl } from './auth/access-control.ts'
 import { createOriginCheck } from './auth/registered-origins.ts'
 import type { Company } from './company/company.ts'
 import { getPublicBaseUrl, type ServerConfig } from './config.ts'
@@ -213,7 +213,7 @@ function observeReplica(
 type ApiOptions = Pick<AppOptions, 'config' | 'company' | 'connections'> & {
   metrics: Metrics
   clock: () => Date
-  access: Access
+  access: AccessControl
   redis: RedisAccess | null
   replica: Replica | null
 }

@@ -1,6 +1,6 @@
 // The demo's API keys and quote link: those of the previous start while they are valid, or new
 // ones.
-import { ApiKeyChecker } from '../../src/auth/api-key-check.ts'
+import { ApiKeyCache } from '../../src/auth/api-key-cache.ts'
 import { type ApiKey, createApiKey, isUsable } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
@@ -52,6 +52,6 @@ export async function reuseOrCreateLink(
 }
 
 async function findUsableKey(db: Database, key: string): Promise<ApiKey | null> {
-  const apiKey = await new ApiKeyChecker(db).findKey(key)
+  const apiKey = await new ApiKeyCache(db).find(key)
   return apiKey && isUsable(apiKey) ? apiKey : null
 }

@@ -9,9 +9,8 @@ import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
-import { ApiKeyChecker } from './api-key-check.ts'
-import { LastUsedRecorder } from './api-key-last-used.ts'
-import { ApiKeyUsageRecorder } from './api-key-usage.ts'
+import { ApiKeyCache } from './api-key-cache.ts'
+import { ApiKeyUsage } from './api-key-usage.ts'
 import { type ApiKey, isUsable, publishableScope } from './api-keys.ts'
 import {
   createUnauthenticatedProblem,
@@ -19,32 +18,25 @@ import {
   howToGetKey,
   toCheckProblem,
 } from './auth-problems.ts'
-import { addCorsHeaders, registerPreflights, requestOrigin } from './cors.ts'
-import { readPresentedKey } from './presented-key.ts'
+import { corsHeaders, corsHeadersOfRefusal, getRequestOrigin, registerPreflights } from './cors.ts'
+import { takePresentedKey } from './presented-key.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The id of the request's key, which is not secret. It is set even if the key is refused
-     * because it has expired, was revoked, lacks a scope or exceeds a limit. Null for an unknown
-     * key.
+     * The id of the request's key, which is not secret. It is also set if the key is refused: it
+     * has expired, was revoked, lacks a scope or exceeds a limit. Null without a key, and if the
+     * key is unknown or its secret is wrong.
      */
-    keyId: string | null
-    /** The API key of the request, or null for an anonymous caller. */
-    caller: ApiKey | null
+    knownKeyId: string | null
+    /** The key whose rights the request has. Null without a key, and if the key is refused. */
+    admittedKey: ApiKey | null
   }
   interface FastifyContextConfig {
     /** True if pages of other sites may call this path with a publishable key. */
     allowsCrossOrigin?: boolean
   }
-}
-
-export type Access = {
-  /** Returns a hook that rejects callers without the scope. */
-  requireScope(scope: Scope): onRequestAsyncHookHandler
-  /** Throws a problem unless the caller also has `scope`. `neededBy`: what needs it, as `by=…`. */
-  requireAlso(request: FastifyRequest, scope: Scope, neededBy: string): void
 }
 
 export type AccessOptions = {
@@ -58,75 +50,69 @@ export type AccessOptions = {
   ownOrigin: string
 }
 
-/**
- * Registers preflight responses, and returns what routes use to check their callers. A caller
- * without a key has `anonymousScopes`. A valid key has exactly its own scopes. An invalid key is
- * always 401, even if anonymous callers would be admitted.
- */
-export function registerAccessControl(app: FastifyInstance, options: AccessOptions): Access {
-  app.decorateRequest('caller', null)
-  app.decorateRequest('keyId', null)
-  const control = new AccessControl(options)
-  app.addHook('onRoute', ({ url, config }) => {
-    if (config?.allowsCrossOrigin) control.crossOriginPaths.add(url)
-  })
-  registerPreflights(app, {
-    allowsCrossOrigin: (path) => path !== undefined && control.crossOriginPaths.has(path),
-    isRegisteredOrigin: options.isRegisteredOrigin,
-  })
-  app.addHook('onResponse', ({ keyId }, { statusCode }, done) => {
-    if (keyId !== null) control.countUsage(keyId, statusCode)
+/** Registers preflight responses, and returns what routes use to check their callers. */
+export function registerAccessControl(app: FastifyInstance, options: AccessOptions): AccessControl {
+  app.decorateRequest('admittedKey', null)
+  app.decorateRequest('knownKeyId', null)
+  registerPreflights(app, options.isRegisteredOrigin)
+  const usage = new ApiKeyUsage(options.db)
+  app.addHook('onResponse', ({ knownKeyId }, { statusCode }, done) => {
+    if (knownKeyId !== null) usage.recordResponse(knownKeyId, statusCode)
     done()
   })
-  app.addHook('onClose', () => control.close())
-  return control
+  app.addHook('onClose', () => usage.stop())
+  return new AccessControl(options, usage)
 }
 
-class AccessControl implements Access {
-  readonly crossOriginPaths = new Set<string>()
+/**
+ * A caller without a key has the anonymous scopes. A valid key has exactly its own scopes. An
+ * invalid key is always 401, even if anonymous callers would be admitted.
+ */
+export class AccessControl {
   readonly #options: AccessOptions
-  readonly #keys: ApiKeyChecker
-  readonly #lastUsed: LastUsedRecorder
-  readonly #usage: ApiKeyUsageRecorder
+  readonly #usage: ApiKeyUsage
+  readonly #keys: ApiKeyCache
 
-  constructor(options: AccessOptions) {
+  constructor(options: AccessOptions, usage: ApiKeyUsage) {
     this.#options = options
-    this.#lastUsed = new LastUsedRecorder(options.db)
-    this.#usage = new ApiKeyUsageRecorder(options.db)
-    this.#keys = new ApiKeyChecker(options.db, (id) => this.#usage.recordWrongSecret(id))
+    this.#usage = usage
+    this.#keys = new ApiKeyCache(options.db, (id) => usage.recordWrongSecret(id))
   }
 
-  async close(): Promise<void> {
-    await Promise.all([this.#lastUsed.stop(), this.#usage.stop()])
-  }
-
-  /** Counts a request after its response, even if it was refused. */
-  countUsage(keyId: string, status: number): void {
-    this.#usage.record(keyId, status)
-  }
-
+  /** Returns a hook that rejects callers without the scope. */
   requireScope(scope: Scope): onRequestAsyncHookHandler {
+    const { failedAttempts, isRegisteredOrigin } = this.#options
     const allowsPublishableKeys = scope === publishableScope
     return async (request, reply) => {
       if (allowsPublishableKeys) reply.header('vary', 'Origin')
       try {
-        const key = readPresentedKey(request, allowsPublishableKeys)
-        if (key === null) return this.#admitAnonymous(scope)
-        const cached = this.#keys.findCachedKey(key)
-        const isCached = cached && isUsable(cached)
-        const apiKey = isCached ? cached : await this.#findOrCountFailure(request, key)
-        this.#admit(request, reply, apiKey, scope)
-      } catch (problem) {
-        await this.#addCorsHeadersToRefusal(request, reply)
-        throw problem
+        const key = takePresentedKey(request, allowsPublishableKeys)
+        if (key === null) return this.#checkAnonymousScope(scope)
+        const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
+        request.knownKeyId = apiKey?.id ?? null
+        if (!apiKey || !isUsable(apiKey)) {
+          await failedAttempts.recordFailure(request)
+          throw createUnauthenticatedProblem(
+            `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
+          )
+        }
+        checkScope(apiKey, scope)
+        if (apiKey.kind === 'publishable') this.#checkOrigin(apiKey, request, reply)
+        request.admittedKey = apiKey
+        this.#usage.recordUse(apiKey.id)
+      } catch (error) {
+        if (request.routeOptions.config.allowsCrossOrigin)
+          reply.headers(await corsHeadersOfRefusal(request.headers.origin, isRegisteredOrigin))
+        throw error
       }
     }
   }
 
-  requireAlso({ caller }: FastifyRequest, scope: Scope, neededBy: string): void {
-    const scopes = caller?.scopes ?? this.#options.anonymousScopes
+  /** Throws a problem unless the caller also has `scope`. `neededBy`: what needs it, as `by=…`. */
+  requireAlso({ admittedKey }: FastifyRequest, scope: Scope, neededBy: string): void {
+    const scopes = admittedKey?.scopes ?? this.#options.anonymousScopes
     if (scopes.includes(scope)) return
-    if (caller === null)
+    if (admittedKey === null)
       throw createUnauthenticatedProblem(
         `${neededBy} needs a key with the scope ${scope}. ${howToGetKey}`,
       )
@@ -136,59 +122,37 @@ class AccessControl implements Access {
     )
   }
 
-  #admitAnonymous(scope: Scope): void {
+  #checkAnonymousScope(scope: Scope): void {
     if (this.#options.anonymousScopes.includes(scope)) return
     throw createUnauthenticatedProblem(
       `This path needs a key with the scope ${scope}. ${howToGetKey}`,
     )
   }
 
-  /**
-   * Returns the key, or null if there is none. A key that may not be used counts as a failed
-   * attempt. Throws a problem if this address has made too many of them.
-   */
-  async #findOrCountFailure(request: FastifyRequest, key: string): Promise<ApiKey | null> {
-    const { failedAttempts } = this.#options
-    // The limit applies before the look-up only to keys that were never found. A known key is
-    // always looked up, so that the log of a 429 has its id.
-    if (!this.#keys.hasFound(key)) failedAttempts.rejectIfExceeded(request)
-    const apiKey = await this.#keys.findKey(key).catch((error: Error) => {
-      throw toCheckProblem('Keys', error)
-    })
-    request.keyId = apiKey?.id ?? null
-    if (!apiKey || !isUsable(apiKey)) await failedAttempts.recordFailure(request)
-    return apiKey
+  /** Returns null if there is no such key. Throws a 429 problem after too many failed attempts. */
+  async #lookUp(request: FastifyRequest, key: string): Promise<ApiKey | null> {
+    // A known key is looked up even then, so that the log of a 429 has its id.
+    if (!this.#keys.isKnown(key)) this.#options.failedAttempts.rejectIfExceeded(request)
+    try {
+      return await this.#keys.find(key)
+    } catch (error) {
+      throw toCheckProblem('Keys', error as Error)
+    }
   }
 
-  /** Throws a problem unless the key is valid, has the scope, and is bound to the origin. */
-  #admit(request: FastifyRequest, reply: FastifyReply, apiKey: ApiKey | null, scope: Scope): void {
-    request.keyId = apiKey?.id ?? null
-    if (!apiKey || !isUsable(apiKey))
-      throw createUnauthenticatedProblem(
-        `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
-      )
-    if (!apiKey.scopes.includes(scope)) {
-      const scopes = apiKey.scopes.join(', ')
-      throw new Problem('insufficient_scope', `The key lacks the scope ${scope}; it has ${scopes}.`)
-    }
-    if (apiKey.kind === 'publishable') {
-      const origin = requestOrigin(request, this.#options.ownOrigin)
-      if (origin === null || !apiKey.origins.includes(origin))
-        throw createWrongOriginProblem(origin)
-      addCorsHeaders(reply, origin)
-    }
-    request.caller = apiKey
-    this.#lastUsed.record(apiKey.id)
+  /** Throws a problem unless the publishable key is bound to the origin of the request. */
+  #checkOrigin({ origins }: ApiKey, request: FastifyRequest, reply: FastifyReply): void {
+    const origin = getRequestOrigin(request, this.#options.ownOrigin)
+    if (origin === null || !origins.includes(origin)) throw createWrongOriginProblem(origin)
+    reply.headers(corsHeaders(origin))
   }
+}
 
-  /** Adds CORS headers for registered origins, so that their pages can read the problem. */
-  async #addCorsHeadersToRefusal(
-    { headers: { origin }, routeOptions }: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<void> {
-    if (origin === undefined || !this.crossOriginPaths.has(routeOptions.url ?? '')) return
-    // Without the CORS headers the response is still correct.
-    const isRegistered = await this.#options.isRegisteredOrigin(origin).catch(() => false)
-    if (isRegistered) addCorsHeaders(reply, origin)
-  }
+/** Throws a problem unless the key has the scope. */
+function checkScope({ scopes }: ApiKey, scope: Scope): void {
+  if (scopes.includes(scope)) return
+  throw new Problem(
+    'insufficient_scope',
+    `The key lacks the scope ${scope}; it has ${scopes.join(', ')}.`,
+  )
 }

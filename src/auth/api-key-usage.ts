@@ -1,10 +1,10 @@
-// Counts the requests of each API key by day, and writes them in batches.
+// Records how each API key is used: when last, and how often on each day. Writes both in batches.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { isRefusal } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
-type Usage = {
+type DailyCounts = {
   keyId: string
   day: string
   calls: number
@@ -13,12 +13,17 @@ type Usage = {
 }
 
 /** While PostgreSQL is unreachable, counts accumulate up to this limit. Others are dropped. */
-const maxPendingRows = 10_000
+const maxPendingCounts = 10_000
 
-/** After a failed write, the counts are written with the next ones, unless the process ends. */
-export class ApiKeyUsageRecorder {
+/**
+ * No method waits for a write. After a failed write, the counts are written with the next ones,
+ * unless the process ends. The times of last use are not.
+ */
+export class ApiKeyUsage {
   readonly #db: Kysely<Tables>
-  #pending = new Map<string, Usage>()
+  readonly #lastRecordedAt = new Map<string, number>()
+  readonly #usedIds = new Set<string>()
+  #counts = new Map<string, DailyCounts>()
   readonly #timer: NodeJS.Timeout
 
   constructor(db: Kysely<Tables>) {
@@ -26,8 +31,17 @@ export class ApiKeyUsageRecorder {
     this.#timer = setInterval(() => void this.#write(), timeouts.auth.usageWrite.ms).unref()
   }
 
-  /** Counts a request with a known key. Does not wait for the write. */
-  record(keyId: string, status: number, now = new Date()): void {
+  /** Notes that the key is used now, at most once a minute for each key. */
+  recordUse(keyId: string): void {
+    const now = performance.now()
+    const recordedAt = this.#lastRecordedAt.get(keyId) ?? Number.NEGATIVE_INFINITY
+    if (now - recordedAt < timeouts.auth.lastUsedInterval.ms) return
+    this.#lastRecordedAt.set(keyId, now)
+    this.#usedIds.add(keyId)
+  }
+
+  /** Counts a request with a known key, even if the key was refused. */
+  recordResponse(keyId: string, status: number, now = new Date()): void {
     const refusals = Number(isRefusal(status))
     this.#add({ keyId, day: formatDay(now), calls: 1, refusals, wrongSecrets: 0 })
   }
@@ -37,49 +51,71 @@ export class ApiKeyUsageRecorder {
     this.#add({ keyId, day: formatDay(now), calls: 0, refusals: 0, wrongSecrets: 1 })
   }
 
-  /** Writes the pending counts and stops. */
+  /** Writes what is pending and stops. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.#write()
   }
 
-  #add(usage: Usage): void {
-    const key = `${usage.keyId} ${usage.day}`
-    const pending = this.#pending.get(key)
+  #add(counts: DailyCounts): void {
+    const key = `${counts.keyId} ${counts.day}`
+    const pending = this.#counts.get(key)
     if (pending) {
-      pending.calls += usage.calls
-      pending.refusals += usage.refusals
-      pending.wrongSecrets += usage.wrongSecrets
-    } else if (this.#pending.size < maxPendingRows) this.#pending.set(key, usage)
+      pending.calls += counts.calls
+      pending.refusals += counts.refusals
+      pending.wrongSecrets += counts.wrongSecrets
+    } else if (this.#counts.size < maxPendingCounts) this.#counts.set(key, counts)
   }
 
   async #write(): Promise<void> {
-    if (this.#pending.size === 0) return
-    const rows = [...this.#pending.values()]
-    this.#pending = new Map()
-    // Every process writes in order of id, so that two cannot deadlock. The join leaves out keys
-    // that were deleted meanwhile.
-    await sql`
-      insert into api_key_usage (key_id, day, calls, refusals, wrong_secrets)
-      select u.key_id, u.day, u.calls, u.refusals, u.wrong_secrets
-      from json_to_recordset(${JSON.stringify(rows.map(toRow))}::json)
-        as u (key_id text, day date, calls bigint, refusals bigint, wrong_secrets bigint)
-      join api_keys k on k.id = u.key_id
-      order by u.key_id, u.day
-      on conflict (key_id, day) do update set
-        calls = api_key_usage.calls + excluded.calls,
-        refusals = api_key_usage.refusals + excluded.refusals,
-        wrong_secrets = api_key_usage.wrong_secrets + excluded.wrong_secrets
-    `
-      .execute(this.#db)
+    const ids = [...this.#usedIds]
+    this.#usedIds.clear()
+    const counts = [...this.#counts.values()]
+    this.#counts = new Map()
+    await Promise.all([
+      // The time is only information for the operator, so a failed write is not reported.
+      writeLastUse(this.#db, ids).catch(() => undefined),
       // Health checks and metrics report that PostgreSQL is unreachable.
-      .catch(() => rows.forEach((row) => void this.#add(row)))
+      writeCounts(this.#db, counts).catch(() => counts.forEach((each) => void this.#add(each))),
+    ])
   }
 }
 
 const formatDay = (instant: Date) => instant.toISOString().slice(0, 10)
-const toRow = ({ keyId, wrongSecrets, ...row }: Usage) => ({
-  key_id: keyId,
-  wrong_secrets: wrongSecrets,
-  ...row,
-})
+
+/** Every process locks in order of id, so that two cannot deadlock. */
+async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`
+    update api_keys set last_used_at = now()
+    where id in (
+      select id from api_keys where id = any(${ids}) order by id for update skip locked
+    )
+      and (last_used_at is null or last_used_at < now() - interval '30 seconds')
+  `.execute(db)
+}
+
+/**
+ * Every process writes in order of id, so that two cannot deadlock. The join leaves out keys that
+ * were deleted meanwhile.
+ */
+async function writeCounts(db: Kysely<Tables>, counts: DailyCounts[]): Promise<void> {
+  if (counts.length === 0) return
+  const rows = counts.map(({ keyId, wrongSecrets, ...row }) => ({
+    key_id: keyId,
+    wrong_secrets: wrongSecrets,
+    ...row,
+  }))
+  await sql`
+    insert into api_key_usage (key_id, day, calls, refusals, wrong_secrets)
+    select u.key_id, u.day, u.calls, u.refusals, u.wrong_secrets
+    from json_to_recordset(${JSON.stringify(rows)}::json)
+      as u (key_id text, day date, calls bigint, refusals bigint, wrong_secrets bigint)
+    join api_keys k on k.id = u.key_id
+    order by u.key_id, u.day
+    on conflict (key_id, day) do update set
+      calls = api_key_usage.calls + excluded.calls,
+      refusals = api_key_usage.refusals + excluded.refusals,
+      wrong_secrets = api_key_usage.wrong_secrets + excluded.wrong_secrets
+  `.execute(db)
+}

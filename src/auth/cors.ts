@@ -1,7 +1,7 @@
 // Cross-origin requests (CORS) of pages with a publishable key: preflights and response headers.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noStore } from '../http/cache-control.ts'
-import { Problem, sendProblem } from '../http/problem-details.ts'
+import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 import { toCheckProblem } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
@@ -14,42 +14,41 @@ export function corsHeaders(origin: string): Record<string, string> {
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders }
 }
 
-export function addCorsHeaders(reply: FastifyReply, origin: string): void {
-  reply.headers(corsHeaders(origin))
+/** Returns the headers with which pages of registered origins can read a refusal. */
+export async function corsHeadersOfRefusal(
+  origin: string | undefined,
+  isRegisteredOrigin: OriginCheck,
+): Promise<Record<string, string>> {
+  if (origin === undefined) return {}
+  // Without these headers the response is still correct, but pages cannot read it.
+  const isRegistered = await isRegisteredOrigin(origin).catch(() => false)
+  return isRegistered ? corsHeaders(origin) : {}
 }
 
 /**
  * Returns the origin of a request, or null if it has none. Browsers send no Origin with a GET to
  * the site of the page, but they send Sec-Fetch-Site, which scripts cannot set.
  */
-export function requestOrigin(request: FastifyRequest, ownOrigin: string): string | null {
+export function getRequestOrigin(request: FastifyRequest, ownOrigin: string): string | null {
   const { origin, 'sec-fetch-site': fetchSite } = request.headers
   if (origin !== undefined) return origin
   return fetchSite === 'same-origin' ? ownOrigin : null
-}
-
-type PreflightOptions = {
-  allowsCrossOrigin(path: string | undefined): boolean
-  isRegisteredOrigin: OriginCheck
 }
 
 /**
  * Answers preflights for every registered origin, because a preflight does not say which key it is
  * for. Private network access (`Access-Control-Request-Private-Network`) is not granted.
  */
-export function registerPreflights(
-  app: FastifyInstance,
-  { allowsCrossOrigin, isRegisteredOrigin }: PreflightOptions,
-): void {
+export function registerPreflights(app: FastifyInstance, isRegisteredOrigin: OriginCheck): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
     if (origin === undefined || !isPreflight(request)) return done()
-    if (!allowsCrossOrigin(request.routeOptions.url)) return done()
+    if (!request.routeOptions.config.allowsCrossOrigin) return done()
     reply.header('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers')
     isRegisteredOrigin(origin).then(
       (isRegistered) => {
         if (isRegistered) sendPreflight(reply, origin)
-        else sendProblem(request, reply, createUnregisteredOriginProblem())
+        else done(createUnregisteredOriginProblem())
       },
       (error: Error) => done(toCheckProblem('Origins', error)),
     )

@@ -1,16 +1,19 @@
-// Reads the API key of a request from the Authorization header or from ?key=.
+// Takes the API key of a request from the Authorization header or from ?key=.
 import type { FastifyRequest } from 'fastify'
 import { invalidParameter } from '../http/problem-details.ts'
 import { looksSecret } from './api-key-format.ts'
 import { createUnauthenticatedProblem } from './auth-problems.ts'
 
+/** Stands for an Authorization header that is not `Bearer <key>`. No key has this text. */
+const malformedKey = ''
+
 /**
- * Returns the key of the request, or null if it has none. An Authorization header that is not
- * `Bearer <key>` gives an empty string, which is rejected as an unknown key. With `allowInUrl`, the
- * key may also be in the URL, because publishable keys are public. Throws a 401 problem for a
- * secret key in a URL.
+ * Returns the key of the request, or null if it has none. If the Authorization header is malformed,
+ * returns `malformedKey`, which is rejected as an unknown key. With `allowInUrl`, the key may also
+ * be in the URL, because publishable keys are public. Then it is removed from the query, because
+ * the schemas of the routes lack it. Throws a 401 problem for a secret key in a URL.
  */
-export function readPresentedKey(request: FastifyRequest, allowInUrl: boolean): string | null {
+export function takePresentedKey(request: FastifyRequest, allowInUrl: boolean): string | null {
   const query = request.query as Record<string, unknown>
   const keyInUrl = query.key
   const keyInHeader = readBearerToken(request.headers.authorization)
@@ -20,14 +23,13 @@ export function readPresentedKey(request: FastifyRequest, allowInUrl: boolean): 
   if (typeof keyInUrl !== 'string') throw invalidParameter('key', 'must occur only once')
   if (keyInHeader !== null)
     throw invalidParameter('key', 'is also given in Authorization: send it once')
-  // The schemas of the routes do not have this parameter.
   delete query.key
   return keyInUrl
 }
 
 function readBearerToken(authorization: string | undefined): string | null {
   if (authorization === undefined) return null
-  return /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+  return /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? malformedKey
 }
 
 function rejectSecretKeys(keyInUrl: unknown): void {

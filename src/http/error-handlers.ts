@@ -73,8 +73,9 @@ function rejectOtherMethods(app: FastifyInstance): void {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   // Added in the scope of the route, so that the error handler of its feature applies. Rejected in
   // onRequest, so that no body is read.
-  app.addHook('onRoute', function ({ url, method }) {
+  // `config` says whether the path answers preflights, whose method is OPTIONS.
+  app.addHook('onRoute', function ({ url, method, config = {} }) {
     if (method === 'GET')
-      this.route({ method: otherMethods, url, onRequest: reject, handler: reject })
+      this.route({ method: otherMethods, url, config, onRequest: reject, handler: reject })
   })
 }

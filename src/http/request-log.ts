@@ -34,7 +34,7 @@ export function logRequests(app: FastifyInstance, { requests, callers }: Request
   app.decorateRequest('logFields', null)
   const count = (request: FastifyRequest, status: number, durationMs: number) => {
     requests.countRequest(request.routeOptions.url, status, durationMs)
-    callers.countCaller(request.keyId, getNetwork(request), status)
+    callers.countCaller(request.knownKeyId, getNetwork(request), status)
   }
   app.addHook('onResponse', (request, { statusCode, elapsedTime }, done) => {
     count(request, statusCode, elapsedTime)
@@ -51,9 +51,9 @@ export function logRequests(app: FastifyInstance, { requests, callers }: Request
 }
 
 function describeRequest(request: FastifyRequest, status: number) {
-  const { method, routeOptions, keyId, logFields } = request
+  const { method, routeOptions, knownKeyId, logFields } = request
   const route = routeOptions.url ?? null
-  return { method, route, status, key: keyId, network: getNetwork(request), ...logFields }
+  return { method, route, status, key: knownKeyId, network: getNetwork(request), ...logFields }
 }
 
 /** Returns the network of the caller. The address is undefined if the client has disconnected. */

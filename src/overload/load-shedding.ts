@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
-import { corsHeaders } from '../auth/cors.ts'
+import { corsHeadersOfRefusal } from '../auth/cors.ts'
 import type { OriginCheck } from '../auth/registered-origins.ts'
 import { buildCommonHeaders } from '../http/common-headers.ts'
 import { type Problem, problemHeaders } from '../http/problem-details.ts'
@@ -106,9 +106,11 @@ class LoadShedding {
     response: ServerResponse,
     { route, requestId }: { route: RouteInfo | undefined; requestId: string },
   ): Promise<void> {
-    const headers = route?.config.allowsCrossOrigin
-      ? await this.#crossOriginHeaders(request.headers.origin)
-      : {}
+    const { isRegisteredOrigin, isStopping } = this.#options
+    const crossOriginHeaders = route?.config.allowsCrossOrigin && {
+      vary: 'Origin',
+      ...(await corsHeadersOfRefusal(request.headers.origin, isRegisteredOrigin)),
+    }
     const page = route?.config.buildOverloadPage?.(request, overloadedProblem)
     const body = page?.bytes ?? serializeOverloadedProblem(requestId)
     response
@@ -118,19 +120,10 @@ class LoadShedding {
         ...problemHeaders,
         ...page?.headers,
         'content-length': Buffer.byteLength(body),
-        ...headers,
-        ...(this.#options.isStopping() && { connection: 'close' }),
+        ...crossOriginHeaders,
+        ...(isStopping() && { connection: 'close' }),
       })
       .end(body)
-  }
-
-  /** Returns the CORS headers with which pages of registered origins can read the problem. */
-  async #crossOriginHeaders(origin: string | undefined): Promise<Record<string, string>> {
-    const vary = { vary: 'Origin' }
-    if (origin === undefined) return vary
-    // Without these headers the response is still correct, but pages cannot read it.
-    const isRegistered = await this.#options.isRegisteredOrigin(origin).catch(() => false)
-    return isRegistered ? { ...vary, ...corsHeaders(origin) } : vary
   }
 }
 

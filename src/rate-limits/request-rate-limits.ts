@@ -39,7 +39,7 @@ export async function registerRateLimiter(
     global: false,
     store: createStoreClass(redis, keyPrefix),
     enableDraftSpec: true,
-    keyGenerator: identifyCaller,
+    keyGenerator: getLimitKey,
     errorResponseBuilder: (_request, { after, max, ttl }) =>
       new Problem('rate_limited', `More than ${max} requests. Try again in ${after}.`, {
         headers: { 'retry-after': String(Math.max(1, Math.ceil(ttl / 1000))) },
@@ -80,10 +80,10 @@ export function createRateLimit(
   app: FastifyInstance,
   { name, maxRequests, per }: Limit,
 ): RateLimit {
-  const findLimit = ({ caller }: FastifyRequest) =>
-    caller?.limitFactor == null
+  const findLimit = ({ admittedKey }: FastifyRequest) =>
+    admittedKey?.limitFactor == null
       ? maxRequests
-      : Math.max(1, Math.round(maxRequests * caller.limitFactor))
+      : Math.max(1, Math.round(maxRequests * admittedKey.limitFactor))
   const checkLimit = app.rateLimit({
     max: findLimit,
     timeWindow: rateWindowsMs[per],
@@ -91,16 +91,17 @@ export function createRateLimit(
   })
   return async (request, reply, payload) => {
     // The allowList of the limiter would do the same, but awaits several promises.
-    if (!request.caller?.unlimited) await checkLimit.call(app, request, reply)
+    if (!request.admittedKey?.unlimited) await checkLimit.call(app, request, reply)
     return payload
   }
 }
 
 /**
- * Returns the key under which requests are counted. Many visitors share a publishable key, so it is
- * counted together with the address. Otherwise one visitor could use up the limit of the others.
+ * Returns the text under which a request is counted. Many visitors share a publishable key, so it
+ * is counted together with the address. Otherwise one visitor could use up the limit of the others.
  */
-function identifyCaller({ caller, ip }: FastifyRequest): string {
-  if (!caller) return getClientAddress(ip)
-  return caller.kind === 'publishable' ? `${caller.id} ${getClientAddress(ip)}` : caller.id
+function getLimitKey({ admittedKey, ip }: FastifyRequest): string {
+  if (!admittedKey) return getClientAddress(ip)
+  const { kind, id } = admittedKey
+  return kind === 'publishable' ? `${id} ${getClientAddress(ip)}` : id
 }

@@ -1,14 +1,18 @@
 // GET /dashboard/searches: what people search for, for the dashboard.
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
 import type { Kysely } from 'kysely'
-import type { Access } from '../auth/access-control.ts'
+import type { AccessControl } from '../auth/access-control.ts'
 import type { Tables } from '../database/table-types.ts'
 import { noStore } from '../http/cache-control.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { maxReportDays, readSearchReport, SearchReport } from './read-report.ts'
 
-export type SearchReportOptions = { db: Kysely<Tables>; access: Access; rateLimit: RateLimit }
+export type SearchReportOptions = {
+  db: Kysely<Tables>
+  access: AccessControl
+  rateLimit: RateLimit
+}
 
 const ReportQuery = Type.Object(
   { days: Type.Integer({ minimum: 1, maximum: maxReportDays, default: 30 }) },

@@ -1,7 +1,7 @@
 // GET /api/search: product search as people type. docs/search.md follows one search step by step.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
-import type { Access } from '../auth/access-control.ts'
+import type { AccessControl } from '../auth/access-control.ts'
 import { noStore } from '../http/cache-control.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
@@ -11,7 +11,7 @@ import { SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
 export type SearchOptions = SearchServiceOptions & {
-  access: Access
+  access: AccessControl
   rateLimit: RateLimit
   /**
    * Called when a search for a first page without filters was answered completely. `caller` is the
@@ -64,8 +64,8 @@ function isFirstUnfilteredPage({ offset, category, brand }: SearchRequest): bool
 }
 
 /** Visitors share a publishable key, so their addresses distinguish them. */
-function identifyCaller({ caller, ip }: FastifyRequest): string {
-  return caller?.kind === 'secret' ? caller.id : ip
+function identifyCaller({ admittedKey, ip }: FastifyRequest): string {
+  return admittedKey?.kind === 'secret' ? admittedKey.id : ip
 }
 
 const rejectMalformedQuery: preValidationHookHandler = (request, _reply, done) => {

@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
-import type { Access } from '../auth/access-control.ts'
+import type { AccessControl } from '../auth/access-control.ts'
 import { createLocalDateReader } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
@@ -39,7 +39,7 @@ export type StatsOptions = {
   redis: RedisAccess | null
   keyPrefix: string
   company: Company
-  access: Access
+  access: AccessControl
   rateLimit: RateLimit
   clock: () => Date
   /** The time between two comparisons of a month of the summary with the quotes. */

@@ -62,16 +62,10 @@ export const authTimeouts = {
     why: 'A minute is exact enough to find unused keys.',
     afterwards: 'The next use is written.',
   },
-  lastUsedWrite: {
-    ms: 5_000,
-    what: 'Between two writes of the keys that were used',
-    why: 'One statement for many keys.',
-    afterwards: 'The keys used since then are written.',
-  },
   usageWrite: {
     ms: 5_000,
-    what: 'Between two writes of how often each key was used',
-    why: 'One statement for many requests.',
+    what: 'Between two writes of when and how often each key was used',
+    why: 'Two statements for many requests.',
     afterwards: 'The requests since then are added to those of the day.',
   },
 } satisfies Record<string, WaitingTime>

@@ -2,7 +2,7 @@
 // Numbers such as S9 are those of the attacks in docs/security.md.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { ApiKeyChecker } from '../../src/auth/api-key-check.ts'
+import { ApiKeyCache } from '../../src/auth/api-key-cache.ts'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { timeouts } from '../../src/timeouts.ts'
@@ -191,20 +191,20 @@ t.test('looks up a limited number of unknown ids at the same time, and each id o
   lengthenSearchLimits(t)
   const { db } = await testDatabase(t)
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
-  const checker = new ApiKeyChecker(db)
+  const cache = new ApiKeyCache(db)
   const results = await Promise.allSettled(
-    Array.from({ length: 1_000 }, async (_, n) => checker.findKey(unknownKey(n))),
+    Array.from({ length: 1_000 }, async (_, n) => cache.find(unknownKey(n))),
   )
   const lookedUp = results.filter(({ status }) => status === 'fulfilled').length
   t.ok(lookedUp >= 1 && lookedUp <= 64, `${lookedUp} looked up, the others rejected`)
   const simultaneousChecks = await Promise.all(
-    Array.from({ length: 500 }, async () => checker.findKey(key)),
+    Array.from({ length: 500 }, async () => cache.find(key)),
   )
   t.ok(
     simultaneousChecks.every((apiKey) => apiKey?.scopes[0] === 'search:read'),
     'accepts a valid key in many simultaneous first requests',
   )
-  t.equal(await checker.findKey(unknownKey(0)), null)
+  t.equal(await cache.find(unknownKey(0)), null)
 })
 
 t.test(
@@ -215,8 +215,8 @@ t.test(
     const db = openDatabase(faultyProxy.url)
     t.teardown(() => db.destroy())
     const key = await createApiKey(direct, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
-    const checker = new ApiKeyChecker(db)
-    t.ok(await checker.findKey(key))
+    const cache = new ApiKeyCache(db)
+    t.ok(await cache.find(key))
     faultyProxy.stopForwarding()
     await sleep(3_100)
     // Repeated, because a busy machine may stop for as long.
@@ -232,13 +232,13 @@ t.test(
       }
       return eventually(measure, (ms) => ms < limitMs)
     }
-    const findOnce = async () => t.ok(await checker.findKey(key), 'still valid')
+    const findOnce = async () => t.ok(await cache.find(key), 'still valid')
     t.ok((await durationOf(findOnce, 2_500)) < 2_500, 'after a timeout of one second')
     const findOften = async () => {
-      for (let n = 0; n < 100; n += 1) await checker.findKey(key)
+      for (let n = 0; n < 100; n += 1) await cache.find(key)
     }
     t.ok((await durationOf(findOften, 500)) < 500, 'the next checks do not wait')
-    await t.rejects(async () => checker.findKey(unknownKey(1)), /did not return/)
+    await t.rejects(async () => cache.find(unknownKey(1)), /did not return/)
     faultyProxy.restore()
   },
 )

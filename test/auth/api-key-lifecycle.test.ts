@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { ApiKeyUsageRecorder } from '../../src/auth/api-key-usage.ts'
+import { ApiKeyUsage } from '../../src/auth/api-key-usage.ts'
 import { createApiKey, rotateApiKey } from '../../src/auth/api-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
@@ -211,7 +211,7 @@ t.test('the report lists the requests and refusals of each key by day', async (t
   const { db, url } = await testDatabase(t)
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['stats:read'] })
   const id = idOf(key)
-  const recorder = new ApiKeyUsageRecorder(db)
+  const usage = new ApiKeyUsage(db)
   const today = new Date()
   const yesterday = new Date(today.getTime() - 86_400_000)
   for (const [status, day] of [
@@ -220,11 +220,11 @@ t.test('the report lists the requests and refusals of each key by day', async (t
     [429, today],
     [403, yesterday],
   ] as const)
-    recorder.record(id, status, day)
-  recorder.record('000000000000', 200, today)
-  recorder.recordWrongSecret(id, today)
-  recorder.recordWrongSecret(id, today)
-  await recorder.stop()
+    usage.recordResponse(id, status, day)
+  usage.recordResponse('000000000000', 200, today)
+  usage.recordWrongSecret(id, today)
+  usage.recordWrongSecret(id, today)
+  await usage.stop()
   const run = createRunner(url)
   const report = (...words: string[]) => run('report', ...words)
   const text = (day: Date, calls: number, refusals: number, wrong: number) =>
