@@ -21,10 +21,11 @@ import {
 } from './http/endpoint-paths.ts'
 import { registerErrorHandlers } from './http/error-handlers.ts'
 import { rejectInvalidHosts } from './http/host-header.ts'
-import { MalformedRequests } from './http/malformed-requests.ts'
+import { MalformedRequestResponder } from './http/malformed-requests.ts'
 import { createRequestIdGenerator } from './http/request-ids.ts'
 import { logRequests } from './http/request-log.ts'
 import { buildServerOptions, type LoggerOptions } from './http/server-options.ts'
+import { warnAboutUntrustedProxies, warnAboutWideRanges } from './http/trusted-proxies.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
 import { createEarlyErrorPages } from './quotes/early-error-pages.ts'
@@ -32,9 +33,8 @@ import { replaceMalformedLinkPath } from './quotes/links/malformed-link-paths.ts
 import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
 import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
-import { warnAboutUntrustedProxies, warnAboutWideRanges } from './rate-limits/proxy-warnings.ts'
 import {
-  createRateLimit,
+  createCallerRateLimit,
   createTargetRateLimit,
   type RateLimit,
   registerRateLimiter,
@@ -104,7 +104,10 @@ export async function buildApp({
   const { db } = connections
   const generateRequestId = createRequestIdGenerator()
   const isRegisteredOrigin = createOriginCheck(db)
-  const malformedRequests = new MalformedRequests(metrics.requests, createEarlyErrorPages(company))
+  const malformedRequests = new MalformedRequestResponder(
+    metrics.requests,
+    createEarlyErrorPages(company),
+  )
 
   // Step 1: the server and what acts before routing.
   const app = Fastify(
@@ -120,7 +123,7 @@ export async function buildApp({
   // Response schemas are documentation. Serializers made of them would delay the start by 80 ms.
   app.setSerializerCompiler(() => JSON.stringify)
   const isStopping = trackStopping(app)
-  malformedRequests.rejectExpectations(app)
+  malformedRequests.answerExpectations(app)
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,
     generateRequestId,
@@ -152,7 +155,7 @@ export async function buildApp({
     failedAttempts: new FailedAttemptLimit({
       redis,
       keyPrefix: `${config.REDIS_PREFIX}keys:`,
-      maxFailuresPerMinute: config.CALLER_GUESS_LIMIT_PER_MINUTE,
+      maxPerMinute: config.CALLER_GUESS_LIMIT_PER_MINUTE,
       attempts: 'keys that are not valid',
     }),
     ownOrigin: new URL(getPublicBaseUrl(config)).origin,
@@ -163,7 +166,7 @@ export async function buildApp({
   const api = { config, company, connections, metrics, clock, access, redis, replica }
   const recorder = createQueryRecorder(app, api)
   await registerSearch(app, api, recorder)
-  const rateLimit = createRateLimit(app, {
+  const rateLimit = createCallerRateLimit(app, {
     name: statsPath,
     maxRequests: config.STATS_LIMIT_PER_MINUTE,
     per: 'minute',
@@ -232,7 +235,7 @@ async function registerSearch(
     cacheBytes: config.SEARCH_CACHE_MB * 2 ** 20,
     sharedStates: shareIndexStates(redis, config.REDIS_PREFIX),
     access,
-    rateLimit: createRateLimit(app, {
+    rateLimit: createCallerRateLimit(app, {
       name: searchPath,
       maxRequests: config.SEARCH_LIMIT_PER_SECOND,
       per: 'second',
@@ -312,7 +315,7 @@ async function registerQuoteLinks(
     failedAttempts: new FailedAttemptLimit({
       redis,
       keyPrefix: config.REDIS_PREFIX,
-      maxFailuresPerMinute: config.LINK_GUESS_LIMIT_PER_MINUTE,
+      maxPerMinute: config.LINK_GUESS_LIMIT_PER_MINUTE,
       attempts: 'unknown links',
     }),
     countViews: config.COUNT_VIEWS,

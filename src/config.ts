@@ -5,7 +5,7 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Settings } from './config/settings-schema.ts'
 import { parsePostgresUrl } from './database/postgres-address.ts'
-import { isProxyRange } from './rate-limits/proxy-ranges.ts'
+import { isProxyRange } from './http/trusted-proxies.ts'
 
 /** Secrets that may also be in a file whose name is in NAME_FILE, as container platforms do. */
 const secrets = [

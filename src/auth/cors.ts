@@ -1,6 +1,6 @@
 // Cross-origin requests (CORS) of pages with a publishable key: preflights and response headers.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { noStore } from '../http/cache-control.ts'
+import { noStore } from '../http/common-headers.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 import { toCheckProblem } from './auth-problems.ts'

@@ -2,7 +2,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { defaultConnections } from '../database/connection-counts.ts'
 import { quoteLinkBase } from '../http/endpoint-paths.ts'
-import { defaultLimits } from '../rate-limits/default-limits.ts'
 import { timeouts } from '../timeouts.ts'
 
 const Port = (description: string, fallback: number) =>
@@ -145,24 +144,13 @@ export const Settings = Type.Object({
   }),
   SEARCH_LIMIT_PER_SECOND: Limit(
     'Searches per second for each key, or for each client address without a key',
-    defaultLimits.searchesPerSecond,
+    40,
   ),
-  STATS_LIMIT_PER_MINUTE: Limit(
-    'Requests for statistics per minute for each key or address',
-    defaultLimits.statsPerMinute,
-  ),
-  LINK_LIMIT_PER_MINUTE: Limit(
-    'Requests per minute for each quote link',
-    defaultLimits.quoteLinksPerMinute,
-  ),
-  CALLER_GUESS_LIMIT_PER_MINUTE: Limit(
-    'Invalid API keys per minute for each address',
-    defaultLimits.invalidKeysPerMinute,
-  ),
-  LINK_GUESS_LIMIT_PER_MINUTE: Limit(
-    'Unknown quote links per minute for each address',
-    defaultLimits.unknownLinksPerMinute,
-  ),
+  STATS_LIMIT_PER_MINUTE: Limit('Requests for statistics per minute for each key or address', 120),
+  // Not for each address: an office or a proxy has one address for many customers.
+  LINK_LIMIT_PER_MINUTE: Limit('Requests per minute for each quote link', 600),
+  CALLER_GUESS_LIMIT_PER_MINUTE: Limit('Invalid API keys per minute for each address', 20),
+  LINK_GUESS_LIMIT_PER_MINUTE: Limit('Unknown quote links per minute for each address', 10),
   SHED_DELAY_MS: Type.Integer({
     minimum: 0,
     maximum: 60_000,

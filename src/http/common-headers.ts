@@ -1,5 +1,9 @@
-// The headers of every response: security headers and the request id.
+// The headers of every response: security headers and the request id. And the one that forbids to
+// store a response.
 import type { FastifyInstance } from 'fastify'
+
+/** The Cache-Control header of responses that nobody may store. */
+export const noStore = 'private, no-store'
 
 /**
  * Most responses are data: a browser must not run or frame them, or guess their type. HTML pages

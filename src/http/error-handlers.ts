@@ -4,7 +4,7 @@ import { Problem, sendProblem } from './problem-details.ts'
 import { createValidationProblem, isValidationError } from './validation-problems.ts'
 
 // An import statement would also load Node's fetch, which delays the start by 50 ms.
-const { METHODS } = process.getBuiltinModule('node:http')
+export const { METHODS, STATUS_CODES } = process.getBuiltinModule('node:http')
 
 /**
  * Answers every error, unknown path and disallowed method with a problem. Only GET and HEAD are

@@ -4,14 +4,6 @@ import { isIPv6 } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from './problem-details.ts'
 
-type HostError = 'missing' | 'repeated' | 'malformed'
-
-const messages: Record<HostError, string> = {
-  missing: 'The request has no Host.',
-  repeated: 'The request has more than one Host.',
-  malformed: 'The Host of the request is not a host name or address with an optional port.',
-}
-
 /** RFC 3986 section 3.2.2: a name, an IPv4 address or an IPv6 address in brackets, and a port. */
 const validHost = /^(?:(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*|\[[\da-fv:.]+\])(?::\d*)?$/i
 
@@ -31,7 +23,7 @@ export function rejectInvalidHosts(app: FastifyInstance, options: HostOptions): 
   const isAllowed = createHostCheck(options)
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const error = findHostError(raw)
-    if (error !== null) return done(new Problem('invalid_parameter', messages[error]))
+    if (error !== null) return done(new Problem('invalid_parameter', error))
     done(isAllowed(raw.headers.host) ? undefined : createOtherHostProblem())
   })
 }
@@ -87,14 +79,15 @@ export function isLoopbackName(name: string): boolean {
 }
 
 /**
- * Checks the rules of RFC 9112 section 3.2. Of several Host headers Node uses the first, but a
- * proxy in front may have used a different one.
+ * Returns what is wrong by the rules of RFC 9112 section 3.2, or null. Of several Host headers Node
+ * uses the first, but a proxy in front may have used a different one.
  */
-function findHostError({ headers, rawHeaders, httpVersion }: IncomingMessage): HostError | null {
+function findHostError({ headers, rawHeaders, httpVersion }: IncomingMessage): string | null {
   const { host } = headers
-  if (host === undefined) return httpVersion === '1.1' ? 'missing' : null
-  if (countHosts(rawHeaders) > 1) return 'repeated'
-  return validHost.test(host) ? null : 'malformed'
+  if (host === undefined) return httpVersion === '1.1' ? 'The request has no Host.' : null
+  if (countHosts(rawHeaders) > 1) return 'The request has more than one Host.'
+  if (validHost.test(host)) return null
+  return 'The Host of the request is not a host name or address with an optional port.'
 }
 
 /** Returns the number of Host headers. `rawHeaders` alternates names and values. */

@@ -5,12 +5,10 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LogRateLimit } from '../monitoring/log/log-rate-limit.ts'
-import { shortenAddress } from '../rate-limits/client-address.ts'
+import { getLoggedNetwork } from './client-address.ts'
 import { buildCommonHeaders } from './common-headers.ts'
+import { STATUS_CODES } from './error-handlers.ts'
 import { buildProblemBody, Problem, problemHeaders, sendProblem } from './problem-details.ts'
-
-// An import statement would also load Node's fetch, which delays the start by 50 ms.
-const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 const tooSlow = new Problem('invalid_parameter', 'The request did not arrive in time.', {
   status: 408,
@@ -31,37 +29,37 @@ type RequestCounter = {
   countRequest(route: undefined, status: number, durationMs: number): void
 }
 
-/** The readable part of a request that Node could not parse. Header names are in lower case. */
-type MalformedRequest = { url: string; headers: IncomingHttpHeaders }
+/** What is known of a request without the hooks of Fastify. Header names are in lower case. */
+type RequestStart = Pick<IncomingMessage, 'url' | 'headers'>
 type ErrorPage = { headers: Record<string, string>; bytes: string | Buffer }
 
 /** Returns a page that is sent instead of the problem, or null. */
-type FindErrorPage = (request: MalformedRequest, problem: Problem) => ErrorPage | null
+export type BuildErrorPage = (request: RequestStart, problem: Problem) => ErrorPage | null
 
 /** Node adds `rawPacket`, a buffer with the last bytes that arrived, if its parser failed. */
 type ClientError = NodeJS.ErrnoException & { rawPacket?: unknown }
 
 /** Answers, counts and logs these requests. */
-export class MalformedRequests {
+export class MalformedRequestResponder {
   readonly #requests: RequestCounter
-  readonly #findErrorPage: FindErrorPage
+  readonly #buildErrorPage: BuildErrorPage
   readonly #limit = new LogRateLimit()
 
-  constructor(requests: RequestCounter, findErrorPage: FindErrorPage) {
+  constructor(requests: RequestCounter, buildErrorPage: BuildErrorPage) {
     this.#requests = requests
-    this.#findErrorPage = findErrorPage
+    this.#buildErrorPage = buildErrorPage
   }
 
   /**
    * Answers a request that Node could not parse and closes the connection. The response contains no
    * part of the request, which may contain a key or a token.
    */
-  answer(log: FastifyBaseLogger, error: ClientError, socket: Socket): void {
+  answerUnparsable(log: FastifyBaseLogger, error: ClientError, socket: Socket): void {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     if (!socket.writable) return void socket.destroy()
     const problem = getProblem(error.code)
     const request = readStartOfRequest(error.rawPacket)
-    const page = request && this.#findErrorPage(request, problem)
+    const page = request && this.#buildErrorPage(request, problem)
     const requestId = randomUUID()
     this.#record(log, problem, requestId, socket.remoteAddress)
     const { headers, body } = serializeProblem(problem, requestId, page)
@@ -71,7 +69,7 @@ export class MalformedRequests {
   }
 
   /** Answers 417 to Expect headers other than 100-continue. */
-  rejectExpectations({ server, log }: FastifyInstance): void {
+  answerExpectations({ server, log }: FastifyInstance): void {
     server.on('checkExpectation', ({ socket }: IncomingMessage, response: ServerResponse) => {
       const requestId = randomUUID()
       this.#record(log, unknownExpectation, requestId, socket.remoteAddress)
@@ -98,7 +96,7 @@ export class MalformedRequests {
     this.#requests.countRequest(undefined, status, 0)
     if (!this.#limit.tryAcquire()) return
     const unlogged = this.#limit.takeSkippedCount()
-    const network = shortenAddress(address)
+    const network = getLoggedNetwork(address)
     log.info(
       { reqId: requestId, route: null, status, network, code, ...(unlogged > 0 && { unlogged }) },
       'malformed request',
@@ -110,7 +108,7 @@ export class MalformedRequests {
  * Returns the path and headers in a packet that begins with a GET request. Returns null if it does
  * not, for example because the request is so long that it came in several packets.
  */
-function readStartOfRequest(packet: unknown): MalformedRequest | null {
+function readStartOfRequest(packet: unknown): RequestStart | null {
   if (!Buffer.isBuffer(packet)) return null
   const [requestLine = '', ...lines] = packet.toString('latin1').split('\r\n')
   const [, url] = /^GET (\/\S*)/.exec(requestLine) ?? []

@@ -1,11 +1,12 @@
 // Problem responses (RFC 9457): the closed list of codes, and how a problem is sent.
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { noStore } from './cache-control.ts'
-import type {} from './request-log.ts'
+import { noStore } from './common-headers.ts'
+import type { LogFields } from './request-log.ts'
 
 /** Every problem code with its HTTP status and title. */
 export const problemKinds = {
+  /** Also for other faults of a request, such as malformed HTTP. Clients rely on the name. */
   invalid_parameter: { status: 400, title: 'Invalid parameter' },
   unauthenticated: { status: 401, title: 'Not authenticated' },
   insufficient_scope: { status: 403, title: 'Not allowed with this key' },
@@ -131,9 +132,10 @@ export function sendProblem(
     .send(buildProblemBody(problem, request.id))
 }
 
-/** Adds the code and the reason of a problem to the log line of its request. */
+/** Replaces what the log line of the request says by the code and the reason of a problem. */
 export function addProblemToLog(request: FastifyRequest, { code, reason }: Problem): void {
-  request.logFields = { code, ...(reason !== undefined && { reason }) }
+  const fields: LogFields = { code, ...(reason !== undefined && { reason }) }
+  request.logFields = fields
 }
 
 /** Returns the JSON body of a problem. */

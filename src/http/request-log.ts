@@ -1,20 +1,24 @@
 // Logs and counts each request after its response was sent or its client disconnected.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { shortenAddress } from '../rate-limits/client-address.ts'
+import { getLoggedNetwork } from './client-address.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Fields of the log line that describe the response, besides its status. */
+    /** What the log line says about the response. A route sets it; a problem replaces it. */
     logFields: LogFields | null
   }
 }
 
-/**
- * `source`: the component that produced the response. `degraded`: the response is older or less
- * complete than it should be. `reason`: why it is degraded, or why the request was rejected.
- * `code`: the code of the problem.
- */
-export type LogFields = { source?: string; degraded?: true; reason?: string; code?: string }
+export type LogFields = {
+  /** The component that produced the response. */
+  source?: string
+  /** Set if the response is older or less complete than it should be. */
+  degraded?: true
+  /** Why the response is degraded, or why the request was rejected. */
+  reason?: string
+  /** The code of the problem. */
+  code?: string
+}
 
 type RequestCounters = {
   requests: {
@@ -57,4 +61,4 @@ function describeRequest(request: FastifyRequest, status: number) {
 }
 
 /** Returns the network of the caller. The address is undefined if the client has disconnected. */
-const getNetwork = (request: FastifyRequest): string => shortenAddress(request.ip)
+const getNetwork = (request: FastifyRequest): string => getLoggedNetwork(request.ip)

@@ -1,12 +1,18 @@
-// The options of the Fastify server: connection timeouts, limits, validation, trusted proxies.
+// The options of the Fastify server: connection timeouts, request sizes, validation, trusted
+// proxies.
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify'
 import { logSerializers } from '../monitoring/log/log-redaction.ts'
 import { timeouts } from '../timeouts.ts'
-import type { MalformedRequests } from './malformed-requests.ts'
+import type { MalformedRequestResponder } from './malformed-requests.ts'
 import type { RequestIdGenerator } from './request-ids.ts'
-import { maxBodyBytes, maxParameterLength } from './request-size-limits.ts'
+
+// Node limits the URL and the headers of a request to 16 kB together.
+/** No route needs a body, but some clients send a small one. */
+const maxBodyBytes = 1024
+/** The maximum length of a parameter in the path, such as the token of a quote link. */
+const maxParameterLength = 500
 
 export type LoggerOptions = { level: string; stream?: { write(line: string): void } }
 
@@ -17,7 +23,7 @@ type FastifySettings = {
   /** How long an idle connection stays open. */
   keepAliveMs: number
   generateRequestId: RequestIdGenerator
-  malformedRequests: MalformedRequests
+  malformedRequests: MalformedRequestResponder
   /** Replaces URLs that the router cannot decode. */
   rewriteUrl(url: string): string
 }
@@ -63,7 +69,7 @@ export function buildServerOptions({
     },
     // Fastify calls this with the app as `this`.
     clientErrorHandler(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket) {
-      malformedRequests.answer(this.log, error, socket)
+      malformedRequests.answerUnparsable(this.log, error, socket)
     },
     frameworkErrors: (error, request, reply) =>
       malformedRequests.answerUndecodableUrl(error, request, reply),

@@ -5,7 +5,8 @@ import type { FastifyInstance } from 'fastify'
 import { corsHeadersOfRefusal } from '../auth/cors.ts'
 import type { OriginCheck } from '../auth/registered-origins.ts'
 import { buildCommonHeaders } from '../http/common-headers.ts'
-import { type Problem, problemHeaders } from '../http/problem-details.ts'
+import type { BuildErrorPage } from '../http/malformed-requests.ts'
+import { problemHeaders } from '../http/problem-details.ts'
 import type { RequestIdGenerator } from '../http/request-ids.ts'
 import type { Metrics } from '../monitoring/process-metrics.ts'
 import { timeouts } from '../timeouts.ts'
@@ -20,10 +21,7 @@ declare module 'fastify' {
     /** Returns whether a request with this URL can be handled. Runs before authentication. */
     hasCapacity?: (url: string) => boolean
     /** Returns a page that is sent instead of the problem, or null. */
-    buildOverloadPage?: (
-      request: IncomingMessage,
-      problem: Problem,
-    ) => { headers: Record<string, string>; bytes: string | Buffer } | null
+    buildOverloadPage?: BuildErrorPage
   }
 }
 

@@ -1,16 +1,17 @@
 // Limits how often one address may try invalid API keys or unknown quote links.
 import { LRUCache } from 'lru-cache'
+import { getCountedAddress } from '../http/client-address.ts'
 import { Problem } from '../http/problem-details.ts'
 import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
-import { getClientAddress } from './client-address.ts'
 import { rateWindowsMs } from './request-rate-limits.ts'
 
 type FailedAttemptOptions = {
   /** Null: each process counts on its own. */
   redis: RedisAccess | null
   keyPrefix: string
-  maxFailuresPerMinute: number
+  /** For each client address. */
+  maxPerMinute: number
   /** The kind of attempts, for the message to the caller. */
   attempts: 'keys that are not valid' | 'unknown links'
 }
@@ -42,18 +43,19 @@ export class FailedAttemptLimit {
   /** Throws a 429 problem if the address has used up its attempts. */
   rejectIfExceeded({ ip }: { ip: string }): void {
     this.#startWindow()
-    this.#rejectAbove(this.#options.maxFailuresPerMinute - 1, getClientAddress(ip))
+    const failures = this.#getFailures(getCountedAddress(ip))
+    if (failures >= this.#options.maxPerMinute) throw this.#createProblem()
   }
 
   /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
   async recordFailure({ ip }: { ip: string }): Promise<void> {
-    const address = getClientAddress(ip)
+    const address = getCountedAddress(ip)
     const window = this.#startWindow()
     this.#failures.set(address, this.#getFailures(address) + 1)
     const sharedFailures = await this.#countInRedis(window, address)
     if (window === this.#window)
       this.#failures.set(address, Math.max(this.#getFailures(address), sharedFailures))
-    this.#rejectAbove(this.#options.maxFailuresPerMinute, address)
+    if (this.#getFailures(address) > this.#options.maxPerMinute) throw this.#createProblem()
   }
 
   #getFailures(address: string): number {
@@ -68,12 +70,11 @@ export class FailedAttemptLimit {
     return window
   }
 
-  #rejectAbove(limit: number, address: string): void {
-    if (this.#getFailures(address) <= limit) return
+  #createProblem(): Problem {
     const { attempts } = this.#options
     const remainingMs = (this.#window + 1) * windowMs - Date.now()
     const seconds = Math.max(1, Math.ceil(remainingMs / 1000))
-    throw new Problem('rate_limited', `Too many ${attempts}. Try again in ${seconds} seconds.`, {
+    return new Problem('rate_limited', `Too many ${attempts}. Try again in ${seconds} seconds.`, {
       headers: { 'retry-after': String(seconds) },
     })
   }

@@ -11,69 +11,91 @@ export type RateLimitStore = {
   child(route: { path?: string; groupId?: string }): RateLimitStore
 }
 
-/** The requests of one caller in one window. */
+/** The requests with one key in one window. Their number is total + inFlight + unsent. */
 type RequestCount = {
   window: number
   /** The total of all processes, as Redis last returned it. */
   total: number
+  /** Requests of this process that are being added in Redis. */
   inFlight: number
+  /** Requests of this process that wait for the next batch. */
   unsent: number
   /** True after the first answer of Redis in this window. */
   isSynced: boolean
 }
 
-const maxCountedCallers = 10_000
+const maxCountedKeys = 10_000
 const maxBatchSize = 1_000
 
 /**
  * Returns a store class that counts in fixed windows, which are the same in every process. At the
- * first request of a caller in a window, a process waits for Redis. After that it sends requests in
+ * first request with a key in a window, a process waits for Redis. After that it sends requests in
  * batches, in the background. With n processes a caller can exceed the limit by at most 2 × (n − 1)
  * batches. While Redis is unreachable or slow, each process limits on its own.
  */
 export function createStoreClass(
-  redis: RedisAccess | null,
+  access: RedisAccess | null,
   keyPrefix: string,
 ): new () => RateLimitStore {
-  const sharedCounter = new RedisCounter(redis)
+  const redis = new OptionalRedis(access, timeouts.rateLimits.redisPause.ms)
 
   return class Store implements RateLimitStore {
-    readonly #counts = new LRUCache<string, RequestCount>({ max: maxCountedCallers })
+    readonly #counts = new LRUCache<string, RequestCount>({ max: maxCountedKeys })
     readonly #group: string
 
     constructor(group: unknown = '') {
       this.#group = typeof group === 'string' ? group : ''
     }
 
-    incr(caller: string, callback: Callback, windowMs: number, max: number): void {
+    incr(key: string, callback: Callback, windowMs: number, max: number): void {
       const now = Date.now()
       const window = Math.floor(now / windowMs)
       const ttl = (window + 1) * windowMs - now
-      const count = this.#count(caller, window)
+      const count = this.#getCount(key, window)
       count.unsent += 1
-      const maxUnsent = computeBatchSize(max)
-      if (count.isSynced && maxUnsent > 1) {
-        callback(null, { current: count.total + count.inFlight + count.unsent, ttl })
-        if (count.unsent >= maxUnsent) void this.#send(caller, count, windowMs)
+      const batchSize = computeBatchSize(max)
+      const countsInBackground = count.isSynced && batchSize > 1
+      if (!countsInBackground) {
+        void this.#send(key, count, windowMs).then((current) => callback(null, { current, ttl }))
         return
       }
-      void this.#send(caller, count, windowMs).then((current) => callback(null, { current, ttl }))
+      callback(null, { current: count.total + count.inFlight + count.unsent, ttl })
+      if (count.unsent >= batchSize) void this.#send(key, count, windowMs)
     }
 
     child({ groupId }: { path?: string; groupId?: string }): RateLimitStore {
       return new Store(groupId)
     }
 
-    #send(caller: string, count: RequestCount, windowMs: number): Promise<number> {
-      const redisKey = `${keyPrefix}limit:${this.#group}:${caller}:${count.window}`
-      return sharedCounter.send(redisKey, count, windowMs)
+    /**
+     * Adds the unsent requests to the total in Redis and returns the new total. Without Redis,
+     * returns the total of this process. The promise never rejects.
+     */
+    async #send(key: string, count: RequestCount, windowMs: number): Promise<number> {
+      const redisKey = `${keyPrefix}limit:${this.#group}:${key}:${count.window}`
+      const sent = count.unsent
+      count.unsent = 0
+      count.inFlight += sent
+      try {
+        const total = await addInRedis(redis, redisKey, sent, windowMs)
+        if (total === null) {
+          count.total += sent
+          return count.total
+        }
+        count.total = Math.max(count.total, total)
+        // Not count.total, which may already contain later requests.
+        return total
+      } finally {
+        count.inFlight -= sent
+        count.isSynced = true
+      }
     }
 
-    #count(caller: string, window: number): RequestCount {
-      const current = this.#counts.get(caller)
+    #getCount(key: string, window: number): RequestCount {
+      const current = this.#counts.get(key)
       if (current?.window === window) return current
       const count = { window, total: 0, inFlight: 0, unsent: 0, isSynced: false }
-      this.#counts.set(caller, count)
+      this.#counts.set(key, count)
       return count
     }
   }
@@ -84,45 +106,20 @@ function computeBatchSize(max: number): number {
   return Math.min(maxBatchSize, Math.max(1, Math.floor(max / 20)))
 }
 
-class RedisCounter {
-  readonly #redis: OptionalRedis
-
-  constructor(redis: RedisAccess | null) {
-    this.#redis = new OptionalRedis(redis, timeouts.rateLimits.redisPause.ms)
-  }
-
-  /**
-   * Adds the unsent requests to the total in Redis and returns the new total. Without Redis,
-   * returns the total of this process. The promise never rejects.
-   */
-  async send(key: string, count: RequestCount, windowMs: number): Promise<number> {
-    const sent = count.unsent
-    count.unsent = 0
-    count.inFlight += sent
-    try {
-      const total = await this.#add(key, sent, windowMs)
-      if (total === null) {
-        count.total += sent
-        return count.total
-      }
-      count.total = Math.max(count.total, total)
-      return total
-    } finally {
-      count.inFlight -= sent
-      count.isSynced = true
-    }
-  }
-
-  /** Returns null if Redis is unreachable or failed within the last second. */
-  async #add(key: string, requests: number, windowMs: number): Promise<number | null> {
-    const results = await this.#redis.run(timeouts.redis.command.ms, (redis) =>
-      executeAll(
-        redis
-          .pipeline()
-          .incrby(key, requests)
-          .pexpire(key, 2 * windowMs),
-      ),
-    )
-    return results && Number(results[0])
-  }
+/** Returns null if Redis is unreachable or failed within the last second. */
+async function addInRedis(
+  redis: OptionalRedis,
+  redisKey: string,
+  requests: number,
+  windowMs: number,
+): Promise<number | null> {
+  const results = await redis.run(timeouts.redis.command.ms, (client) =>
+    executeAll(
+      client
+        .pipeline()
+        .incrby(redisKey, requests)
+        .pexpire(redisKey, 2 * windowMs),
+    ),
+  )
+  return results && Number(results[0])
 }

@@ -6,9 +6,9 @@ import type {
   FastifyRequest,
   preParsingAsyncHookHandler,
 } from 'fastify'
+import { getCountedAddress } from '../http/client-address.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
-import { getClientAddress } from './client-address.ts'
 import { createStoreClass } from './rate-limit-store.ts'
 
 /**
@@ -62,6 +62,7 @@ export function createTargetRateLimit(
   app: FastifyInstance,
   { name, maxRequests, per }: Limit,
 ): TargetRateLimit {
+  // The limiter passes only the request to `keyGenerator`.
   const targets = new WeakMap<FastifyRequest, string>()
   const checkLimit = app.rateLimit({
     max: maxRequests,
@@ -75,8 +76,11 @@ export function createTargetRateLimit(
   }
 }
 
-/** Returns the hook that applies a limit. A key can have a multiple of the limit, or no limit. */
-export function createRateLimit(
+/**
+ * Returns a hook that limits the requests of each caller. A key can have a multiple of the limit,
+ * or no limit.
+ */
+export function createCallerRateLimit(
   app: FastifyInstance,
   { name, maxRequests, per }: Limit,
 ): RateLimit {
@@ -101,7 +105,7 @@ export function createRateLimit(
  * is counted together with the address. Otherwise one visitor could use up the limit of the others.
  */
 function getLimitKey({ admittedKey, ip }: FastifyRequest): string {
-  if (!admittedKey) return getClientAddress(ip)
+  if (!admittedKey) return getCountedAddress(ip)
   const { kind, id } = admittedKey
-  return kind === 'publishable' ? `${id} ${getClientAddress(ip)}` : id
+  return kind === 'publishable' ? `${id} ${getCountedAddress(ip)}` : id
 }

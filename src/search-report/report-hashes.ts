@@ -1,7 +1,7 @@
 // Hashes texts and callers for the report, so that neither reaches PostgreSQL or Redis before five
 // callers have searched for a text. The key is derived from a secret that only API processes have.
 import { createHmac } from 'node:crypto'
-import { getClientAddress } from '../rate-limits/client-address.ts'
+import { getCountedAddress } from '../http/client-address.ts'
 
 const textHashBytes = 16
 const callerHashBytes = 8
@@ -21,12 +21,12 @@ export class ReportHashes {
 
   /** Returns the hash of a caller. It differs for each text: nobody can tell what one typed. */
   hashCaller(caller: string, textHash: string): string {
-    return this.#hash(`${textHash} ${getClientAddress(caller)}`, callerHashBytes)
+    return this.#hash(`${textHash} ${getCountedAddress(caller)}`, callerHashBytes)
   }
 
   /** Returns the name under which the queries of a caller on this day are found in Redis. */
   hashTypist(caller: string, day: string): string {
-    return this.#hash(`typist ${day} ${getClientAddress(caller)}`, textHashBytes)
+    return this.#hash(`typist ${day} ${getCountedAddress(caller)}`, textHashBytes)
   }
 
   /** Returns the hash of a text of one typist. */

@@ -3,7 +3,7 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import type { Kysely } from 'kysely'
 import type { AccessControl } from '../auth/access-control.ts'
 import type { Tables } from '../database/table-types.ts'
-import { noStore } from '../http/cache-control.ts'
+import { noStore } from '../http/common-headers.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { maxReportDays, readSearchReport, SearchReport } from './read-report.ts'

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import type { AccessControl } from '../auth/access-control.ts'
-import { noStore } from '../http/cache-control.ts'
+import { noStore } from '../http/common-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'

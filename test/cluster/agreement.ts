@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
+import { Settings } from '../../src/config/settings-schema.ts'
 import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
-import { defaultLimits } from '../../src/rate-limits/default-limits.ts'
 import { eventually } from '../support/eventually.ts'
 import { newCaller, readStatus } from './direct-requests.ts'
 import type { ServiceCluster } from './service-cluster.ts'
@@ -59,7 +59,8 @@ async function checkRevokedKey(t: Test, { db, apis }: ServiceCluster): Promise<v
 }
 
 async function checkLimits(t: Test, { apis }: ServiceCluster): Promise<void> {
-  const { statsPerMinute, unknownLinksPerMinute } = defaultLimits
+  const statsPerMinute = Settings.properties.STATS_LIMIT_PER_MINUTE.default
+  const unknownLinksPerMinute = Settings.properties.LINK_GUESS_LIMIT_PER_MINUTE.default
   const others = apis.length - 1
   // The bounds of rate-limit-store.ts and failed-attempt-limit.ts.
   const batch = Math.floor(statsPerMinute / 20)

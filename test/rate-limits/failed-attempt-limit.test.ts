@@ -13,7 +13,7 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
   const limit = new FailedAttemptLimit({
     redis: null,
     keyPrefix: 'test:',
-    maxFailuresPerMinute: 2,
+    maxPerMinute: 2,
     attempts: 'unknown links',
   })
   for (let index = 1; index < maxCountedAddresses; index++)

@@ -1,6 +1,6 @@
 // The headers of every response of a quote link, errors included.
 import type { Brand } from '../../company/brand.ts'
-import { noStore } from '../../http/cache-control.ts'
+import { noStore } from '../../http/common-headers.ts'
 import { buildContentSecurityPolicy } from '../page/brand-style.ts'
 
 /**

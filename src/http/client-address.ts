@@ -1,48 +1,42 @@
-// Determines the address by which rate limits and failed attempts count a client, and its network
-// for logs.
+// How an address is counted by limits, and which part of it logs and metrics may contain.
 import { LRUCache } from 'lru-cache'
 
 /** A /64 network is the first 4 of the 8 groups, of 16 bits each, of an IPv6 address. */
-const networkGroups = 4
-
-/** Stands for the address of a client that has disconnected. Its socket no longer has one. */
-export const unknownAddress = 'unknown'
+const countedGroups = 4
+/** The groups of a /48 network. Providers assign at least a /48 to a company. */
+const loggedGroups = 3
 
 /**
  * Returns the address by which a client is counted. For IPv4, even if mapped into IPv6, that is the
  * whole address. For IPv6 it is the /64 network, because providers assign at least a /64 to each
  * customer. Fastify's `request.ip` is undefined for a client that has disconnected, although its
- * type says otherwise.
+ * type says otherwise. All these clients are counted as `unknown`.
  */
-export function getClientAddress(ip: string | undefined): string {
-  if (ip === undefined) return unknownAddress
+export function getCountedAddress(ip: string | undefined): string {
+  if (ip === undefined) return 'unknown'
   const [, mappedIpv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip) ?? []
   if (mappedIpv4) return mappedIpv4
   if (!ip.includes(':')) return ip
-  return `${expandIpv6(ip).slice(0, networkGroups).join(':')}::/64`
+  return `${expandIpv6(ip).slice(0, countedGroups).join(':')}::/64`
 }
 
-/** The groups of a /48 network. Providers assign at least a /48 to a company. */
-const shortenedGroups = 3
+/** A cache, because every request needs its network and most come from a few addresses. */
+const loggedNetworks = new LRUCache<string, string>({ max: 1_000 })
 
 /**
  * Returns the network of an address, for logs and metrics, which must not identify a person: the
  * /24 of an IPv4 address, or the /48 of an IPv6 address.
  */
-export function shortenAddress(ip: string | undefined): string {
-  const known = networks.get(ip ?? '')
+export function getLoggedNetwork(ip: string | undefined): string {
+  const known = loggedNetworks.get(ip ?? '')
   if (known !== undefined) return known
-  const network = computeNetwork(ip)
-  networks.set(ip ?? '', network)
+  const network = computeLoggedNetwork(getCountedAddress(ip))
+  loggedNetworks.set(ip ?? '', network)
   return network
 }
 
-/** A cache, because every request needs its network and most come from a few addresses. */
-const networks = new LRUCache<string, string>({ max: 1_000 })
-
-function computeNetwork(ip: string | undefined): string {
-  const address = getClientAddress(ip)
-  if (address.includes(':')) return `${address.split(':').slice(0, shortenedGroups).join(':')}::/48`
+function computeLoggedNetwork(address: string): string {
+  if (address.includes(':')) return `${address.split(':').slice(0, loggedGroups).join(':')}::/48`
   const end = address.lastIndexOf('.')
   return end === -1 ? address : `${address.slice(0, end)}.0/24`
 }
