@@ -4,7 +4,12 @@ import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { readCompany } from './company/company.ts'
 import { checkCompany } from './company/company-record.ts'
-import { readServerConfig, type SearchEngineUrl, type ServerConfigWithEngines } from './config.ts'
+import {
+  getSearchEngines,
+  readServerConfig,
+  type SearchEngineUrl,
+  type ServerConfig,
+} from './config.ts'
 import {
   createKysely,
   type Database,
@@ -38,7 +43,9 @@ type Connections = Awaited<ReturnType<typeof openConnections>>
 /** Starts the process. Resolves when it listens. Tests pass a `clock` to replace the time. */
 export async function start(clock?: () => Date): Promise<void> {
   checkNodeVersion()
-  const config = appendIndexShape(readServerConfig())
+  const config = readServerConfig()
+  // The names of the index and of its registrations end with it, so each release has its own.
+  const indexShape = computeIndexShape()
   const stopDelayMs = config.STOP_DELAY_SECONDS * 1_000
   const company = readCompany(config.COMPANY_FILE)
   const lifecycle: Lifecycle = { isServing: false, stopping: new AbortController(), running: null }
@@ -49,11 +56,12 @@ export async function start(clock?: () => Date): Promise<void> {
     config.OTEL_EXPORTER_OTLP_ENDPOINT,
     config.OTEL_TRACES_SAMPLER_ARG,
   )
-  const connections = await openConnections(config, traces)
+  const connections = await openConnections(config, indexShape, traces)
   const metrics = createMetrics()
   const app = await buildApp({
     config,
     company,
+    indexName: nameWithShape(config.SEARCH_INDEX, indexShape),
     connections,
     metrics,
     traces,
@@ -94,21 +102,6 @@ async function logPooler({ pool }: Connections, app: App): Promise<void> {
     )
 }
 
-/** Appends the shape of this release's index, a hash, to the names of the index and the engines. */
-function appendIndexShape(config: ServerConfigWithEngines): ServerConfigWithEngines {
-  const shape = computeIndexShape()
-  const [first, ...others] = config.searchEngines
-  const rename = (engine: SearchEngineUrl) => ({
-    ...engine,
-    name: nameWithShape(engine.name, shape),
-  })
-  return {
-    ...config,
-    SEARCH_INDEX: nameWithShape(config.SEARCH_INDEX, shape),
-    searchEngines: [rename(first), ...others.map(rename)],
-  }
-}
-
 function checkNodeVersion(): void {
   if (Number(process.versions.node.split('.')[0]) >= minNodeMajor) return
   throw new Error(
@@ -117,14 +110,14 @@ function checkNodeVersion(): void {
   )
 }
 
-async function openConnections(config: ServerConfigWithEngines, traces: Traces | null) {
+async function openConnections(config: ServerConfig, indexShape: string, traces: Traces | null) {
   const pool = openApiPool(config.DATABASE_URL, config.DATABASE_CONNECTIONS)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const openEngine = ({ name, url }: SearchEngineUrl): RegisteredEngine => ({
-    registrationName: name,
+    registrationName: nameWithShape(name, indexShape),
     engine: openSearchEngine(url, config.MEILI_SEARCH_KEY),
   })
-  const [first, ...others] = config.searchEngines
+  const [first, ...others] = getSearchEngines(config)
   const searchEngines: [RegisteredEngine, ...RegisteredEngine[]] = [
     openEngine(first),
     ...others.map(openEngine),

@@ -7,8 +7,8 @@ import {
   translateDocument,
   translateText,
 } from '../../src/api-docs/docs-page/translate-document.ts'
-import { describeApi, operations } from '../../src/app.ts'
 import { problemKinds } from '../../src/http/problem-details.ts'
+import { apiOperations, describeApi } from '../../src/routes.ts'
 import { testService } from '../support/test-service.ts'
 
 const service = await testService(t, { index: false })
@@ -38,7 +38,7 @@ t.test('every text of the document has a current Spanish translation', async (t)
   translateDocument(document.components.headers, onMissing, onText)
   translateDocument(document.components.schemas, onMissing, onText)
   for (const { title } of Object.values(problemKinds)) translateText(title, onMissing, onText)
-  for (const { description } of operations.flatMap(({ exampleRequests }) => exampleRequests))
+  for (const { description } of apiOperations.flatMap(({ exampleRequests }) => exampleRequests))
     translateText(description, onMissing, onText)
   t.same(missing, [], 'src/api-docs/docs-page/spanish-texts.ts has every text')
   t.same(
@@ -46,7 +46,7 @@ t.test('every text of the document has a current Spanish translation', async (t)
     [],
     'and no text that the document does not have any more',
   )
-  for (const { id, ...operation } of operations) {
+  for (const { id, ...operation } of apiOperations) {
     t.equal(
       spanishOperations[id]?.translatedFrom,
       identifySource(operation),

@@ -2,7 +2,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import t from 'tap'
 import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
-import { describeApi } from '../../src/app.ts'
+import { describeApi } from '../../src/routes.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { testService } from '../support/test-service.ts'
 

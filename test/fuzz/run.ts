@@ -1,9 +1,9 @@
 // Sends generated requests to a service and checks the responses: no 5xx, and nothing that the
 // OpenAPI document does not describe.
 import fc from 'fast-check'
-import { describeApi } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { describeApi } from '../../src/routes.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'

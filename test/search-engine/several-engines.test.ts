@@ -69,9 +69,11 @@ t.test('two engines', async (t) => {
     const started = await buildApp({
       config: { ...config, SEARCH_CACHE_MB: 0 },
       company,
+      indexName: config.SEARCH_INDEX,
       connections: {
         db,
         preparingDb: db,
+        replicaDb: null,
         searchPool: service.pool,
         redis,
         searchEngines: [
@@ -80,6 +82,7 @@ t.test('two engines', async (t) => {
         ],
       },
       logger: { level: 'silent' },
+      traces: null,
     })
     t.teardown(() => started.close())
     return started

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Fastify from 'fastify'
 import t from 'tap'
-import { readServerConfig } from '../../src/config.ts'
+import { getSearchEngines, readServerConfig } from '../../src/config.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -122,13 +122,15 @@ t.test('TRUST_PROXY accepts what Fastify accepts, and nothing else', async (t) =
 })
 
 t.test('returns the name and URL of each search engine', async (t) => {
-  t.same(readSettings(requiredSettings).searchEngines, [{ name: 'main', url: 'http://host:7700' }])
-  const { searchEngines } = readSettings({
+  t.same(getSearchEngines(readSettings(requiredSettings)), [
+    { name: 'main', url: 'http://host:7700' },
+  ])
+  const config = readSettings({
     ...requiredSettings,
     SEARCH_ENGINE: 'first',
     MORE_SEARCH_ENGINES: 'second=http://b:7700/?a=b, third=https://c',
   })
-  t.same(searchEngines, [
+  t.same(getSearchEngines(config), [
     { name: 'first', url: 'http://host:7700' },
     { name: 'second', url: 'http://b:7700/?a=b' },
     { name: 'third', url: 'https://c' },

@@ -49,14 +49,17 @@ export async function startBehindProxies(
   const app = await buildApp({
     config: service.config,
     company,
+    indexName: service.config.SEARCH_INDEX,
     connections: {
       db,
       preparingDb: db,
+      replicaDb: null,
       searchPool,
       redis: redisConnection,
       searchEngines: [{ registrationName: service.config.SEARCH_ENGINE, engine: searchEngine }],
     },
     metrics,
+    traces: null,
     logger: { level: 'info', stream: { write: (line: string) => void log.push(line) } },
   })
   t.teardown(async () => {

@@ -8,7 +8,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { FastifyInstance } from 'fastify'
 import type { Meilisearch } from 'meilisearch'
 import tap from 'tap'
-import { buildApp, describeApi } from '../../src/app.ts'
+import { buildApp } from '../../src/app.ts'
 import type { Brand } from '../../src/company/brand.ts'
 import { Settings } from '../../src/config/settings-schema.ts'
 import type { ServerConfig } from '../../src/config.ts'
@@ -27,6 +27,7 @@ import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
 import type { Metrics } from '../../src/monitoring/process-metrics.ts'
 import { openRedis, type RedisClient } from '../../src/redis/redis-connection.ts'
+import { describeApi } from '../../src/routes.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { company, writeCompanyFile } from './company.ts'
@@ -151,6 +152,7 @@ export async function testService(
   const app = await buildApp({
     config,
     company: { ...company, ...(brand && { brand }) },
+    indexName: config.SEARCH_INDEX,
     connections: {
       db: apiDb,
       preparingDb: createPreparingKysely(apiPool),
@@ -160,6 +162,7 @@ export async function testService(
       searchEngines: [{ registrationName: config.SEARCH_ENGINE, engine }],
     },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
+    traces: null,
     ...(clock && { clock }),
     ...(driftCheckMs && { driftCheckMs }),
     ...(metrics && { metrics }),

@@ -142,14 +142,17 @@ export async function benchService(
   const app = await buildApp({
     config,
     company,
+    indexName: config.SEARCH_INDEX,
     connections: {
       db,
       preparingDb: db,
+      replicaDb: null,
       searchPool,
       redis,
       searchEngines: [{ registrationName: target.registrationName, engine: searchEngine }],
     },
     logger: { level: config.LOG_LEVEL },
+    traces: null,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const address = app.server.address()

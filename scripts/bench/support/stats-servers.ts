@@ -44,9 +44,11 @@ async function apiWithBaseline() {
     config,
     metrics,
     company: readCompany(config.COMPANY_FILE),
+    indexName: config.SEARCH_INDEX,
     connections: {
       db,
       preparingDb: createPreparingKysely(pool),
+      replicaDb: null,
       searchPool: pool,
       redis,
       searchEngines: [
@@ -57,6 +59,7 @@ async function apiWithBaseline() {
       ],
     },
     logger: { level: config.LOG_LEVEL, stream: openLogDestination() },
+    traces: null,
   })
   // The metrics of production, which cost time too.
   const idlePool = { totalCount: 0, idleCount: 0, waitingCount: 0 }

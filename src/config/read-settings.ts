@@ -1,0 +1,78 @@
+// Reads settings from the environment, and checks them. No other file reads the environment.
+import { readFileSync } from 'node:fs'
+import type { Static, TObject } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { settingChecks } from './setting-checks.ts'
+
+/** Secrets that may also be in a file whose name is in NAME_FILE, as container platforms do. */
+const secrets = [
+  'DATABASE_URL',
+  'API_DATABASE_URL',
+  'REPLICA_DATABASE_URL',
+  'INDEXER_DATABASE_URL',
+  'IMPORTER_DATABASE_URL',
+  'REDIS_URL',
+  'MEILI_MASTER_KEY',
+  'MEILI_INDEXER_KEY',
+  'MEILI_SEARCH_KEY',
+]
+
+/** The variables from which a setting is read. The first one that is set is used. */
+export type Sources = Record<string, readonly string[]>
+
+/** Returns the settings in the schema. Throws one error that lists every problem. */
+export function readSettings<Schema extends TObject>(
+  schema: Schema,
+  sources: Sources = {},
+): Static<Schema> {
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const variables = sources[name] ?? [name]
+    const text = variables.map((variable) => readVariable(variable, problems)).find(Boolean)
+    if (text !== undefined)
+      values[name] = property.type === 'array' ? splitList(text) : Value.Convert(property, text)
+  }
+  const settings = Value.Default(schema, values)
+  const invalidNames = new Set(
+    [...Value.Errors(schema, settings)].map(({ path }) => path.split('/')[1] ?? ''),
+  )
+  for (const name of invalidNames) {
+    const { description = '' } = schema.properties[name] ?? {}
+    const problem = `${name} is ${name in values ? 'not valid' : 'missing'}: ${description}`
+    problems.push(settingChecks[name]?.explain?.(values[name]) ?? problem)
+  }
+  for (const [name, { findProblem }] of Object.entries(settingChecks)) {
+    const problem = invalidNames.has(name) ? null : findProblem?.(values[name], name)
+    if (problem) problems.push(problem)
+  }
+  if (problems.length > 0) {
+    const lines = problems.map((problem) => `  ${problem}\n`)
+    throw new Error(`The configuration is not valid:\n${lines.join('')}See .env.example.`)
+  }
+  return settings as Static<Schema>
+}
+
+function readVariable(name: string, problems: string[]): string | undefined {
+  const value = process.env[name]
+  const file = process.env[`${name}_FILE`]
+  if (!file || !secrets.includes(name)) return value
+  if (value) {
+    problems.push(`${name} and ${name}_FILE are both set: keep one of them`)
+    return value
+  }
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    problems.push(`${name}_FILE cannot be read: ${reason}`)
+    return undefined
+  }
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+}

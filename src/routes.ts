@@ -1,0 +1,173 @@
+// Registers every route, with its rate limit and all else that it needs.
+import type { FastifyInstance } from 'fastify'
+import type { Pool } from 'pg'
+import { buildOpenApiDocument, type OpenApiDocument } from './api-docs/openapi-document.ts'
+import { apiDocsRoutes } from './api-docs/route.ts'
+import type { AccessControl } from './auth/access-control.ts'
+import type { Company } from './company/company.ts'
+import { getPublicBaseUrl, type ServerConfig } from './config.ts'
+import type { Database } from './database/postgres-pool.ts'
+import type { Replica } from './database/replica/replica.ts'
+import { quoteLinkPath, searchPath, statsPath } from './http/endpoint-paths.ts'
+import type { Metrics } from './monitoring/process-metrics.ts'
+import { quoteOperation } from './quotes/openapi.ts'
+import { quoteRoutes } from './quotes/route.ts'
+import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
+import {
+  createCallerRateLimit,
+  createTargetRateLimit,
+  type RateLimit,
+} from './rate-limits/request-rate-limits.ts'
+import type { RedisAccess } from './redis/optional-redis.ts'
+import { searchOperation } from './search/openapi.ts'
+import { searchRoutes } from './search/route.ts'
+import type { RegisteredEngine } from './search-engine/engine-selection.ts'
+import { shareIndexStates } from './search-engine/index-state-follower.ts'
+import { QueryRecorder } from './search-report/query-recorder.ts'
+import { searchReportRoutes } from './search-report/route.ts'
+import { statsOperation } from './stats/openapi.ts'
+import { statsRoutes } from './stats/route.ts'
+import { webRoutes } from './web/route.ts'
+
+export type RouteOptions = {
+  config: ServerConfig
+  company: Company
+  db: Database
+  /** Uses prepared statements, on the same pool as `db`. */
+  preparingDb: Database
+  /** Null if there is no replica. */
+  replica: Replica | null
+  /** Used only for searches while the search engine is unavailable. */
+  searchPool: Pool
+  redis: RedisAccess | null
+  /** Searches alternate between the healthy engines. */
+  searchEngines: [RegisteredEngine, ...RegisteredEngine[]]
+  /** The name of the index in each engine. */
+  indexName: string
+  access: AccessControl
+  metrics: Metrics
+  clock: () => Date
+  driftCheckMs: number
+}
+
+/** What the OpenAPI document and the page /docs describe. */
+export const apiOperations = [searchOperation, statsOperation, quoteOperation]
+
+/** Returns the OpenAPI document of a service with these settings. */
+export function describeApi(config: ServerConfig): OpenApiDocument {
+  return buildOpenApiDocument({
+    baseUrl: getPublicBaseUrl(config),
+    anonymousScopes: config.ANONYMOUS_SCOPES,
+    operations: apiOperations,
+  })
+}
+
+/** Registers the routes that the settings enable. */
+export async function registerRoutes(app: FastifyInstance, options: RouteOptions): Promise<void> {
+  const { config, company, db, preparingDb, replica, redis, access, metrics, clock } = options
+  const keyPrefix = config.REDIS_PREFIX
+  const searchLimit = createCallerRateLimit(app, {
+    name: searchPath,
+    maxRequests: config.SEARCH_LIMIT_PER_SECOND,
+    per: 'second',
+  })
+  // Statistics and the search report share this limit.
+  const statsLimit = createCallerRateLimit(app, {
+    name: statsPath,
+    maxRequests: config.STATS_LIMIT_PER_MINUTE,
+    per: 'minute',
+  })
+  const linkLimit = createTargetRateLimit(app, {
+    name: quoteLinkPath,
+    maxRequests: config.LINK_LIMIT_PER_MINUTE,
+    per: 'minute',
+  })
+  const unknownLinkLimit = new FailedAttemptLimit({
+    redis,
+    keyPrefix,
+    maxPerMinute: config.LINK_GUESS_LIMIT_PER_MINUTE,
+    attempts: 'unknown links',
+  })
+
+  const recorder = config.SEARCH_REPORT
+    ? await registerSearchReport(app, options, statsLimit)
+    : null
+  await app.register(searchRoutes, {
+    db,
+    searchPool: options.searchPool,
+    engines: options.searchEngines,
+    indexName: options.indexName,
+    cacheBytes: config.SEARCH_CACHE_MB * 2 ** 20,
+    sharedStates: shareIndexStates(redis, keyPrefix),
+    access,
+    rateLimit: searchLimit,
+    observer: metrics.search,
+    ...(recorder && {
+      onCompleteSearch: (caller, text, hasHits) => recorder.record(caller, text, hasHits),
+    }),
+  })
+  await app.register(statsRoutes, {
+    db: preparingDb,
+    replica,
+    redis,
+    keyPrefix,
+    company,
+    access,
+    rateLimit: statsLimit,
+    clock,
+    driftCheckMs: options.driftCheckMs,
+    observer: metrics.stats,
+  })
+  await app.register(quoteRoutes, {
+    db: preparingDb,
+    databaseUrl: config.DATABASE_URL,
+    replica,
+    replicaUrl: config.REPLICA_DATABASE_URL ?? null,
+    company,
+    rateLimit: linkLimit,
+    failedAttempts: unknownLinkLimit,
+    countViews: config.COUNT_VIEWS,
+    offersReplies: config.QUOTE_REPLIES,
+    observer: metrics.quotes,
+    clock,
+  })
+  await app.register(webRoutes, {
+    parts: config.WEB_PARTS,
+    company,
+    hasSearchReport: config.SEARCH_REPORT,
+    home: {
+      baseUrl: getPublicBaseUrl(config),
+      anonymousScopes: config.ANONYMOUS_SCOPES,
+      paletteKey: config.HOME_PALETTE ?? null,
+      quoteUrl: config.HOME_QUOTE_URL ?? null,
+      hasDocs: config.SERVE_DOCS,
+    },
+  })
+  await app.register(apiDocsRoutes, {
+    buildDocument: () => describeApi(config),
+    operations: apiOperations,
+    serve: { openapi: config.SERVE_OPENAPI, docs: config.SERVE_DOCS },
+  })
+}
+
+/** Registers the search report, which the dashboard shows. Returns the recorder of its queries. */
+async function registerSearchReport(
+  app: FastifyInstance,
+  { config, db, redis, searchEngines, indexName, access }: RouteOptions,
+  rateLimit: RateLimit,
+): Promise<QueryRecorder> {
+  const recorder = new QueryRecorder({
+    db,
+    redis,
+    keyPrefix: config.REDIS_PREFIX,
+    engines: searchEngines,
+    indexName,
+    // Every API process has this secret, and PostgreSQL and Redis do not store it.
+    secret: config.MEILI_SEARCH_KEY,
+    log: app.log,
+  })
+  app.addHook('onClose', () => recorder.stop())
+  if (config.WEB_PARTS.includes('dashboard'))
+    await app.register(searchReportRoutes, { db, access, rateLimit })
+  return recorder
+}
