@@ -1,21 +1,17 @@
 // Authentication: anonymous scopes, scopes of keys, rate limits per key and address.
-import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import t from 'tap'
 import { hashKey } from '../../src/auth/api-key-format.ts'
-import { createApiKey } from '../../src/auth/api-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
 
 lengthenSearchLimits(t)
 
 /** The service of the tests that need no particular settings. */
-const { app, db, url } = await testService(t, { index: false })
-
-const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+const { app, db } = await testService(t, { index: false })
 
 t.test('gives a caller without a key only the anonymous scopes', async (t) => {
   const { app } = await testService(t, {
@@ -43,7 +39,7 @@ t.test(
         scopes: ['search:read'],
       })
       .execute()
-    t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
+    t.equal(await statusOf(app, '/api/search', key), 200)
     const rejected = await app.inject({ url: '/api/stats', headers: bearer(key) })
     t.equal(rejected.statusCode, 403)
     t.match(rejected.json(), { code: 'insufficient_scope' })
@@ -72,46 +68,37 @@ t.test(
 )
 
 t.test('rejects a quote link token as key, and a key as token', async (t) => {
-  const key = await createApiKey(db, {
-    kind: 'secret',
-    name: 'ERP',
-    scopes: ['search:read', 'stats:read'],
-  })
-  t.equal(
-    (await app.inject({ url: '/api/search', headers: bearer(secretOf(key)) })).statusCode,
-    401,
-  )
+  const key = await createSecretKey(db, { scopes: ['search:read', 'stats:read'] })
+  t.equal(await statusOf(app, '/api/search', secretOf(key)), 401)
   t.equal((await app.inject(`/quote/share/${key}`)).statusCode, 404)
   t.equal((await app.inject(`/quote/share/${secretOf(key)}`)).statusCode, 404)
 })
 
 t.test('rejects expired and revoked keys with 401', async (t) => {
-  const expired = await createApiKey(db, {
-    kind: 'secret',
+  const expired = await createSecretKey(db, {
     name: 'old',
-    scopes: ['search:read'],
     expiresAt: new Date(Date.now() - 1_000),
   })
-  t.equal((await app.inject({ url: '/api/search', headers: bearer(expired) })).statusCode, 401)
-  const revoked = await createApiKey(db, { kind: 'secret', name: 'lost', scopes: ['search:read'] })
+  t.equal(await statusOf(app, '/api/search', expired), 401)
+  const revoked = await createSecretKey(db, { name: 'lost' })
   await db
     .updateTable('api_keys')
     .set({ revoked_at: new Date() })
     .where('name', '=', 'lost')
     .execute()
-  t.equal((await app.inject({ url: '/api/search', headers: bearer(revoked) })).statusCode, 401)
+  t.equal(await statusOf(app, '/api/search', revoked), 401)
 })
 
 t.test('rejects a cached key within 5 s of its revocation', async (t) => {
-  const key = await createApiKey(db, { kind: 'secret', name: 'sold', scopes: ['search:read'] })
-  t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
+  const key = await createSecretKey(db, { name: 'sold' })
+  t.equal(await statusOf(app, '/api/search', key), 200)
   await db
     .updateTable('api_keys')
     .set({ revoked_at: new Date() })
     .where('name', '=', 'sold')
     .execute()
   const status = await eventually(
-    async () => (await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode,
+    () => statusOf(app, '/api/search', key),
     (code) => code === 401,
     4_900,
   )
@@ -120,20 +107,15 @@ t.test('rejects a cached key within 5 s of its revocation', async (t) => {
 
 t.test('stores only the hash of a key', async (t) => {
   const { db } = await testDatabase(t)
-  const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+  const key = await createSecretKey(db)
   t.match(key, /^tqs_[0-9a-z]{12}_[\w-]{43}$/)
   t.notMatch(JSON.stringify(await db.selectFrom('api_keys').selectAll().execute()), secretOf(key))
 })
 
 t.test('limits requests per key or else per address, except for unlimited keys', async (t) => {
   const { app, db } = await testService(t, { config: { SEARCH_LIMIT_PER_SECOND: 2 }, index: false })
-  const limited = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
-  const unlimited = await createApiKey(db, {
-    kind: 'secret',
-    name: 'demo',
-    scopes: ['search:read'],
-    unlimited: true,
-  })
+  const limited = await createSecretKey(db)
+  const unlimited = await createSecretKey(db, { name: 'demo', unlimited: true })
   const search = (headers = {}, remoteAddress = '192.0.2.1') =>
     app.inject({ url: '/api/search', headers, remoteAddress })
   const searchEightTimes = async (...caller: Parameters<typeof search>) =>
@@ -176,31 +158,4 @@ t.test('counts HEAD and GET together', async (t) => {
     statuses.push((await openLink(method)).statusCode)
   t.ok(statuses.filter((status) => status === 429).length >= 2, String(statuses))
   t.ok(statuses.filter((status) => status !== 429).length <= 6, String(statuses))
-})
-
-t.test('scripts/api-key.ts creates a valid key', async (t) => {
-  const script = join(import.meta.dirname, '../../scripts/api-key.ts')
-  const run = (...commandLine: string[]) =>
-    spawnSync(process.execPath, [script, ...commandLine], {
-      env: { ...process.env, DATABASE_URL: url },
-      encoding: 'utf8',
-    })
-  const created = run('create', '--name', 'Dashboard', '--scopes', 'stats:read', '--expires', '30d')
-  t.equal(created.status, 0, created.stderr)
-  t.equal(
-    (await app.inject({ url: '/api/stats', headers: bearer(created.stdout.trim()) })).statusCode,
-    200,
-  )
-  t.match(run('create', '--name', 'x', '--scopes', 'stats:write'), {
-    status: 2,
-    stderr: /stats:write/,
-  })
-  t.match(run('create', '--scopes', 'stats:read'), { status: 2, stderr: /--name/ })
-  t.match(run('create', '--name', 'x', '--scopes', 'stats:detail'), {
-    status: 2,
-    stderr: /use --scopes stats:read,stats:detail/,
-  })
-  t.match(run('create', '--name', 'x', '--scopes', 'stats:read,stats:detail'), { status: 0 })
-  t.match(run('creat'), { status: 2, stderr: /--help/ })
-  t.match(run('--help'), { status: 0, stdout: /Usage/ })
 })

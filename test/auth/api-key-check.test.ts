@@ -3,28 +3,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ApiKeyCache } from '../../src/auth/api-key-cache.ts'
-import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
+import { revokeApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { bearer, createSecretKey } from '../support/secret-keys.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { startApi, testService } from '../support/test-service.ts'
 
-const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 const unknownKey = (n: number) => `tqs_${n.toString(36).padStart(12, '0')}_${'A'.repeat(43)}`
 
 t.test('rejects a revoked key in every process within 5 s', async (t) => {
   const service = await testService(t)
   const processes = await Promise.all([startApi(t, service), startApi(t, service)])
   const measureRevocation = async () => {
-    const key = await createApiKey(service.db, {
-      kind: 'secret',
-      name: 'ERP',
-      scopes: ['search:read'],
-    })
+    const key = await createSecretKey(service.db)
     const statuses = () =>
       Promise.all(
         processes.map(
@@ -51,7 +47,7 @@ t.test('limits invalid keys per address, but not requests with a valid key (S9)'
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
     index: false,
   })
-  const valid = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+  const valid = await createSecretKey(db)
   const search = (key: string, remoteAddress: string, headers = {}) =>
     app.inject({ url: '/api/search', headers: { ...bearer(key), ...headers }, remoteAddress })
   t.equal((await search(valid, '2001:db8:1:2::1')).statusCode, 200)
@@ -92,8 +88,7 @@ async function serviceWithRequestLog(t: Test) {
     app,
     db,
     lines,
-    createKey: (expiresAt: Date | null = null) =>
-      createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'], expiresAt }),
+    createKey: (expiresAt: Date | null = null) => createSecretKey(db, { expiresAt }),
     /** Returns the status, and the id of the key in the log. */
     search: async (key: string, remoteAddress: string) => {
       lines.length = 0
@@ -190,7 +185,7 @@ t.test('counts an IPv4-mapped address as the IPv4 address (S9)', async (t) => {
 t.test('looks up a limited number of unknown ids at the same time, and each id once', async (t) => {
   lengthenSearchLimits(t)
   const { db } = await testDatabase(t)
-  const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+  const key = await createSecretKey(db)
   const cache = new ApiKeyCache(db)
   const results = await Promise.allSettled(
     Array.from({ length: 1_000 }, async (_, n) => cache.find(unknownKey(n))),
@@ -214,7 +209,7 @@ t.test(
     const faultyProxy = await startFaultyProxy(t, url)
     const db = openDatabase(faultyProxy.url)
     t.teardown(() => db.destroy())
-    const key = await createApiKey(direct, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+    const key = await createSecretKey(direct)
     const cache = new ApiKeyCache(db)
     t.ok(await cache.find(key))
     faultyProxy.stopForwarding()
@@ -246,9 +241,7 @@ t.test(
 t.test('keys have only their prefix in common (S1)', async (t) => {
   const { db } = await testDatabase(t)
   const keys = await Promise.all(
-    Array.from({ length: 500 }, () =>
-      createApiKey(db, { kind: 'secret', name: 'x', scopes: ['search:read'] }),
-    ),
+    Array.from({ length: 500 }, () => createSecretKey(db, { name: 'x' })),
   )
   for (const part of [keys.map(idOf), keys.map(secretOf)]) {
     const sorted = part.toSorted()

@@ -3,17 +3,16 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
 import { ApiKeyUsage } from '../../src/auth/api-key-usage.ts'
-import { createApiKey, rotateApiKey } from '../../src/auth/api-keys.ts'
+import { rotateApiKey } from '../../src/auth/api-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { startProgram } from '../support/run-program.ts'
+import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
 
 lengthenSearchLimits(t)
-
-const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 /** Returns a function that runs scripts/api-key.ts on the database. */
 function createRunner(url: string) {
@@ -24,6 +23,26 @@ function createRunner(url: string) {
       encoding: 'utf8',
     })
 }
+
+t.test('scripts/api-key.ts creates a valid key, and explains invalid scopes', async (t) => {
+  const { app, url } = await testService(t, { index: false })
+  const run = createRunner(url)
+  const created = run('create', '--name', 'Dashboard', '--scopes', 'stats:read', '--expires', '30d')
+  t.equal(created.status, 0, created.stderr)
+  t.equal(await statusOf(app, '/api/stats', created.stdout.trim()), 200)
+  t.match(run('create', '--name', 'x', '--scopes', 'stats:write'), {
+    status: 2,
+    stderr: /stats:write/,
+  })
+  t.match(run('create', '--scopes', 'stats:read'), { status: 2, stderr: /--name/ })
+  t.match(run('create', '--name', 'x', '--scopes', 'stats:detail'), {
+    status: 2,
+    stderr: /use --scopes stats:read,stats:detail/,
+  })
+  t.match(run('create', '--name', 'x', '--scopes', 'stats:read,stats:detail'), { status: 0 })
+  t.match(run('creat'), { status: 2, stderr: /--help/ })
+  t.match(run('--help'), { status: 0, stdout: /Usage/ })
+})
 
 t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe options', async (t) => {
   const { app, db, url } = await testService(t, { config: { ANONYMOUS_SCOPES: [] }, index: false })
@@ -125,20 +144,14 @@ t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe opti
 t.test('rotates a key: both keys have the same rights until the old one expires', async (t) => {
   const { app, db, url } = await testService(t, { index: false })
   const expiresAt = new Date(Date.now() + 100 * 86_400_000)
-  const old = await createApiKey(db, {
-    kind: 'secret',
-    name: 'ERP',
-    scopes: ['search:read'],
-    limitFactor: 3,
-    expiresAt,
-  })
+  const old = await createSecretKey(db, { limitFactor: 3, expiresAt })
   const rotated = createRunner(url)('rotate', idOf(old))
   t.equal(rotated.status, 0, rotated.stderr)
   t.match(rotated.stderr, /expires at 20/)
   const successor = rotated.stdout.trim()
   for (const key of [old, successor]) {
-    t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
-    t.equal((await app.inject({ url: '/api/stats', headers: bearer(key) })).statusCode, 403)
+    t.equal(await statusOf(app, '/api/search', key), 200)
+    t.equal(await statusOf(app, '/api/stats', key), 403)
   }
   const storedKeys = await db
     .selectFrom('api_keys')
@@ -154,19 +167,16 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
   const rotatedAgain = await rotateApiKey(db, idOf(successor), 0)
   t.ok(rotatedAgain)
   await eventually(
-    async () => (await app.inject({ url: '/api/search', headers: bearer(successor) })).statusCode,
+    () => statusOf(app, '/api/search', successor),
     (status) => status === 401,
   ).then((status) => t.equal(status, 401, 'without an overlap the old key expires at once'))
-  t.equal(
-    (await app.inject({ url: '/api/search', headers: bearer(rotatedAgain?.key ?? '') })).statusCode,
-    200,
-  )
+  t.equal(await statusOf(app, '/api/search', rotatedAgain?.key ?? ''), 200)
   t.equal(await rotateApiKey(db, idOf(successor), 0), null, 'an expired key cannot be rotated')
 })
 
 t.test('lists when a key was last used, and writes it at most once a minute', async (t) => {
   const { app, db, url } = await testService(t, { index: false })
-  const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+  const key = await createSecretKey(db)
   const lastUse = async () =>
     (await db.selectFrom('api_keys').select('last_used_at').executeTakeFirstOrThrow()).last_used_at
   t.equal(await lastUse(), null)
@@ -181,7 +191,7 @@ t.test('lists when a key was last used, and writes it at most once a minute', as
 
 t.test('writes pending times of last use when the app closes', async (t) => {
   const { app, db } = await testService(t, { index: false })
-  const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+  const key = await createSecretKey(db)
   await app.inject({ url: '/api/search', headers: bearer(key) })
   await app.close()
   t.ok(
@@ -192,12 +202,7 @@ t.test('writes pending times of last use when the app closes', async (t) => {
 t.test('applies the rate limits of a key', async (t) => {
   const { app, db } = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: 10 }, index: false })
   const limitOf = async (limitFactor: number | null) => {
-    const key = await createApiKey(db, {
-      kind: 'secret',
-      name: 'ERP',
-      scopes: ['stats:read'],
-      limitFactor,
-    })
+    const key = await createSecretKey(db, { scopes: ['stats:read'], limitFactor })
     return (await app.inject({ url: '/api/stats', headers: bearer(key) })).headers[
       'ratelimit-limit'
     ]
@@ -209,7 +214,7 @@ t.test('applies the rate limits of a key', async (t) => {
 
 t.test('the report lists the requests and refusals of each key by day', async (t) => {
   const { db, url } = await testDatabase(t)
-  const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['stats:read'] })
+  const key = await createSecretKey(db, { scopes: ['stats:read'] })
   const id = idOf(key)
   const usage = new ApiKeyUsage(db)
   const today = new Date()
