@@ -29,7 +29,7 @@ import { type RouteOptions, registerRoutes } from './routes.ts'
 import { timeouts } from './timeouts.ts'
 import type { Traces } from './tracing/open-traces.ts'
 
-export type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
+type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
   connections: Pick<RouteOptions, 'db' | 'preparingDb' | 'searchPool' | 'searchEngines'> & {
     /** Connected to the replica, if there is one. */
     replicaDb: Database | null

@@ -16,7 +16,7 @@ import {
   createUnauthenticatedProblem,
   createWrongOriginProblem,
   howToGetKey,
-  toCheckProblem,
+  toCheckFailedProblem,
 } from './auth-problems.ts'
 import { corsHeaders, corsHeadersOfRefusal, getRequestOrigin, registerPreflights } from './cors.ts'
 import { takePresentedKey } from './presented-key.ts'
@@ -39,7 +39,7 @@ declare module 'fastify' {
   }
 }
 
-export type AccessOptions = {
+type AccessOptions = {
   db: Kysely<Tables>
   isRegisteredOrigin: OriginCheck
   /** The scopes of a caller without a key. */
@@ -136,7 +136,7 @@ export class AccessControl {
     try {
       return await this.#keys.find(key)
     } catch (error) {
-      throw toCheckProblem('Keys', error as Error)
+      throw toCheckFailedProblem('Keys', error as Error)
     }
   }
 

@@ -40,6 +40,6 @@ export function createCheckFailedProblem(subject: 'Keys' | 'Origins', cause: Err
 }
 
 /** Returns the 503 problem if PostgreSQL cannot answer, and otherwise the error itself. */
-export function toCheckProblem(subject: 'Keys' | 'Origins', error: Error): Error {
+export function toCheckFailedProblem(subject: 'Keys' | 'Origins', error: Error): Error {
   return isPostgresUnavailable(error) ? createCheckFailedProblem(subject, error) : error
 }

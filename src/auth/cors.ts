@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noStore } from '../http/common-headers.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
-import { toCheckProblem } from './auth-problems.ts'
+import { toCheckFailedProblem } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 const exposedHeaders =
@@ -50,7 +50,7 @@ export function registerPreflights(app: FastifyInstance, isRegisteredOrigin: Ori
         if (isRegistered) sendPreflight(reply, origin)
         else done(createUnregisteredOriginProblem())
       },
-      (error: Error) => done(toCheckProblem('Origins', error)),
+      (error: Error) => done(toCheckFailedProblem('Origins', error)),
     )
   })
 }

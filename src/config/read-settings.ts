@@ -18,7 +18,7 @@ const secrets = [
 ]
 
 /** The variables from which a setting is read. The first one that is set is used. */
-export type Sources = Record<string, readonly string[]>
+type Sources = Record<string, readonly string[]>
 
 /** Returns the settings in the schema. Throws one error that lists every problem. */
 export function readSettings<Schema extends TObject>(

@@ -9,17 +9,14 @@ import {
   type UnfoldedChanges,
 } from './prometheus-metrics.ts'
 import {
+  buildReadinessReport,
   checkDependencies,
   type Dependencies,
-  type IndexReport,
-  isReady,
-  type Requirement,
   readClockOffset,
-  readinessReport,
   withHealthTimeout,
 } from './readiness.ts'
 
-export type OperationsOptions = Dependencies & {
+type OperationsOptions = Dependencies & {
   /** Returns one entry for each engine that has an index, the first engine first. */
   readIndexProgress: () => Promise<IndexProgress[]>
   readUnfoldedChanges: () => Promise<UnfoldedChanges>
@@ -30,8 +27,9 @@ export type OperationsOptions = Dependencies & {
 }
 
 /**
- * Returns the app. `live` is 200 while the process responds. `ready` is 200 or 503, as `isReady`
- * decides. `ready?need=links` also requires what quote links need. The caller listens and closes.
+ * Returns the app. `live` is 200 while the process responds. `ready` is 200 if the load balancer
+ * should send requests, and otherwise 503. `ready?need=links` also requires what quote links need.
+ * The caller listens and closes.
  */
 export function buildApiOperationsApp({
   readIndexProgress,
@@ -56,33 +54,27 @@ export function buildApiOperationsApp({
 
   const app = createOperationsApp(registry)
   app.get<{ Querystring: { need?: string } }>('/health/ready', async ({ query }, reply) => {
-    const requirement = parseRequirement(query.need)
+    const needsLinks = parseNeed(query.need)
     const [reachability, progress] = await Promise.all([
       readReachability(),
       readProgressIfPossible(),
     ])
-    const isReadyNow = isReady(reachability, isServing(), requirement)
-    reply.code(isReadyNow ? 200 : 503).header('cache-control', 'no-store')
-    return readinessReport(reachability, {
+    const report = buildReadinessReport(reachability, {
       isServing: isServing(),
-      requirement,
-      index: describeIndex(progress),
-      hasSeveralServers: progress?.some((index) => index.hasSeveralServers) ?? false,
+      needsLinks,
+      progress,
       replica: dependencies.metrics.replica.getStatus(),
     })
+    const isReady = report.status === 'ready' || report.status === 'degraded'
+    reply.code(isReady ? 200 : 503).header('cache-control', 'no-store')
+    return report
   })
 
   return app
 }
 
-/** `progress` is null if it is unknown. It has no entry if the engines have no index. */
-function describeIndex(progress: IndexProgress[] | null): IndexReport {
-  if (progress === null) return { state: 'unknown' }
-  const [first] = progress
-  return first ? { state: 'known', ...first } : { state: 'absent' }
-}
-
-function parseRequirement(need: string | undefined): Requirement | undefined {
-  if (need === undefined || need === 'links') return need
+/** Returns whether the instance must be able to open quote links. */
+function parseNeed(need: string | undefined): boolean {
+  if (need === undefined || need === 'links') return need === 'links'
   throw new Problem('invalid_parameter', 'need must be "links", or be left out.')
 }

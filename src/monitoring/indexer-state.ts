@@ -1,6 +1,6 @@
 // What an indexer is doing and whether it succeeds, for its metrics and its health check.
 
-export const indexerErrorKinds = [
+const indexerErrorKinds = [
   'postgresql',
   'engine_unreachable',
   'engine_refused',
@@ -11,12 +11,12 @@ export const indexerErrorKinds = [
 ] as const
 export type IndexerErrorKind = (typeof indexerErrorKinds)[number]
 
-export const regularTasks = ['quote_links', 'search_report', 'popularity'] as const
+const regularTasks = ['quote_links', 'search_report', 'popularity'] as const
 /** What an indexer does besides indexing: two kinds of deletion, and the popularity of products. */
 export type RegularTask = (typeof regularTasks)[number]
 
 export type TaskState = { lastSuccessMs: number; failures: number; isFailing: boolean }
-export type Activity = 'starting' | 'standing by' | 'rebuilding' | 'following changes'
+type Activity = 'starting' | 'standing by' | 'rebuilding' | 'following changes'
 
 export class IndexerState {
   activity: Activity = 'starting'

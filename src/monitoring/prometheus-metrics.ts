@@ -21,7 +21,7 @@ export type UnfoldedChanges = { count: number; oldestSeconds: number }
 export type SummaryDrift = { differentRowCount: number; checkAgeSeconds: number }
 type Pool = { totalCount: number; idleCount: number; waitingCount: number }
 
-export type MetricsSources = {
+type MetricsSources = {
   metrics: Metrics
   pool: Pool
   /** Returns one entry for each engine that has an index. */

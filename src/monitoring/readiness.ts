@@ -16,34 +16,7 @@ export type Dependencies = {
 }
 
 /** The names are the `dependency` labels of tqs_dependency_up. */
-export type Reachability = { postgresql: boolean; redis?: boolean; search_engine: boolean }
-
-/** What an instance must be able to do to be ready. Quote links need PostgreSQL. */
-export type Requirement = 'links'
-
-/** How far the index of the first engine is, if PostgreSQL answered. */
-export type IndexReport = { state: 'unknown' | 'absent' } | ({ state: 'known' } & IndexProgress)
-
-/** Returns whether the load balancer should send requests to this instance. */
-export function isReady(
-  reachability: Reachability,
-  isServing: boolean,
-  requirement?: Requirement,
-): boolean {
-  return isServing && canAnswer(reachability, requirement)
-}
-
-/**
- * Without PostgreSQL the service still answers searches from the engine, and cached statistics.
- * Without the engine, PostgreSQL answers searches. If every instance counted as down during an
- * outage of PostgreSQL, a load balancer would reject searches too.
- */
-function canAnswer(
-  { postgresql, search_engine: searchEngine }: Reachability,
-  requirement: Requirement | undefined,
-): boolean {
-  return requirement === 'links' ? postgresql : postgresql || searchEngine
-}
+type Reachability = { postgresql: boolean; redis?: boolean; search_engine: boolean }
 
 /** Returns which dependencies respond within the timeout of a health check. */
 export async function checkDependencies({
@@ -80,22 +53,26 @@ export async function readClockOffset(db: Kysely<Tables>): Promise<number> {
 
 type ReportOptions = {
   isServing: boolean
-  requirement?: Requirement | undefined
-  index: IndexReport
-  /** Whether the URL of a search engine leads to several servers, so that it is not used. */
-  hasSeveralServers: boolean
+  /** Whether the instance must be able to open quote links. */
+  needsLinks: boolean
+  /** The progress of each engine that has an index, the first engine first. Null if unknown. */
+  progress: IndexProgress[] | null
   /** Null if no replica is configured. The instance is ready even if the replica is down. */
   replica: ReplicaStatus | null
 }
 
-/** Returns the JSON of /health/ready. */
-export function readinessReport(
+/**
+ * Returns the JSON of /health/ready. The load balancer should send requests to this instance if the
+ * status is `ready` or `degraded`.
+ */
+export function buildReadinessReport(
   reachability: Reachability,
-  { isServing, requirement, index, hasSeveralServers, replica }: ReportOptions,
+  { isServing, needsLinks, progress, replica }: ReportOptions,
 ) {
   const { postgresql, redis, search_engine: searchEngine } = reachability
-  const progress = index.state === 'known' ? index : null
-  const hasNoIndex = index.state === 'absent' || progress?.indexedAt === null
+  const first = progress?.[0]
+  const hasNoIndex = progress !== null && !first?.indexedAt
+  const hasSeveralServers = progress?.some((index) => index.hasSeveralServers) ?? false
   const degraded = [
     ...(postgresql ? [] : ['database']),
     ...(searchEngine ? [] : ['search engine']),
@@ -103,12 +80,13 @@ export function readinessReport(
     ...(redis === false ? ['redis'] : []),
     ...(replica && replica !== 'up' ? ['replica'] : []),
   ]
+  const status = chooseStatus({
+    canAnswer: canAnswer(reachability, needsLinks),
+    isServing,
+    isDegraded: degraded.length > 0,
+  })
   return {
-    status: readinessStatus(reachability, {
-      isServing,
-      requirement,
-      isDegraded: degraded.length > 0,
-    }),
+    status,
     degraded,
     missing: postgresql
       ? []
@@ -119,28 +97,37 @@ export function readinessReport(
       searchEngine: searchEngine && hasSeveralServers ? 'several servers' : upOrDown(searchEngine),
       replica: replica ?? 'not configured',
     },
-    indexedAt: progress?.indexedAt?.toISOString() ?? null,
-    indexLagSeconds: progress?.lagSeconds ?? null,
-    pendingChanges: progress?.pendingCount ?? null,
+    indexedAt: first?.indexedAt?.toISOString() ?? null,
+    indexLagSeconds: first?.lagSeconds ?? null,
+    pendingChanges: first?.pendingCount ?? null,
   }
+}
+
+/**
+ * Without PostgreSQL the service still answers searches from the engine, and cached statistics.
+ * Without the engine, PostgreSQL answers searches. If every instance counted as down during an
+ * outage of PostgreSQL, a load balancer would reject searches too. Quote links need PostgreSQL.
+ */
+function canAnswer(
+  { postgresql, search_engine: searchEngine }: Reachability,
+  needsLinks: boolean,
+): boolean {
+  return needsLinks ? postgresql : postgresql || searchEngine
+}
+
+function chooseStatus(instance: {
+  canAnswer: boolean
+  isServing: boolean
+  isDegraded: boolean
+}): 'ready' | 'degraded' | 'not serving' | 'down' {
+  if (!instance.canAnswer) return 'down'
+  if (!instance.isServing) return 'not serving'
+  return instance.isDegraded ? 'degraded' : 'ready'
 }
 
 /** Rejects if the promise takes longer than a health check may. */
 export function withHealthTimeout<Result>(promise: Promise<Result>): Promise<Result> {
   return pTimeout(promise, { milliseconds: timeouts.monitoring.healthCheck.ms })
-}
-
-function readinessStatus(
-  reachability: Reachability,
-  {
-    isServing,
-    requirement,
-    isDegraded,
-  }: { isServing: boolean; requirement: Requirement | undefined; isDegraded: boolean },
-): 'ready' | 'degraded' | 'not serving' | 'down' {
-  if (!canAnswer(reachability, requirement)) return 'down'
-  if (!isServing) return 'not serving'
-  return isDegraded ? 'degraded' : 'ready'
 }
 
 const upOrDown = (isUp: boolean) => (isUp ? 'up' : 'down')

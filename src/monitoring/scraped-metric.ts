@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 
 export type Sample = { labels: Record<string, string | number>; value: number }
 
-export type ScrapedMetric = {
+type ScrapedMetric = {
   type: 'counter' | 'gauge'
   name: string
   help: string

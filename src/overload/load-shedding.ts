@@ -25,7 +25,7 @@ declare module 'fastify' {
   }
 }
 
-export type LoadSheddingOptions = {
+type LoadSheddingOptions = {
   /** Requests are rejected if the average event loop delay is longer. 0: never. */
   maxDelayMs: number
   generateRequestId: RequestIdGenerator

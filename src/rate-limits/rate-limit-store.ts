@@ -6,7 +6,7 @@ import { timeouts } from '../timeouts.ts'
 type Callback = (error: Error | null, result?: { current: number; ttl: number }) => void
 
 /** The interface that @fastify/rate-limit requires of a store. */
-export type RateLimitStore = {
+type RateLimitStore = {
   incr(key: string, callback: Callback, windowMs: number, max: number): void
   child(route: { path?: string; groupId?: string }): RateLimitStore
 }

@@ -5,7 +5,7 @@ import { timeouts } from '../timeouts.ts'
 import { getLastError, type RedisClient } from './redis-connection.ts'
 
 type Log = { warn(text: string): void; info(text: string): void }
-export type RedisObserver = { countRejection(code: string): void; countTimeout(): void }
+type RedisObserver = { countRejection(code: string): void; countTimeout(): void }
 
 /** What the replies of Redis mean for whoever set REDIS_URL. */
 const refusals: Record<string, string> = {

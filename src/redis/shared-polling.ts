@@ -31,7 +31,7 @@ export type PollLock = {
   release(): void
 }
 
-export type SharedPollTimes = {
+type SharedPollTimes = {
   /** The time for which one process reads for all. */
   lockMs: number
   /** The age up to which a published value is of use. */
