@@ -7,8 +7,8 @@ import { getLastError, type RedisClient } from './redis-connection.ts'
 type Log = { warn(text: string): void; info(text: string): void }
 type RedisObserver = { countRejection(code: string): void; countTimeout(): void }
 
-/** What the replies of Redis mean for whoever set REDIS_URL. */
-const refusals: Record<string, string> = {
+/** What the codes of refusals mean for whoever set REDIS_URL. */
+const meanings: Record<string, string> = {
   READONLY: 'it is a replica: REDIS_URL must lead to the primary',
   MOVED: 'it is a node of a cluster: use redis+cluster:// in REDIS_URL',
   CROSSSLOT: 'it is a cluster that distributes keys in another way',
@@ -35,7 +35,7 @@ export class RedisOutageLog {
   #isReachable = true
   #reason = ''
   /** The codes that were logged, until Redis has accepted commands for a while. */
-  readonly #refusals = new Set<string>()
+  readonly #loggedCodes = new Set<string>()
   #refusedAt = 0
   #loadingTimer: NodeJS.Timeout | undefined
 
@@ -61,43 +61,43 @@ export class RedisOutageLog {
 
   commandSucceeded(): void {
     // A node of a cluster accepts the keys of its own slots, as long as the connection lasts.
-    if (this.#refusals.size === 0 || this.#refusals.has('MOVED')) return
+    if (this.#loggedCodes.size === 0 || this.#loggedCodes.has('MOVED')) return
     // A replica goes on answering reads, so one success does not show that Redis works.
     if (performance.now() - this.#refusedAt < timeouts.redis.recovery.ms) return
-    this.#refusals.clear()
+    this.#loggedCodes.clear()
     this.#log.info('Redis accepts commands again: caches and limits are shared')
   }
 
   /** Connections that fail are logged by themselves. */
   commandFailed(error: unknown): void {
-    const code = refusalCode(error)
+    const code = getRefusalCode(error)
     if (code === null) {
       if (isTimeout(error)) this.#observer.countTimeout()
       return
     }
-    this.#refuse(code)
+    this.#recordRefusal(code)
   }
 
-  #refuse(code: string): void {
+  #recordRefusal(code: string): void {
     this.#observer.countRejection(code)
     this.#refusedAt = performance.now()
-    if (this.#refusals.has(code)) return
-    this.#refusals.add(code)
-    const meaning = refusals[code] ?? 'see its own log'
+    if (this.#loggedCodes.has(code)) return
+    this.#loggedCodes.add(code)
+    const meaning = meanings[code] ?? 'see its own log'
     this.#log.warn(
       `Redis refuses commands (${code}: ${meaning}): each process caches and limits on its own`,
     )
   }
 
   readonly #onError = (error: unknown) => {
-    const code = refusalCode(error)
+    const code = getRefusalCode(error)
     if (code !== null) this.commandFailed(error)
-    this.#reason = ` (${code ?? describeError(causeOf(error))})`
+    this.#reason = ` (${code ?? describeError(getCause(error))})`
   }
 
   readonly #onDisconnect = () => {
     // The connection to a replica is opened anew after each refused command.
-    if (!this.#isReachable || this.#refusals.size > 0) return
+    if (!this.#isReachable || this.#loggedCodes.size > 0) return
     this.#isReachable = false
     this.#log.warn(`Redis is unreachable${this.#reason}: each process caches and limits on its own`)
   }
@@ -113,11 +113,11 @@ export class RedisOutageLog {
     if (!(redis instanceof Redis) || redis.status !== 'connect') return
     // A connection that fails meanwhile is logged by itself.
     const info = await redis.info('persistence').catch(() => '')
-    if (info.includes('\nloading:1')) this.#refuse('LOADING')
+    if (info.includes('\nloading:1')) this.#recordRefusal('LOADING')
   }
 
   readonly #onReady = () => {
-    this.#refusals.delete('MOVED')
+    this.#loggedCodes.delete('MOVED')
     if (!this.#isReachable) this.#log.info('Redis is reachable again: caches and limits are shared')
     this.#isReachable = true
     this.#reason = ''
@@ -128,14 +128,14 @@ export class RedisOutageLog {
 type OuterError = { previousErrors?: unknown[]; lastNodeError?: unknown }
 
 /** Returns the error that led to this one, or this one. */
-function causeOf(error: unknown): unknown {
+function getCause(error: unknown): unknown {
   const { previousErrors = [], lastNodeError } = (error ?? {}) as OuterError
   return previousErrors[0] ?? lastNodeError ?? error
 }
 
 /** Returns the first word of an error that Redis itself answered, otherwise null. */
-function refusalCode(outerError: unknown): string | null {
-  const error = causeOf(outerError)
+function getRefusalCode(outerError: unknown): string | null {
+  const error = getCause(outerError)
   if (!(error instanceof Error) || error.name !== 'ReplyError') return null
   const [code = ''] = error.message.split(' ')
   return /^[A-Z]{2,20}$/.test(code) ? code : 'ERR'
