@@ -24,6 +24,7 @@ const waitingFiles = [
   'test/search/postgres-limits.test.ts',
   'test/search-engine/shared-index-states.test.ts',
   'test/auth/api-key-check.test.ts',
+  'test/auth/api-key-cache.test.ts',
   'test/indexing/rolling-upgrade.test.ts',
 ]
 

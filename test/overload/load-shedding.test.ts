@@ -13,6 +13,7 @@ import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { bearer, createSecretKey } from '../support/secret-keys.ts'
 import { servers } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -112,12 +113,9 @@ t.test(
     })
     const { db, app, faultyProxy, metrics, lines, config } = service
     const send = await startListening(t, service)
-    const authorizationOf = (key: string) => ({ authorization: `Bearer ${key}` })
-    const keyFor = (unlimited: boolean) =>
-      createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'], unlimited })
     const [unlimitedKey, limitedKey] = [
-      authorizationOf(await keyFor(true)),
-      authorizationOf(await keyFor(false)),
+      bearer(await createSecretKey(db, { unlimited: true })),
+      bearer(await createSecretKey(db)),
     ]
     const origin = 'https://shop.example'
     await createApiKey(db, {

@@ -12,6 +12,11 @@ export function createSecretKey(
   return createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'], ...overrides })
 }
 
+/** Returns a well-formed key that was never created. */
+export function unknownKey(n: number): string {
+  return `tqs_${n.toString(36).padStart(12, '0')}_${'A'.repeat(43)}`
+}
+
 /** Returns the headers of a request with the key. */
 export function bearer(key: string): { authorization: string } {
   return { authorization: `Bearer ${key}` }
