@@ -18,7 +18,7 @@ import { buildServerOptions, type LoggerOptions } from './http/server-options.ts
 import { warnAboutUntrustedProxies, warnAboutWideRanges } from './http/trusted-proxies.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
-import { createEarlyErrorPages } from './quotes/early-error-pages.ts'
+import { createEarlyErrorPages } from './quotes/links/link-error-responses.ts'
 import { replaceMalformedLinkPath } from './quotes/links/malformed-link-paths.ts'
 import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
 import { registerRateLimiter } from './rate-limits/request-rate-limits.ts'

@@ -308,12 +308,12 @@ async function loadOn(url: string, seconds: number, pid: number): Promise<Load> 
  * Returns the processor time that a PDF costs the process that requests it from the renderer. Other
  * requests cannot be delayed for longer.
  */
-async function processorMsOfRequest(document: string): Promise<number> {
-  const renderer = new PdfRenderer({ brand: defaultBrand, cacheBytes: 0 })
-  const quote = { contentHash: '0', status: 'sent', language: 'en' } as const
-  await renderer.render(quote, async () => document)
+async function processorMsOfRequest(documentJson: string): Promise<number> {
+  const renderer = new PdfRenderer(defaultBrand, { cacheBytes: 0 })
+  const quote = { contentHash: '0', status: 'sent' } as const
+  await renderer.render(quote, 'en', async () => documentJson)
   const before = process.cpuUsage()
-  await renderer.render(quote, async () => document)
+  await renderer.render(quote, 'en', async () => documentJson)
   const { user, system } = process.cpuUsage(before)
   renderer.close()
   return (user + system) / 1000

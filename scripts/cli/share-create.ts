@@ -3,26 +3,23 @@ import { isLoopbackName } from '../../src/http/host-header.ts'
 import {
   type CreatedLink,
   createShareLinkWithDetails,
+  type NewLink,
   QuoteNotShareableError,
-  type ShareLinkRequest,
 } from '../../src/quotes/links/manage-links.ts'
 import { countNoun } from '../../src/text/count-noun.ts'
 import { readLines, type ShareContext } from './share-context.ts'
 
 /** The options that apply to every link that one call creates. */
-export type LinkOptions = Omit<ShareLinkRequest, 'number'>
+export type LinkOptions = Omit<NewLink, 'number'>
 
 /** The exit status of a program that SIGINT (signal 2) ends: 128 + 2. */
 const interruptedStatus = 130
 
 /** Creates and prints a link. Returns the exit status. */
-export async function createOneLink(
-  context: ShareContext,
-  request: ShareLinkRequest,
-): Promise<number> {
+export async function createOneLink(context: ShareContext, newLink: NewLink): Promise<number> {
   const { db, linkPrefix, isJson } = context
-  const link = await createShareLinkWithDetails(db, request)
-  console.log(isJson ? serializeLink(request, linkPrefix, link) : linkPrefix + link.token)
+  const link = await createShareLinkWithDetails(db, newLink)
+  console.log(isJson ? serializeLink(newLink, linkPrefix, link) : linkPrefix + link.token)
   warnOfLocalAddress(context)
   return 0
 }
@@ -46,11 +43,11 @@ export async function createManyLinks(
   })
   for await (const number of readLines(file)) {
     if (isInterrupted) break
-    const request = { number, ...linkOptions }
+    const newLink = { number, ...linkOptions }
     try {
-      const link = await createShareLinkWithDetails(db, request)
+      const link = await createShareLinkWithDetails(db, newLink)
       console.log(
-        isJson ? serializeLink(request, linkPrefix, link) : `${number}\t${linkPrefix}${link.token}`,
+        isJson ? serializeLink(newLink, linkPrefix, link) : `${number}\t${linkPrefix}${link.token}`,
       )
       createdCount += 1
     } catch (error) {
@@ -69,7 +66,7 @@ export async function createManyLinks(
 }
 
 function serializeLink(
-  { number }: ShareLinkRequest,
+  { number }: NewLink,
   linkPrefix: string,
   { id, version, expiresAt, token }: CreatedLink,
 ): string {

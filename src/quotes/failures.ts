@@ -1,40 +1,56 @@
-// The failures of quote links: one row for each reason why a request does not get its quote.
+// What a visitor gets instead of a quote: one row for each reason, and the error pages.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
-import type { ErrorPageCode } from './quote-texts/quote-texts-type.ts'
 
-/** What a visitor gets. problemKinds of http/problem-details.ts has the status of each `code`. */
+/**
+ * The error pages, and the link that each has: none, to the page of the quote, or to the same
+ * address. quote-texts/ has their texts. No page reloads by itself, because that would interrupt a
+ * screen reader (WCAG 2.2.1).
+ */
+export const errorPages = {
+  not_found: { action: null },
+  link_expired: { action: null },
+  link_revoked: { action: null },
+  rate_limited: { action: null },
+  unavailable: { action: null },
+  not_acceptable: { action: 'open-page' },
+  internal_error: { action: null },
+  invalid_parameter: { action: null },
+  pdf_refused: { action: 'open-page' },
+  rendering_unavailable: { action: 'open-page' },
+  rendering_pending: { action: 'try-again' },
+} as const
+export type ErrorPageName = keyof typeof errorPages
+
 type Failure = {
+  /** problemKinds of http/problem-details.ts has its status. */
   code: ProblemCode
-  page: ErrorPageCode
+  page: ErrorPageName
   detail: string
   /** The response has the seller's contact, which is public. */
   showsContact?: true
-  /** The response says after which time a new request makes sense. */
-  retryAfter?: { ms: number }
-  /** Whether the service is the cause, and not the caller or a slow rendering. */
-  isFault: boolean
-  /** Why the response is not logged. False if it is logged. */
-  skipsLogging: false | 'logged by the rendering queue' | 'not a failure'
   /**
-   * What the rendering queue does if a rendering ends with this failure: nothing, log it, log it
-   * and try again after a pause, or never try again.
+   * After which time a new request makes sense. This is the object of timeouts.ts, because tests
+   * replace its `ms`.
    */
-  afterRendering: 'ignore' | 'log' | 'log-and-pause' | 'never-retry'
+  retryAfter?: { ms: number }
+  /**
+   * Who logs it as an error: each request, or the rendering once for all its requests. Nobody does
+   * if the service is not the cause.
+   */
+  loggedBy: 'request' | 'rendering' | 'nobody'
+  /** When a rendering that ended with it is tried again. Default: at the next request. */
+  afterRendering?: 'pause' | 'never-retry'
 }
 
 const { retryAfter, pendingRetryAfter } = timeouts.quotes
 
-/** The caller asked for something that is not there. It is found out before any rendering. */
-const notAFault = { isFault: false, skipsLogging: false, afterRendering: 'ignore' } as const
 const unreadable: Failure = {
   code: 'unavailable',
   page: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfter,
-  isFault: true,
-  skipsLogging: false,
-  afterRendering: 'ignore',
+  loggedBy: 'request',
 }
 const notRendered = {
   code: 'unavailable',
@@ -43,48 +59,45 @@ const notRendered = {
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
   retryAfter,
-  isFault: true,
 } as const
-const notReady: Failure = {
+const tryAgainSoon: Failure = {
   code: 'unavailable',
   page: 'rendering_pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
   retryAfter: pendingRetryAfter,
-  isFault: false,
-  skipsLogging: 'not a failure',
-  afterRendering: 'ignore',
+  loggedBy: 'nobody',
 }
 
 const rows = {
   // The link is unknown or malformed, or its quote was deleted or is a draft.
   unknown: {
-    ...notAFault,
     code: 'not_found',
     page: 'not_found',
     detail: 'There is no quote behind this link.',
+    loggedBy: 'nobody',
   },
   expired: {
-    ...notAFault,
     code: 'link_expired',
     page: 'link_expired',
     detail: 'This link has expired.',
     showsContact: true,
+    loggedBy: 'nobody',
   },
   revoked: {
-    ...notAFault,
     code: 'link_revoked',
     page: 'link_revoked',
     detail: 'This link was revoked.',
     showsContact: true,
+    loggedBy: 'nobody',
   },
   // The request accepts none of the formats of a quote.
   'not-acceptable': {
-    ...notAFault,
     code: 'not_acceptable',
     page: 'not_acceptable',
     detail:
       'A quote is available as text/html, application/json, application/pdf: request one of ' +
       'them in Accept or ?format=.',
+    loggedBy: 'nobody',
   },
   // The database cannot be read.
   'not-read': unreadable,
@@ -94,32 +107,24 @@ const rows = {
   altered: unreadable,
   // No PDF can ever show this quote, because the fonts lack a character.
   refused: {
-    ...notAFault,
-    afterRendering: 'never-retry',
     code: 'not_acceptable',
     page: 'pdf_refused',
     detail:
       'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
       'application/json instead.',
+    loggedBy: 'nobody',
+    afterRendering: 'never-retry',
   },
   // The document made the rendering fail, now or before. It may be tried again later.
-  failed: {
-    ...notRendered,
-    skipsLogging: 'logged by the rendering queue',
-    afterRendering: 'log-and-pause',
-  },
+  failed: { ...notRendered, loggedBy: 'rendering', afterRendering: 'pause' },
   // Too many other renderings wait.
-  'queue-full': { ...notRendered, skipsLogging: false, afterRendering: 'ignore' },
+  'queue-full': { ...notRendered, loggedBy: 'request' },
   // The rendering process hardly ran, because the machine is busy. The document is not the cause.
-  starved: {
-    ...notRendered,
-    skipsLogging: 'logged by the rendering queue',
-    afterRendering: 'log',
-  },
+  starved: { ...notRendered, loggedBy: 'rendering' },
   // The rendering takes longer than a request waits. It goes on, and a later request gets it.
-  pending: notReady,
+  pending: tryAgainSoon,
   // The service is stopping. Another process of the service can render the quote.
-  stopping: notReady,
+  stopping: tryAgainSoon,
 } satisfies Record<string, Failure>
 
 export type FailureReason = keyof typeof rows

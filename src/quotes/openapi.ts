@@ -1,10 +1,11 @@
 // The OpenAPI description of GET /quote/share/{token}.
-
 import type { Operation } from '../api-docs/endpoint-description.ts'
 import { misdirectedRequest, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { languages } from '../company/languages.ts'
 import { quoteLinkPath, toOpenApiPath } from '../http/endpoint-paths.ts'
+import { type FailureReason, QuoteFailure } from './failures.ts'
+import { describeFailure } from './links/link-error-responses.ts'
 import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
 
 const description = `
@@ -89,6 +90,11 @@ const exampleQuote: SharedQuote = {
   },
 }
 
+function getExampleDetail(reason: FailureReason): string {
+  const { seller } = exampleQuote.document
+  return describeFailure(new QuoteFailure(reason), seller).problem.message
+}
+
 const htmlPage = { 'text/html': { schema: { type: 'string' as const } } }
 
 export const quoteOperation: Operation = {
@@ -140,19 +146,13 @@ export const quoteOperation: Operation = {
     },
     ...problemResponses(
       {
-        not_found: 'There is no quote behind this link.',
-        not_acceptable:
-          'A quote is available as text/html, application/json, application/pdf: ' +
-          'request one of them in Accept or ?format=.',
-        link_expired:
-          'This link has expired. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
-          'ventas@empresa.example, +34 900 000 000.',
-        link_revoked:
-          'This link was revoked. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
-          'ventas@empresa.example, +34 900 000 000.',
+        not_found: getExampleDetail('unknown'),
+        not_acceptable: getExampleDetail('not-acceptable'),
+        link_expired: getExampleDetail('expired'),
+        link_revoked: getExampleDetail('revoked'),
         rate_limited: 'Too many unknown links. Try again in 24 seconds.',
         misdirected_request: misdirectedRequest,
-        unavailable: 'The quote cannot be read at the moment. Try again in a moment.',
+        unavailable: getExampleDetail('not-read'),
         internal_error: 'The request failed. The reason is in the log, under this requestId.',
       },
       htmlPage,

@@ -2,26 +2,38 @@
 // JSON or PDF.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
+import pLimit from 'p-limit'
 import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
-import { chooseRepresentation, type Representation } from './choose-representation.ts'
-import { DocumentReader } from './document-reader.ts'
 import { failures, getFailureReason, QuoteFailure } from './failures.ts'
 import {
   buildPageOrJsonResponse,
   buildPdfResponse,
   type LinkResponse,
 } from './links/link-responses.ts'
+import { readDocumentFromReplicaOrPrimary } from './links/read-document.ts'
 import { type LinkState, type OpenLink, readLink } from './links/read-link.ts'
-import { PdfRenderer, type PdfVariant } from './pdf/pdf-renderer.ts'
+import { PdfRenderer } from './pdf/pdf-renderer.ts'
 import type { EncodedContent } from './rendering/encoded-content.ts'
 import { isLarge, PageRenderer } from './rendering/page-renderer.ts'
-import type { PageOrJson } from './rendering/render-page-or-json.ts'
-import { getRequestedLanguage } from './requested-language.ts'
+import type { PageOrJsonVariant } from './rendering/render-page-or-json.ts'
+import {
+  type Format,
+  getRequestedFormat,
+  getRequestedLanguage,
+} from './requested-representation.ts'
+import { VerifiedLinks } from './verified-links.ts'
 import { createViewCounter, isHumanView } from './view-counter.ts'
+
+/**
+ * The maximum number of documents that the main thread reads at the same time, for PDFs and small
+ * pages. The driver takes 3 ms for a document of 2,000 lines, so many at once would delay other
+ * requests.
+ */
+const maxConcurrentReads = 2
 
 export type QuoteOptions = {
   db: Kysely<Tables>
@@ -56,51 +68,50 @@ type Answer = { response: LinkResponse; isCached: boolean }
 
 export class QuoteLinkHandler {
   readonly #options: QuoteOptions
-  readonly #documents: DocumentReader
   readonly #pageRenderer: PageRenderer
   readonly #pdfRenderer: PdfRenderer
-  #closeTimer: NodeJS.Timeout | undefined
+  /** The links whose documents matched their hashes. */
+  readonly #verifiedLinks = new VerifiedLinks()
+  readonly #limitReads = pLimit(maxConcurrentReads)
   readonly #countView: ((shareId: string) => void) | null
+  #closeTimer: NodeJS.Timeout | undefined
 
   constructor(options: QuoteOptions) {
-    const { db, replica, company, countViews } = options
-    const { brand } = company
+    const { db, company, countViews } = options
     this.#options = options
-    this.#documents = new DocumentReader(db, replica)
-    this.#pageRenderer = new PageRenderer({
-      brand,
-      onReplicaRead: (outcome) => replica?.countRead('document', outcome),
-    })
-    this.#pdfRenderer = new PdfRenderer({ brand })
+    this.#pageRenderer = new PageRenderer(company.brand)
+    this.#pdfRenderer = new PdfRenderer(company.brand)
     this.#countView = countViews ? createViewCounter(db) : null
   }
 
   /**
-   * Returns the quote in the requested representation. Throws QuoteFailure if it cannot be shown.
-   * The table in failures.ts has what the visitor gets then.
+   * Returns the quote in the requested format. Throws QuoteFailure if it cannot be shown. The table
+   * in failures.ts has what the visitor gets then.
    */
   async buildResponse(request: LinkRequest): Promise<LinkResponse> {
     // 1. Find the link by the hash of its token, always on the primary. Check that it is open.
-    const state = await this.#readLink(request)
+    const found = await this.#readLink(request)
     // Guesses are counted after the query, so a known link always opens, even if others at the same
-    // address have guessed too often.
-    await this.#limitGuesses(request, state)
-    const link = requireOpen(state)
+    // address have guessed too often. Throws a 429 problem if there were too many.
+    if (found.state === 'unknown') await this.#options.failedAttempts.recordFailure(request)
+    const link = requireOpen(found)
     // 2. Limit the requests for each link.
     await request.countLinkRequest(link.shareId)
     // 3. Choose page, JSON or PDF.
-    const representation = chooseRepresentation(request)
-    if (representation === null) throw new QuoteFailure('not-acceptable')
+    const format = getRequestedFormat(request)
+    if (format === null) throw new QuoteFailure('not-acceptable')
     try {
       // 4. The hash of a link never changes: if it did, show nothing.
-      this.#rejectChangedHash(link)
+      if (this.#verifiedLinks.hadOtherHash(link))
+        throw new QuoteFailure('altered', `Link ${link.shareId} has another hash than before.`)
       // 5. Take the result from the cache, or read the document and render it.
       const { response, isCached } =
-        representation === 'pdf'
+        format === 'pdf'
           ? await this.#getPdf(request, link)
-          : await this.#getPageOrJson(request, link, representation)
-      // 6. The result may come from another link to the same content. Then verify this link, too.
-      const mustVerify = !this.#documents.verifiedLinks.has(link)
+          : await this.#getPageOrJson(request, link, format)
+      // 6. The result may have been rendered for another link with the same content. Then this
+      // link's own document is not verified yet.
+      const mustVerify = !this.#verifiedLinks.has(link)
       if (mustVerify) await this.#readDocument(request, link)
       // 7. Reading and rendering take time. Nobody sees a quote whose link was closed meanwhile.
       if (!isCached || mustVerify) requireOpen(await this.#readLink(request))
@@ -108,8 +119,8 @@ export class QuoteLinkHandler {
       if (isHumanView(request)) this.#countView?.(link.shareId)
       return response
     } catch (error) {
-      const failure = await this.#explain(error, request)
-      this.#countFailure(failure, representation)
+      const failure = await this.#explainMissingDocument(error, request)
+      this.#countFailure(failure, format)
       throw failure
     }
   }
@@ -128,11 +139,6 @@ export class QuoteLinkHandler {
     this.#pageRenderer.close()
   }
 
-  /** Counts a request for an unknown link. Throws a 429 problem if there were too many. */
-  async #limitGuesses(request: LinkRequest, { state }: LinkState): Promise<void> {
-    if (state === 'unknown') await this.#options.failedAttempts.recordFailure(request)
-  }
-
   async #readLink(request: LinkRequest): Promise<LinkState> {
     const { db, company, clock } = this.#options
     const options = { timeZone: company.timeZone, now: clock() }
@@ -141,18 +147,14 @@ export class QuoteLinkHandler {
     })
   }
 
-  #rejectChangedHash(link: OpenLink): void {
-    if (this.#documents.verifiedLinks.hadOtherHash(link))
-      throw new QuoteFailure('altered', `Link ${link.shareId} has another hash than before.`)
-  }
-
   async #getPdf(request: LinkRequest, link: OpenLink): Promise<Answer> {
-    const wanted = getPdfVariant(request, link)
-    const cached = this.#pdfRenderer.getCached(wanted)
+    const language = getRequestedLanguage(request.query)
+    const cached = this.#pdfRenderer.getCached(link, language)
     const pdf =
       cached ??
       (await this.#pdfRenderer.render(
-        wanted,
+        link,
+        language,
         () => this.#readDocument(request, link),
         (error) => logFailedRendering(request.log, link, error),
       ))
@@ -162,69 +164,78 @@ export class QuoteLinkHandler {
   async #getPageOrJson(
     request: LinkRequest,
     link: OpenLink,
-    kind: PageOrJson['kind'],
+    format: PageOrJsonVariant['format'],
   ): Promise<Answer> {
-    const wanted: PageOrJson =
-      kind === 'json'
-        ? { kind }
-        : {
-            kind,
-            language: getRequestedLanguage(request.query),
-            offersReplies: this.#options.offersReplies,
-            offersPdf: !this.#pdfRenderer.hasFailed(getPdfVariant(request, link)),
-          }
-    const cached = this.#pageRenderer.getCached(link, wanted)
-    const content = cached ?? (await this.#renderPageOrJson(request, link, wanted))
-    const response = await buildPageOrJsonResponse(request.headers, wanted, content)
+    const variant = this.#chooseVariant(request, link, format)
+    const cached = this.#pageRenderer.getCached(link, variant)
+    const content = cached ?? (await this.#renderPageOrJson(request, link, variant))
+    const response = await buildPageOrJsonResponse(request.headers, format, content)
     return { response, isCached: cached !== undefined }
+  }
+
+  #chooseVariant(
+    request: LinkRequest,
+    link: OpenLink,
+    format: PageOrJsonVariant['format'],
+  ): PageOrJsonVariant {
+    if (format === 'json') return { format }
+    const language = getRequestedLanguage(request.query)
+    const { offersReplies } = this.#options
+    const offersPdf = !this.#pdfRenderer.hasFailed(link, language)
+    return { format, language, offersReplies, offersPdf }
   }
 
   /** Renders a small quote in this process. A child process reads and renders a large one. */
   async #renderPageOrJson(
     request: LinkRequest,
     link: OpenLink,
-    wanted: PageOrJson,
+    variant: PageOrJsonVariant,
   ): Promise<EncodedContent> {
     if (!isLarge(link)) {
-      const document = await this.#readDocument(request, link)
-      return this.#pageRenderer.renderSmall({ ...link, document }, wanted)
+      const documentJson = await this.#readDocument(request, link)
+      return this.#pageRenderer.renderSmall({ ...link, documentJson }, variant)
     }
     const { databaseUrl, replica, replicaUrl } = this.#options
     return this.#pageRenderer.renderLarge(
       {
         token: request.params.token,
         link,
-        wanted,
+        variant,
         databaseUrl,
         replicaUrl: replica?.isUsable() ? replicaUrl : null,
       },
       {
-        onVerified: () => this.#documents.verifiedLinks.add(link),
+        onReplicaRead: (outcome) => replica?.countRead('document', outcome),
+        onVerified: () => this.#verifiedLinks.add(link),
         onFailure: (error) => logFailedRendering(request.log, link, error),
       },
     )
   }
 
-  #readDocument({ params }: LinkRequest, link: OpenLink): Promise<string> {
-    return this.#documents.read(params.token, link)
+  /** Returns the document of the link, which is verified then. */
+  async #readDocument({ params }: LinkRequest, link: OpenLink): Promise<string> {
+    const documentJson = await this.#limitReads(() =>
+      readDocumentFromReplicaOrPrimary(this.#options, params.token, link),
+    )
+    this.#verifiedLinks.add(link)
+    return documentJson
   }
 
   /** A closed link has no document. Then returns the failure that says that it is closed. */
-  async #explain(error: unknown, request: LinkRequest): Promise<unknown> {
+  async #explainMissingDocument(error: unknown, request: LinkRequest): Promise<unknown> {
     if (getFailureReason(error) !== 'no-document') return error
-    try {
-      requireOpen(await this.#readLink(request))
-      return error
-    } catch (reason) {
-      return reason
-    }
+    return this.#readLink(request).then(
+      ({ state }) => (state === 'open' ? error : new QuoteFailure(state)),
+      (notRead: unknown) => notRead,
+    )
   }
 
-  #countFailure(error: unknown, representation: Representation): void {
+  #countFailure(error: unknown, format: Format): void {
     const { observer } = this.#options
     const reason = getFailureReason(error)
+    const isFault = failures[reason].loggedBy !== 'nobody'
     if (reason === 'altered') observer.countAlteredDocument()
-    if (representation === 'pdf' && failures[reason].isFault) observer.countFailedPdf()
+    if (format === 'pdf' && isFault) observer.countFailedPdf()
   }
 }
 
@@ -232,11 +243,6 @@ export class QuoteLinkHandler {
 function requireOpen(link: LinkState): OpenLink {
   if (link.state !== 'open') throw new QuoteFailure(link.state)
   return link
-}
-
-/** Returns which PDF of the quote is requested, or would be. */
-function getPdfVariant({ query }: LinkRequest, { contentHash, status }: OpenLink): PdfVariant {
-  return { contentHash, status, language: getRequestedLanguage(query) ?? null }
 }
 
 /**

@@ -8,11 +8,14 @@ import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { addProblemToLog, type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
-import { createEarlyErrorPages } from './early-error-pages.ts'
 import { QuoteFailure } from './failures.ts'
-import { LinkProblem } from './links/link-problems.ts'
-import { createLinkResponseHeaders } from './links/link-response-headers.ts'
-import { buildErrorPageResponse, type LinkResponse } from './links/link-responses.ts'
+import {
+  buildErrorPageResponse,
+  createEarlyErrorPages,
+  describeFailure,
+  describeProblem,
+} from './links/link-error-responses.ts'
+import { createLinkResponseHeaders, type LinkResponse } from './links/link-responses.ts'
 import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import { SharedQuote } from './schema.ts'
 
@@ -44,11 +47,14 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
   })
 
   app.setErrorHandler((error: FastifyError | Problem | QuoteFailure, request, reply) => {
-    const problem =
-      error instanceof QuoteFailure ? new LinkProblem(error, company.seller) : toProblem(error)
+    const described =
+      error instanceof QuoteFailure
+        ? describeFailure(error, company.seller)
+        : describeProblem(toProblem(error))
+    const { problem } = described
     logProblem(request, problem, error)
     reply.headers(linkResponseHeaders)
-    const page = buildErrorPageResponse(request, problem, company.seller)
+    const page = buildErrorPageResponse(request, described, company.seller)
     if (!page) return sendProblem(request, reply, problem)
     addProblemToLog(request, problem)
     return sendResponse(reply.code(problem.status), page)

@@ -9,7 +9,7 @@ import t from 'tap'
 import { getCurrencyDigits } from '../../src/company/currencies.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
-import { readDocument } from '../../src/quotes/document-reader.ts'
+import { readDocument } from '../../src/quotes/links/read-document.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
 import { testDatabase } from '../support/test-database.ts'
 

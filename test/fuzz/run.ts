@@ -4,12 +4,11 @@ import fc from 'fast-check'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { describeApi } from '../../src/routes.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
-import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { type TestService, testService } from '../support/test-service.ts'
+import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
 import { generateRequests, type RequestValues } from './requests.ts'
 
 export type FuzzResult = {
@@ -23,7 +22,7 @@ export type FuzzResult = {
 export async function fuzzService(t: { teardown(fn: () => unknown): void }): Promise<TestService> {
   // A busy machine is no failure of the service.
   lengthenSearchLimits(t)
-  replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
+  waitLongForRenderings(t)
   const service = await testService(t)
   const { db, sync } = service
   await db

@@ -10,14 +10,12 @@ import { extractImages, getDocumentProxy } from 'unpdf'
 import { readBrand } from '../../src/company/brand.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { checkLogoInPdf } from '../../src/quotes/pdf/pdf-logo-check.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
-import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { testService } from '../support/test-service.ts'
+import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
 
-// Renderings have a low priority: on a busy machine they take longer than a customer should wait.
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
+waitLongForRenderings(t)
 
 const root = join(import.meta.dirname, '../..')
 const drawing =

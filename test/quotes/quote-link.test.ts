@@ -9,14 +9,12 @@ import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { hashLinkToken } from '../../src/quotes/links/link-token.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { addQuote, expireLinks } from '../support/add-quote.ts'
 import { company } from '../support/company.ts'
-import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService } from '../support/test-service.ts'
+import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
 
-// On a busy machine, a PDF takes longer than a customer should wait.
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
+waitLongForRenderings(t)
 
 const today = '2026-11-21'
 const acceptJson = { accept: 'application/json' }

@@ -10,14 +10,12 @@ import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { recordLanguages } from '../../src/quotes/quote-texts/record-languages.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { findQuotesWithWrongTotals } from '../../src/stats/summary/verify-and-rebuild.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
-import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { getVisibleText } from '../support/shared-quote.ts'
 import { testService } from '../support/test-service.ts'
+import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
 
-// On a busy machine, a PDF takes longer than a customer should wait.
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
+waitLongForRenderings(t)
 
 const service = await testService(t, { index: false })
 const { app, db, pool } = service

@@ -1,11 +1,10 @@
 // Renders PDFs of documents that are not in a database.
-import type { PdfRenderer, PdfVariant } from '../../src/quotes/pdf/pdf-renderer.ts'
+
+import type { PdfTask } from '../../src/quotes/pdf/pdf-process-main.ts'
+import type { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import type { Pdf } from '../../src/quotes/pdf/typst-compiler.ts'
 
 /** Returns the PDF of a document. */
-export function renderDocument(
-  renderer: PdfRenderer,
-  { document, ...wanted }: PdfVariant & { document: string },
-): Promise<Pdf> {
-  return renderer.render(wanted, async () => document)
+export function renderDocument(renderer: PdfRenderer, quote: Omit<PdfTask, 'brand'>): Promise<Pdf> {
+  return renderer.render(quote, quote.language, async () => quote.documentJson)
 }

@@ -4,11 +4,10 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { type Language, languages } from '../../src/company/languages.ts'
+import { type ErrorPageName, errorPages } from '../../src/quotes/failures.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
-import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
-import type { ErrorPageCode } from '../../src/quotes/quote-texts/quote-texts-type.ts'
 import type { QuoteDocument, SharedQuote } from '../../src/quotes/schema.ts'
 import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
@@ -80,8 +79,11 @@ async function findViolations(page: Page, state: string, shownIn: Look[]) {
 }
 
 t.test('the page of a quote, in every status and language', async (t) => {
-  const showQuote = (quote: SharedQuote, language: Language, pdf: string | null = '?format=pdf') =>
-    page.setContent(renderQuotePage(quote, language, { pdf, json: '?format=json' }))
+  const showQuote = (
+    quote: SharedQuote,
+    language: Language,
+    pdfLink: string | null = '?format=pdf',
+  ) => page.setContent(renderQuotePage(quote, language, pdfLink))
   let turn = 0
   for (const status of ['sent', 'accepted', 'rejected', 'expired', 'superseded'] as const)
     for (const language of languages) {
@@ -118,16 +120,16 @@ t.test('the page of a quote, in every status and language', async (t) => {
 t.test('the page of every error of a link', async (t) => {
   const { legalName, email, phone } = company.seller
   const seller = { legalName, email: email ?? '', phone: phone ?? '' }
-  const codes = Object.keys(quoteTexts.es.errors) as ErrorPageCode[]
+  const names = Object.keys(errorPages) as ErrorPageName[]
   // The pages differ in their text only: each has one language and look, and one of them has all.
   const pages = [
-    ...codes.map((code, turn) => [code, languages[turn % languages.length]] as const),
+    ...names.map((name, turn) => [name, languages[turn % languages.length]] as const),
     ...languages.map((language) => ['link_expired', language] as const),
   ]
-  for (const [turn, [code, language = 'es']] of pages.entries()) {
-    await page.setContent(renderErrorPage(code, language, turn % 2 === 0 ? seller : null))
-    const shownIn = code === 'link_expired' && language === 'es' ? looks : takeTurns(turn)
-    t.same(await findViolations(page, code, shownIn), [], `${code} ${language}`)
+  for (const [turn, [name, language = 'es']] of pages.entries()) {
+    await page.setContent(renderErrorPage(name, language, turn % 2 === 0 ? seller : null))
+    const shownIn = name === 'link_expired' && language === 'es' ? looks : takeTurns(turn)
+    t.same(await findViolations(page, name, shownIn), [], `${name} ${language}`)
   }
 })
 

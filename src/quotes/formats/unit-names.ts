@@ -1,6 +1,7 @@
 // Symbols and names of the units of measure by their UN/ECE code.
 // Codes that start with X are packages of Recommendation 21, the others are of Recommendation 20.
-import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { Language } from '../../company/languages.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { UnitName } from '../quote-texts/quote-texts-type.ts'
 
 const symbols = new Map(

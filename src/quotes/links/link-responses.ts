@@ -1,32 +1,44 @@
-// Builds the responses of a quote link: the page, JSON and PDF of its quote, and error pages.
+// Builds the responses of an open link, the page, JSON and PDF of its quote, and the headers that
+// all responses of links have.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Seller } from '../../company/company.ts'
+import type { Brand } from '../../company/brand.ts'
 import { chooseEncoding } from '../../http/choose-encoding.ts'
-import type { Problem } from '../../http/problem-details.ts'
-import { mediaTypes, prefersErrorPage } from '../choose-representation.ts'
-import { chooseErrorPage, renderErrorPage } from '../page/error-page.ts'
+import { noStore } from '../../http/common-headers.ts'
+import { buildContentSecurityPolicy } from '../page/brand-style.ts'
 import { buildContentDisposition } from '../pdf/pdf-content-disposition.ts'
 import type { Pdf } from '../pdf/typst-compiler.ts'
 import { decodeContent, type EncodedContent } from '../rendering/encoded-content.ts'
-import type { PageOrJson } from '../rendering/render-page-or-json.ts'
-import { chooseErrorPageLanguage, getRequestedLanguage } from '../requested-language.ts'
-import { LinkProblem } from './link-problems.ts'
+import type { PageOrJsonVariant } from '../rendering/render-page-or-json.ts'
+import { mediaTypes } from '../requested-representation.ts'
 
 /** The headers, including the content type, and the body of a response. */
 export type LinkResponse = { headers: Record<string, string>; bytes: string | Buffer }
 
-const contentTypes = {
+export const contentTypes = {
   html: `${mediaTypes.html}; charset=utf-8`,
   json: `${mediaTypes.json}; charset=utf-8`,
 }
 
+/**
+ * Returns the headers of every response, errors included. No response may be stored, indexed,
+ * framed or run scripts. No referrer is sent, because the URL contains the token.
+ */
+export const createLinkResponseHeaders = (brand: Brand) => ({
+  'cache-control': noStore,
+  'x-robots-tag': 'noindex, nofollow',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': buildContentSecurityPolicy(brand),
+  'x-content-type-options': 'nosniff',
+  vary: 'Accept, Accept-Language, Accept-Encoding',
+})
+
 /** Returns a page or JSON in the accepted encoding that compresses best. */
 export async function buildPageOrJsonResponse(
   requestHeaders: IncomingHttpHeaders,
-  { kind }: PageOrJson,
+  format: PageOrJsonVariant['format'],
   content: EncodedContent,
 ): Promise<LinkResponse> {
-  const type = contentTypes[kind]
+  const type = contentTypes[format]
   const encoding = chooseEncoding(requestHeaders)
   if (encoding === 'identity')
     return { headers: { 'content-type': type }, bytes: await decodeContent(content) }
@@ -41,27 +53,4 @@ export function buildPdfResponse({ pdf, fileName }: Pdf): LinkResponse {
     'content-disposition': buildContentDisposition(fileName),
   }
   return { headers, bytes: pdf }
-}
-
-/** Returns the error as a page, or null if the request is for JSON. */
-export function buildErrorPageResponse(
-  request: { headers: IncomingHttpHeaders; query: unknown },
-  problem: Problem,
-  seller: Seller,
-): LinkResponse | null {
-  if (!prefersErrorPage(request)) return null
-  const language = chooseErrorPageLanguage(request, seller.language)
-  const { page, showsContact } =
-    problem instanceof LinkProblem
-      ? problem
-      : { page: chooseErrorPage(problem.code), showsContact: false }
-  return {
-    headers: { ...problem.headers, 'content-type': contentTypes.html },
-    bytes: renderErrorPage(
-      page,
-      language,
-      showsContact ? seller : null,
-      getRequestedLanguage(request.query),
-    ),
-  }
 }

@@ -7,8 +7,8 @@ import { generateLinkToken, hashLinkToken } from './link-token.ts'
 /** A lifetime begins now, by the database's clock. Null: the link never expires. */
 export type LinkExpiry = Date | { lifetimeMs: number } | null
 
-/** Defaults: the newest version, no expiry, and the language of the quote. */
-export type ShareLinkRequest = {
+/** A link to create. Defaults: the newest version, no expiry, and the language of the quote. */
+export type NewLink = {
   number: string
   version?: number
   expiry?: LinkExpiry
@@ -24,15 +24,12 @@ export class QuoteNotShareableError extends Error {}
 // The SQLSTATEs that create_quote_share raises for a quote that cannot be shared.
 const notShareableCodes = ['TQ404', 'TQ409']
 
-/** A new link. Its token cannot be read again, because the database stores only its hash. */
+/** A created link. Its token cannot be read again, because the database stores only its hash. */
 export type CreatedLink = { token: string; id: string; version: number; expiresAt: Date | null }
 
 /** Creates a link and returns its token. Throws QuoteNotShareableError. */
-export async function createShareLink(
-  db: Kysely<Tables>,
-  request: ShareLinkRequest,
-): Promise<string> {
-  return (await insertShareLink(db, request)).token
+export async function createShareLink(db: Kysely<Tables>, newLink: NewLink): Promise<string> {
+  return (await insertShareLink(db, newLink)).token
 }
 
 /**
@@ -41,11 +38,11 @@ export async function createShareLink(
  */
 export async function createShareLinkWithDetails(
   db: Kysely<Tables>,
-  request: ShareLinkRequest,
+  newLink: NewLink,
 ): Promise<CreatedLink> {
-  const link = await insertShareLink(db, request)
+  const link = await insertShareLink(db, newLink)
   const { rows } = await sql<Pick<CreatedLink, 'version' | 'expiresAt'>>`
-    select version, expires_at as "expiresAt" from list_quote_shares(${request.number})
+    select version, expires_at as "expiresAt" from list_quote_shares(${newLink.number})
     where id = ${link.id}`.execute(db)
   const [listed] = rows
   if (!listed) throw new Error(`Link ${link.id} was deleted while it was created.`)
@@ -55,7 +52,7 @@ export async function createShareLinkWithDetails(
 /** Freezes the document of a quote and inserts the link. Returns its token and id. */
 async function insertShareLink(
   db: Kysely<Tables>,
-  { number, version, expiry = null, language }: ShareLinkRequest,
+  { number, version, expiry = null, language }: NewLink,
 ): Promise<Pick<CreatedLink, 'token' | 'id'>> {
   const token = generateLinkToken()
   const [expiresAt, lifetimeMs] =

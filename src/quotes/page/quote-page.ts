@@ -1,7 +1,7 @@
 // Renders the HTML page of a quote.
 import { type Brand, defaultBrand } from '../../company/brand.ts'
+import type { Language } from '../../company/languages.ts'
 import { languageNames, languages } from '../../company/languages.ts'
-import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
@@ -24,11 +24,11 @@ const pageMaxRunningNumberLength = 60
 
 export type PageOptions = { brand?: Brand; offersReplies?: boolean }
 
-/** Returns the complete HTML document of a quote. Without a PDF link it has no PDF button. */
+/** Returns the complete HTML document of a quote. Without `pdfLink` it has no PDF button. */
 export function renderQuotePage(
   shared: SharedQuote,
   language: Language,
-  links: { pdf: string | null; json: string },
+  pdfLink: string | null,
   { brand = defaultBrand, offersReplies = true }: PageOptions = {},
 ): string {
   const quote = buildQuoteViewModel(shared, language)
@@ -42,7 +42,7 @@ export function renderQuotePage(
     ...quote,
     title,
     runningTitle: `${quote.texts.quote} ${runningNumber}`,
-    links,
+    pdfLink,
     hasWideNumbers,
     isLong: quote.lines.length > maxLinesWithoutRunningHead,
     languages: listLanguages(language),

@@ -1,7 +1,9 @@
 // Names the file of a PDF, and builds its Content-Disposition header. The browser opens the PDF in
 // the tab (inline) instead of downloading it (attachment). The name is for visitors who save it.
+
+import type { Language } from '../../company/languages.ts'
 import { removeAccents } from '../../text/accent-folding.ts'
-import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
 
 /**

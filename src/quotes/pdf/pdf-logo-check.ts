@@ -40,7 +40,7 @@ export async function checkLogoInPdf(brand: Brand): Promise<void> {
   const pdfProcess = createPdfProcess()
   try {
     await pdfProcess.perform({
-      document: JSON.stringify(emptyQuote),
+      documentJson: JSON.stringify(emptyQuote),
       contentHash: '0'.repeat(64),
       status: 'sent',
       language: 'en',

@@ -1,15 +1,15 @@
 // The program of the child process that renders PDFs. A separate process can be killed when it
 // takes too long, and its memory is freed when it ends.
 import type { Brand } from '../../company/brand.ts'
-import type { Language } from '../quote-texts/quote-texts.ts'
-import { performTasks } from '../rendering/rendering-process-messages.ts'
+import type { Language } from '../../company/languages.ts'
+import { performTasks } from '../rendering/rendering-process.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
 import { compilePdf, type Pdf } from './typst-compiler.ts'
 
 /** What the process renders: everything that a PDF depends on. */
 export type PdfTask = {
   /** The frozen canonical JSON. */
-  document: string
+  documentJson: string
   contentHash: string
   status: SharedQuote['status']
   /** Null for the language of the document. */
@@ -17,8 +17,8 @@ export type PdfTask = {
   brand: Brand
 }
 
-performTasks(({ document: json, contentHash, status, language, brand }: PdfTask): Pdf => {
-  const document = JSON.parse(json) as QuoteDocument
+performTasks(({ documentJson, contentHash, status, language, brand }: PdfTask): Pdf => {
+  const document = JSON.parse(documentJson) as QuoteDocument
   const quote = { status, contentHash, link: { expiresAt: null }, document }
   return compilePdf(quote, language ?? document.language, brand)
 })

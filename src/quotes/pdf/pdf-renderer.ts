@@ -1,80 +1,75 @@
 // Renders PDFs of quotes, one at a time in a child process (pdf-process-main.ts), and caches them.
 import type { Brand } from '../../company/brand.ts'
-import { timeouts } from '../../timeouts.ts'
+import type { Language } from '../../company/languages.ts'
+import type { OpenLink } from '../links/read-link.ts'
+import { type FailureListener, RenderingCache } from '../rendering/rendering-cache.ts'
 import {
-  maxQueuedRenderings,
   pdfCacheBytes,
   pdfProcessLimits,
   type RenderingProcessLimits,
 } from '../rendering/rendering-limits.ts'
 import { RenderingProcess } from '../rendering/rendering-process.ts'
-import { type FailureListener, RenderingQueue } from '../rendering/rendering-queue.ts'
 import type { PdfTask } from './pdf-process-main.ts'
 import type { Pdf } from './typst-compiler.ts'
 
-/** Which PDF of a quote. */
-export type PdfVariant = Pick<PdfTask, 'contentHash' | 'status' | 'language'>
-
-type PdfRendererOptions = {
-  brand: Brand
-  maxQueued?: number
-  /** How long a request waits at most. */
-  maxWaitMs?: number
+/** Replaces some of the usual limits, for tests. RenderingCache explains those of the cache. */
+type PdfLimits = {
   cacheBytes?: number
-  /** Replaces some of the usual limits of the process. */
-  limits?: Partial<RenderingProcessLimits>
+  maxQueued?: number
+  maxWaitMs?: number
+  processLimits?: Partial<RenderingProcessLimits>
 }
 
-/** `close` ends the child process. */
+/** What a PDF depends on, besides its language and the brand. */
+type PdfContent = Pick<OpenLink, 'contentHash' | 'status'>
+
+/**
+ * Renders PDFs in a language, or in that of the quote if the language is null. `close` ends the
+ * child process.
+ */
 export class PdfRenderer {
   readonly #brand: Brand
   readonly #process: RenderingProcess<PdfTask, Pdf>
-  readonly #queue: RenderingQueue<Pdf>
+  readonly #cache: RenderingCache<Pdf>
 
-  constructor({
-    brand,
-    maxQueued = maxQueuedRenderings,
-    maxWaitMs = timeouts.quotes.renderingWait.ms,
-    cacheBytes = pdfCacheBytes,
-    limits = {},
-  }: PdfRendererOptions) {
+  constructor(brand: Brand, { processLimits = {}, ...cacheLimits }: PdfLimits = {}) {
     this.#brand = brand
-    this.#process = createPdfProcess(limits)
-    this.#queue = new RenderingQueue({
-      cacheBytes,
-      maxQueued,
-      maxWaitMs,
-      getBytes: ({ pdf }) => pdf.length,
+    this.#process = createPdfProcess(processLimits)
+    this.#cache = new RenderingCache({
+      cacheBytes: pdfCacheBytes,
+      getSize: ({ pdf }) => pdf.length,
+      ...cacheLimits,
     })
   }
 
   /** Returns a cached PDF, or undefined. */
-  getCached(wanted: PdfVariant): Pdf | undefined {
-    return this.#queue.getCached(getCacheKey(wanted))
+  getCached(link: PdfContent, language: Language | null): Pdf | undefined {
+    return this.#cache.get(getCacheKey(link, language))
   }
 
   /** Returns whether the PDF failed before and may not be tried again yet. */
-  hasFailed(wanted: PdfVariant): boolean {
-    return this.#queue.hasFailed(getCacheKey(wanted))
+  hasFailed(link: PdfContent, language: Language | null): boolean {
+    return this.#cache.hasFailed(getCacheKey(link, language))
   }
 
   /**
    * Returns a PDF. Calls `readDocument` when no other PDF is being rendered, so few documents are
-   * in memory at the same time. Calls `onFailure` and throws as RenderingQueue.render does.
+   * in memory at the same time. Calls `onFailure` and throws as RenderingCache.render does.
    */
   render(
-    wanted: PdfVariant,
+    link: PdfContent,
+    language: Language | null,
     readDocument: () => Promise<string>,
     onFailure?: FailureListener,
   ): Promise<Pdf> {
-    const { contentHash, status, language } = wanted
+    const { contentHash, status } = link
     const render = async () => {
-      const document = await readDocument()
-      const task = { document, contentHash, status, language, brand: this.#brand }
+      const documentJson = await readDocument()
+      const task = { documentJson, contentHash, status, language, brand: this.#brand }
       const { pdf, fileName } = await this.#process.perform(task)
       return { pdf: Buffer.from(pdf), fileName }
     }
-    return this.#queue.render(getCacheKey(wanted), render, onFailure)
+    return this.#cache.render(getCacheKey(link, language), render, onFailure)
   }
 
   close(): void {
@@ -93,6 +88,6 @@ export function createPdfProcess(
   })
 }
 
-function getCacheKey({ contentHash, status, language }: PdfVariant): string {
+function getCacheKey({ contentHash, status }: PdfContent, language: Language | null): string {
   return `${contentHash} ${status} ${language}`
 }

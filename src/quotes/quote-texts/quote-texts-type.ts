@@ -1,22 +1,6 @@
 // The texts that a language must define for the quote page, its error pages and the PDF.
+import type { ErrorPageName } from '../failures.ts'
 import type { SharedQuote } from '../schema.ts'
-
-/**
- * The error pages: for some problem codes, for a quote with characters that no PDF can show, and
- * for a PDF or page that could not be rendered or is not ready yet.
- */
-export type ErrorPageCode =
-  | 'not_found'
-  | 'link_expired'
-  | 'link_revoked'
-  | 'rate_limited'
-  | 'unavailable'
-  | 'not_acceptable'
-  | 'internal_error'
-  | 'invalid_parameter'
-  | 'pdf_refused'
-  | 'rendering_unavailable'
-  | 'rendering_pending'
 
 type StatusWithBanner = Exclude<SharedQuote['status'], 'sent'>
 
@@ -123,7 +107,7 @@ export type QuoteTexts = {
     askSubject: (number: string) => string
     renewSubject: (number: string) => string
   }
-  errors: Record<ErrorPageCode, { title: string; explanation: string }>
+  errors: Record<ErrorPageName, { title: string; explanation: string }>
   contact: string
   /** The link to a document that was not ready yet. */
   tryAgain: string

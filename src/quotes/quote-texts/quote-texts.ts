@@ -8,6 +8,4 @@ import { it } from './quote-texts-it.ts'
 import { pt } from './quote-texts-pt.ts'
 import type { QuoteTexts } from './quote-texts-type.ts'
 
-export type { Language }
-
 export const quoteTexts: Record<Language, QuoteTexts> = { es, en, pt, fr, it, de }

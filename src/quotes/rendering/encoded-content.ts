@@ -37,7 +37,7 @@ export function encodeAnySizeSync(content: Buffer): EncodedContent {
 }
 
 /** Returns the size of the content in all encodings, in bytes. */
-export function getEncodedBytes({ identity, gzip, br }: EncodedContent): number {
+export function getEncodedSize({ identity, gzip, br }: EncodedContent): number {
   return (identity?.length ?? 0) + gzip.length + br.length
 }
 

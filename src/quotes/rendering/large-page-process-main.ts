@@ -9,18 +9,18 @@ import {
   openReplicaPool,
 } from '../../database/postgres-pool.ts'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
-import { readDocument, readReplicatedDocument } from '../document-reader.ts'
+import { readDocument, readReplicatedDocument } from '../links/read-document.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
-import { type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
+import { type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
 import { maxPageOrJsonBytes } from './rendering-limits.ts'
-import { performTasks } from './rendering-process-messages.ts'
+import { performTasks } from './rendering-process.ts'
 
 /** What the process renders. The URLs use the database role of the API. */
 export type LargePageTask = {
   token: string
   link: OpenLink
-  wanted: PageOrJson
+  variant: PageOrJsonVariant
   brand: Brand
   databaseUrl: string
   /** Null if the document is read from the primary only. */
@@ -36,11 +36,11 @@ async function renderLargePage(
   task: LargePageTask,
   onReplicaRead: (outcome: ReplicaReadOutcome) => void,
 ): Promise<EncodedContent> {
-  const { token, link, wanted, brand, databaseUrl } = task
+  const { token, link, variant, brand, databaseUrl } = task
   db ??= createKysely(openApiPool(databaseUrl, largePageConnections))
-  const document =
+  const documentJson =
     (await readFromReplica(task, onReplicaRead)) ?? (await readDocument(db, token, link))
-  const content = renderPageOrJson({ ...link, document }, wanted, brand)
+  const content = renderPageOrJson({ ...link, documentJson }, variant, brand)
   if (content.length > maxPageOrJsonBytes)
     throw new Error(`The rendering has more than ${maxPageOrJsonBytes} bytes.`)
   return encodeAnySizeSync(content)
@@ -54,9 +54,9 @@ async function readFromReplica(
   if (replicaUrl === null) return null
   try {
     replicaDb ??= createKysely(openReplicaPool(replicaUrl, largePageConnections))
-    const document = await readReplicatedDocument(replicaDb, token, link)
-    onReplicaRead(document === null ? 'behind' : 'used')
-    return document
+    const documentJson = await readReplicatedDocument(replicaDb, token, link)
+    onReplicaRead(documentJson === null ? 'behind' : 'used')
+    return documentJson
   } catch {
     // Not logged: the service checks the replica and logs why it fails. It counts this failure.
     onReplicaRead('failed')

@@ -4,9 +4,10 @@ import type { Brand } from '../../company/brand.ts'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import { type EncodedContent, encodeSmallContent, getEncodedBytes } from './encoded-content.ts'
+import { type EncodedContent, encodeSmallContent, getEncodedSize } from './encoded-content.ts'
 import type { LargePageTask } from './large-page-process-main.ts'
-import { type OpenQuote, type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
+import { type OpenQuote, type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
+import { type FailureListener, RenderingCache } from './rendering-cache.ts'
 import {
   largePageHeapMegabytes,
   largePageProcessLimits,
@@ -14,25 +15,26 @@ import {
   pageAndJsonCacheBytes,
 } from './rendering-limits.ts'
 import { RenderingProcess } from './rendering-process.ts'
-import { type FailureListener, RenderingQueue } from './rendering-queue.ts'
 
-type PageRendererOptions = {
-  brand: Brand
+type LargePageListeners = {
   /** Called if the child process tried to read from the replica. */
   onReplicaRead?(outcome: ReplicaReadOutcome): void
+  /** Called after the child process has verified the document of this link. */
+  onVerified(): void
+  onFailure: FailureListener
 }
 
 /** `close` ends the child process for large pages. */
 export class PageRenderer {
   readonly #brand: Brand
   readonly #process: RenderingProcess<LargePageTask, EncodedContent>
-  readonly #queue = new RenderingQueue<EncodedContent>({
+  readonly #cache = new RenderingCache<EncodedContent>({
     cacheBytes: pageAndJsonCacheBytes,
-    getBytes: getEncodedBytes,
+    getSize: getEncodedSize,
     maxPauseMs: timeouts.quotes.largePagePause.ms,
   })
 
-  constructor({ brand, onReplicaRead }: PageRendererOptions) {
+  constructor(brand: Brand) {
     this.#brand = brand
     this.#process = new RenderingProcess({
       program: new URL('large-page-process-main.ts', import.meta.url),
@@ -41,37 +43,35 @@ export class PageRenderer {
       // Without --single-threaded, V8 would collect garbage and compile in further threads. They
       // would use a second core, and 60 large pages would take 3.2 s instead of 2.5 s.
       nodeOptions: [`--max-old-space-size=${largePageHeapMegabytes}`, '--single-threaded'],
-      ...(onReplicaRead && { onReplicaRead }),
     })
   }
 
   /** Returns the page or JSON of an open link, or undefined if it is not cached. */
-  getCached(link: OpenLink, wanted: PageOrJson): EncodedContent | undefined {
-    return this.#queue.getCached(getCacheKey(link, wanted))
+  getCached(link: OpenLink, variant: PageOrJsonVariant): EncodedContent | undefined {
+    return this.#cache.get(getCacheKey(link, variant))
   }
 
   /** Renders and caches the page or JSON of a small quote in this process. */
-  async renderSmall(quote: OpenQuote, wanted: PageOrJson): Promise<EncodedContent> {
-    const content = await encodeSmallContent(renderPageOrJson(quote, wanted, this.#brand))
-    this.#queue.setCached(getCacheKey(quote, wanted), content)
+  async renderSmall(quote: OpenQuote, variant: PageOrJsonVariant): Promise<EncodedContent> {
+    const content = await encodeSmallContent(renderPageOrJson(quote, variant, this.#brand))
+    this.#cache.set(getCacheKey(quote, variant), content)
     return content
   }
 
   /**
    * Reads the document of a large quote and renders its page or JSON in the child process, unless
-   * the same one is cached or being rendered. Calls `onVerified` after the process has verified the
-   * document of this link. Throws as RenderingQueue.render does.
+   * the same one is cached or being rendered. Throws as RenderingCache.render does.
    */
   renderLarge(
     task: Omit<LargePageTask, 'brand'>,
-    { onVerified, onFailure }: { onVerified(): void; onFailure: FailureListener },
+    { onReplicaRead, onVerified, onFailure }: LargePageListeners,
   ): Promise<EncodedContent> {
     const render = async () => {
-      const content = await this.#process.perform({ ...task, brand: this.#brand })
+      const content = await this.#process.perform({ ...task, brand: this.#brand }, onReplicaRead)
       onVerified()
       return toBuffers(content)
     }
-    return this.#queue.render(getCacheKey(task.link, task.wanted), render, onFailure)
+    return this.#cache.render(getCacheKey(task.link, task.variant), render, onFailure)
   }
 
   close(): void {
@@ -95,7 +95,8 @@ function toBuffers({ identity, gzip, br }: EncodedContent): EncodedContent {
  * The key contains everything that a page depends on, except the brand and `offersReplies`: they
  * are the same for all requests of a process.
  */
-function getCacheKey(link: OpenLink, wanted: PageOrJson): string {
-  const kind = wanted.kind === 'json' ? 'json' : `page ${wanted.language} ${wanted.offersPdf}`
-  return `${link.contentHash} ${link.status} ${link.expiresAt} ${kind}`
+function getCacheKey(link: OpenLink, variant: PageOrJsonVariant): string {
+  const suffix =
+    variant.format === 'json' ? 'json' : `page ${variant.language} ${variant.offersPdf}`
+  return `${link.contentHash} ${link.status} ${link.expiresAt} ${suffix}`
 }

@@ -1,45 +1,51 @@
 // Renders the page or the JSON of a quote as text.
 import type { Brand } from '../../company/brand.ts'
+import type { Language } from '../../company/languages.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { renderQuotePage } from '../page/quote-page.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
-import type { Language } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
 
-/** An open link with its document: the frozen canonical JSON. */
-export type OpenQuote = OpenLink & { document: string }
+/** An open link with its document as it was frozen: canonical JSON. */
+export type OpenQuote = OpenLink & { documentJson: string }
 
-/**
- * `language` is undefined for the language of the quote. `offersReplies` adds links that start an
- * email to the seller. `offersPdf` is false if the PDF failed a short time ago.
- */
-export type PageOrJson =
-  | { kind: 'json' }
-  | { kind: 'html'; language: Language | undefined; offersReplies: boolean; offersPdf: boolean }
+/** Which page of a quote, or its JSON. */
+export type PageOrJsonVariant =
+  | { format: 'json' }
+  | {
+      format: 'html'
+      /** Null for the language of the quote. */
+      language: Language | null
+      /** Whether the page has links that start an email to the seller. */
+      offersReplies: boolean
+      /** False if the PDF failed a short time ago. */
+      offersPdf: boolean
+    }
 
 /** Returns the bytes of the page or the JSON, without compression. */
-export function renderPageOrJson(quote: OpenQuote, wanted: PageOrJson, brand: Brand): Buffer {
+export function renderPageOrJson(
+  quote: OpenQuote,
+  variant: PageOrJsonVariant,
+  brand: Brand,
+): Buffer {
   return Buffer.from(
-    wanted.kind === 'json'
+    variant.format === 'json'
       ? serializeSharedQuote(quote)
-      : renderPageWithLinks(quote, wanted, brand),
+      : renderPageWithLinks(quote, variant, brand),
   )
 }
 
 function renderPageWithLinks(
   openQuote: OpenQuote,
-  { language, offersReplies, offersPdf }: PageOrJson & { kind: 'html' },
+  { language, offersReplies, offersPdf }: PageOrJsonVariant & { format: 'html' },
   brand: Brand,
 ): string {
   const quote = parseSharedQuote(openQuote)
-  // The links are relative because the cached page serves every link to this content. They also
-  // work under any host name and base path.
-  const hasPdf = offersPdf && canShowInPdf(openQuote.document)
-  const links = {
-    pdf: hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null,
-    json: '?format=json',
-  }
-  return renderQuotePage(quote, language ?? quote.document.language, links, {
+  // The link is relative because the cached page serves every link to this content. It also works
+  // under any host name and base path.
+  const hasPdf = offersPdf && canShowInPdf(openQuote.documentJson)
+  const pdfLink = hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null
+  return renderQuotePage(quote, language ?? quote.document.language, pdfLink, {
     brand,
     offersReplies,
   })
@@ -47,12 +53,12 @@ function renderPageWithLinks(
 
 /** Returns the quote with its document parsed. */
 function parseSharedQuote(quote: OpenQuote): SharedQuote {
-  const { status, expiresAt, contentHash, document } = quote
+  const { status, expiresAt, contentHash, documentJson } = quote
   return {
     status,
     link: { expiresAt },
     contentHash,
-    document: JSON.parse(document) as QuoteDocument,
+    document: JSON.parse(documentJson) as QuoteDocument,
   }
 }
 
@@ -61,12 +67,12 @@ function parseSharedQuote(quote: OpenQuote): SharedQuote {
  * `contentHash` is the hash of those bytes.
  */
 export function serializeSharedQuote(quote: OpenQuote): string {
-  const { status, expiresAt, contentHash, document } = quote
+  const { status, expiresAt, contentHash, documentJson } = quote
   const members = [
     `"status":${JSON.stringify(status)}`,
     `"link":${JSON.stringify({ expiresAt })}`,
     `"contentHash":${JSON.stringify(contentHash)}`,
-    `"document":${document}`,
+    `"document":${documentJson}`,
   ]
   return `{${members.join(',')}}`
 }

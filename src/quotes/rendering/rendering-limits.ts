@@ -30,32 +30,37 @@ export type RenderingProcessLimits = {
    * little of that.
    */
   maxDataBytes: number
-  /** The process is replaced after this number of tasks. */
-  maxTasks: number
-  /** The process is replaced if it uses more bytes. */
-  maxResidentBytes: number
-  /**
-   * A process that uses more bytes is replaced after it was idle for `maxIdleMs`. Until then the
-   * next large PDF uses its memory again. Ending a process of this size and starting another one
-   * for each PDF would delay other requests by some milliseconds, about ten times for each PDF.
-   */
-  maxIdleResidentBytes: number
-  maxIdleMs: number
+  /** When the process is replaced because it uses much memory. Missing: never. */
+  replaceWhen?: {
+    /** After this number of tasks. */
+    taskCount: number
+    /** If it uses more bytes. */
+    residentBytes: number
+    /**
+     * If it uses more bytes and was idle for `idleMs`. Until then the next large PDF uses its
+     * memory again. Ending a process of this size and starting another one for each PDF would delay
+     * other requests by some milliseconds, about ten times for each PDF.
+     */
+    idleResidentBytes: number
+    idleMs: number
+  }
 }
 
 /**
  * A PDF of 2,000 lines takes about 1.4 s and 510 MB. After many of them the process uses up to
  * 640 MB, because Typst does not free its memory. A PDF of 4,000 lines exceeds the memory.
  */
-export const pdfProcessLimits: RenderingProcessLimits = {
+export const pdfProcessLimits = {
   maxProcessorMs: timeouts.quotes.pdfRendering.ms,
   maxElapsedMs: timeouts.quotes.starvedRendering.ms,
   maxDataBytes: 1_300e6,
-  maxTasks: 1_000,
-  maxResidentBytes: 660e6,
-  maxIdleResidentBytes: 400e6,
-  maxIdleMs: timeouts.quotes.idlePdfProcess.ms,
-}
+  replaceWhen: {
+    taskCount: 1_000,
+    residentBytes: 660e6,
+    idleResidentBytes: 400e6,
+    idleMs: timeouts.quotes.idlePdfProcess.ms,
+  },
+} satisfies RenderingProcessLimits
 
 /**
  * The process reaches 1.3 GB of allocated memory after twenty pages of 2,000 lines, and 1.5 GB
@@ -65,10 +70,6 @@ export const largePageProcessLimits: RenderingProcessLimits = {
   maxProcessorMs: timeouts.quotes.pageRendering.ms,
   maxElapsedMs: timeouts.quotes.starvedRendering.ms,
   maxDataBytes: 2_000e6,
-  maxTasks: Infinity,
-  maxResidentBytes: Infinity,
-  maxIdleResidentBytes: Infinity,
-  maxIdleMs: Infinity,
 }
 /** The memory that the process for large pages may use for objects, in megabytes. */
 export const largePageHeapMegabytes = 256

@@ -1,11 +1,10 @@
-// A child process that renders: it is started on demand, limited in time and memory, and replaced
-// after failures. The child uses performTasks of rendering-process-messages.ts.
+// A child process that renders. RenderingProcess starts it on demand, limits its time and memory,
+// and replaces it after failures. Its program calls performTasks.
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
-import { QuoteFailure } from '../failures.ts'
+import { type FailureReason, getFailureReason, QuoteFailure } from '../failures.ts'
 import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
-import type { Reply } from './rendering-process-messages.ts'
 import { watchTimeLimits } from './rendering-time-limit.ts'
 
 const runLimited = join(import.meta.dirname, 'run-limited.sh')
@@ -17,9 +16,24 @@ type RenderingProcessOptions = {
   what: string
   limits: RenderingProcessLimits
   nodeOptions?: string[]
-  /** Called if a task tried to read from the replica. */
-  onReplicaRead?(outcome: ReplicaReadOutcome): void
 }
+
+/** Called if a task reads from the replica. */
+type ReplicaReadListener = (outcome: ReplicaReadOutcome) => void
+
+/** Performs a task in the child process. */
+type TaskHandler<Task, Result> = (
+  task: Task,
+  onReplicaRead: ReplicaReadListener,
+) => Result | Promise<Result>
+
+/** What the process sends after each task. */
+type Reply<Result> = {
+  /** The memory that the process uses after the task. */
+  residentBytes: number
+  /** The outcome of reading from the replica, or null if the replica was not used. */
+  replicaRead: ReplicaReadOutcome | null
+} & ({ result: Result } | { reason: FailureReason; message: string })
 
 /** A process that performs one task at a time. The first task starts it. */
 export class RenderingProcess<Task extends object, Result> {
@@ -38,16 +52,15 @@ export class RenderingProcess<Task extends object, Result> {
    * reason `starved` or, after `stop`, `stopping`. If rendering fails in another way, or if the
    * process ends or exceeds a limit, replaces the process and throws an error.
    */
-  async perform(task: Task): Promise<Result> {
+  async perform(task: Task, onReplicaRead?: ReplicaReadListener): Promise<Result> {
     clearTimeout(this.#idleTimer)
-    const { what, onReplicaRead } = this.#options
     const reply = await this.#getReply(task)
     if (reply.replicaRead !== null) onReplicaRead?.(reply.replicaRead)
     if ('reason' in reply) {
       const { reason, message } = reply
       if (reason !== 'failed') throw new QuoteFailure(reason, message)
       this.#replace()
-      throw new Error(`Rendering the ${what} failed: ${message}`)
+      throw new Error(`Rendering the ${this.#options.what} failed: ${message}`)
     }
     this.#taskCount += 1
     this.#limitMemory(reply.residentBytes)
@@ -102,11 +115,12 @@ export class RenderingProcess<Task extends object, Result> {
 
   /** Replaces a process that uses much memory: at once, or after it was idle for a while. */
   #limitMemory(residentBytes: number): void {
-    const { limits } = this.#options
-    if (this.#taskCount >= limits.maxTasks || residentBytes > limits.maxResidentBytes)
+    const { replaceWhen } = this.#options.limits
+    if (!replaceWhen) return
+    if (this.#taskCount >= replaceWhen.taskCount || residentBytes > replaceWhen.residentBytes)
       this.#replace()
-    else if (residentBytes > limits.maxIdleResidentBytes)
-      this.#idleTimer = setTimeout(() => this.#replace(), limits.maxIdleMs).unref()
+    else if (residentBytes > replaceWhen.idleResidentBytes)
+      this.#idleTimer = setTimeout(() => this.#replace(), replaceWhen.idleMs).unref()
   }
 
   /** Kills the process. The next task starts another one. */
@@ -141,4 +155,40 @@ function releaseChild(child: ChildProcess): void {
   child.on('error', () => undefined)
   child.unref()
   child.channel?.unref()
+}
+
+/** Runs in the child process: replies to each task. The process ends when the service ends. */
+export function performTasks<Task, Result>(handle: TaskHandler<Task, Result>): void {
+  process.on('message', async (task) => {
+    process.send?.(await performTask(task as Task, handle))
+  })
+  // Without this, an open database connection would keep the process running.
+  process.once('disconnect', () => process.exit())
+  // A terminal or service manager may signal all processes. This process ignores the signal,
+  // because the stopping service still needs the results of its open requests. It then ends this
+  // process.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined)
+}
+
+async function performTask<Task, Result>(
+  task: Task,
+  handle: TaskHandler<Task, Result>,
+): Promise<Reply<Result>> {
+  let replicaRead: ReplicaReadOutcome | null = null
+  const onReplicaRead = (outcome: ReplicaReadOutcome) => {
+    replicaRead = outcome
+  }
+  try {
+    const result = await handle(task, onReplicaRead)
+    return { result, replicaRead, residentBytes: process.memoryUsage.rss() }
+  } catch (error) {
+    const failure = { reason: getFailureReason(error), message: describeCause(error) }
+    return { ...failure, replicaRead, residentBytes: process.memoryUsage.rss() }
+  }
+}
+
+/** Returns the message of the original error, because errors do not keep their cause in a reply. */
+function describeCause(error: unknown): string {
+  const cause = error instanceof QuoteFailure ? (error.cause ?? error) : error
+  return cause instanceof Error ? cause.message : String(cause)
 }

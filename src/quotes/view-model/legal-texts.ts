@@ -1,5 +1,6 @@
 // The legal texts of a quote, in the language of the page if the document has them.
-import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { Language } from '../../company/languages.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
 
 export type ShownLegalText = {

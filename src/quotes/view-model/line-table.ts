@@ -1,8 +1,10 @@
 // The table of quote lines: the formatted cells of each line, and which columns are shown.
+
+import type { Language } from '../../company/languages.ts'
 import { formatCountry } from '../formats/country-names.ts'
 import { formatDecimal, formatMoney, formatPercent } from '../formats/number-formats.ts'
 import { formatUnit } from '../formats/unit-names.ts'
-import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
 
 type Line = QuoteDocument['lines'][number]

@@ -1,8 +1,10 @@
 // Builds the values that the page and the PDF of a quote show, formatted in one language.
+
+import type { Language } from '../../company/languages.ts'
 import { formatDate, formatInstant } from '../formats/date-formats.ts'
 import { formatIban } from '../formats/iban-format.ts'
 import { formatMoney } from '../formats/number-formats.ts'
-import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
 import { buildWebsiteLink } from './contact-links.ts'
 import { buildLegalTexts } from './legal-texts.ts'

@@ -1,5 +1,6 @@
 // The links with which a customer replies by email: accept, ask, or ask for an updated quote.
-import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { Language } from '../../company/languages.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { buildMailLink } from './contact-links.ts'
 

@@ -1,6 +1,8 @@
 // The banner at the top of a quote that is no longer open: accepted, rejected, expired, superseded.
+
+import type { Language } from '../../company/languages.ts'
 import { formatDate } from '../formats/date-formats.ts'
-import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 
 /**

@@ -1,8 +1,10 @@
 // The rows of the totals: discounts, net, each tax rate and its surcharge, and gross.
 // The labels are in quote-texts/ (taxAt, surchargeAt, noTax). The SQL function quote_document
 // chooses the legal sentence about an exemption and freezes it in document.legal.
+
+import type { Language } from '../../company/languages.ts'
 import { formatMoney, formatPercent } from '../formats/number-formats.ts'
-import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
 
 type Totals = QuoteDocument['totals']

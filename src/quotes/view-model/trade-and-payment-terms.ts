@@ -1,5 +1,6 @@
 // The terms of a quote: Incoterms, delivery and payment.
-import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { Language } from '../../company/languages.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
 
 /** Returns the terms that the quote states, from top to bottom. */

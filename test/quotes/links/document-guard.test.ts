@@ -10,16 +10,14 @@ import { migrate } from '../../../src/database/run-migrations.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
 import { createShareLink, revokeShareLink } from '../../../src/quotes/links/manage-links.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { addQuote, expireLinks } from '../../support/add-quote.ts'
 import { logins } from '../../support/database-roles.ts'
 import { readMetric } from '../../support/read-metric.ts'
-import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from '../../support/test-database.ts'
 import { testService } from '../../support/test-service.ts'
+import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 
-// On a busy machine, a PDF takes longer than a customer should wait.
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
+waitLongForRenderings(t)
 
 const denied = { code: '42501' }
 const guarded = { code: '23000' }

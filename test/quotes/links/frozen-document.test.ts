@@ -13,8 +13,8 @@ import type { Tables } from '../../../src/database/table-types.ts'
 import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
 import {
   createShareLink,
+  type NewLink,
   QuoteNotShareableError,
-  type ShareLinkRequest,
 } from '../../../src/quotes/links/manage-links.ts'
 import { company } from '../../support/company.ts'
 import { testDatabase } from '../../support/test-database.ts'
@@ -499,7 +499,7 @@ t.test(
     const { db } = await testDatabase(t)
     await writeQuote(db, minimalQuote, [minimalLine])
     await writeQuote(db, { ...minimalQuote, number: 'P-2', language: 'en' }, [minimalLine])
-    const createAndReadLanguage = async (request: ShareLinkRequest) =>
+    const createAndReadLanguage = async (request: NewLink) =>
       (JSON.parse((await createAndReadShare(db, request)).document) as typeof completeDocument)
         .language
     t.equal(await createAndReadLanguage({ number: 'P-1' }), 'es')
@@ -606,7 +606,7 @@ t.test('the error of a quote that cannot be shared gives the reason', async (t) 
     update quote_lines set net = quote_lines.net + case position when 1 then 1 else -1 end
     from quotes where id = quote_id and number = 'line'`.execute(db)
 
-  const expectRejection = async (request: ShareLinkRequest, message: RegExp) =>
+  const expectRejection = async (request: NewLink, message: RegExp) =>
     t.rejects(createShareLink(db, request), { constructor: QuoteNotShareableError, message })
   await expectRejection({ number: 'none' }, /^there is no quote none \(any version\)$/)
   await expectRejection({ number: 'good', version: 2 }, /^there is no quote good version 2$/)
@@ -648,7 +648,7 @@ t.test(
     await writeQuote(db, { ...minimalQuote, version: 1, status: 'superseded', notes: 'first' }, [
       minimalLine,
     ])
-    const createAndReadNotes = async (request: ShareLinkRequest) =>
+    const createAndReadNotes = async (request: NewLink) =>
       (JSON.parse((await createAndReadShare(db, request)).document) as typeof completeDocument)
         .notes
     t.equal(await createAndReadNotes({ number: 'P-1' }), 'second')
@@ -769,7 +769,7 @@ async function writeQuote(db: Database, quote: Quote, lines: Line[]): Promise<vo
     where id = ${id}`.execute(db)
 }
 
-async function createAndReadShare(db: Database, request: ShareLinkRequest) {
+async function createAndReadShare(db: Database, request: NewLink) {
   return readShare(db, hashLinkToken(await createShareLink(db, request)))
 }
 

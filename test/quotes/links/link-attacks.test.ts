@@ -10,19 +10,17 @@ import t from 'tap'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
 import { searchKey } from '../../../src/indexing/engine/engine-keys.ts'
 import { createShareLink, revokeShareLink } from '../../../src/quotes/links/manage-links.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { addQuote } from '../../support/add-quote.ts'
 import { writeCompanyFile } from '../../support/company.ts'
 import { eventually } from '../../support/eventually.ts'
 import { chooseFixedPort } from '../../support/fixed-port.ts'
 import { secretOf } from '../../support/key-parts.ts'
-import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { startProgram } from '../../support/run-program.ts'
 import { servers, type TestDatabase, testDatabase } from '../../support/test-database.ts'
 import { type TestService, testService } from '../../support/test-service.ts'
+import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 
-// On a busy machine, a PDF takes longer than a customer should wait.
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
+waitLongForRenderings(t)
 
 // These tests mostly wait, so four run at once. Each has its own database. The longest is first.
 t.jobs = 4

@@ -197,7 +197,7 @@ t.test('on a phone the surcharge of a line is beside its tax, never alone', asyn
     lines: ['0', '5', '12.5'].map((discountPercent) => ({ ...hammer, ...cells, discountPercent })),
   })
   for (const language of languages) {
-    await page.setContent(renderQuotePage(quote, language, { pdf: null, json: 'json' }))
+    await page.setContent(renderQuotePage(quote, language, null))
     for (const width of [320, 390]) {
       await page.setViewportSize({ width, height: 700 })
       const bottoms = await page.locator('.items tbody tr').evaluateAll((rows) =>
@@ -234,7 +234,7 @@ t.test('five lines and the bank account are on one page, printed and as PDF', as
   const readPages = async (pdf: Buffer) =>
     (await extractText(await getDocumentProxy(new Uint8Array(pdf)))).text
   const print = async (quote: SharedQuote, language: Language) => {
-    await page.setContent(renderQuotePage(quote, language, { pdf: '?format=pdf', json: '' }))
+    await page.setContent(renderQuotePage(quote, language, '?format=pdf'))
     return readPages(await page.pdf({ preferCSSPageSize: true }))
   }
   const { totals } = quoteDocument

@@ -7,9 +7,7 @@ import { renderErrorPage } from '../../../src/quotes/page/error-page.ts'
 import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { pageContentSecurityPolicy } from '../../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
-import { chooseErrorPageLanguage } from '../../../src/quotes/requested-language.ts'
-import { timeouts } from '../../../src/timeouts.ts'
-import { replaceUntilEnd } from '../../support/replace-until-end.ts'
+import { chooseErrorPageLanguage } from '../../../src/quotes/requested-representation.ts'
 import {
   document,
   eur,
@@ -22,13 +20,7 @@ import {
   withDocument,
 } from '../../support/shared-quote.ts'
 
-// On a busy machine, a PDF takes longer than a customer should wait.
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
-
-const links = {
-  pdf: 'https://quotes.example.com/quote/share/TOKEN?format=pdf',
-  json: 'https://quotes.example.com/quote/share/TOKEN?format=json',
-}
+const pdfLink = 'https://quotes.example.com/quote/share/TOKEN?format=pdf'
 const languages = ['es', 'en'] as const
 
 const decimalFields = [
@@ -64,7 +56,7 @@ t.test(
   async (t) => {
     const { decimals, texts } = collectShownValues(document)
     for (const language of languages) {
-      const text = getVisibleText(renderQuotePage(shared, language, links))
+      const text = getVisibleText(renderQuotePage(shared, language, pdfLink))
       const [group, point] = language === 'es' ? ['.', ','] : [',', '.']
       const shownNumbers = new Set(
         (text.match(/\d[\d.,]*/g) ?? []).map((number) =>
@@ -98,7 +90,7 @@ function collectShownValues(value: unknown, field = ''): { decimals: string[]; t
 }
 
 t.test('the Spanish page has the Spanish texts', async (t) => {
-  const html = renderQuotePage(shared, 'es', links)
+  const html = renderQuotePage(shared, 'es', pdfLink)
   const text = getVisibleText(html).replaceAll('\u00a0', ' ').replace(/\s+/g, ' ')
   t.match(html, '<html lang="es"')
   t.match(html, '<title>Presupuesto P-2026-17 · Ferretería de Prueba, S.L.</title>')
@@ -125,7 +117,7 @@ t.test('the Spanish page has the Spanish texts', async (t) => {
 t.test(
   'the English page has the English texts, and marks the Spanish ones as Spanish',
   async (t) => {
-    const html = renderQuotePage(shared, 'en', links)
+    const html = renderQuotePage(shared, 'en', pdfLink)
     const text = getVisibleText(html).replace(/\s+/g, ' ')
     t.match(html, '<html lang="en"')
     for (const expected of [
@@ -137,12 +129,12 @@ t.test(
       t.ok(text.includes(expected), expected)
     }
     t.match(html, '<bdi lang=es>Incluye el embalaje.</bdi>')
-    t.notMatch(renderQuotePage(shared, 'es', links), ' lang=es>')
+    t.notMatch(renderQuotePage(shared, 'es', pdfLink), ' lang=es>')
   },
 )
 
 t.test('the table has headings, and no column that no line uses', async (t) => {
-  const html = renderQuotePage(shared, 'es', links)
+  const html = renderQuotePage(shared, 'es', pdfLink)
   const headings = [...html.matchAll(/<th scope="col"[^>]*>(?:<bdi>)?([^<]*)/g)].map(
     ([, label]) => label,
   )
@@ -169,7 +161,7 @@ t.test('the table has headings, and no column that no line uses', async (t) => {
       sku: null,
     },
   ]
-  const plain = renderQuotePage(withDocument({ lines }), 'es', links)
+  const plain = renderQuotePage(withDocument({ lines }), 'es', pdfLink)
   const plainHeadings = [...plain.matchAll(/<th scope="col"[^>]*>(?:<bdi>)?([^<]*)/g)].map(
     ([, label]) => label,
   )
@@ -184,17 +176,17 @@ t.test('every status but sent has a banner with text', async (t) => {
     ['expired', 'Vencido.', 'Expired.'],
     ['superseded', 'Sustituido.', 'Superseded.'],
   ] as const) {
-    t.ok(getVisibleText(renderQuotePage({ ...shared, status }, 'es', links)).includes(es), es)
-    t.ok(getVisibleText(renderQuotePage({ ...shared, status }, 'en', links)).includes(en), en)
+    t.ok(getVisibleText(renderQuotePage({ ...shared, status }, 'es', pdfLink)).includes(es), es)
+    t.ok(getVisibleText(renderQuotePage({ ...shared, status }, 'en', pdfLink)).includes(en), en)
   }
-  const sent = renderQuotePage(shared, 'es', links)
+  const sent = renderQuotePage(shared, 'es', pdfLink)
   t.notMatch(sent.replace(getStyleSheet(sent), ''), /banner/)
   t.match(
-    getVisibleText(renderQuotePage({ ...shared, status: 'expired' }, 'es', links)),
+    getVisibleText(renderQuotePage({ ...shared, status: 'expired' }, 'es', pdfLink)),
     'Fue válido hasta el 1 de diciembre de 2026.',
   )
   const isNoReply = (href: string) => !/^mailto:.*(body=|Solicitud)/.test(href)
-  const superseded = renderQuotePage({ ...shared, status: 'superseded' }, 'es', links)
+  const superseded = renderQuotePage({ ...shared, status: 'superseded' }, 'es', pdfLink)
   // The telephone number stands twice in a sent quote: also beside its bank account.
   t.same(
     new Set(getAttributes(superseded, 'href').filter(isNoReply)),
@@ -206,10 +198,10 @@ t.test('every status but sent has a banner with text', async (t) => {
 })
 
 t.test('the page has a PDF button only with a link to the PDF', async (t) => {
-  t.ok(getAttributes(renderQuotePage(shared, 'es', links), 'href').includes(links.pdf))
-  const html = renderQuotePage(shared, 'es', { ...links, pdf: null })
+  t.ok(getAttributes(renderQuotePage(shared, 'es', pdfLink), 'href').includes(pdfLink))
+  const html = renderQuotePage(shared, 'es', null)
   t.notMatch(getVisibleText(html), 'PDF')
-  t.ok(getAttributes(html, 'href').includes(links.json))
+  t.ok(getAttributes(html, 'href').includes('?format=json'))
 })
 
 t.test('a quote without optional values shows no empty parts', async (t) => {
@@ -235,10 +227,7 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
     legal: [],
     notes: null,
   })
-  const html = renderQuotePage({ ...minimal, link: { expiresAt: null } }, 'es', {
-    ...links,
-    pdf: null,
-  })
+  const html = renderQuotePage({ ...minimal, link: { expiresAt: null } }, 'es', null)
   const text = getVisibleText(html)
   t.notMatch(text, /null|undefined|\[object/)
   t.notMatch(
@@ -247,7 +236,7 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
   )
   t.match(text, 'Sin impuestos indicados')
   t.notMatch(
-    getVisibleText(renderQuotePage(withDocument({ lines: [] }), 'es', links)),
+    getVisibleText(renderQuotePage(withDocument({ lines: [] }), 'es', pdfLink)),
     'Detalle',
     'without lines there is no table',
   )
@@ -255,9 +244,13 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
 
 t.test('an IBAN with wrong check digits has a warning', async (t) => {
   const bank = { holder: 'X', iban: 'ES9121000418450200051333', bic: null }
-  const html = renderQuotePage(withDocument({ seller: { ...document.seller, bank } }), 'es', links)
+  const html = renderQuotePage(
+    withDocument({ seller: { ...document.seller, bank } }),
+    'es',
+    pdfLink,
+  )
   t.match(getVisibleText(html), quoteTexts.es.ibanIsWrong)
-  t.notMatch(getVisibleText(renderQuotePage(shared, 'es', links)), quoteTexts.es.ibanIsWrong)
+  t.notMatch(getVisibleText(renderQuotePage(shared, 'es', pdfLink)), quoteTexts.es.ibanIsWrong)
 })
 
 t.test(
@@ -270,20 +263,21 @@ t.test(
         .replace(/ data-title="[^"<>]*">/, '>')
         .match(/<[^>]*>/g)
     for (const language of languages) {
-      const html = renderQuotePage(fillQuote(hostileText), language, links)
-      t.same(getTags(html), getTags(renderQuotePage(fillQuote('texto'), language, links)))
+      const html = renderQuotePage(fillQuote(hostileText), language, pdfLink)
+      t.same(getTags(html), getTags(renderQuotePage(fillQuote('texto'), language, pdfLink)))
       t.equal(
         getVisibleText(html).split(shownHostileText).length,
-        getVisibleText(renderQuotePage(fillQuote('texto'), language, links)).split('texto').length,
+        getVisibleText(renderQuotePage(fillQuote('texto'), language, pdfLink)).split('texto')
+          .length,
         'the whole text is shown',
       )
-      t.equal(getStyleSheet(html), getStyleSheet(renderQuotePage(shared, language, links)))
+      t.equal(getStyleSheet(html), getStyleSheet(renderQuotePage(shared, language, pdfLink)))
     }
   },
 )
 
 t.test('the page contains no control characters and no bidirectional ones (S20)', async (t) => {
-  const html = renderQuotePage(fillQuote(hostileText), 'es', links)
+  const html = renderQuotePage(fillQuote(hostileText), 'es', pdfLink)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds controls
   t.notMatch(html, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800]/u)
   const isolated = html.match(/<bdi[^>]*>/g)?.length ?? 0
@@ -291,7 +285,7 @@ t.test('the page contains no control characters and no bidirectional ones (S20)'
 })
 
 t.test('a word of 10,000 characters wraps', async (t) => {
-  const html = renderQuotePage(fillQuote('W'.repeat(10_000), 'https://example.com'), 'es', links)
+  const html = renderQuotePage(fillQuote('W'.repeat(10_000), 'https://example.com'), 'es', pdfLink)
   t.match(getStyleSheet(html), 'overflow-wrap:anywhere')
   t.match(html, 'W'.repeat(10_000))
 })
@@ -299,7 +293,7 @@ t.test('a word of 10,000 characters wraps', async (t) => {
 t.test('a website is a link only with http or https (S23)', async (t) => {
   const getHrefs = (website: string) =>
     getAttributes(
-      renderQuotePage(withDocument({ seller: { ...document.seller, website } }), 'es', links),
+      renderQuotePage(withDocument({ seller: { ...document.seller, website } }), 'es', pdfLink),
       'href',
     )
   t.ok(getHrefs('https://example.com/tienda').includes('https://example.com/tienda'))
@@ -325,7 +319,7 @@ t.test('email and phone links contain only the address and the number', async (t
       renderQuotePage(
         withDocument({ number: 'P & 1', seller: { ...document.seller, email, phone } }),
         'es',
-        links,
+        pdfLink,
       ),
       'href',
     )
@@ -347,7 +341,7 @@ t.test(
   'the policy allows only this style sheet, and the page loads nothing else (S14, S24)',
   async (t) => {
     const pages = languages.flatMap((language) => [
-      renderQuotePage(shared, language, links),
+      renderQuotePage(shared, language, pdfLink),
       renderErrorPage('not_found', language, null),
     ])
     for (const html of pages) {
@@ -417,7 +411,7 @@ t.test('every language defines every text, and none is empty', async (t) => {
 
 t.test('a quote of 12 lines is smaller than 30 kB, style sheet included', async (t) => {
   const lines = Array.from({ length: 12 }, (_, index) => ({ ...hammer, position: index + 1 }))
-  t.ok(Buffer.byteLength(renderQuotePage(withDocument({ lines }), 'es', links)) < 30_000)
+  t.ok(Buffer.byteLength(renderQuotePage(withDocument({ lines }), 'es', pdfLink)) < 30_000)
 })
 
 t.test('an error page is in the language of the seller unless the visitor prefers another', (t) => {

@@ -70,7 +70,7 @@ const printable = {
 for (const [name, text] of Object.entries(printable))
   t.test(`the PDF contains the text of the page: ${name} (S47)`, async (t) => {
     const quote = fillQuote(text, 'https://example.com/')
-    const html = renderQuotePage(quote, 'es', { pdf: '?', json: '' })
+    const html = renderQuotePage(quote, 'es', '?')
     // Only the screen has the disclosure, which repeats the hash.
     const page = normalize(getVisibleText(html.replace(/<details.*?<\/details>/s, '')))
     const printed = normalize(getVisibleText(removeScreenOnly(html)))

@@ -7,17 +7,17 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { extractLinks, extractText, getDocumentProxy, getMeta } from 'unpdf'
 import { defaultBrand as brand } from '../../../src/company/brand.ts'
+import type { Language } from '../../../src/company/languages.ts'
 import type { QuoteFailure } from '../../../src/quotes/failures.ts'
 import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
-import { type Language, quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
+import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { serializeSharedQuote } from '../../../src/quotes/rendering/render-page-or-json.ts'
+import { pdfProcessLimits } from '../../../src/quotes/rendering/rendering-limits.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { addQuote } from '../../support/add-quote.ts'
 import { renderDocument } from '../../support/render-pdf.ts'
-import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import {
   document,
   eur,
@@ -30,22 +30,21 @@ import {
   withDocument,
 } from '../../support/shared-quote.ts'
 import { testService } from '../../support/test-service.ts'
+import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 
-// On a busy machine, a PDF takes longer than a customer should wait.
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
+waitLongForRenderings(t)
 
 const languages = ['es', 'en'] as const
 /** Without the emoji sequence, which the fonts of the PDF lack. */
 const printableHostileText = hostileText.replace('👩‍👩‍👧 ', '')
-const links = { pdf: '?format=pdf', json: '?format=json' }
 
-const renderer = new PdfRenderer({ brand, maxWaitMs: 120_000 })
+const renderer = new PdfRenderer(brand, { maxWaitMs: 120_000 })
 t.teardown(() => renderer.close())
 
 const createRequest = (quote: SharedQuote, language: Language | null = 'es') => {
-  const json = JSON.stringify(quote.document)
-  const contentHash = createHash('sha256').update(json).digest('hex')
-  return { document: json, contentHash, status: quote.status, language }
+  const documentJson = JSON.stringify(quote.document)
+  const contentHash = createHash('sha256').update(documentJson).digest('hex')
+  return { documentJson, contentHash, status: quote.status, language }
 }
 const renderPdf = async (quote: SharedQuote, language?: Language) =>
   (await renderDocument(renderer, createRequest(quote, language))).pdf
@@ -105,7 +104,7 @@ t.test(
       for (const status of statuses) {
         const quote = { ...shared, status, contentHash: createRequest(shared).contentHash }
         const { legalName } = quote.document.seller
-        const page = renderQuotePage(quote, language, links)
+        const page = renderQuotePage(quote, language, '?format=pdf')
         const printedText = getVisibleText(removeScreenOnly(page))
         // Some parts are at other places of the PDF, so the first comparison ignores the order.
         const sortCharacters = (text: string) => [...removeSpace(text)].sort().join('')
@@ -127,7 +126,7 @@ t.test(
       tokenHash: '',
       rowVersion: '1',
       documentBytes: 1,
-      document: JSON.stringify(document),
+      documentJson: JSON.stringify(document),
     } as const
     t.same(
       JSON.parse(serializeSharedQuote(link)),
@@ -140,7 +139,7 @@ t.test(
 t.test(
   'the same content gives the same bytes in another process, with embedded fonts only',
   async (t) => {
-    const otherRenderer = new PdfRenderer({ brand })
+    const otherRenderer = new PdfRenderer(brand)
     t.teardown(() => otherRenderer.close())
     const first = await renderPdf(shared, 'es')
     t.ok(first.equals((await renderDocument(otherRenderer, createRequest(shared, 'es'))).pdf))
@@ -304,10 +303,8 @@ t.test(
 t.test(
   'a full queue rejects requests, and a rendering that takes too long is stopped',
   async (t) => {
-    const startRenderer = (
-      options: Omit<ConstructorParameters<typeof PdfRenderer>[0], 'brand'>,
-    ) => {
-      const renderer = new PdfRenderer({ brand, ...options })
+    const startRenderer = (limits: ConstructorParameters<typeof PdfRenderer>[1]) => {
+      const renderer = new PdfRenderer(brand, limits)
       t.teardown(() => renderer.close())
       return renderer
     }
@@ -328,11 +325,14 @@ t.test(
         t.equal((outcome.reason as QuoteFailure).reason, 'queue-full')
 
     const lines = Array.from({ length: 3_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
-    const shortTime = startRenderer({ limits: { maxProcessorMs: 300 }, maxWaitMs: 120_000 })
+    const shortTime = startRenderer({ processLimits: { maxProcessorMs: 300 }, maxWaitMs: 120_000 })
     await t.rejects(renderDocument(shortTime, createRequest(withDocument({ lines }))), {
       message: 'The PDF took more than 300 ms of processor time.',
     })
-    const recycling = startRenderer({ limits: { maxTasks: 1 }, cacheBytes: 0 })
+    const recycling = startRenderer({
+      processLimits: { replaceWhen: { ...pdfProcessLimits.replaceWhen, taskCount: 1 } },
+      cacheBytes: 0,
+    })
     const first = await renderDocument(recycling, createNumberedRequest('1'))
     t.ok(
       first.pdf.equals((await renderDocument(recycling, createNumberedRequest('1'))).pdf),

@@ -45,7 +45,7 @@ async function readPdfLines(quote: SharedQuote): Promise<string[]> {
 
 /** Returns the lines of the texts of a quote on the page, in the same form. */
 async function readPageLines(page: Page, quote: SharedQuote): Promise<string[]> {
-  await page.setContent(renderQuotePage(quote, 'es', { pdf: '?', json: '' }))
+  await page.setContent(renderQuotePage(quote, 'es', '?'))
   const lines = await page.evaluate(() => {
     const read = (element: Element) => {
       const characters: { text: string; x: number; y: number }[] = []
@@ -152,7 +152,7 @@ t.test('a right-to-left text is aligned to the left', async (t) => {
     notes: 'פטיש',
     seller: { ...shared.document.seller, address: 'רחוב 12\nMadrid' },
   })
-  await page.setContent(renderQuotePage(quote, 'es', { pdf: '?', json: '' }))
+  await page.setContent(renderQuotePage(quote, 'es', '?'))
   const starts = await page.evaluate(() => {
     const getLeft = (element: Element) => {
       const range = document.createRange()

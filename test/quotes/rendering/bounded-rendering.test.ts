@@ -21,8 +21,8 @@ import {
 } from '../../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
+import { RenderingCache } from '../../../src/quotes/rendering/rendering-cache.ts'
 import { pdfProcessLimits } from '../../../src/quotes/rendering/rendering-limits.ts'
-import { RenderingQueue } from '../../../src/quotes/rendering/rendering-queue.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { addQuote } from '../../support/add-quote.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -32,9 +32,9 @@ import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { document, hammer, withDocument } from '../../support/shared-quote.ts'
 import { testDatabase } from '../../support/test-database.ts'
 import { testService } from '../../support/test-service.ts'
+import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 
-// Renderings have a low priority: on a busy machine they take longer than a customer should wait.
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
+waitLongForRenderings(t)
 
 const allowLines = (db: Database, maxLines: number) =>
   recordShareSettings(db, { maxLines, retentionDays: 400 })
@@ -56,11 +56,11 @@ t.test('a quote with too many lines or too much text cannot be shared (S43)', as
 })
 
 t.test('a PDF process that needs too much memory ends, and the next one works (S43)', async (t) => {
-  const renderer = new PdfRenderer({ brand, limits: { maxDataBytes: 1_000e6 } })
+  const renderer = new PdfRenderer(brand, { processLimits: { maxDataBytes: 1_000e6 } })
   t.teardown(() => renderer.close())
   const lines = Array.from({ length: 4_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
   const large = {
-    document: JSON.stringify(withDocument({ lines }).document),
+    documentJson: JSON.stringify(withDocument({ lines }).document),
     contentHash: 'large',
     status: 'sent',
     language: null,
@@ -70,16 +70,20 @@ t.test('a PDF process that needs too much memory ends, and the next one works (S
   })
   const failedBefore = { message: /It failed before/, reason: 'failed' }
   await t.rejects(renderDocument(renderer, large), failedBefore, 'the failure is remembered')
-  const small = { ...large, document: JSON.stringify(document), contentHash: 'small' }
+  const small = { ...large, documentJson: JSON.stringify(document), contentHash: 'small' }
   t.match((await renderDocument(renderer, small)).pdf.subarray(0, 5).toString(), '%PDF-')
+})
+
+/** The limits of a process that is replaced after it was idle for `idleMs`. */
+const replaceIdleAfter = (idleMs: number) => ({
+  replaceWhen: { ...pdfProcessLimits.replaceWhen, idleResidentBytes: 1, idleMs },
 })
 
 t.test('a PDF process that needs much memory is used again, and replaced when idle', async (t) => {
   const children: ChildProcess[] = []
   watchPdfProcesses(t, (child) => children.push(child))
-  const renderer = new PdfRenderer({
-    brand,
-    limits: { maxIdleResidentBytes: 1, maxIdleMs: 2_000 },
+  const renderer = new PdfRenderer(brand, {
+    processLimits: replaceIdleAfter(2_000),
     cacheBytes: 0,
   })
   t.teardown(() => renderer.close())
@@ -97,9 +101,9 @@ t.test('a PDF process that needs much memory is used again, and replaced when id
 
 t.test('a failed rendering is tried again after a pause that doubles', async (t) => {
   let now = 1_000_000
-  const queue = new RenderingQueue<Buffer>({
+  const cache = new RenderingCache<Buffer>({
     cacheBytes: 1000,
-    getBytes: ({ length }) => length,
+    getSize: ({ length }) => length,
     clock: { now: () => now, sleep: async () => undefined },
   })
   let attempts = 0
@@ -109,22 +113,22 @@ t.test('a failed rendering is tried again after a pause that doubles', async (t)
   }
   const pauses: number[] = []
   for (let n = 0; n < 10; n += 1) {
-    const error = await queue.render('key', fail).catch((error) => error)
+    const error = await cache.render('key', fail).catch((error) => error)
     t.equal(attempts, n + 1)
-    await t.rejects(queue.render('key', fail), { message: 'It failed before: too large' })
+    await t.rejects(cache.render('key', fail), { message: 'It failed before: too large' })
     t.equal(attempts, n + 1)
     pauses.push(error.retryAfterMs / 1000)
     now += error.retryAfterMs
   }
   t.same(pauses, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600])
   const content = Buffer.from('x')
-  t.equal(await queue.render('key', async () => content), content)
+  t.equal(await cache.render('key', async () => content), content)
 })
 
 t.test('a rendering that takes longer than a request waits goes on and is cached', async (t) => {
-  const queue = new RenderingQueue<Buffer>({
+  const cache = new RenderingCache<Buffer>({
     cacheBytes: 1000,
-    getBytes: ({ length }) => length,
+    getSize: ({ length }) => length,
     maxWaitMs: 20,
   })
   const content = Buffer.from('x')
@@ -135,13 +139,13 @@ t.test('a rendering that takes longer than a request waits goes on and is cached
     return content
   }
   const pending = { message: /not ready yet/, reason: 'pending', retryAfterMs: 5_000 }
-  await t.rejects(queue.render('slow', renderSlowly), pending)
-  const second = queue.render('slow', renderSlowly)
+  await t.rejects(cache.render('slow', renderSlowly), pending)
+  const second = cache.render('slow', renderSlowly)
   await t.rejects(second, pending, 'a second request waits for the same one')
-  const queued = queue.render('queued', renderSlowly)
+  const queued = cache.render('queued', renderSlowly)
   await t.rejects(queued, pending)
-  t.ok(await eventually(async () => queue.getCached('queued'), Boolean))
-  t.equal(await queue.render('slow', renderSlowly), content)
+  t.ok(await eventually(async () => cache.get('queued'), Boolean))
+  t.equal(await cache.render('slow', renderSlowly), content)
   t.equal(renderings, 2)
 })
 
@@ -152,14 +156,14 @@ t.test('a pause is five times as long as the rendering before it, up to a limit'
     pauses.push(ms)
     now += ms
   }
-  const queue = new RenderingQueue<Buffer>({
+  const cache = new RenderingCache<Buffer>({
     cacheBytes: 0,
-    getBytes: ({ length }) => length,
+    getSize: ({ length }) => length,
     maxPauseMs: 400,
     clock: { now: () => now, sleep: sleepMs },
   })
   const render = (key: string, durationMs: number) =>
-    queue.render(key, async () => {
+    cache.render(key, async () => {
       now += durationMs
       return Buffer.from('x')
     })
@@ -171,9 +175,9 @@ t.test('a pause is five times as long as the rendering before it, up to a limit'
 })
 
 t.test('a failure is reported once, also if no request waits for it', async (t) => {
-  const queue = new RenderingQueue<Buffer>({
+  const cache = new RenderingCache<Buffer>({
     cacheBytes: 1000,
-    getBytes: ({ length }) => length,
+    getSize: ({ length }) => length,
     maxWaitMs: 20,
   })
   const reported: unknown[] = []
@@ -183,10 +187,10 @@ t.test('a failure is reported once, also if no request waits for it', async (t) 
     await sleep(60)
     throw cause
   }
-  await t.rejects(queue.render('key', fail, report), { message: /not ready yet/ })
+  await t.rejects(cache.render('key', fail, report), { message: /not ready yet/ })
   await eventually(async () => reported.length, Boolean)
   const failedBefore = { message: 'It failed before: too large', reason: 'failed' }
-  await t.rejects(queue.render('key', fail, report), failedBefore)
+  await t.rejects(cache.render('key', fail, report), failedBefore)
   t.same(reported, [cause])
 })
 
@@ -203,7 +207,7 @@ function watchPdfProcesses(t: Test, onStart: (child: ChildProcess) => void): voi
 }
 
 const oneLine = {
-  document: JSON.stringify(document),
+  documentJson: JSON.stringify(document),
   contentHash: 'small',
   status: 'sent',
   language: null,
@@ -211,7 +215,10 @@ const oneLine = {
 
 t.test('a PDF succeeds although its process does not run for longer than its limit', async (t) => {
   const maxProcessorMs = 2_000
-  const renderer = new PdfRenderer({ brand, limits: { maxProcessorMs }, maxWaitMs: 120_000 })
+  const renderer = new PdfRenderer(brand, {
+    processLimits: { maxProcessorMs },
+    maxWaitMs: 120_000,
+  })
   t.teardown(() => renderer.close())
   let startCount = 0
   watchPdfProcesses(t, (child) => {
@@ -224,7 +231,10 @@ t.test('a PDF succeeds although its process does not run for longer than its lim
 })
 
 t.test('a PDF process that does not run is replaced, and the quote is not blamed', async (t) => {
-  const renderer = new PdfRenderer({ brand, limits: { maxElapsedMs: 500 }, maxWaitMs: 120_000 })
+  const renderer = new PdfRenderer(brand, {
+    processLimits: { maxElapsedMs: 500 },
+    maxWaitMs: 120_000,
+  })
   t.teardown(() => renderer.close())
   const children: ChildProcess[] = []
   watchPdfProcesses(t, (child) => {
@@ -232,11 +242,11 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
     child.kill('SIGSTOP')
   })
   const reported: unknown[] = []
-  const { document: json, ...request } = oneLine
   const render = () =>
     renderer.render(
-      request,
-      async () => json,
+      oneLine,
+      oneLine.language,
+      async () => oneLine.documentJson,
       (error) => reported.push(error),
     )
   const starved = {
@@ -245,7 +255,7 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
     retryAfterMs: 5_000,
   }
   await t.rejects(render(), starved)
-  t.equal(renderer.hasFailed(request), false)
+  t.equal(renderer.hasFailed(oneLine, oneLine.language), false)
   await t.rejects(render(), starved, 'the next request renders again')
   t.equal(children.length, 2)
   t.match(reported, [{ message: /hardly ran/ }, { message: /hardly ran/ }])
@@ -308,9 +318,8 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
 })
 
 t.test('stopping ends a request whose process starts, also if it replaces another', async (t) => {
-  const renderer = new PdfRenderer({
-    brand,
-    limits: { maxIdleResidentBytes: 1, maxIdleMs: 0 },
+  const renderer = new PdfRenderer(brand, {
+    processLimits: replaceIdleAfter(0),
     cacheBytes: 0,
     maxWaitMs: 120_000,
   })

@@ -3,7 +3,7 @@
 import { getPriority } from 'node:os'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
-import { readDocument } from '../../../src/quotes/document-reader.ts'
+import { readDocument } from '../../../src/quotes/links/read-document.ts'
 import { readLink } from '../../../src/quotes/links/read-link.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { PageRenderer } from '../../../src/quotes/rendering/page-renderer.ts'
@@ -16,11 +16,11 @@ const [databaseUrl = '', token = ''] = process.argv.slice(2)
 const db = openDatabase(databaseUrl, { connections: 1 })
 const link = await readLink(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
 if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
-const document = await readDocument(db, token, link)
-const pages = new PageRenderer({ brand: defaultBrand })
-const pdfs = new PdfRenderer({ brand: defaultBrand })
+const documentJson = await readDocument(db, token, link)
+const pages = new PageRenderer(defaultBrand)
+const pdfs = new PdfRenderer(defaultBrand)
 const page = await pages.renderLarge(
-  { token, link, wanted: { kind: 'json' }, databaseUrl, replicaUrl: null },
+  { token, link, variant: { format: 'json' }, databaseUrl, replicaUrl: null },
   {
     onVerified: () => undefined,
     onFailure: (error) => {
@@ -28,7 +28,7 @@ const page = await pages.renderLarge(
     },
   },
 )
-const { pdf } = await pdfs.render({ ...link, language: 'es' }, async () => document)
+const { pdf } = await pdfs.render(link, 'es', async () => documentJson)
 console.log(
   JSON.stringify({
     priority: getPriority(),

@@ -11,18 +11,16 @@ import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { buildSepaTransfer } from '../../../src/quotes/view-model/sepa-qr-code.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { addQuote } from '../../support/add-quote.ts'
-import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { document, eur, getVisibleText, shared, withDocument } from '../../support/shared-quote.ts'
 import { testService } from '../../support/test-service.ts'
+import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 
-// On a busy machine, a PDF takes longer than a customer should wait.
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
+waitLongForRenderings(t)
 
-const links = { pdf: '?format=pdf', json: '?format=json' }
+const pdfLink = '?format=pdf'
 const render = (quote: SharedQuote, language = 'es' as const, options = {}) =>
-  renderQuotePage(quote, language, links, options)
+  renderQuotePage(quote, language, pdfLink, options)
 
 /** Returns the text of the PDF with single spaces. */
 async function extractPdfText(quote: SharedQuote, language: Language): Promise<string> {
@@ -200,7 +198,7 @@ t.test('every state but an open quote says what to do next, in every language', 
 
 t.test('the page and the PDF exist in every language, with its own formats', async (t) => {
   const pages = forEachLanguage((language) =>
-    getVisibleText(renderQuotePage(shared, language, links)),
+    getVisibleText(renderQuotePage(shared, language, pdfLink)),
   )
   for (const language of languages) {
     t.match(pages[language], quoteTexts[language].quote)
@@ -241,7 +239,7 @@ t.test('legal texts are in the language of the page, and name their lines', asyn
     },
   })
   const read = (language: Language) => {
-    const page = renderQuotePage(quote, language, links)
+    const page = renderQuotePage(quote, language, pdfLink)
     return {
       section: /<section class="legal"[^>]*>/.exec(page)?.[0],
       text: getVisibleText(/<section class="legal".*?<\/section>/s.exec(page)?.[0] ?? '')
@@ -277,7 +275,8 @@ t.test('legal texts in another language than the page say so, and none is missin
     ],
   })
   const read = (language: Language) =>
-    /<section class="legal".*?<\/section>/s.exec(renderQuotePage(quote, language, links))?.[0] ?? ''
+    /<section class="legal".*?<\/section>/s.exec(renderQuotePage(quote, language, pdfLink))?.[0] ??
+    ''
   t.match(read('fr'), /<section class="legal">/)
   t.match(read('en'), /<section class="legal" lang=fr>/)
   for (const language of ['fr', 'en'] as const) {
@@ -310,7 +309,7 @@ t.test('the tax has its name in every language', async (t) => {
     const quote = withDocument({ totals: { ...others, ...(taxLabel && { taxLabel }) } })
     for (const language of ['es', 'en', 'fr'] as const)
       t.match(
-        getVisibleText(renderQuotePage(quote, language, links)),
+        getVisibleText(renderQuotePage(quote, language, pdfLink)),
         new RegExp(`${expected[language]} 21`),
       )
   }

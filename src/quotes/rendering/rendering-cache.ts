@@ -1,5 +1,5 @@
-// Runs renderings one at a time, caches their results and remembers failures. Large pages have one
-// queue, PDFs another.
+// Caches renderings, makes missing ones one at a time, and remembers failures. Pages and JSON have
+// one cache, PDFs another.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
@@ -15,9 +15,10 @@ type RememberedFailure = {
   isRefused: boolean
 }
 
-type RenderingQueueOptions<Result> = {
+type RenderingCacheOptions<Result> = {
   cacheBytes: number
-  getBytes(result: Result): number
+  /** Returns the size of a result in bytes. */
+  getSize(result: Result): number
   maxQueued?: number
   /** How long a request waits at most, in the queue and for the rendering. */
   maxWaitMs?: number
@@ -41,10 +42,10 @@ const maxRememberedFailures = 1_000
 const pauseFactor = 5
 
 /**
- * A cache and a queue in front of a renderer. A key contains everything that a rendering depends
- * on. After a failure, a rendering is not tried again for a time that doubles with each failure.
+ * The renderings of one kind. A key contains everything that a rendering depends on. After a
+ * failure, a rendering is not tried again for a time that doubles with each failure.
  */
-export class RenderingQueue<Result extends object> {
+export class RenderingCache<Result extends object> {
   readonly #cache: LRUCache<string, Result>
   readonly #failures = new LRUCache<string, RememberedFailure>({ max: maxRememberedFailures })
   readonly #pending = new Map<string, Promise<Result>>()
@@ -58,18 +59,18 @@ export class RenderingQueue<Result extends object> {
 
   constructor({
     cacheBytes,
-    getBytes,
+    getSize,
     maxQueued = maxQueuedRenderings,
     maxWaitMs = timeouts.quotes.renderingWait.ms,
     maxPauseMs = 0,
     clock = systemClock,
-  }: RenderingQueueOptions<Result>) {
+  }: RenderingCacheOptions<Result>) {
     this.#cache = new LRUCache({
       // lru-cache requires sizes of at least 1. An entry above a quarter of the cache is not kept,
       // because it would evict too many others.
       maxSize: Math.max(1, cacheBytes),
       maxEntrySize: Math.max(1, Math.floor(cacheBytes / 4)),
-      sizeCalculation: (result) => Math.max(1, getBytes(result)),
+      sizeCalculation: (result) => Math.max(1, getSize(result)),
     })
     this.#maxQueued = maxQueued
     this.#maxWaitMs = maxWaitMs
@@ -78,11 +79,11 @@ export class RenderingQueue<Result extends object> {
   }
 
   /** Returns a cached result, or undefined. */
-  getCached(key: string): Result | undefined {
+  get(key: string): Result | undefined {
     return this.#cache.get(key)
   }
 
-  setCached(key: string, result: Result): void {
+  set(key: string, result: Result): void {
     this.#cache.set(key, result)
   }
 
@@ -156,12 +157,10 @@ export class RenderingQueue<Result extends object> {
 
   /** Returns the error for requests. Remembers only failures that the document may have caused. */
   #handleFailure(key: string, error: unknown, onFailure: FailureListener): unknown {
-    const reason = getFailureReason(error)
-    const { afterRendering } = failures[reason]
-    if (afterRendering === 'ignore') return error
+    const { loggedBy, afterRendering } = failures[getFailureReason(error)]
+    if (loggedBy === 'rendering') onFailure(error)
+    if (afterRendering === undefined) return error
     const isRefused = afterRendering === 'never-retry'
-    if (!isRefused) onFailure(error)
-    if (afterRendering === 'log') return error
     const message = error instanceof Error ? error.message : String(error)
     const count = (this.#failures.get(key)?.count ?? 0) + 1
     const { firstFailurePause, longestFailurePause } = timeouts.quotes

@@ -1,0 +1,84 @@
+// Builds the responses for errors of quote links: problems as JSON for programs, pages for people.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Company, Seller } from '../../company/company.ts'
+import { Problem, type ProblemCode } from '../../http/problem-details.ts'
+import { type ErrorPageName, errorPages, failures, type QuoteFailure } from '../failures.ts'
+import { renderErrorPage } from '../page/error-page.ts'
+import {
+  chooseErrorPageLanguage,
+  getRequestedLanguage,
+  prefersErrorPage,
+} from '../requested-representation.ts'
+import { contentTypes, createLinkResponseHeaders, type LinkResponse } from './link-responses.ts'
+import { isLinkUrl } from './malformed-link-paths.ts'
+
+/** An error as JSON shows it (`problem`), and as a page shows it. */
+type DescribedError = { problem: Problem; page: ErrorPageName; showsContact: boolean }
+
+const errorPageNames = Object.keys(errorPages) as ErrorPageName[]
+
+/** Describes why a request does not get its quote. The cause is logged and not sent. */
+export function describeFailure(
+  failure: QuoteFailure,
+  { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
+): DescribedError {
+  const { reason, retryAfterMs, cause = failure } = failure
+  const { code, page, detail, showsContact = false, loggedBy } = failures[reason]
+  const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
+  const problem = new Problem(code, detail + contact, {
+    cause,
+    skipLogging: loggedBy !== 'request',
+    ...(retryAfterMs !== undefined && {
+      headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
+    }),
+  })
+  return { problem, page, showsContact }
+}
+
+/** Describes any other error. Problem codes without a page share `invalid_parameter`. */
+export function describeProblem(problem: Problem): DescribedError {
+  return { problem, page: chooseErrorPage(problem.code), showsContact: false }
+}
+
+function chooseErrorPage(code: ProblemCode): ErrorPageName {
+  return errorPageNames.find((name) => name === code) ?? 'invalid_parameter'
+}
+
+/** Returns the error as a page, or null if the request is for JSON. */
+export function buildErrorPageResponse(
+  request: { headers: IncomingHttpHeaders; query: unknown },
+  { problem, page, showsContact }: DescribedError,
+  seller: Seller,
+): LinkResponse | null {
+  if (!prefersErrorPage(request)) return null
+  const language = chooseErrorPageLanguage(request, seller.language)
+  const contact = showsContact ? seller : null
+  return {
+    headers: { ...problem.headers, 'content-type': contentTypes.html },
+    bytes: renderErrorPage(page, language, contact, getRequestedLanguage(request.query)),
+  }
+}
+
+type EarlyRequest = { url?: string | undefined; headers: IncomingHttpHeaders }
+
+/**
+ * Returns a function that builds the page of a problem with all its headers, for requests that do
+ * not reach the route: Node could not parse them, or the service is overloaded. It returns null if
+ * the request asks for JSON or for a different path.
+ */
+export function createEarlyErrorPages({ brand, seller }: Company) {
+  const linkResponseHeaders = createLinkResponseHeaders(brand)
+  return ({ url = '', headers }: EarlyRequest, problem: Problem): LinkResponse | null => {
+    if (!isLinkUrl(url)) return null
+    const request = { headers, query: readQuery(url) }
+    const page = buildErrorPageResponse(request, describeProblem(problem), seller)
+    return page && { ...page, headers: { ...linkResponseHeaders, ...page.headers } }
+  }
+}
+
+/** Returns the parameters that decide the format and the language of an error page. */
+function readQuery(url: string): { format: string | undefined; lang: string | undefined } {
+  const parameters = new URLSearchParams(url.split('?')[1])
+  const read = (name: string) => parameters.get(name) ?? undefined
+  return { format: read('format'), lang: read('lang') }
+}
