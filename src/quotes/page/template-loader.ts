@@ -16,7 +16,7 @@ const pages = loadPageTemplates(import.meta.url, {
   rmWhitespace: true,
 })
 
-/** The value of Content-Security-Policy for both pages. */
+/** The part of Content-Security-Policy that does not depend on the brand. */
 export const pageContentSecurityPolicy = pages.contentSecurityPolicy
 
 /** Returns the HTML of a template: `quote` or `error`. */

@@ -32,30 +32,39 @@ const uncommonCharacters =
 
 /**
  * Returns whether a PDF can show the texts of a document. Only then does the page of the quote
- * offer a PDF. The legal texts in other languages are not checked. `json` is the frozen document.
+ * offer a PDF. The legal texts in other languages are not checked.
  *
  * Most documents contain only common characters, which one expression finds. Preparing and checking
  * each character took two thirds of the time of a page.
  */
-export function canShowInPdf(json: string): boolean {
-  if (!uncommonCharacters.test(json)) return true
-  const { legalTranslations: _, ...document } = JSON.parse(json) as QuoteDocument
-  return findUnsupportedCharacters(JSON.stringify(document, prepareText)).length === 0
+export function canShowInPdf(documentJson: string): boolean {
+  if (!uncommonCharacters.test(documentJson)) return true
+  const { legalTranslations: _, ...document } = JSON.parse(documentJson) as QuoteDocument
+  return findUnsupportedCharacters(serializeForPdf(document)).length === 0
 }
 
 // These choose between a colourful and a plain form of a symbol. The fonts have only one form.
 const variationSelectors = /[\ufe00-\ufe0f]/g
 
-/**
- * A replacer for JSON.stringify that prepares each text: removes control characters, composes
- * accents, makes long words breakable and marks the direction. Returns links and other values
- * unchanged. Metadata are not typeset, so their words are not made breakable.
- */
-export function prepareText(name: string, value: unknown): unknown {
-  if (typeof value !== 'string' || name === 'href' || name === 'path') return value
-  const text = toPlainText(value).normalize('NFC').replace(variationSelectors, '')
-  if (name.startsWith('metadata')) return text
-  return markRightToLeftLines(replaceArabicLigatures(text).replace(longWords, allowBreaks))
+// The fields of the view model that are no texts: the addresses of links and the path of a QR code.
+const notShownAsText = new Set(['href', 'path'])
+
+/** Returns values as JSON, with every text prepared to be typeset. */
+export function serializeForPdf(values: object): string {
+  return JSON.stringify(values, (name, value: unknown) =>
+    typeof value === 'string' && !notShownAsText.has(name) ? prepareText(value) : value,
+  )
+}
+
+/** Returns a text to be typeset: also makes long words breakable and marks the direction. */
+export function prepareText(text: string): string {
+  const words = replaceArabicLigatures(prepareMetadata(text)).replace(longWords, allowBreaks)
+  return markRightToLeftLines(words)
+}
+
+/** Returns a text for the metadata of the PDF: removes control characters and composes accents. */
+export function prepareMetadata(text: string): string {
+  return toPlainText(text).normalize('NFC').replace(variationSelectors, '')
 }
 
 // Words of at least 16 characters without a soft hyphen or a zero-width space.

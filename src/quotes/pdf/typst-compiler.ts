@@ -10,7 +10,12 @@ import { sumColumnWidths } from '../view-model/line-table.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
 import { getPdfFileName } from './pdf-content-disposition.ts'
-import { findUnsupportedCharacters, prepareText, readFonts } from './pdf-text.ts'
+import {
+  findUnsupportedCharacters,
+  prepareMetadata,
+  readFonts,
+  serializeForPdf,
+} from './pdf-text.ts'
 import { hasDirectionMarks } from './text-direction.ts'
 
 const template = readFileSync(new URL('pdf-template.typ', import.meta.url), 'utf8')
@@ -43,19 +48,20 @@ export type Pdf = { pdf: Buffer; fileName: string }
  */
 export function compilePdf(shared: SharedQuote, language: Language, brand: Brand): Pdf {
   const quote = buildQuoteViewModel(shared, language)
-  const templateData = {
+  const preparedQuote = serializeForPdf({
     ...quote,
     hasWideNumbers: sumColumnWidths(quote.columns) > pdfMaxNumericColumnsWidth,
     runningName: truncatePlainText(quote.seller.legalName, pdfMaxRunningNameLength),
     runningNumber: truncatePlainText(quote.number, pdfMaxRunningNumberLength),
-    metadataTitle: `${quote.texts.quote} ${quote.number}`,
-    metadataAuthor: quote.seller.legalName,
-    metadataKeywords: quote.contentHash,
-  }
+  })
+  const metadata = JSON.stringify({
+    title: prepareMetadata(`${quote.texts.quote} ${quote.number}`),
+    author: prepareMetadata(quote.seller.legalName),
+    keywords: quote.contentHash,
+  })
   // The creation date of the PDF is the date of the quote, so the bytes depend only on the content.
   const creationTimestamp = Date.parse(`${shared.document.issuedOn}T00:00:00Z`) / 1000
-  const preparedQuote = JSON.stringify(templateData, prepareText)
-  const unsupported = findUnsupportedCharacters(preparedQuote)
+  const unsupported = findUnsupportedCharacters(preparedQuote + metadata)
   if (unsupported.length > 0) throw createRefusal(unsupported)
   try {
     const pdf = compiler.pdf(
@@ -63,6 +69,7 @@ export function compilePdf(shared: SharedQuote, language: Language, brand: Brand
         mainFileContent: template,
         inputs: {
           quote: preparedQuote,
+          metadata,
           hasMarks: String(hasDirectionMarks(preparedQuote)),
           brand: JSON.stringify(describeBrand(brand)),
         },

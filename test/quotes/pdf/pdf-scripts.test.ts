@@ -21,6 +21,9 @@ import {
   withDocument,
 } from '../../support/shared-quote.ts'
 import { testService } from '../../support/test-service.ts'
+import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
+
+waitLongForRenderings(t)
 
 /**
  * Returns the words of a text. The extractor returns right-to-left lines in visual order, so words
@@ -119,7 +122,7 @@ t.test('a page offers a PDF exactly if the PDF can show each character', async (
   const wrong: string[] = []
   for (let code = 0; code < 0xd800; code += 1) {
     const character = String.fromCharCode(code)
-    const prepared = prepareText('notes', character) as string
+    const prepared = prepareText(character)
     const isShown = findUnsupportedCharacters(prepared).length === 0
     if (offers(character) !== isShown) wrong.push(`U+${code.toString(16)}`)
   }
