@@ -22,14 +22,12 @@ const maxLinesWithoutRunningHead = 25
 /** The maximum length of the number at the foot of each printed page, in characters. */
 const pageMaxRunningNumberLength = 60
 
-export type PageOptions = { brand?: Brand; offersReplies?: boolean }
-
 /** Returns the complete HTML document of a quote. Without `pdfLink` it has no PDF button. */
 export function renderQuotePage(
   shared: SharedQuote,
   language: Language,
   pdfLink: string | null,
-  { brand = defaultBrand, offersReplies = true }: PageOptions = {},
+  { brand = defaultBrand, offersReplies = true }: { brand?: Brand; offersReplies?: boolean } = {},
 ): string {
   const quote = buildQuoteViewModel(shared, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`

@@ -43,7 +43,7 @@ function describeLines(positions: number[], language: Language): string {
 }
 
 /** Returns ascending positions as a list of ranges: "1, 3–5". */
-export function describePositions(positions: number[]): string {
+function describePositions(positions: number[]): string {
   const ranges: { first: number; last: number }[] = []
   for (const position of positions) {
     const range = ranges.at(-1)

@@ -1,44 +1,87 @@
-// Builds the values that the page and the PDF of a quote show, formatted in one language.
-
+// The values that the page and the PDF of a quote show, formatted in one language. Both templates
+// read them: quote-page-template.eta and pdf-template.typ.
 import type { Language } from '../../company/languages.ts'
 import { formatDate, formatInstant } from '../formats/date-formats.ts'
 import { formatIban } from '../formats/iban-format.ts'
 import { formatMoney } from '../formats/number-formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { QuoteTexts } from '../quote-texts/quote-texts-type.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
 import { buildWebsiteLink } from './contact-links.ts'
-import { buildLegalTexts } from './legal-texts.ts'
-import { buildLineColumns, buildLineRow } from './line-table.ts'
+import { buildLegalTexts, type ShownLegalText } from './legal-texts.ts'
+import { buildLineColumns, buildLineRow, type LineColumn, type LineRow } from './line-table.ts'
 import { buildSellerContact } from './seller-contact.ts'
-import { buildSepaQrCode } from './sepa-qr-code.ts'
+import { buildSepaQrCode, type QrCode } from './sepa-qr-code.ts'
 import { buildStatusBanner } from './status-banner.ts'
-import { buildTotalRows, chooseTaxLabel } from './total-rows.ts'
+import { buildTotalRows, chooseTaxLabel, type TotalRow } from './total-rows.ts'
 import { buildTerms } from './trade-and-payment-terms.ts'
 
-export type QuoteViewModel = ReturnType<typeof buildQuoteViewModel>
+/** Missing values are null. All other values are formatted in `language`. */
+export type QuoteViewModel = {
+  language: Language
+  /** The language of the document, or null if it is `language`. */
+  documentLanguage: Language | null
+  /** The texts of `language`. The template of the PDF gets those that are no functions. */
+  texts: QuoteTexts
+  number: string
+  version: string
+  /** The text that this version replaces earlier ones, or null for the first version. */
+  replaces: string | null
+  issuedOn: ShownDate
+  /** Null for a superseded quote too. Another version replaces it, so this date would mislead. */
+  validUntil: ShownDate | null
+  /** Null for a sent quote. */
+  banner: { status: SharedQuote['status']; label: string; explanation: string } | null
+  seller: {
+    legalName: string
+    initials: string
+    taxId: string
+    address: string
+    email: LinkedText
+    phone: LinkedText
+    website: LinkedText | null
+  }
+  /** Null if the document has nothing about the buyer. */
+  buyer: QuoteDocument['buyer'] | null
+  /** The columns of numbers that the lines use, from left to right. */
+  columns: LineColumn[]
+  lines: LineRow[]
+  totals: TotalRow[]
+  terms: { label: string; text: string }[]
+  /** Null also for a rejected, expired or superseded quote. */
+  bank: { holder: string; iban: { text: string; isValid: boolean }; bic: string | null } | null
+  /** Null if the quote is not accepted, or no SEPA transfer can pay it. */
+  sepaQrCode: QrCode | null
+  notes: string | null
+  /** `language` is null if it is the language of the page. */
+  legal: { texts: ShownLegalText[]; language: Language | null }
+  contentHash: string
+  /** The sentence until when the link works, or null if it does not expire. */
+  linkExpires: string | null
+  gross: string
+}
+
+/** `date` is YYYY-MM-DD. */
+type ShownDate = { date: string; text: string }
+/** `href` is null if the text is not a valid address or number. */
+type LinkedText = { text: string; href: string | null }
 
 /** A quote that can no longer be accepted shows no bank account, so nobody pays it. */
 const payableStatuses: SharedQuote['status'][] = ['sent', 'accepted']
 
-/**
- * Returns a quote with all values formatted. Missing values are null. The bank account of a
- * rejected, expired or superseded quote is null too.
- */
-export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
+/** Returns a quote with all values formatted. */
+export function buildQuoteViewModel(shared: SharedQuote, language: Language): QuoteViewModel {
   const { status, link, contentHash, document } = shared
   const texts = quoteTexts[language]
   const lines = document.lines.map((line) => buildLineRow(line, language))
   return {
     language,
-    /** The language of the document, or null if it is the language of the page. */
     documentLanguage: document.language === language ? null : document.language,
     texts,
     number: document.number,
     version: String(document.version),
-    /** The text that this version replaces earlier ones, or null for the first version. */
     replaces: document.version > 1 ? texts.replaces : null,
     issuedOn: buildDate(document.issuedOn, language),
-    // Another version replaces a superseded quote, so its validity would mislead.
     validUntil:
       document.validUntil === null || status === 'superseded'
         ? null
@@ -61,7 +104,7 @@ export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
   }
 }
 
-function buildDate(date: string, language: Language) {
+function buildDate(date: string, language: Language): ShownDate {
   return { date, text: formatDate(date, language) }
 }
 

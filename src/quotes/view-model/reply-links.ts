@@ -4,7 +4,7 @@ import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { buildMailLink } from './contact-links.ts'
 
-export type ReplyLink = { label: string; href: string; isMain: boolean }
+type ReplyLink = { label: string; href: string; isMain: boolean }
 
 /**
  * Returns the links that fit the status of the quote. Returns none if the seller's email address is
