@@ -1,7 +1,7 @@
 // Builds the responses for errors of quote links: problems as JSON for programs, pages for people.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Company, Seller } from '../../company/company.ts'
-import { Problem, type ProblemCode } from '../../http/problem-details.ts'
+import { Problem } from '../../http/problem-details.ts'
 import { type ErrorPageName, errorPages, failures, type QuoteFailure } from '../failures.ts'
 import { renderErrorPage } from '../page/error-page.ts'
 import {
@@ -37,11 +37,8 @@ export function describeFailure(
 
 /** Describes any other error. Problem codes without a page share `invalid_parameter`. */
 export function describeProblem(problem: Problem): DescribedError {
-  return { problem, page: chooseErrorPage(problem.code), showsContact: false }
-}
-
-function chooseErrorPage(code: ProblemCode): ErrorPageName {
-  return errorPageNames.find((name) => name === code) ?? 'invalid_parameter'
+  const page = errorPageNames.find((name) => name === problem.code) ?? 'invalid_parameter'
+  return { problem, page, showsContact: false }
 }
 
 /** Returns the error as a page, or null if the request is for JSON. */

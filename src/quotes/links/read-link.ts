@@ -1,8 +1,9 @@
-// Finds a link by the hash of its token, and decides whether it is open.
+// Finds a link by the hash of its token, decides whether it is open, and which status its quote
+// shows: a sent quote that is past its validity is shown as expired.
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
+import { toLocalDate } from '../../company/calendar.ts'
 import type { QuoteStatus, Tables } from '../../database/table-types.ts'
 import type { SharedQuote } from '../schema.ts'
-import { getEffectiveStatus } from './effective-status.ts'
 import { hashLinkToken, isLinkToken } from './link-token.ts'
 
 /**
@@ -27,7 +28,7 @@ export type OpenLink = {
  * What a visitor may learn about a link. Unknown and malformed tokens, drafts and deleted quotes
  * are all `unknown`, so an attacker cannot tell them apart.
  */
-export type LinkState = OpenLink | { state: 'expired' | 'revoked' } | { state: 'unknown' }
+export type LinkState = OpenLink | { state: 'unknown' | 'expired' | 'revoked' }
 
 type LinkRow = {
   share_id: string
@@ -41,6 +42,9 @@ type LinkRow = {
   row_version: string
   is_expired: boolean
 }
+
+/** The current time, and the time zone of the seller. */
+type LocalNow = { timeZone: string; now: Date }
 
 /** Compiled once, because every request for a link runs this query. */
 let compiledLinkQuery: CompiledQuery<LinkRow> | undefined
@@ -62,7 +66,7 @@ function compileLinkQuery(db: Kysely<Tables>, tokenHash: Buffer): CompiledQuery<
 export async function readLink(
   db: Kysely<Tables>,
   token: string,
-  { timeZone, now }: { timeZone: string; now: Date },
+  now: LocalNow,
 ): Promise<LinkState> {
   const tokenHash = hashLinkToken(isLinkToken(token) ? token : '')
   const { rows } = await db.executeQuery<LinkRow>(compileLinkQuery(db, tokenHash))
@@ -75,9 +79,21 @@ export async function readLink(
     shareId: row.share_id,
     tokenHash: tokenHash.toString('base64url'),
     rowVersion: row.row_version,
-    status: getEffectiveStatus(row.status, row.valid_until, { timeZone, now }),
+    status: getEffectiveStatus(row, now),
     contentHash: row.content_hash,
     expiresAt: row.expires_at?.toISOString() ?? null,
     documentBytes: row.document_bytes ?? 0,
   }
+}
+
+/**
+ * Returns `expired` for a sent quote whose last valid day (YYYY-MM-DD) is over in the seller's time
+ * zone. A quote without a last valid day never expires.
+ */
+function getEffectiveStatus(
+  { status, valid_until: validUntil }: LinkRow,
+  { timeZone, now }: LocalNow,
+): SharedQuote['status'] {
+  if (status !== 'sent' || validUntil === null) return status
+  return validUntil < toLocalDate(timeZone, now) ? 'expired' : status
 }
