@@ -52,7 +52,7 @@ export type QuoteOptions = {
   clock: () => Date
 }
 
-export type LinkRequest = {
+type LinkRequest = {
   method: string
   ip: string
   headers: IncomingHttpHeaders
@@ -92,7 +92,7 @@ export class QuoteLinkHandler {
     // 1. Find the link by the hash of its token, always on the primary. Check that it is open.
     const found = await this.#readLink(request)
     // Guesses are counted after the query, so a known link always opens, even if others at the same
-    // address have guessed too often. Throws a 429 problem if there were too many.
+    // address have guessed too often. After too many of them this throws a 429 problem.
     if (found.state === 'unknown') await this.#options.failedAttempts.recordFailure(request)
     const link = requireOpen(found)
     // 2. Limit the requests for each link.

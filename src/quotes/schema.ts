@@ -127,7 +127,7 @@ export const QuoteDocument = Type.Object({
 })
 export type QuoteDocument = Static<typeof QuoteDocument>
 
-export const SharedQuoteStatus = Type.Union(
+const SharedQuoteStatus = Type.Union(
   [
     Type.Literal('sent'),
     Type.Literal('accepted'),

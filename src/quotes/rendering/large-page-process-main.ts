@@ -8,13 +8,12 @@ import {
   openApiPool,
   openReplicaPool,
 } from '../../database/postgres-pool.ts'
-import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { readDocument, readReplicatedDocument } from '../links/read-document.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
 import { type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
 import { maxPageOrJsonBytes } from './rendering-limits.ts'
-import { performTasks } from './rendering-process.ts'
+import { performTasks, type ReplicaReadListener } from './rendering-process.ts'
 
 /** What the process renders. The URLs use the database role of the API. */
 export type LargePageTask = {
@@ -34,7 +33,7 @@ performTasks(renderLargePage)
 
 async function renderLargePage(
   task: LargePageTask,
-  onReplicaRead: (outcome: ReplicaReadOutcome) => void,
+  onReplicaRead: ReplicaReadListener,
 ): Promise<EncodedContent> {
   const { token, link, variant, brand, databaseUrl } = task
   db ??= createKysely(openApiPool(databaseUrl, largePageConnections))
@@ -49,7 +48,7 @@ async function renderLargePage(
 /** Returns null if the document must be read from the primary. */
 async function readFromReplica(
   { token, link, replicaUrl }: LargePageTask,
-  onReplicaRead: (outcome: ReplicaReadOutcome) => void,
+  onReplicaRead: ReplicaReadListener,
 ): Promise<string | null> {
   if (replicaUrl === null) return null
   try {

@@ -1,7 +1,6 @@
 // Renders, compresses and caches the pages and the JSON of quotes: small ones in this process,
 // large ones in a child process (large-page-process-main.ts).
 import type { Brand } from '../../company/brand.ts'
-import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { type EncodedContent, encodeSmallContent, getEncodedSize } from './encoded-content.ts'
@@ -14,15 +13,7 @@ import {
   maxMainThreadDocumentBytes,
   pageAndJsonCacheBytes,
 } from './rendering-limits.ts'
-import { RenderingProcess } from './rendering-process.ts'
-
-type LargePageListeners = {
-  /** Called if the child process tried to read from the replica. */
-  onReplicaRead?(outcome: ReplicaReadOutcome): void
-  /** Called after the child process has verified the document of this link. */
-  onVerified(): void
-  onFailure: FailureListener
-}
+import { RenderingProcess, type ReplicaReadListener } from './rendering-process.ts'
 
 /** `close` ends the child process for large pages. */
 export class PageRenderer {
@@ -60,11 +51,20 @@ export class PageRenderer {
 
   /**
    * Reads the document of a large quote and renders its page or JSON in the child process, unless
-   * the same one is cached or being rendered. Throws as RenderingCache.render does.
+   * the same one is cached or being rendered. Calls `onVerified` after the process has verified the
+   * document of this link. Calls `onFailure` and throws as RenderingCache.render does.
    */
   renderLarge(
     task: Omit<LargePageTask, 'brand'>,
-    { onReplicaRead, onVerified, onFailure }: LargePageListeners,
+    {
+      onReplicaRead,
+      onVerified,
+      onFailure,
+    }: {
+      onReplicaRead?: ReplicaReadListener
+      onVerified: () => void
+      onFailure: FailureListener
+    },
   ): Promise<EncodedContent> {
     const render = async () => {
       const content = await this.#process.perform({ ...task, brand: this.#brand }, onReplicaRead)

@@ -18,8 +18,8 @@ type RenderingProcessOptions = {
   nodeOptions?: string[]
 }
 
-/** Called if a task reads from the replica. */
-type ReplicaReadListener = (outcome: ReplicaReadOutcome) => void
+/** Called if a task tries to read from the replica. */
+export type ReplicaReadListener = (outcome: ReplicaReadOutcome) => void
 
 /** Performs a task in the child process. */
 type TaskHandler<Task, Result> = (

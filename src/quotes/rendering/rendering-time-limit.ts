@@ -5,18 +5,16 @@ import { timeouts } from '../../timeouts.ts'
 import { QuoteFailure } from '../failures.ts'
 import type { RenderingProcessLimits } from './rendering-limits.ts'
 
-/** `exceeded` rejects when a limit is exceeded, and stays pending otherwise. */
-type TimeLimitWatch = { exceeded: Promise<never>; stop(): void }
-
 /**
  * Watches a rendering that begins now in this process. `what` names it in messages, such as "PDF".
+ * `exceeded` rejects when a limit is exceeded, and stays pending otherwise.
  * Above `maxElapsedMs` rejects with the reason `starved`, because the rendering is not the cause.
  */
 export function watchTimeLimits(
   pid: number | undefined,
   what: string,
   { maxProcessorMs, maxElapsedMs }: RenderingProcessLimits,
-): TimeLimitWatch {
+): { exceeded: Promise<never>; stop(): void } {
   const { promise, reject } = Promise.withResolvers<never>()
   const startedAt = performance.now()
   // Read at the first check, because most renderings are ready before it.
