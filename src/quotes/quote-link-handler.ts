@@ -77,10 +77,11 @@ export class QuoteLinkHandler {
   #closeTimer: NodeJS.Timeout | undefined
 
   constructor(options: QuoteOptions) {
-    const { db, company, countViews } = options
+    const { db, company, countViews, offersReplies } = options
+    const { brand } = company
     this.#options = options
-    this.#pageRenderer = new PageRenderer(company.brand)
-    this.#pdfRenderer = new PdfRenderer(company.brand)
+    this.#pageRenderer = new PageRenderer({ brand, offersReplies })
+    this.#pdfRenderer = new PdfRenderer(brand)
     this.#countView = countViews ? createViewCounter(db) : null
   }
 
@@ -180,9 +181,7 @@ export class QuoteLinkHandler {
   ): PageOrJsonVariant {
     if (format === 'json') return { format }
     const language = getRequestedLanguage(request.query)
-    const { offersReplies } = this.#options
-    const offersPdf = !this.#pdfRenderer.hasFailed(link, language)
-    return { format, language, offersReplies, offersPdf }
+    return { format, language, offersPdf: !this.#pdfRenderer.hasFailed(link, language) }
   }
 
   /** Renders a small quote in this process. A child process reads and renders a large one. */
@@ -233,8 +232,9 @@ export class QuoteLinkHandler {
   #countFailure(error: unknown, format: Format): void {
     const { observer } = this.#options
     const reason = getFailureReason(error)
-    const isFault = failures[reason].loggedBy !== 'nobody'
     if (reason === 'altered') observer.countAlteredDocument()
+    // What nobody logs is no fault of the service.
+    const isFault = failures[reason].loggedBy !== 'nobody'
     if (format === 'pdf' && isFault) observer.countFailedPdf()
   }
 }

@@ -22,12 +22,19 @@ const maxLinesWithoutRunningHead = 25
 /** The maximum length of the number at the foot of each printed page, in characters. */
 const pageMaxRunningNumberLength = 60
 
+/** What is the same for all pages of the service. */
+export type PageOptions = {
+  brand: Brand
+  /** Whether pages have links that start an email to the seller. */
+  offersReplies: boolean
+}
+
 /** Returns the complete HTML document of a quote. Without `pdfLink` it has no PDF button. */
 export function renderQuotePage(
   shared: SharedQuote,
   language: Language,
   pdfLink: string | null,
-  { brand = defaultBrand, offersReplies = true }: { brand?: Brand; offersReplies?: boolean } = {},
+  { brand = defaultBrand, offersReplies = true }: Partial<PageOptions> = {},
 ): string {
   const quote = buildQuoteViewModel(shared, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`

@@ -1,6 +1,5 @@
 // The program of the child process that reads, verifies, renders and compresses large quotes. In
 // the main process, even reading a document of 2,000 lines would delay other requests.
-import type { Brand } from '../../company/brand.ts'
 import { largePageConnections } from '../../database/connection-counts.ts'
 import {
   createKysely,
@@ -10,6 +9,7 @@ import {
 } from '../../database/postgres-pool.ts'
 import { readDocument, readReplicatedDocument } from '../links/read-document.ts'
 import type { OpenLink } from '../links/read-link.ts'
+import type { PageOptions } from '../page/quote-page.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
 import { type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
 import { maxPageOrJsonBytes } from './rendering-limits.ts'
@@ -20,7 +20,7 @@ export type LargePageTask = {
   token: string
   link: OpenLink
   variant: PageOrJsonVariant
-  brand: Brand
+  options: PageOptions
   databaseUrl: string
   /** Null if the document is read from the primary only. */
   replicaUrl: string | null
@@ -35,11 +35,11 @@ async function renderLargePage(
   task: LargePageTask,
   onReplicaRead: ReplicaReadListener,
 ): Promise<EncodedContent> {
-  const { token, link, variant, brand, databaseUrl } = task
+  const { token, link, variant, options, databaseUrl } = task
   db ??= createKysely(openApiPool(databaseUrl, largePageConnections))
   const documentJson =
     (await readFromReplica(task, onReplicaRead)) ?? (await readDocument(db, token, link))
-  const content = renderPageOrJson({ ...link, documentJson }, variant, brand)
+  const content = renderPageOrJson({ ...link, documentJson }, variant, options)
   if (content.length > maxPageOrJsonBytes)
     throw new Error(`The rendering has more than ${maxPageOrJsonBytes} bytes.`)
   return encodeAnySizeSync(content)

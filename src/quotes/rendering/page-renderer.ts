@@ -1,8 +1,8 @@
 // Renders, compresses and caches the pages and the JSON of quotes: small ones in this process,
 // large ones in a child process (large-page-process-main.ts).
-import type { Brand } from '../../company/brand.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink } from '../links/read-link.ts'
+import type { PageOptions } from '../page/quote-page.ts'
 import { type EncodedContent, encodeSmallContent, getEncodedSize } from './encoded-content.ts'
 import type { LargePageTask } from './large-page-process-main.ts'
 import { type OpenQuote, type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
@@ -17,7 +17,7 @@ import { RenderingProcess, type ReplicaReadListener } from './rendering-process.
 
 /** `close` ends the child process for large pages. */
 export class PageRenderer {
-  readonly #brand: Brand
+  readonly #options: PageOptions
   readonly #process: RenderingProcess<LargePageTask, EncodedContent>
   readonly #cache = new RenderingCache<EncodedContent>({
     cacheBytes: pageAndJsonCacheBytes,
@@ -25,8 +25,8 @@ export class PageRenderer {
     maxPauseMs: timeouts.quotes.largePagePause.ms,
   })
 
-  constructor(brand: Brand) {
-    this.#brand = brand
+  constructor(options: PageOptions) {
+    this.#options = options
     this.#process = new RenderingProcess({
       program: new URL('large-page-process-main.ts', import.meta.url),
       what: 'page',
@@ -44,7 +44,7 @@ export class PageRenderer {
 
   /** Renders and caches the page or JSON of a small quote in this process. */
   async renderSmall(quote: OpenQuote, variant: PageOrJsonVariant): Promise<EncodedContent> {
-    const content = await encodeSmallContent(renderPageOrJson(quote, variant, this.#brand))
+    const content = await encodeSmallContent(renderPageOrJson(quote, variant, this.#options))
     this.#cache.set(getCacheKey(quote, variant), content)
     return content
   }
@@ -55,19 +55,17 @@ export class PageRenderer {
    * document of this link. Calls `onFailure` and throws as RenderingCache.render does.
    */
   renderLarge(
-    task: Omit<LargePageTask, 'brand'>,
-    {
-      onReplicaRead,
-      onVerified,
-      onFailure,
-    }: {
+    task: Omit<LargePageTask, 'options'>,
+    listeners: {
       onReplicaRead?: ReplicaReadListener
       onVerified: () => void
       onFailure: FailureListener
     },
   ): Promise<EncodedContent> {
+    const { onReplicaRead, onVerified, onFailure } = listeners
+    const wholeTask = { ...task, options: this.#options }
     const render = async () => {
-      const content = await this.#process.perform({ ...task, brand: this.#brand }, onReplicaRead)
+      const content = await this.#process.perform(wholeTask, onReplicaRead)
       onVerified()
       return toBuffers(content)
     }
@@ -91,10 +89,7 @@ function toBuffers({ identity, gzip, br }: EncodedContent): EncodedContent {
   return { identity: identity && view(identity), gzip: view(gzip), br: view(br) }
 }
 
-/**
- * The key contains everything that a page depends on, except the brand and `offersReplies`: they
- * are the same for all requests of a process.
- */
+/** The key contains everything that a page depends on, except the options of the service. */
 function getCacheKey(link: OpenLink, variant: PageOrJsonVariant): string {
   const suffix =
     variant.format === 'json' ? 'json' : `page ${variant.language} ${variant.offersPdf}`

@@ -1,8 +1,7 @@
 // Renders the page or the JSON of a quote as text.
-import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import { renderQuotePage } from '../page/quote-page.ts'
+import { type PageOptions, renderQuotePage } from '../page/quote-page.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
 
@@ -16,8 +15,6 @@ export type PageOrJsonVariant =
       format: 'html'
       /** Null for the language of the quote. */
       language: Language | null
-      /** Whether the page has links that start an email to the seller. */
-      offersReplies: boolean
       /** False if the PDF failed a short time ago. */
       offersPdf: boolean
     }
@@ -26,29 +23,26 @@ export type PageOrJsonVariant =
 export function renderPageOrJson(
   quote: OpenQuote,
   variant: PageOrJsonVariant,
-  brand: Brand,
+  options: PageOptions,
 ): Buffer {
   return Buffer.from(
     variant.format === 'json'
       ? serializeSharedQuote(quote)
-      : renderPageWithLinks(quote, variant, brand),
+      : renderPageWithLinks(quote, variant, options),
   )
 }
 
 function renderPageWithLinks(
   openQuote: OpenQuote,
-  { language, offersReplies, offersPdf }: PageOrJsonVariant & { format: 'html' },
-  brand: Brand,
+  { language, offersPdf }: PageOrJsonVariant & { format: 'html' },
+  options: PageOptions,
 ): string {
   const quote = parseSharedQuote(openQuote)
   // The link is relative because the cached page serves every link to this content. It also works
   // under any host name and base path.
   const hasPdf = offersPdf && canShowInPdf(openQuote.documentJson)
   const pdfLink = hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null
-  return renderQuotePage(quote, language ?? quote.document.language, pdfLink, {
-    brand,
-    offersReplies,
-  })
+  return renderQuotePage(quote, language ?? quote.document.language, pdfLink, options)
 }
 
 /** Returns the quote with its document parsed. */

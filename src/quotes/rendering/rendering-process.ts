@@ -4,8 +4,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { type FailureReason, getFailureReason, QuoteFailure } from '../failures.ts'
+import { watchTimeLimits } from './processor-time-limit.ts'
 import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
-import { watchTimeLimits } from './rendering-time-limit.ts'
 
 const runLimited = join(import.meta.dirname, 'run-limited.sh')
 

@@ -17,7 +17,7 @@ const db = openDatabase(databaseUrl, { connections: 1 })
 const link = await readLink(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
 if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
 const documentJson = await readDocument(db, token, link)
-const pages = new PageRenderer(defaultBrand)
+const pages = new PageRenderer({ brand: defaultBrand, offersReplies: true })
 const pdfs = new PdfRenderer(defaultBrand)
 const page = await pages.renderLarge(
   { token, link, variant: { format: 'json' }, databaseUrl, replicaUrl: null },
