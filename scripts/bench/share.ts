@@ -14,6 +14,7 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { hashLinkToken } from '../../src/quotes/links/link-token.ts'
+import type { OpenLink } from '../../src/quotes/links/read-link.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { runCommand, UsageError } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
@@ -309,11 +310,20 @@ async function loadOn(url: string, seconds: number, pid: number): Promise<Load> 
  * requests cannot be delayed for longer.
  */
 async function processorMsOfRequest(documentJson: string): Promise<number> {
-  const renderer = new PdfRenderer(defaultBrand, { cacheBytes: 0 })
-  const quote = { contentHash: '0', status: 'sent' } as const
-  await renderer.render(quote, 'en', async () => documentJson)
+  const renderer = new PdfRenderer(defaultBrand, { cache: { cacheBytes: 0 } })
+  const link: OpenLink = {
+    state: 'open',
+    status: 'sent',
+    contentHash: '0',
+    expiresAt: null,
+    shareId: '1',
+    tokenHash: '',
+    rowVersion: '1',
+    documentBytes: documentJson.length,
+  }
+  await renderer.render(link, 'en', async () => documentJson)
   const before = process.cpuUsage()
-  await renderer.render(quote, 'en', async () => documentJson)
+  await renderer.render(link, 'en', async () => documentJson)
   const { user, system } = process.cpuUsage(before)
   renderer.close()
   return (user + system) / 1000

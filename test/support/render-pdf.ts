@@ -3,8 +3,10 @@
 import type { PdfTask } from '../../src/quotes/pdf/pdf-process-main.ts'
 import type { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import type { Pdf } from '../../src/quotes/pdf/typst-compiler.ts'
+import { openLink } from './shared-quote.ts'
 
 /** Returns the PDF of a document. */
 export function renderDocument(renderer: PdfRenderer, quote: Omit<PdfTask, 'brand'>): Promise<Pdf> {
-  return renderer.render(quote, quote.language, async () => quote.documentJson)
+  const { documentJson, contentHash, status, language } = quote
+  return renderer.render({ ...openLink, contentHash, status }, language, async () => documentJson)
 }

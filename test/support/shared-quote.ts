@@ -1,5 +1,6 @@
 // A shared quote with all optional values, and the same quote filled with hostile text.
 import type { Money } from '../../src/company/money.ts'
+import type { OpenLink } from '../../src/quotes/links/read-link.ts'
 import type { QuoteDocument, SharedQuote } from '../../src/quotes/schema.ts'
 
 export const eur = (amount: string): Money => ({ amount, currency: 'EUR' })
@@ -110,6 +111,18 @@ export const shared: SharedQuote = {
   link: { expiresAt: '2027-01-03T14:05:06.789Z' },
   contentHash: 'a3f1c02b9d4e5f60718293a4b5c6d7e8f90123456789abcdef0123456789abcd',
   document,
+}
+
+/** A link to the shared quote. */
+export const openLink: OpenLink = {
+  state: 'open',
+  status: shared.status,
+  contentHash: shared.contentHash,
+  expiresAt: shared.link.expiresAt,
+  shareId: '1',
+  tokenHash: '',
+  rowVersion: '1',
+  documentBytes: 1,
 }
 
 /** Returns the shared quote with some fields of its document replaced. */

@@ -56,8 +56,6 @@ export function buildErrorPageResponse(
   }
 }
 
-type EarlyRequest = { url?: string | undefined; headers: IncomingHttpHeaders }
-
 /**
  * Returns a function that builds the page of a problem with all its headers, for requests that do
  * not reach the route: Node could not parse them, or the service is overloaded. It returns null if
@@ -65,7 +63,10 @@ type EarlyRequest = { url?: string | undefined; headers: IncomingHttpHeaders }
  */
 export function createEarlyErrorPages({ brand, seller }: Company) {
   const linkResponseHeaders = createLinkResponseHeaders(brand)
-  return ({ url = '', headers }: EarlyRequest, problem: Problem): LinkResponse | null => {
+  return (
+    { url = '', headers }: { url?: string | undefined; headers: IncomingHttpHeaders },
+    problem: Problem,
+  ): LinkResponse | null => {
     if (!isLinkUrl(url)) return null
     const request = { headers, query: readQuery(url) }
     const page = buildErrorPageResponse(request, describeProblem(problem), seller)

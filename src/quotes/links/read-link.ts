@@ -1,5 +1,5 @@
-// Finds a link by the hash of its token, decides whether it is open, and which status its quote
-// shows: a sent quote that is past its validity is shown as expired.
+// Finds a link by the hash of its token, and decides whether it is open and whether its quote is
+// past its validity.
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import { toLocalDate } from '../../company/calendar.ts'
 import type { QuoteStatus, Tables } from '../../database/table-types.ts'
@@ -43,9 +43,6 @@ type LinkRow = {
   is_expired: boolean
 }
 
-/** The current time, and the time zone of the seller. */
-type LocalNow = { timeZone: string; now: Date }
-
 /** Compiled once, because every request for a link runs this query. */
 let compiledLinkQuery: CompiledQuery<LinkRow> | undefined
 
@@ -59,14 +56,14 @@ function compileLinkQuery(db: Kysely<Tables>, tokenHash: Buffer): CompiledQuery<
 }
 
 /**
- * Returns the state of a link. The database decides whether it is open. A quote that is past its
- * validity at `now` counts as expired. Malformed tokens and drafts run the same query as unknown
- * tokens, so the response time does not tell them apart.
+ * Returns the state of a link. The database decides whether it is open. A sent quote whose last
+ * valid day is over at `now` in the seller's time zone has the status `expired`. Malformed tokens
+ * and drafts run the same query as unknown tokens, so the response time does not tell them apart.
  */
 export async function readLink(
   db: Kysely<Tables>,
   token: string,
-  now: LocalNow,
+  { timeZone, now }: { timeZone: string; now: Date },
 ): Promise<LinkState> {
   const tokenHash = hashLinkToken(isLinkToken(token) ? token : '')
   const { rows } = await db.executeQuery<LinkRow>(compileLinkQuery(db, tokenHash))
@@ -74,26 +71,17 @@ export async function readLink(
   if (!row) return { state: 'unknown' }
   if (row.revoked_at) return { state: 'revoked' }
   if (row.is_expired) return { state: 'expired' }
+  const { status, valid_until: lastValidDay } = row
+  const isPastValidity =
+    status === 'sent' && lastValidDay !== null && lastValidDay < toLocalDate(timeZone, now)
   return {
     state: 'open',
     shareId: row.share_id,
     tokenHash: tokenHash.toString('base64url'),
     rowVersion: row.row_version,
-    status: getEffectiveStatus(row, now),
+    status: isPastValidity ? 'expired' : status,
     contentHash: row.content_hash,
     expiresAt: row.expires_at?.toISOString() ?? null,
     documentBytes: row.document_bytes ?? 0,
   }
-}
-
-/**
- * Returns `expired` for a sent quote whose last valid day (YYYY-MM-DD) is over in the seller's time
- * zone. A quote without a last valid day never expires.
- */
-function getEffectiveStatus(
-  { status, valid_until: validUntil }: LinkRow,
-  { timeZone, now }: LocalNow,
-): SharedQuote['status'] {
-  if (status !== 'sent' || validUntil === null) return status
-  return validUntil < toLocalDate(timeZone, now) ? 'expired' : status
 }

@@ -12,17 +12,6 @@ import { RenderingProcess } from '../rendering/rendering-process.ts'
 import type { PdfTask } from './pdf-process-main.ts'
 import type { Pdf } from './typst-compiler.ts'
 
-/** Replaces some of the usual limits, for tests. RenderingCache explains those of the cache. */
-type PdfLimits = {
-  cacheBytes?: number
-  maxQueued?: number
-  maxWaitMs?: number
-  processLimits?: Partial<RenderingProcessLimits>
-}
-
-/** What a PDF depends on, besides its language and the brand. */
-type PdfContent = Pick<OpenLink, 'contentHash' | 'status'>
-
 /**
  * Renders PDFs in a language, or in that of the quote if the language is null. `close` ends the
  * child process.
@@ -32,23 +21,30 @@ export class PdfRenderer {
   readonly #process: RenderingProcess<PdfTask, Pdf>
   readonly #cache: RenderingCache<Pdf>
 
-  constructor(brand: Brand, { processLimits = {}, ...cacheLimits }: PdfLimits = {}) {
+  /** Tests replace some of the usual limits. RenderingCache explains those of the cache. */
+  constructor(
+    brand: Brand,
+    limits: {
+      process?: Partial<RenderingProcessLimits>
+      cache?: { cacheBytes?: number; maxQueued?: number; maxWaitMs?: number }
+    } = {},
+  ) {
     this.#brand = brand
-    this.#process = createPdfProcess(processLimits)
+    this.#process = createPdfProcess(limits.process)
     this.#cache = new RenderingCache({
       cacheBytes: pdfCacheBytes,
       getSize: ({ pdf }) => pdf.length,
-      ...cacheLimits,
+      ...limits.cache,
     })
   }
 
   /** Returns a cached PDF, or undefined. */
-  getCached(link: PdfContent, language: Language | null): Pdf | undefined {
+  getCached(link: OpenLink, language: Language | null): Pdf | undefined {
     return this.#cache.get(getCacheKey(link, language))
   }
 
   /** Returns whether the PDF failed before and may not be tried again yet. */
-  hasFailed(link: PdfContent, language: Language | null): boolean {
+  hasFailed(link: OpenLink, language: Language | null): boolean {
     return this.#cache.hasFailed(getCacheKey(link, language))
   }
 
@@ -57,7 +53,7 @@ export class PdfRenderer {
    * in memory at the same time. Calls `onFailure` and throws as RenderingCache.render does.
    */
   render(
-    link: PdfContent,
+    link: OpenLink,
     language: Language | null,
     readDocument: () => Promise<string>,
     onFailure?: FailureListener,
@@ -88,6 +84,7 @@ export function createPdfProcess(
   })
 }
 
-function getCacheKey({ contentHash, status }: PdfContent, language: Language | null): string {
+/** The key contains everything that a PDF depends on, except the brand of the service. */
+function getCacheKey({ contentHash, status }: OpenLink, language: Language | null): string {
   return `${contentHash} ${status} ${language}`
 }

@@ -21,12 +21,6 @@ type RenderingProcessOptions = {
 /** Called if a task tries to read from the replica. */
 export type ReplicaReadListener = (outcome: ReplicaReadOutcome) => void
 
-/** Performs a task in the child process. */
-type TaskHandler<Task, Result> = (
-  task: Task,
-  onReplicaRead: ReplicaReadListener,
-) => Result | Promise<Result>
-
 /** What the process sends after each task. */
 type Reply<Result> = {
   /** The memory that the process uses after the task. */
@@ -158,9 +152,18 @@ function releaseChild(child: ChildProcess): void {
 }
 
 /** Runs in the child process: replies to each task. The process ends when the service ends. */
-export function performTasks<Task, Result>(handle: TaskHandler<Task, Result>): void {
+export function performTasks<Task, Result>(
+  perform: (task: Task, onReplicaRead: ReplicaReadListener) => Result | Promise<Result>,
+): void {
   process.on('message', async (task) => {
-    process.send?.(await performTask(task as Task, handle))
+    let replicaRead: ReplicaReadOutcome | null = null
+    const onReplicaRead = (outcome: ReplicaReadOutcome) => {
+      replicaRead = outcome
+    }
+    const outcome = await getResultOrFailure(() => perform(task as Task, onReplicaRead))
+    const residentBytes = process.memoryUsage.rss()
+    const reply: Reply<Result> = { ...outcome, replicaRead, residentBytes }
+    process.send?.(reply)
   })
   // Without this, an open database connection would keep the process running.
   process.once('disconnect', () => process.exit())
@@ -170,20 +173,13 @@ export function performTasks<Task, Result>(handle: TaskHandler<Task, Result>): v
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined)
 }
 
-async function performTask<Task, Result>(
-  task: Task,
-  handle: TaskHandler<Task, Result>,
-): Promise<Reply<Result>> {
-  let replicaRead: ReplicaReadOutcome | null = null
-  const onReplicaRead = (outcome: ReplicaReadOutcome) => {
-    replicaRead = outcome
-  }
+async function getResultOrFailure<Result>(
+  perform: () => Result | Promise<Result>,
+): Promise<{ result: Result } | { reason: FailureReason; message: string }> {
   try {
-    const result = await handle(task, onReplicaRead)
-    return { result, replicaRead, residentBytes: process.memoryUsage.rss() }
+    return { result: await perform() }
   } catch (error) {
-    const failure = { reason: getFailureReason(error), message: describeCause(error) }
-    return { ...failure, replicaRead, residentBytes: process.memoryUsage.rss() }
+    return { reason: getFailureReason(error), message: describeCause(error) }
   }
 }
 

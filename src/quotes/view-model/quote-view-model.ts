@@ -27,9 +27,10 @@ export type QuoteViewModel = {
   version: string
   /** The text that this version replaces earlier ones, or null for the first version. */
   replaces: string | null
-  issuedOn: ShownDate
+  /** `date` is YYYY-MM-DD. */
+  issuedOn: { date: string; text: string }
   /** Null for a superseded quote too. Another version replaces it, so this date would mislead. */
-  validUntil: ShownDate | null
+  validUntil: { date: string; text: string } | null
   /** Null for a sent quote. */
   banner: { status: SharedQuote['status']; label: string; explanation: string } | null
   seller: {
@@ -61,8 +62,6 @@ export type QuoteViewModel = {
   gross: string
 }
 
-/** `date` is YYYY-MM-DD. */
-type ShownDate = { date: string; text: string }
 /** `href` is null if the text is not a valid address or number. */
 type LinkedText = { text: string; href: string | null }
 
@@ -104,7 +103,7 @@ export function buildQuoteViewModel(shared: SharedQuote, language: Language): Qu
   }
 }
 
-function buildDate(date: string, language: Language): ShownDate {
+function buildDate(date: string, language: Language) {
   return { date, text: formatDate(date, language) }
 }
 

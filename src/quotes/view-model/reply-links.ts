@@ -4,8 +4,6 @@ import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { buildMailLink } from './contact-links.ts'
 
-type ReplyLink = { label: string; href: string; isMain: boolean }
-
 /**
  * Returns the links that fit the status of the quote. Returns none if the seller's email address is
  * not valid. `total` is formatted.
@@ -14,7 +12,7 @@ export function buildReplyLinks(
   { status, document }: Pick<SharedQuote, 'status' | 'document'>,
   total: string,
   language: Language,
-): ReplyLink[] {
+): { label: string; href: string; isMain: boolean }[] {
   const { number, version, seller } = document
   const { reply } = quoteTexts[language]
   const link = (label: string, subject: string, body?: string) => {

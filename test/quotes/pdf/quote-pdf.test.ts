@@ -25,6 +25,7 @@ import {
   getVisibleText,
   hammer,
   hostileText,
+  openLink,
   removeScreenOnly,
   shared,
   withDocument,
@@ -38,7 +39,7 @@ const languages = ['es', 'en'] as const
 /** Without the emoji sequence, which the fonts of the PDF lack. */
 const printableHostileText = hostileText.replace('👩‍👩‍👧 ', '')
 
-const renderer = new PdfRenderer(brand, { maxWaitMs: 120_000 })
+const renderer = new PdfRenderer(brand, { cache: { maxWaitMs: 120_000 } })
 t.teardown(() => renderer.close())
 
 const createRequest = (quote: SharedQuote, language: Language | null = 'es') => {
@@ -117,19 +118,8 @@ t.test(
           t.ok(pdf.includes(removeSpace(text)), text)
       }
     }
-    const link = {
-      status: shared.status,
-      contentHash: shared.contentHash,
-      expiresAt: shared.link.expiresAt,
-      state: 'open',
-      shareId: '1',
-      tokenHash: '',
-      rowVersion: '1',
-      documentBytes: 1,
-      documentJson: JSON.stringify(document),
-    } as const
     t.same(
-      JSON.parse(serializeSharedQuote(link)),
+      JSON.parse(serializeSharedQuote({ ...openLink, documentJson: JSON.stringify(document) })),
       shared,
       'the JSON contains the document that page and PDF show',
     )
@@ -309,7 +299,7 @@ t.test(
       return renderer
     }
     const createNumberedRequest = (number: string) => createRequest(withDocument({ number }))
-    const shortQueue = startRenderer({ maxQueued: 2 })
+    const shortQueue = startRenderer({ cache: { maxQueued: 2 } })
     const outcomes = await Promise.allSettled(
       ['1', '2', '3', '4', '5', '3', '1'].map((number) =>
         renderDocument(shortQueue, createNumberedRequest(number)),
@@ -325,13 +315,16 @@ t.test(
         t.equal((outcome.reason as QuoteFailure).reason, 'queue-full')
 
     const lines = Array.from({ length: 3_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
-    const shortTime = startRenderer({ processLimits: { maxProcessorMs: 300 }, maxWaitMs: 120_000 })
+    const shortTime = startRenderer({
+      process: { maxProcessorMs: 300 },
+      cache: { maxWaitMs: 120_000 },
+    })
     await t.rejects(renderDocument(shortTime, createRequest(withDocument({ lines }))), {
       message: 'The PDF took more than 300 ms of processor time.',
     })
     const recycling = startRenderer({
-      processLimits: { replaceWhen: { ...pdfProcessLimits.replaceWhen, taskCount: 1 } },
-      cacheBytes: 0,
+      process: { replaceWhen: { ...pdfProcessLimits.replaceWhen, taskCount: 1 } },
+      cache: { cacheBytes: 0 },
     })
     const first = await renderDocument(recycling, createNumberedRequest('1'))
     t.ok(

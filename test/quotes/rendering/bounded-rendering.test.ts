@@ -29,7 +29,7 @@ import { eventually } from '../../support/eventually.ts'
 import { readMetric } from '../../support/read-metric.ts'
 import { renderDocument } from '../../support/render-pdf.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
-import { document, hammer, withDocument } from '../../support/shared-quote.ts'
+import { document, hammer, openLink, withDocument } from '../../support/shared-quote.ts'
 import { testDatabase } from '../../support/test-database.ts'
 import { testService } from '../../support/test-service.ts'
 import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
@@ -56,7 +56,7 @@ t.test('a quote with too many lines or too much text cannot be shared (S43)', as
 })
 
 t.test('a PDF process that needs too much memory ends, and the next one works (S43)', async (t) => {
-  const renderer = new PdfRenderer(brand, { processLimits: { maxDataBytes: 1_000e6 } })
+  const renderer = new PdfRenderer(brand, { process: { maxDataBytes: 1_000e6 } })
   t.teardown(() => renderer.close())
   const lines = Array.from({ length: 4_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
   const large = {
@@ -83,8 +83,8 @@ t.test('a PDF process that needs much memory is used again, and replaced when id
   const children: ChildProcess[] = []
   watchPdfProcesses(t, (child) => children.push(child))
   const renderer = new PdfRenderer(brand, {
-    processLimits: replaceIdleAfter(2_000),
-    cacheBytes: 0,
+    process: replaceIdleAfter(2_000),
+    cache: { cacheBytes: 0 },
   })
   t.teardown(() => renderer.close())
   const renderTwice = async () => {
@@ -216,8 +216,8 @@ const oneLine = {
 t.test('a PDF succeeds although its process does not run for longer than its limit', async (t) => {
   const maxProcessorMs = 2_000
   const renderer = new PdfRenderer(brand, {
-    processLimits: { maxProcessorMs },
-    maxWaitMs: 120_000,
+    process: { maxProcessorMs },
+    cache: { maxWaitMs: 120_000 },
   })
   t.teardown(() => renderer.close())
   let startCount = 0
@@ -232,8 +232,8 @@ t.test('a PDF succeeds although its process does not run for longer than its lim
 
 t.test('a PDF process that does not run is replaced, and the quote is not blamed', async (t) => {
   const renderer = new PdfRenderer(brand, {
-    processLimits: { maxElapsedMs: 500 },
-    maxWaitMs: 120_000,
+    process: { maxElapsedMs: 500 },
+    cache: { maxWaitMs: 120_000 },
   })
   t.teardown(() => renderer.close())
   const children: ChildProcess[] = []
@@ -244,9 +244,9 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
   const reported: unknown[] = []
   const render = () =>
     renderer.render(
-      oneLine,
-      oneLine.language,
-      async () => oneLine.documentJson,
+      openLink,
+      'es',
+      async () => JSON.stringify(document),
       (error) => reported.push(error),
     )
   const starved = {
@@ -255,7 +255,7 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
     retryAfterMs: 5_000,
   }
   await t.rejects(render(), starved)
-  t.equal(renderer.hasFailed(oneLine, oneLine.language), false)
+  t.equal(renderer.hasFailed(openLink, 'es'), false)
   await t.rejects(render(), starved, 'the next request renders again')
   t.equal(children.length, 2)
   t.match(reported, [{ message: /hardly ran/ }, { message: /hardly ran/ }])
@@ -319,9 +319,8 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
 
 t.test('stopping ends a request whose process starts, also if it replaces another', async (t) => {
   const renderer = new PdfRenderer(brand, {
-    processLimits: replaceIdleAfter(0),
-    cacheBytes: 0,
-    maxWaitMs: 120_000,
+    process: replaceIdleAfter(0),
+    cache: { cacheBytes: 0, maxWaitMs: 120_000 },
   })
   t.teardown(() => renderer.close())
   const children: ChildProcess[] = []
