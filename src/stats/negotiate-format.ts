@@ -5,10 +5,9 @@ import Negotiator from 'negotiator'
 import { type ContentEncoding, chooseEncoding } from '../http/choose-encoding.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { Format } from './response-body.ts'
-import type { StatsQuery } from './schema.ts'
-import { notAcceptableDetail } from './stats-problems.ts'
+import { notAcceptableDetail, type StatsQuery } from './schema.ts'
 
-export type Negotiated = { format: 'json' | 'csv' | null; encoding: ContentEncoding }
+type Negotiated = { format: 'json' | 'csv' | null; encoding: ContentEncoding }
 
 /** Clients send few different headers. Parsing them takes 10 µs, more than the rest of a hit. */
 const negotiatedByHeaders = new LRUCache<string, Negotiated>({ max: 1_000 })

@@ -3,9 +3,8 @@ import { type Operation, queryParameters } from '../api-docs/endpoint-descriptio
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { statsPath } from '../http/endpoint-paths.ts'
-import { Period, Stats, StatsQuery } from './schema.ts'
+import { notAcceptableDetail, Period, Stats, StatsQuery, unavailableDetail } from './schema.ts'
 import { formatCsv } from './stats-csv.ts'
-import { notAcceptableDetail, unavailableDetail } from './stats-problems.ts'
 
 const description = `
 Statistics over quotes for dashboards and ERPs: counts and money by status, acceptance rates,

@@ -1,4 +1,4 @@
-// The parameters and the response of GET /api/stats.
+// The parameters, the response and the problems of GET /api/stats.
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
@@ -309,3 +309,9 @@ export type Stats = Static<typeof Stats>
 
 /** What is computed and cached. `asOf` advances while the rest does not change. */
 export type StatsWithoutAsOf = Omit<Stats, 'asOf'>
+
+/** The details of the problems that only statistics have. */
+export const notAcceptableDetail =
+  'Statistics are available as application/json or text/csv: use Accept or ?format=.'
+export const unavailableDetail =
+  'The statistics cannot be computed at the moment. Try again in a moment.'

@@ -2,7 +2,7 @@
 import type { Money } from '../company/money.ts'
 import type { Stats } from './schema.ts'
 
-export type Locale = 'en' | 'es'
+type Locale = 'en' | 'es'
 
 const header = [
   'dimension',

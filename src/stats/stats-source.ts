@@ -8,7 +8,7 @@ import { timeouts } from '../timeouts.ts'
 import { type ComputedStats, readStats } from './read-stats.ts'
 import type { StatsRequest } from './schema.ts'
 
-export type StatsSourceOptions = {
+type StatsSourceOptions = {
   db: Kysely<Tables>
   /** Null if there is none. */
   replica: Replica | null

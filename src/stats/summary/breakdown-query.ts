@@ -25,7 +25,7 @@ export type BreakdownRow = {
   unconverted: string
 }
 
-type BaseCurrency = { currency: string; digits: number }
+export type BaseCurrency = { currency: string; digits: number }
 
 /** A part of the totals of a customer or product. Parts with sign -1 are subtracted. */
 type PartialSum = Record<(typeof summedColumns)[number], string> & { sign: number; key: string }

@@ -91,13 +91,13 @@ async function isLastCheckCompleted(db: Kysely<Tables>): Promise<boolean> {
 }
 
 /**
- * The result of the comparisons of all processes. `differentRowCount` is the number of rows of the
- * summary that differ from the quotes, at most 20 for each month. `checkAgeSeconds` is the time
- * since the last completed comparison, or since the migration before the first one.
+ * Returns the result of the comparisons of all processes. `differentRowCount` is the number of rows
+ * of the summary that differ from the quotes, at most 20 for each month. `checkAgeSeconds` is the
+ * time since the last completed comparison, or since the migration before the first one.
  */
-export type SummaryDrift = { differentRowCount: number; checkAgeSeconds: number }
-
-export async function readDrift(db: Kysely<Tables>): Promise<SummaryDrift> {
+export async function readDrift(
+  db: Kysely<Tables>,
+): Promise<{ differentRowCount: number; checkAgeSeconds: number }> {
   return db
     .selectFrom('summary_check')
     .select([

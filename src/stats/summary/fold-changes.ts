@@ -81,17 +81,16 @@ export function startFolding(
 }
 
 /**
- * `count` is the number of changes; a statement that changes many quotes counts once.
- * `oldestSeconds` is the age of the oldest one, from the start of its transaction; 0 without any.
+ * Returns the number of changes that are not folded, where a statement that changes many quotes
+ * counts once, and the age of the oldest one from the start of its transaction; 0 without any.
+ *
+ * The view unfolded_changes locks quote_changes, then quote_summary. A truncate locks them in the
+ * other order, so the two could deadlock. Naming quote_summary before the view locks it first here
+ * too.
  */
-export type UnfoldedChanges = { count: number; oldestSeconds: number }
-
-/**
- * Counts the changes that are not folded. The view unfolded_changes locks quote_changes, then
- * quote_summary. A truncate locks them in the other order, so the two could deadlock. Naming
- * quote_summary before the view locks it first here too.
- */
-export async function readUnfoldedChanges(db: Kysely<Tables>): Promise<UnfoldedChanges> {
+export async function readUnfoldedChanges(
+  db: Kysely<Tables>,
+): Promise<{ count: number; oldestSeconds: number }> {
   return db
     .selectFrom(['quote_summary', 'unfolded_changes'])
     .select([

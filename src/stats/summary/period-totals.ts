@@ -5,7 +5,7 @@ import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { Stats, StatsRequest } from '../schema.ts'
 import type { DateRange } from './summary-grains.ts'
-import { queryDays, queryTotals, type SummaryLevel, type SummaryRow } from './summary-query.ts'
+import { type GroupRow, queryDays, queryTotals, type SummaryLevel } from './summary-query.ts'
 
 /**
  * Totals over one group of quotes: those of a period, a country, a month or a day. Amounts are
@@ -118,7 +118,7 @@ export async function readDayTotals(
  * A sent quote counts as expired from the day after its last valid day. `row.sent`, like the column
  * of quote_figures, counts all sent quotes, even those whose validity is over.
  */
-function toGroupTotals(row: Omit<SummaryRow, TotalsOnlyColumn>): GroupTotals {
+function toGroupTotals(row: GroupRow): GroupTotals {
   return {
     draft: Number(row.drafts),
     openQuotes: Number(row.open_quotes),
@@ -133,15 +133,6 @@ function toGroupTotals(row: Omit<SummaryRow, TotalsOnlyColumn>): GroupTotals {
     packedDayCounts: row.decision_histogram,
   }
 }
-
-/** The columns that only rows of `queryTotals` have. */
-type TotalsOnlyColumn =
-  | 'level'
-  | 'currency'
-  | 'month'
-  | 'country'
-  | 'own_net'
-  | 'own_unconverted_net'
 
 /** Returns a list of one amount, or an empty list if there is no quote. */
 function moneyOfQuotes(amount: string | null, currency: string | null, quotes: string) {

@@ -4,7 +4,12 @@ import type { Company } from '../../company/company.ts'
 import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { Stats, StatsRequest } from '../schema.ts'
-import { type BreakdownRow, queryCustomers, queryProducts } from './breakdown-query.ts'
+import {
+  type BaseCurrency,
+  type BreakdownRow,
+  queryCustomers,
+  queryProducts,
+} from './breakdown-query.ts'
 import type { DateRange } from './summary-grains.ts'
 
 type Breakdown = Pick<Stats, 'byCustomer' | 'byProduct'>
@@ -19,7 +24,7 @@ export async function readBreakdown(
   request: StatsRequest,
   range: DateRange,
 ): Promise<Breakdown> {
-  const base = { currency: baseCurrency, digits: requireCurrencyDigits(baseCurrency) }
+  const base: BaseCurrency = { currency: baseCurrency, digits: requireCurrencyDigits(baseCurrency) }
   switch (request.by) {
     case 'customer':
       return { byCustomer: toCustomers(await queryCustomers(db, request, range, base), base) }
@@ -30,9 +35,10 @@ export async function readBreakdown(
   }
 }
 
-type Base = { currency: string }
-
-function toCustomers(all: BreakdownRow[], { currency }: Base): NonNullable<Stats['byCustomer']> {
+function toCustomers(
+  all: BreakdownRow[],
+  { currency }: BaseCurrency,
+): NonNullable<Stats['byCustomer']> {
   const { listed, rest } = separateRest(all)
   const totalsOf = ({ counted, accepted, revenue, unconverted }: BreakdownRow) => ({
     quotes: Number(counted),
@@ -49,7 +55,10 @@ function toCustomers(all: BreakdownRow[], { currency }: Base): NonNullable<Stats
   }
 }
 
-function toProducts(all: BreakdownRow[], { currency }: Base): NonNullable<Stats['byProduct']> {
+function toProducts(
+  all: BreakdownRow[],
+  { currency }: BaseCurrency,
+): NonNullable<Stats['byProduct']> {
   const { listed, rest } = separateRest(all)
   const totalsOf = ({ counted, revenue, unconverted }: BreakdownRow) => ({
     lines: Number(counted),

@@ -10,7 +10,7 @@ import type { StatsRequest } from '../schema.ts'
 import type { GrainRange } from './summary-grains.ts'
 
 /** Builds expressions over a row of one of the views. */
-export type SummaryView = ExpressionBuilder<
+type SummaryView = ExpressionBuilder<
   Tables,
   | 'current_figures'
   | 'grouped_figures'

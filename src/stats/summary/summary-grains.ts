@@ -13,13 +13,7 @@ export type GrainRange<Grain = FigureGrain> = DateRange & { grain: Grain; sign: 
  * `validUntil`. Rows of the grain `month_by_month` have only the month of the last valid day, as
  * the last day of that month.
  */
-export type ValidityRange = {
-  grain: ValidityGrain
-  sign: 1 | -1
-  from: string
-  to: string
-  validUntil: DateRange
-}
+export type ValidityRange = GrainRange<ValidityGrain> & { validUntil: DateRange }
 
 /**
  * Returns the added ranges and the subtracted ones, without a sign that has none. A query for each
@@ -48,14 +42,20 @@ export function coverWithYears(range: DateRange): GrainRange[] {
  * Returns the rows of months and days that cover the range. Some are subtracted. Rows across
  * countries are few, but they cannot be filtered by country.
  */
-export function coverWithMonths(range: DateRange, { acrossCountries = false }): GrainRange[] {
+export function coverWithMonths(
+  range: DateRange,
+  { acrossCountries }: { acrossCountries: boolean },
+): GrainRange[] {
   return acrossCountries
     ? splitRange(range, monthBoundsOf, 'day_total', 'month_total')
     : splitRange(range, monthBoundsOf, 'day', 'month')
 }
 
 /** Returns the rows of single days that cover the range. */
-export function coverWithDays(range: DateRange, { acrossCountries = false }): GrainRange[] {
+export function coverWithDays(
+  range: DateRange,
+  { acrossCountries }: { acrossCountries: boolean },
+): GrainRange[] {
   return [{ grain: acrossCountries ? 'day_total' : 'day', sign: 1, ...range }]
 }
 

@@ -46,7 +46,7 @@ const summedColumns = [...figures, ...openColumns]
 export type SummaryLevel = 'total' | 'country' | 'currency' | 'month'
 
 /** The sums over a group of quotes. Counts and amounts are decimal text. */
-export type SummaryRow = InferResult<ReturnType<typeof queryTotals>>[number]
+export type GroupRow = Omit<InferResult<ReturnType<typeof queryDays>>[number], 'day'>
 
 type TotalsOptions = { baseDigits: number; byCountryAndMonth: boolean }
 
