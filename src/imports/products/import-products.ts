@@ -26,7 +26,7 @@ import { writeProducts } from './write-products.ts'
 export type ProductImportOptions = ImportOptions & {
   /** The file is the whole catalogue: products that are not in it become inactive. */
   isFull?: boolean
-  /** How many percent of the active products may become inactive. Default: 10. */
+  /** How many percent of the active ones may become inactive (--allow-removals). Default: 10. */
   deactivationLimitPercent?: number
 }
 
