@@ -86,7 +86,8 @@ export class ApiKeyCache {
     }
     this.#rowsByKey.delete(key)
     const parsed = parseKey(key)
-    const row = parsed && (await this.#getOrLoad(parsed.id))
+    if (!parsed) return null
+    const row = await this.#getOrLoad(parsed.id)
     if (!row) return null
     await this.#refreshIfOld(row)
     if (row.isRemoved) return null
@@ -134,8 +135,8 @@ export class ApiKeyCache {
   }
 
   async #getOrLoad(id: string): Promise<CachedKey | null> {
-    const row = this.#rowsById.get(id) ?? this.#loading.get(id)
-    if (row) return row
+    const cachedOrLoading = this.#rowsById.get(id) ?? this.#loading.get(id)
+    if (cachedOrLoading) return cachedOrLoading
     if (this.#unknownIds.has(id)) return null
     if (this.#loading.size >= maxConcurrentLookUps)
       throw createCheckFailedProblem(

@@ -7,7 +7,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import { LogRateLimit } from '../monitoring/log/log-rate-limit.ts'
 import { getLoggedNetwork } from './client-address.ts'
 import { buildCommonHeaders } from './common-headers.ts'
-import { STATUS_CODES } from './error-handlers.ts'
+import { STATUS_CODES } from './node-http.ts'
 import { buildProblemBody, Problem, problemHeaders, sendProblem } from './problem-details.ts'
 
 const tooSlow = new Problem('invalid_parameter', 'The request did not arrive in time.', {

@@ -20,7 +20,7 @@ type RequestCount = {
   inFlight: number
   /** Requests of this process that wait for the next batch. */
   unsent: number
-  /** True after the first answer of Redis in this window. */
+  /** True once Redis has answered, or failed, in this window. */
   isSynced: boolean
 }
 

@@ -20,7 +20,7 @@ import {
   toEngineFilters,
   usesWords,
 } from './hits/hit-parts.ts'
-import { canRelax, describeWords, missesWords } from './relaxation/query-words.ts'
+import { canRelax, countProductsPerWord, missesWords } from './relaxation/query-words.ts'
 import { relaxQuery } from './relaxation/relax-query.ts'
 import type { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
 import type { RelaxationQueue } from './relaxation/relaxation-queue.ts'
@@ -78,10 +78,12 @@ export async function searchInEngine(
   const mayRelax = canRelax(query)
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }
   const subqueries = new Subqueries(engine, scope, signal)
-  const describe = () => describeWords(subqueries, query)
-  const isEarly = mayRelax && relaxationForecast.shouldDescribeEarly(query)
-  const describedEarly = isEarly ? describe() : null
-  describedEarly?.catch(() => undefined) // thrown where it is awaited
+  const countProducts = () => countProductsPerWord(subqueries, query)
+  const isEarly = mayRelax && relaxationForecast.shouldCountEarly(query)
+  const earlyCounts = isEarly ? countProducts() : null
+  // If the counts are needed, their error is thrown where they are awaited. Without this line Node
+  // would end the process if they are not needed.
+  earlyCounts?.catch(() => undefined)
 
   const parts = await requestParts(engine, planParts(request, indexName), signal)
   const hasAllWords = !mayRelax || isSatisfied(query, parts)
@@ -90,7 +92,7 @@ export async function searchInEngine(
 
   try {
     const relaxed = await relaxationQueue.run(query.searched.words.length, async () => {
-      const words = await (describedEarly ?? describe())
+      const words = await (earlyCounts ?? countProducts())
       const firstHits = parts.filter(({ kind }) => usesWords(kind)).map((part) => part.firstHits)
       return relaxQuery(subqueries, words, query.synonyms, firstHits)
     })

@@ -29,7 +29,11 @@ export type HitPart = {
   firstHitsQuery?: EngineQuery
 }
 
-/** As many hits of a part are its first hits (PartResult in search-in-engine.ts). */
+/**
+ * How many of the best hits of a part are its first hits (PartResult in search-in-engine.ts). The
+ * best of them decides whether the query is relaxed; all are ranked among the relaxed hits. So this
+ * number must not depend on the size of the page.
+ */
 export const firstHitCount = 8
 
 /** Whether the words of the query select the products of a part. */
@@ -50,10 +54,10 @@ function isOrderedByService(kind: PartKind): boolean {
 export function planParts(request: ParsedRequest, indexName: string): HitPart[] {
   const { text, searched, code } = request.query
   const hasSeveralWords = searched.words.length > 1
-  const filteredParts = filterParts(request)
+  const partFilters = splitIntoParts(request)
   const hitsUpToPage = request.offset + request.limit
-  return filteredParts.map(({ kind, filter }) => {
-    const offset = kind === 'words' ? countSkippableHits(filteredParts, request.offset) : 0
+  return partFilters.map(({ kind, filter }) => {
+    const offset = kind === 'words' ? countSkippableHits(partFilters, request.offset) : 0
     const query: HitPart['query'] = {
       indexUid: indexName,
       q: usesWords(kind) ? searched.text : '',
@@ -72,12 +76,12 @@ export function planParts(request: ParsedRequest, indexName: string): HitPart[] 
   })
 }
 
-type FilteredPart = { kind: PartKind; filter: string[] }
+type PartFilter = { kind: PartKind; filter: string[] }
 
 /** Returns the parts in their order. The products of a part match all of its filters. */
-function filterParts(request: ParsedRequest): FilteredPart[] {
+function splitIntoParts(request: ParsedRequest): PartFilter[] {
   const { query } = request
-  const parts: FilteredPart[] = []
+  const parts: PartFilter[] = []
   let remaining = toEngineFilters(request)
   const addPart = (kind: PartKind, condition: string) => {
     parts.push({ kind, filter: [...remaining, condition] })
@@ -132,7 +136,7 @@ function quoteFilterValue(value: string): string {
  * answered. The exact SKU and pins have few products; other parts may have many, and then nothing
  * can be skipped.
  */
-function countSkippableHits(parts: FilteredPart[], offset: number): number {
+function countSkippableHits(parts: PartFilter[], offset: number): number {
   if (parts.length === 1) return offset
   const before = parts.filter(({ kind }) => kind !== 'words')
   if (!before.every(({ kind }) => isOrderedByService(kind))) return 0

@@ -50,7 +50,7 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
  * Returns the significant words of a query. Asks the engine how many products contain each as
  * typed. Throws if it does not answer.
  */
-export async function describeWords(
+export async function countProductsPerWord(
   subqueries: Subqueries,
   { searched, synonyms, translations }: ParsedQuery,
 ): Promise<QueryWord[]> {

@@ -26,8 +26,9 @@ const rarityExponent = 0.3
 
 /**
  * Finds products that contain some of the words of a query, in four steps:
- * 1. Count the products that contain each word as typed (describeWords). Words that no product
- *    contains are unknown: they may have typos, be cut short or be in the other language.
+ * 1. Count the products that contain each word as typed (countProductsPerWord; the caller has done
+ *    it). Words that no product contains are unknown: they may have typos, be cut short or be in
+ *    the other language.
  * 2. Request each pair of words, the unknown words, and the translations.
  * 3. If few products were found, request single words too. If a pair has more products than were
  *    returned, request triples of words too.
@@ -60,7 +61,9 @@ export async function relaxQuery(
   const mainHits = mainTexts.map((text) => subqueries.result(text)?.hits ?? [])
   const isEnough = countProducts([...firstHits, ...mainHits]) >= enoughHits
   const singleWords = isEnough ? [] : words.map(({ text }) => text)
-  const triples = listTriples(words, (word, other) => isCutOff(word, other, pairs, subqueries))
+  const triples = listTriples(words, (word, other) =>
+    mayHaveMoreProducts(word, other, pairs, subqueries),
+  )
   await subqueries.send([...singleWords, ...triples].map(toSubquery))
 
   // Step 4.
@@ -76,7 +79,7 @@ const toSubquery = (text: string) => ({ text, limit: subqueryHits })
  * Whether products with both words may be missing from what was found. A product with three words
  * may be missing if the results of all its pairs were cut off, or were not requested.
  */
-function isCutOff(
+function mayHaveMoreProducts(
   word: QueryWord,
   other: QueryWord,
   pairs: WordPair[],

@@ -7,7 +7,7 @@ import type { ParsedQuery } from '../../text/parse-query.ts'
  * With this many words or more, products often lack one of them. Describing the words adds a fifth
  * to the cost of the first request.
  */
-const minWordsToDescribeEarly = 3
+const minWordsToCountEarly = 3
 
 /** At least this many recent texts are remembered, and at most twice as many. */
 const maxTexts = 2_000
@@ -20,8 +20,8 @@ export class RelaxationForecast {
   #older = new Map<string, boolean>()
 
   /** Whether the words of a query that may be relaxed are described with the first request. */
-  shouldDescribeEarly({ text, searched }: ParsedQuery): boolean {
-    return searched.words.length >= minWordsToDescribeEarly && !this.probablyHasAllWords(text)
+  shouldCountEarly({ text, searched }: ParsedQuery): boolean {
+    return searched.words.length >= minWordsToCountEarly && !this.probablyHasAllWords(text)
   }
 
   /** Remembers whether products had all the words of a text. */
