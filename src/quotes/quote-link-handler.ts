@@ -102,28 +102,47 @@ export class QuoteLinkHandler {
     const format = getRequestedFormat(request)
     if (format === null) throw new QuoteFailure('not-acceptable')
     try {
-      // 4. The hash of a link never changes: if it did, show nothing.
-      if (this.#verifiedLinks.hadOtherHash(link))
-        throw new QuoteFailure('altered', `Link ${link.shareId} has another hash than before.`)
-      // 5. Take the result from the cache, or read the document and render it.
-      const { response, isCached } =
-        format === 'pdf'
-          ? await this.#getPdf(request, link)
-          : await this.#getPageOrJson(request, link, format)
-      // 6. The result may have been rendered for another link with the same content. Then this
-      // link's own document is not verified yet.
-      const mustVerify = !this.#verifiedLinks.has(link)
-      if (mustVerify) await this.#readDocument(request, link)
-      // 7. Reading and rendering take time. Nobody sees a quote whose link was closed meanwhile.
-      if (!isCached || mustVerify) requireOpen(await this.#readLink(request))
-      // 8. Count the view in the background.
-      if (isHumanView(request)) this.#countView?.(link.shareId)
-      return response
+      return await this.#answerOpenLink(request, link, format)
     } catch (error) {
       const failure = await this.#explainMissingDocument(error, request)
       this.#countFailure(failure, format)
       throw failure
     }
+  }
+
+  async #answerOpenLink(
+    request: LinkRequest,
+    link: OpenLink,
+    format: Format,
+  ): Promise<LinkResponse> {
+    // 4. The hash of a link never changes: if it did, show nothing.
+    if (this.#verifiedLinks.hadOtherHash(link))
+      throw new QuoteFailure('altered', `Link ${link.shareId} has another hash than before.`)
+    // 5. Take the result from the cache, or read the document and render it.
+    const { response, isCached } =
+      format === 'pdf'
+        ? await this.#getPdf(request, link)
+        : await this.#getPageOrJson(request, link, format)
+    // 6. Check that the result may be sent for this link.
+    await this.#checkBeforeSending(request, link, isCached)
+    // 7. Count the view in the background.
+    if (isHumanView(request)) this.#countView?.(link.shareId)
+    return response
+  }
+
+  /**
+   * The result may have been rendered for another link with the same content. Then this link's own
+   * document is not verified yet. Reading and rendering take time. Nobody sees a quote whose link
+   * was closed meanwhile.
+   */
+  async #checkBeforeSending(
+    request: LinkRequest,
+    link: OpenLink,
+    isCached: boolean,
+  ): Promise<void> {
+    const mustVerify = !this.#verifiedLinks.has(link)
+    if (mustVerify) await this.#readDocument(request, link)
+    if (!isCached || mustVerify) requireOpen(await this.#readLink(request))
   }
 
   /**

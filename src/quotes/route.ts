@@ -1,5 +1,5 @@
 // GET /quote/share/{token}: the quote that a customer opens from a link, as page, JSON or PDF.
-// QuoteLinkHandler.buildResponse has the steps of a request. This file sends their result or error.
+// QuoteLinkHandler has the steps of a request. This file sends their result or error.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
