@@ -16,17 +16,17 @@ import {
 } from './links/link-responses.ts'
 import { readDocumentFromReplicaOrPrimary } from './links/read-document.ts'
 import { type LinkState, type OpenLink, readLink } from './links/read-link.ts'
+import { VerifiedLinks } from './links/verified-links.ts'
+import { createViewCounter, isHumanView } from './links/view-counter.ts'
+import type { EncodedContent } from './page/encoded-content.ts'
+import { isLarge, PageRenderer } from './page/page-renderer.ts'
+import type { PageOrJsonVariant } from './page/render-page-or-json.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
-import type { EncodedContent } from './rendering/encoded-content.ts'
-import { isLarge, PageRenderer } from './rendering/page-renderer.ts'
-import type { PageOrJsonVariant } from './rendering/render-page-or-json.ts'
 import {
   type Format,
   getRequestedFormat,
   getRequestedLanguage,
 } from './requested-representation.ts'
-import { VerifiedLinks } from './verified-links.ts'
-import { createViewCounter, isHumanView } from './view-counter.ts'
 
 /**
  * The maximum number of documents that the main thread reads at the same time, for PDFs and small

@@ -5,10 +5,10 @@ import type { Brand } from '../../company/brand.ts'
 import { chooseEncoding } from '../../http/choose-encoding.ts'
 import { noStore } from '../../http/common-headers.ts'
 import { buildContentSecurityPolicy } from '../page/brand-style.ts'
+import { decodeContent, type EncodedContent } from '../page/encoded-content.ts'
+import type { PageOrJsonVariant } from '../page/render-page-or-json.ts'
 import { buildContentDisposition } from '../pdf/pdf-content-disposition.ts'
 import type { Pdf } from '../pdf/typst-compiler.ts'
-import { decodeContent, type EncodedContent } from '../rendering/encoded-content.ts'
-import type { PageOrJsonVariant } from '../rendering/render-page-or-json.ts'
 import { mediaTypes } from '../requested-representation.ts'
 
 /** The headers, including the content type, and the body of a response. */

@@ -5,8 +5,8 @@ import { defaultBrand } from '../../../src/company/brand.ts'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
 import { readDocument } from '../../../src/quotes/links/read-document.ts'
 import { readLink } from '../../../src/quotes/links/read-link.ts'
+import { PageRenderer } from '../../../src/quotes/page/page-renderer.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
-import { PageRenderer } from '../../../src/quotes/rendering/page-renderer.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 
 // On a busy machine, a process of low priority takes longer than a customer should wait.

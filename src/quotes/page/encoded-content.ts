@@ -8,7 +8,7 @@ import {
   gzip,
   gzipSync,
 } from 'node:zlib'
-import { maxUncompressedCachedBytes } from './rendering-limits.ts'
+import { maxUncompressedCachedBytes } from '../rendering/rendering-limits.ts'
 
 /** `identity` is null for large content: decodeContent decompresses it when a client needs it. */
 export type EncodedContent = { identity: Buffer | null; gzip: Buffer; br: Buffer }

@@ -1,8 +1,8 @@
 // Which links count as verified: the same link with the same row. A restored database gives the ids
 // of lost links to new ones.
 import t from 'tap'
-import { VerifiedLinks } from '../../src/quotes/verified-links.ts'
-import { openLink } from '../support/shared-quote.ts'
+import { VerifiedLinks } from '../../../src/quotes/links/verified-links.ts'
+import { openLink } from '../../support/shared-quote.ts'
 
 const link = { ...openLink, tokenHash: 'first', contentHash: 'aa' }
 

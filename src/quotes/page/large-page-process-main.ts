@@ -9,11 +9,11 @@ import {
 } from '../../database/postgres-pool.ts'
 import { readDocument, readReplicatedDocument } from '../links/read-document.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import type { PageOptions } from '../page/quote-page.ts'
+import { maxPageOrJsonBytes } from '../rendering/rendering-limits.ts'
+import { performTasks, type ReplicaReadListener } from '../rendering/rendering-process.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
+import type { PageOptions } from './quote-page.ts'
 import { type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
-import { maxPageOrJsonBytes } from './rendering-limits.ts'
-import { performTasks, type ReplicaReadListener } from './rendering-process.ts'
 
 /** What the process renders. The URLs use the database role of the API. */
 export type LargePageTask = {

@@ -2,18 +2,18 @@
 // large ones in a child process (large-page-process-main.ts).
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import type { PageOptions } from '../page/quote-page.ts'
-import { type EncodedContent, encodeSmallContent, getEncodedSize } from './encoded-content.ts'
-import type { LargePageTask } from './large-page-process-main.ts'
-import { type OpenQuote, type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
-import { type FailureListener, RenderingCache } from './rendering-cache.ts'
+import { type FailureListener, RenderingCache } from '../rendering/rendering-cache.ts'
 import {
   largePageHeapMegabytes,
   largePageProcessLimits,
   maxMainThreadDocumentBytes,
   pageAndJsonCacheBytes,
-} from './rendering-limits.ts'
-import { RenderingProcess, type ReplicaReadListener } from './rendering-process.ts'
+} from '../rendering/rendering-limits.ts'
+import { RenderingProcess, type ReplicaReadListener } from '../rendering/rendering-process.ts'
+import { type EncodedContent, encodeSmallContent, getEncodedSize } from './encoded-content.ts'
+import type { LargePageTask } from './large-page-process-main.ts'
+import type { PageOptions } from './quote-page.ts'
+import { type OpenQuote, type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
 
 /** `close` ends the child process for large pages. */
 export class PageRenderer {

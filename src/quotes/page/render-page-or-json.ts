@@ -1,9 +1,9 @@
 // Renders the page or the JSON of a quote as text.
 import type { Language } from '../../company/languages.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import { type PageOptions, renderQuotePage } from '../page/quote-page.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
+import { type PageOptions, renderQuotePage } from './quote-page.ts'
 
 /** An open link with its document as it was frozen: canonical JSON. */
 export type OpenQuote = OpenLink & { documentJson: string }

@@ -1,7 +1,7 @@
 // Remembers the links whose documents matched their hashes. If somebody changes the row of a link
 // afterwards, its cached page, JSON or PDF is not sent before the document is verified again.
 import { LRUCache } from 'lru-cache'
-import type { OpenLink } from './links/read-link.ts'
+import type { OpenLink } from './read-link.ts'
 
 /** If a link is no longer remembered, verifying it again takes one more query. */
 const maxRememberedLinks = 20_000

@@ -1,7 +1,7 @@
 // Counts how often a link is opened. Counting is best effort and stores nothing about the visitor.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
-import type { Tables } from '../database/table-types.ts'
+import type { Tables } from '../../database/table-types.ts'
 
 // The user agents of programs that fetch a link to check it or to show a preview.
 const automatedAgents =
