@@ -131,9 +131,9 @@ export class QuoteLinkHandler {
   }
 
   /**
-   * The result may have been rendered for another link with the same content. Then this link's own
-   * document is not verified yet. Reading and rendering take time. Nobody sees a quote whose link
-   * was closed meanwhile.
+   * Verifies the document of the link, unless it has been verified before: a cached result may have
+   * been rendered for another link with the same content. Then checks that the link is still open,
+   * because reading and rendering take time. Throws QuoteFailure.
    */
   async #checkBeforeSending(
     request: LinkRequest,
