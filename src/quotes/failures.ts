@@ -30,8 +30,8 @@ type Failure = {
   /** The response has the seller's contact, which is public. */
   showsContact?: true
   /**
-   * After which time a new request makes sense. This is the object of timeouts.ts, because tests
-   * replace its `ms`.
+   * After which time a new request makes sense. A reference into timeouts.ts, not a copy, because
+   * tests change its `ms`.
    */
   retryAfter?: { ms: number }
   /**
@@ -40,7 +40,7 @@ type Failure = {
    */
   loggedBy: 'request' | 'rendering' | 'nobody'
   /** When a rendering that ended with it is tried again. Default: at the next request. */
-  afterRendering?: 'pause' | 'never-retry'
+  retryRendering?: 'after-pause' | 'never'
 }
 
 const { retryAfter, pendingRetryAfter } = timeouts.quotes
@@ -69,6 +69,7 @@ const tryAgainSoon: Failure = {
 }
 
 const rows = {
+  // The first three are also the states of a link (links/read-link.ts).
   // The link is unknown or malformed, or its quote was deleted or is a draft.
   unknown: {
     code: 'not_found',
@@ -100,23 +101,23 @@ const rows = {
     loggedBy: 'nobody',
   },
   // The database cannot be read.
-  'not-read': unreadable,
+  'database-unreadable': unreadable,
   // The link has no document. The reason is usually that it was closed meanwhile.
   'no-document': unreadable,
   // The document does not match the hash of its link: somebody changed it after it was shared.
   altered: unreadable,
   // No PDF can ever show this quote, because the fonts lack a character.
-  refused: {
+  'pdf-unsupported': {
     code: 'not_acceptable',
     page: 'pdf_refused',
     detail:
       'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
       'application/json instead.',
     loggedBy: 'nobody',
-    afterRendering: 'never-retry',
+    retryRendering: 'never',
   },
   // The document made the rendering fail, now or before. It may be tried again later.
-  failed: { ...notRendered, loggedBy: 'rendering', afterRendering: 'pause' },
+  'rendering-failed': { ...notRendered, loggedBy: 'rendering', retryRendering: 'after-pause' },
   // Too many other renderings wait.
   'queue-full': { ...notRendered, loggedBy: 'request' },
   // The rendering process hardly ran, because the machine is busy. The document is not the cause.
@@ -152,5 +153,5 @@ export class QuoteFailure extends Error {
 
 /** Returns the reason of an error. An unexpected error is a rendering that failed. */
 export function getFailureReason(error: unknown): FailureReason {
-  return error instanceof QuoteFailure ? error.reason : 'failed'
+  return error instanceof QuoteFailure ? error.reason : 'rendering-failed'
 }

@@ -152,7 +152,7 @@ export const quoteOperation: Operation = {
         link_revoked: getExampleDetail('revoked'),
         rate_limited: 'Too many unknown links. Try again in 24 seconds.',
         misdirected_request: misdirectedRequest,
-        unavailable: getExampleDetail('not-read'),
+        unavailable: getExampleDetail('database-unreadable'),
         internal_error: 'The request failed. The reason is in the log, under this requestId.',
       },
       htmlPage,

@@ -163,7 +163,7 @@ export class QuoteLinkHandler {
     const { db, company, clock } = this.#options
     const options = { timeZone: company.timeZone, now: clock() }
     return readLink(db, request.params.token, options).catch((cause: unknown) => {
-      throw new QuoteFailure('not-read', 'The link was not read.', { cause })
+      throw new QuoteFailure('database-unreadable', 'The link was not read.', { cause })
     })
   }
 
@@ -200,7 +200,7 @@ export class QuoteLinkHandler {
   ): PageOrJsonVariant {
     if (format === 'json') return { format }
     const language = getRequestedLanguage(request.query)
-    return { format, language, offersPdf: !this.#pdfRenderer.hasFailed(link, language) }
+    return { format, language, offersPdf: !this.#pdfRenderer.mayNotRetryYet(link, language) }
   }
 
   /** Renders a small quote in this process. A child process reads and renders a large one. */

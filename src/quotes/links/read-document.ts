@@ -21,7 +21,7 @@ export async function readDocumentFromReplicaOrPrimary(
 
 /**
  * Returns the document of a link that is open by the clock of the database. Throws
- * QuoteFailure if the query fails (`not-read`), the link was closed since it was read
+ * QuoteFailure if the query fails (`database-unreadable`), the link was closed since it was read
  * (`no-document`), or the document does not match the hash of the link (`altered`).
  */
 export async function readDocument(
@@ -33,7 +33,7 @@ export async function readDocument(
     select read_quote_share_document(${hashLinkToken(token)}) as document
   `
   const { rows } = await query.execute(db).catch((cause: unknown) => {
-    throw new QuoteFailure('not-read', 'The document was not read.', { cause })
+    throw new QuoteFailure('database-unreadable', 'The document was not read.', { cause })
   })
   const documentJson = rows[0]?.document ?? null
   if (documentJson === null)

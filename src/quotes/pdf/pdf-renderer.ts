@@ -44,8 +44,8 @@ export class PdfRenderer {
   }
 
   /** Returns whether the PDF failed before and may not be tried again yet. */
-  hasFailed(link: OpenLink, language: Language | null): boolean {
-    return this.#cache.hasFailed(getCacheKey(link, language))
+  mayNotRetryYet(link: OpenLink, language: Language | null): boolean {
+    return this.#cache.mayNotRetryYet(getCacheKey(link, language))
   }
 
   /**

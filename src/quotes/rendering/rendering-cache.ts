@@ -34,7 +34,7 @@ type RenderingCacheOptions<Result> = {
 type Clock = { now(): number; sleep(ms: number): Promise<unknown> }
 const systemClock: Clock = { now: () => performance.now(), sleep }
 
-/** Logs a failure of a rendering. It is called once, also if no request waits for it any more. */
+/** Logs a failure of a rendering. It is called once, even if no request waits for it any more. */
 export type FailureListener = (error: unknown) => void
 
 const maxRememberedFailures = 1_000
@@ -88,7 +88,7 @@ export class RenderingCache<Result extends object> {
   }
 
   /** Returns whether a rendering failed before and may not be tried again yet. */
-  hasFailed(key: string): boolean {
+  mayNotRetryYet(key: string): boolean {
     const failure = this.#failures.get(key)
     return failure !== undefined && (failure.isRefused || failure.retryAt > this.#clock.now())
   }
@@ -121,10 +121,12 @@ export class RenderingCache<Result extends object> {
   #rejectAfterFailure(key: string): void {
     const failure = this.#failures.get(key)
     if (!failure) return
-    if (failure.isRefused) throw new QuoteFailure('refused', failure.message)
+    if (failure.isRefused) throw new QuoteFailure('pdf-unsupported', failure.message)
     const retryAfterMs = failure.retryAt - this.#clock.now()
     if (retryAfterMs <= 0) return
-    throw new QuoteFailure('failed', `It failed before: ${failure.message}`, { retryAfterMs })
+    throw new QuoteFailure('rendering-failed', `It failed before: ${failure.message}`, {
+      retryAfterMs,
+    })
   }
 
   #waitFor(result: Promise<Result>): Promise<Result> {
@@ -157,10 +159,10 @@ export class RenderingCache<Result extends object> {
 
   /** Returns the error for requests. Remembers only failures that the document may have caused. */
   #handleFailure(key: string, error: unknown, onFailure: FailureListener): unknown {
-    const { loggedBy, afterRendering } = failures[getFailureReason(error)]
+    const { loggedBy, retryRendering } = failures[getFailureReason(error)]
     if (loggedBy === 'rendering') onFailure(error)
-    if (afterRendering === undefined) return error
-    const isRefused = afterRendering === 'never-retry'
+    if (retryRendering === undefined) return error
+    const isRefused = retryRendering === 'never'
     const message = error instanceof Error ? error.message : String(error)
     const count = (this.#failures.get(key)?.count ?? 0) + 1
     const { firstFailurePause, longestFailurePause } = timeouts.quotes
@@ -171,6 +173,8 @@ export class RenderingCache<Result extends object> {
       message,
       isRefused,
     })
-    return isRefused ? error : new QuoteFailure('failed', message, { retryAfterMs, cause: error })
+    return isRefused
+      ? error
+      : new QuoteFailure('rendering-failed', message, { retryAfterMs, cause: error })
   }
 }

@@ -52,7 +52,7 @@ export class RenderingProcess<Task extends object, Result> {
     if (reply.replicaRead !== null) onReplicaRead?.(reply.replicaRead)
     if ('reason' in reply) {
       const { reason, message } = reply
-      if (reason !== 'failed') throw new QuoteFailure(reason, message)
+      if (reason !== 'rendering-failed') throw new QuoteFailure(reason, message)
       this.#replace()
       throw new Error(`Rendering the ${this.#options.what} failed: ${message}`)
     }

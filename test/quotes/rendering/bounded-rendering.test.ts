@@ -68,7 +68,7 @@ t.test('a PDF process that needs too much memory ends, and the next one works (S
   await t.rejects(renderDocument(renderer, large), {
     message: /The PDF process ended \((SIG|\d+)/,
   })
-  const failedBefore = { message: /It failed before/, reason: 'failed' }
+  const failedBefore = { message: /It failed before/, reason: 'rendering-failed' }
   await t.rejects(renderDocument(renderer, large), failedBefore, 'the failure is remembered')
   const small = { ...large, documentJson: JSON.stringify(document), contentHash: 'small' }
   t.match((await renderDocument(renderer, small)).pdf.subarray(0, 5).toString(), '%PDF-')
@@ -174,7 +174,7 @@ t.test('a pause is five times as long as the rendering before it, up to a limit'
   t.equal(pauses.length, 2, 'after a while the next one starts at once')
 })
 
-t.test('a failure is reported once, also if no request waits for it', async (t) => {
+t.test('a failure is reported once, even if no request waits for it', async (t) => {
   const cache = new RenderingCache<Buffer>({
     cacheBytes: 1000,
     getSize: ({ length }) => length,
@@ -189,7 +189,7 @@ t.test('a failure is reported once, also if no request waits for it', async (t) 
   }
   await t.rejects(cache.render('key', fail, report), { message: /not ready yet/ })
   await eventually(async () => reported.length, Boolean)
-  const failedBefore = { message: 'It failed before: too large', reason: 'failed' }
+  const failedBefore = { message: 'It failed before: too large', reason: 'rendering-failed' }
   await t.rejects(cache.render('key', fail, report), failedBefore)
   t.same(reported, [cause])
 })
@@ -255,7 +255,7 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
     retryAfterMs: 5_000,
   }
   await t.rejects(render(), starved)
-  t.equal(renderer.hasFailed(openLink, 'es'), false)
+  t.equal(renderer.mayNotRetryYet(openLink, 'es'), false)
   await t.rejects(render(), starved, 'the next request renders again')
   t.equal(children.length, 2)
   t.match(reported, [{ message: /hardly ran/ }, { message: /hardly ran/ }])
@@ -317,7 +317,7 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
   t.notMatch(lines.join(''), '"level":50', 'it is no failure')
 })
 
-t.test('stopping ends a request whose process starts, also if it replaces another', async (t) => {
+t.test('stopping ends a request whose process starts, even if it replaces another', async (t) => {
   const renderer = new PdfRenderer(brand, {
     process: replaceIdleAfter(0),
     cache: { cacheBytes: 0, maxWaitMs: 120_000 },
