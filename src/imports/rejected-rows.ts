@@ -39,7 +39,7 @@ async function* formatInvalidRows(
   await client.query(`
     declare invalid_rows no scroll cursor for
     select staged.file_line as line, invalid.reason, staged.written,
-      to_json(array[${cells}]) as plain
+      to_json(array[${cells.join(', ')}]) as plain
     from (
       select file_line, ${allProblems} as reason from problems group by file_line
     ) invalid

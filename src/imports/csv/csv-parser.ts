@@ -55,7 +55,7 @@ export async function* parseCsv(
 }
 
 const lineFeed = '\n'.charCodeAt(0)
-const quote = '"'.charCodeAt(0)
+const quotationMark = '"'.charCodeAt(0)
 const space = ' '.charCodeAt(0)
 const tab = '\t'.charCodeAt(0)
 const carriageReturn = '\r'.charCodeAt(0)
@@ -69,30 +69,34 @@ function takeRow(
   start: number,
   isEnd: boolean,
   line: number,
-  delimiter: number,
+  delimiterCode: number,
 ): { cells: string[]; end: number; lineFeeds: number } | undefined {
   const cells: string[] = []
   let lineFeeds = 1
   let at = start
   for (;;) {
-    at = skipBlanks(text, at, delimiter)
-    if (text.charCodeAt(at) === quote) {
-      const close = findClosingQuote(text, at + 1)
+    at = skipBlanks(text, at, delimiterCode)
+    if (text.charCodeAt(at) === quotationMark) {
+      const close = findClosingMark(text, at + 1)
       // A quotation mark at the end of the text may be the first of two.
       if (!isEnd && close >= text.length - 1) return undefined
-      if (close === text.length) throw createOpenQuoteError(line)
+      if (close === text.length) throw createOpenMarkError(line)
       const cell = text.slice(at + 1, close)
       lineFeeds += cell.includes('\n') ? cell.split('\n').length - 1 : 0
       cells.push((cell.includes('"') ? cell.replaceAll('""', '"') : cell).trim())
-      at = skipBlanks(text, close + 1, delimiter)
-      if (at < text.length && text.charCodeAt(at) !== delimiter && text.charCodeAt(at) !== lineFeed)
-        throw createStrayQuoteError(line)
+      at = skipBlanks(text, close + 1, delimiterCode)
+      if (
+        at < text.length &&
+        text.charCodeAt(at) !== delimiterCode &&
+        text.charCodeAt(at) !== lineFeed
+      )
+        throw createStrayMarkError(line)
     } else {
       const cellStart = at
       while (at < text.length) {
         const code = text.charCodeAt(at)
-        if (code === delimiter || code === lineFeed) break
-        if (code === quote) throw createStrayQuoteError(line)
+        if (code === delimiterCode || code === lineFeed) break
+        if (code === quotationMark) throw createStrayMarkError(line)
         at++
       }
       cells.push(text.slice(cellStart, at).trim())
@@ -105,22 +109,22 @@ function takeRow(
 }
 
 /** Returns the position of the quotation mark that ends a cell, or the length of the text. */
-function findClosingQuote(text: string, from: number): number {
+function findClosingMark(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 2)) {
-    if (text.charCodeAt(at + 1) !== quote) return at
+    if (text.charCodeAt(at + 1) !== quotationMark) return at
   }
   return text.length
 }
 
-function skipBlanks(text: string, from: number, delimiter: number): number {
+function skipBlanks(text: string, from: number, delimiterCode: number): number {
   let at = from
-  while (isBlank(text.charCodeAt(at), delimiter)) at++
+  while (isBlank(text.charCodeAt(at), delimiterCode)) at++
   return at
 }
 
 /** A carriage return is blank because it stands before a line feed. A tab may be the delimiter. */
-function isBlank(code: number, delimiter: number): boolean {
-  return (code === space || code === tab || code === carriageReturn) && code !== delimiter
+function isBlank(code: number, delimiterCode: number): boolean {
+  return (code === space || code === tab || code === carriageReturn) && code !== delimiterCode
 }
 
 function checkRowLength(characters: number, line: number): void {
@@ -135,14 +139,14 @@ function describeRow(line: number): string {
   return `The row that begins on line ${line}`
 }
 
-function createOpenQuoteError(line: number): ImportError {
+function createOpenMarkError(line: number): ImportError {
   return new ImportError(
     `${describeRow(line)} opens a quotation mark that is never closed: ` +
       'the file is cut short, or the mark must be doubled.',
   )
 }
 
-function createStrayQuoteError(line: number): ImportError {
+function createStrayMarkError(line: number): ImportError {
   return new ImportError(
     `${describeRow(line)} has a quotation mark in the middle of a cell: put the whole cell in ` +
       'quotation marks and double the marks inside it ("5"" pipe").',

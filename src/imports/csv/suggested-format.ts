@@ -29,7 +29,18 @@ export async function suggestFormat(
   const [header, ...rows] = await readSample(content, delimiter)
   const found = findCellFormat(header ?? [], rows, fileColumns, current)
   const assumed = delimiter === current.delimiter ? current : assumeFormat(delimiter, found)
-  return differentFormat({ ...assumed, ...found, delimiter, encoding }, current)
+  return suggestUnlessCurrent({ ...assumed, ...found, delimiter, encoding }, current)
+}
+
+/** Like suggestFormat(), but for a file with known columns and delimiter, from its invalid rows. */
+export function suggestFormatFromRows(
+  columns: readonly string[],
+  rows: string[][],
+  fileColumns: FileColumns,
+  current: FileFormat,
+): FileFormat | undefined {
+  const found = findCellFormat(columns, rows, fileColumns, current)
+  return suggestUnlessCurrent({ ...current, ...found }, current)
 }
 
 /** A file with semicolons is Spanish, unless a cell shows that it is not. */
@@ -41,25 +52,14 @@ function assumeFormat(
   return mayBeSpanish ? formats.es : formats.en
 }
 
-/** Does the same for a file whose columns and delimiter are known, from its invalid rows. */
-export function suggestFormatFromRows(
-  columns: readonly string[],
-  rows: string[][],
-  fileColumns: FileColumns,
-  current: FileFormat,
-): FileFormat | undefined {
-  const found = findCellFormat(columns, rows, fileColumns, current)
-  return differentFormat({ ...current, ...found }, current)
-}
-
 /**
  * Returns the format if it is not `current`. Semicolons and decimal commas are the Spanish format,
  * which also reads days as 2026-12-31 and finds out the encoding.
  */
-function differentFormat(format: FileFormat, current: FileFormat): FileFormat | undefined {
+function suggestUnlessCurrent(format: FileFormat, current: FileFormat): FileFormat | undefined {
+  if (isSameFormat(format, current)) return undefined
   const isSpanish = format.delimiter === ';' && format.decimal === ',' && format.dates !== 'mdy'
-  if (!isSpanish) return isSameFormat(format, current) ? undefined : format
-  return current.decimal === ',' && isSameFormat(format, current) ? undefined : formats.es
+  return isSpanish ? formats.es : format
 }
 
 function isSameFormat(format: FileFormat, other: FileFormat): boolean {

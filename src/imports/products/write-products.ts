@@ -18,14 +18,16 @@ export async function writeProducts(
   if (isFull && !columns.includes('active')) assignments.push({ column: 'active', value: 'true' })
   // A file with the column sku alone changes no product, and its new products were rejected.
   if (assignments.length === 0) return { inserted: 0, updated: 0 }
-  const names = assignments.map(({ column }) => column)
-  const values = assignments.map(({ value }) => value)
+  const columnNames = assignments.map(({ column }) => column)
+  const names = columnNames.join(', ')
+  const existingValues = columnNames.map((name) => `products.${name}`).join(', ')
+  const values = assignments.map(({ value }) => value).join(', ')
   const updated = await client.query(`
     update products
     set ${assignments.map(({ column, value }) => `${column} = ${value}`).join(', ')}
     from staged
     where products.sku = staged.sku
-      and (${names.map((name) => `products.${name}`)}) is distinct from (${values})`)
+      and (${existingValues}) is distinct from (${values})`)
   if (!columns.includes('name')) return { inserted: 0, updated: updated.rowCount ?? 0 }
   const inserted = await client.query(`
     insert into products (sku, ${names})

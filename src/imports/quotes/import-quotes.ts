@@ -86,7 +86,7 @@ export async function importQuotes(
     await addNegativeTotalProblems(client)
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.
-    const missing = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
+    const missingQuoteWarnings = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
     const rejectedQuotes = rejectedRows ? await dropInvalidQuotes(client) : 0
     const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
     onStep?.('writing')
@@ -94,7 +94,10 @@ export async function importQuotes(
     await computeTotals(client)
     const customers = await createMissingCustomers(client)
     await assembleQuotes(client, codes.baseCurrency)
-    const warnings = [...missing, ...(await findQuoteWarnings(client, codes.baseCurrency))]
+    const warnings = [
+      ...missingQuoteWarnings,
+      ...(await findQuoteWarnings(client, codes.baseCurrency)),
+    ]
     if (options.isStrict) throwIfWarned(warnings)
     const written = await writeQuotes(client)
     return { read, rejected, rejectedQuotes, customers, ...written, warnings }

@@ -53,8 +53,8 @@ export async function addContradictionProblems(client: ClientBase): Promise<void
     from staged_quotes
     join staged first_row on first_row.file_line = staged_quotes.first_file_line
     join staged on ${isSameQuote}
-    cross join lateral (values ${fields}) as field (name, here, first)
-    where (${rowFields}) is distinct from (${firstRowFields})
+    cross join lateral (values ${fields.join(', ')}) as field (name, here, first)
+    where (${rowFields.join(', ')}) is distinct from (${firstRowFields.join(', ')})
       and field.here is distinct from field.first`)
 }
 

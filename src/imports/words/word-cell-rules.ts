@@ -44,17 +44,17 @@ const checkEach =
     if (values.length > most) return `has ${values.length} ${what}: at most ${most} are allowed`
     for (const value of values) {
       const problem = findProblem(value)
-      if (problem !== undefined) return quoteProblem(value, problem)
+      if (problem !== undefined) return prefixWithValue(value, problem)
     }
     return undefined
   }
 
 /** Puts the value before its problem, if it has one. */
-function quoteProblem(value: string, problem: string | undefined): string | undefined {
+function prefixWithValue(value: string, problem: string | undefined): string | undefined {
   return problem === undefined ? undefined : `${quoteForMessage(value)} ${problem}`
 }
 
-const checkPhrase: CellCheck = (cell) => quoteProblem(cell, findPhraseProblem(cell))
+const checkPhrase: CellCheck = (cell) => prefixWithValue(cell, findPhraseProblem(cell))
 const checkHiddenWord: CellCheck = (cell) => (cell === '*' ? undefined : checkPhrase(cell))
 
 export const synonymRules: RowRules<string> = {
@@ -85,7 +85,7 @@ export const pinRules: RowRules<string> = {
   required: wordFileColumns.pins.required,
   readers: { query: readPhrase, skus: readListOf((sku) => sku) },
   cells: {
-    query: (cell) => quoteProblem(cell, findQueryProblem(cell)),
+    query: (cell) => prefixWithValue(cell, findQueryProblem(cell)),
     skus: checkEach(findSkuProblem, { most: maxPinnedSkus, what: 'SKUs' }),
   },
   crossCellRules: [],
