@@ -15,12 +15,15 @@ import { writeCompanyFile } from '../../support/company.ts'
 import { eventually } from '../../support/eventually.ts'
 import { chooseFixedPort } from '../../support/fixed-port.ts'
 import { secretOf } from '../../support/key-parts.ts'
+import { lengthenSearchLimits } from '../../support/longer-limits.ts'
 import { startProgram } from '../../support/run-program.ts'
 import { servers, type TestDatabase, testDatabase } from '../../support/test-database.ts'
 import { type TestService, testService } from '../../support/test-service.ts'
 import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 
 waitLongForRenderings(t)
+// A slow Redis would make a service count guesses alone.
+lengthenSearchLimits(t)
 
 // These tests mostly wait, so four run at once. Each has its own database. The longest is first.
 t.jobs = 4
