@@ -9,7 +9,10 @@ import { isSameCustomer } from './match-customers.ts'
  * difference. A quote that is older than the current version of its number gets the status
  * `superseded`. A trigger would set it too, but then every import would write these rows again.
  */
-export async function assembleQuotes(client: ClientBase, baseCurrency: string): Promise<void> {
+export async function createImportedQuotesTable(
+  client: ClientBase,
+  baseCurrency: string,
+): Promise<void> {
   await createCurrentVersionsTable(client)
   await client.query(
     `create temporary table imported_quotes on commit drop as

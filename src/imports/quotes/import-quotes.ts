@@ -2,15 +2,15 @@
 //
 // The steps hand over their rows in these temporary tables, which the commit drops.
 //
-// table                      one row for each        created in
-// staged                     row of the file         staging-table
-// problems                   problem of a row        row-problems
-// staged_quotes              quote of the file       quote-row-consistency
-// imported_quote_lines       line of a valid quote   quote-totals
-// imported_totals            valid quote             quote-totals
-// current_versions           number of a quote       assemble-quotes
-// imported_quotes            valid quote             assemble-quotes
-// quotes_with_changed_lines  quote to update         write-quotes
+// table                      one row for each        created in               needs
+// staged                     row of the file         staging-table            the file
+// problems                   problem of a row        row-problems             staged
+// staged_quotes              quote of the file       quote-row-consistency    staged
+// imported_quote_lines       line of a valid quote   quote-totals             staged_quotes
+// imported_totals            valid quote             quote-totals             imported_quote_lines
+// current_versions           number of a quote       assemble-quotes          staged_quotes
+// imported_quotes            valid quote             assemble-quotes          all of these
+// quotes_with_changed_lines  quote to update         write-quotes             imported_quotes
 //
 // `file_line` is the line of the file on which a row begins. `first_file_line` is that of the first
 // row of a quote. It identifies a quote of the file.
@@ -25,7 +25,7 @@ import type { ImportOptions, ImportSummary } from '../options-and-summary.ts'
 import { moveInvalidRowsToRejects } from '../rejected-rows.ts'
 import { createProblemsTable, throwIfRowsAreInvalid } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { assembleQuotes } from './assemble-quotes.ts'
+import { createImportedQuotesTable } from './assemble-quotes.ts'
 import { createMissingCustomers } from './match-customers.ts'
 import { findMissingQuotes, type Period } from './missing-quotes.ts'
 import { createQuoteRowRules } from './quote-cell-rules.ts'
@@ -33,10 +33,14 @@ import {
   addContradictionProblems,
   addPositionProblems,
   computedQuoteColumns,
+  createStagedQuotesTable,
   dropInvalidQuotes,
-  groupRowsByQuote,
 } from './quote-row-consistency.ts'
-import { addNegativeTotalProblems, computeLines, computeTotals } from './quote-totals.ts'
+import {
+  addNegativeTotalProblems,
+  createImportedQuoteLinesTable,
+  createImportedTotalsTable,
+} from './quote-totals.ts'
 import { findQuoteWarnings } from './quote-warnings.ts'
 import { writeQuotes } from './write-quotes.ts'
 
@@ -80,7 +84,7 @@ export async function importQuotes(
     onStep?.('checking')
     await client.query('analyze staged (file_line, number, version_number)')
     await createProblemsTable(client)
-    await groupRowsByQuote(client)
+    await createStagedQuotesTable(client)
     await addContradictionProblems(client)
     await addPositionProblems(client)
     await addNegativeTotalProblems(client)
@@ -90,10 +94,10 @@ export async function importQuotes(
     const rejectedQuotes = rejectedRows ? await dropInvalidQuotes(client) : 0
     const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
     onStep?.('writing')
-    await computeLines(client)
-    await computeTotals(client)
+    await createImportedQuoteLinesTable(client)
+    await createImportedTotalsTable(client)
     const customers = await createMissingCustomers(client)
-    await assembleQuotes(client, codes.baseCurrency)
+    await createImportedQuotesTable(client, codes.baseCurrency)
     const warnings = [
       ...missingQuoteWarnings,
       ...(await findQuoteWarnings(client, codes.baseCurrency)),

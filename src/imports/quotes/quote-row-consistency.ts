@@ -24,7 +24,7 @@ export const isSameQuote = `staged.number = staged_quotes.number
   and staged.version_number = staged_quotes.version`
 
 /** Creates `staged_quotes`. Needs `staged`. */
-export async function groupRowsByQuote(client: ClientBase): Promise<void> {
+export async function createStagedQuotesTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table staged_quotes on commit drop as
     select number, version_number as version, min(file_line) as first_file_line,

@@ -7,7 +7,7 @@ import { isSameQuote } from './quote-row-consistency.ts'
  * Creates `imported_quote_lines`: the lines with their types, positions and nets. Needs
  * `staged_quotes`. Lines of a quote without positions are numbered in the order of the file.
  */
-export async function computeLines(client: ClientBase): Promise<void> {
+export async function createImportedQuoteLinesTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table imported_quote_lines on commit drop as
     select staged_quotes.first_file_line,
@@ -35,7 +35,7 @@ export async function computeLines(client: ClientBase): Promise<void> {
 }
 
 /** Creates `imported_totals`: net and tax of each quote. Needs `imported_quote_lines`. */
-export async function computeTotals(client: ClientBase): Promise<void> {
+export async function createImportedTotalsTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table imported_totals on commit drop as
     select first_file_line, sum(base) as net, sum(

@@ -29,14 +29,20 @@ export function findUnusualRates(
   return readWarning(
     client,
     'unusual_rate',
-    `with foreign_quotes as materialized (
+    `with
+    -- The quotes of the file in another currency than the base currency.
+    foreign_quotes as materialized (
       select first_file_line, number, currency, rate, issued_on from imported_quotes
       where currency <> $1 and rate is not null
-    ), currencies_of_file as (
+    ),
+    -- Each currency of the file, with its median rate there.
+    currencies_of_file as (
       select currency, max(issued_on) as newest,
         percentile_disc(0.5) within group (order by rate) as median, count(*) as quotes
       from foreign_quotes group by currency
-    ), usual_rates as materialized (
+    ),
+    -- The rate to compare with: that of other quotes, a rough one, or the median of the file.
+    usual_rates as materialized (
       select currencies_of_file.currency,
         coalesce(known.median, rough.rate,
           case when quotes >= ${minQuotesForMedian} then currencies_of_file.median end) as rate,
@@ -52,17 +58,19 @@ export function findUnusualRates(
       ) known on true
       left join jsonb_to_recordset($2::jsonb) as rough (currency text, rate numeric)
         on rough.currency = currencies_of_file.currency
-    ), compared as (
+    ),
+    -- How far each rate is from the usual one and from its inverse, as the logarithm of a factor.
+    compared as (
       select foreign_quotes.*, usual_rates.rate as usual, usual_rates.source,
-        abs(ln((foreign_quotes.rate / usual_rates.rate)::float8)) as distance,
-        abs(ln((foreign_quotes.rate * usual_rates.rate)::float8)) as distance_of_inverse
+        abs(ln((foreign_quotes.rate / usual_rates.rate)::float8)) as log_distance,
+        abs(ln((foreign_quotes.rate * usual_rates.rate)::float8)) as log_distance_of_inverse
       from foreign_quotes
       join usual_rates on usual_rates.currency = foreign_quotes.currency and usual_rates.rate > 0
     ), judged as (
-      select *, distance > ln(${maxFactor}) as is_far,
-        distance > ${minDistanceOfInverted}
-          and ${inverseClosenessFactor} * distance_of_inverse < distance
-          and (source <> 'rough' or distance > ln(${maxFactor})) as is_inverted
+      select *, log_distance > ln(${maxFactor}) as is_far,
+        log_distance > ${minDistanceOfInverted}
+          and ${inverseClosenessFactor} * log_distance_of_inverse < log_distance
+          and (source <> 'rough' or log_distance > ln(${maxFactor})) as is_inverted
       from compared
     )
     select first_file_line as file_line, format(
