@@ -313,7 +313,7 @@ async function processorMsOfRequest(documentJson: string): Promise<number> {
   const renderer = new PdfRenderer(defaultBrand, { cache: { cacheBytes: 0 } })
   const link: OpenLink = {
     state: 'open',
-    status: 'sent',
+    quoteStatus: 'sent',
     contentHash: '0',
     expiresAt: null,
     shareId: '1',

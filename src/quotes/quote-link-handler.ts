@@ -63,8 +63,8 @@ type LinkRequest = {
   log: { error(fields: object, message: string): void }
 }
 
-/** `isCached` is false if the result was rendered for this request. */
-type Answer = { response: LinkResponse; isCached: boolean }
+/** A response that is not sent yet. `isCached`: its content was rendered for an earlier request. */
+type ReadyResponse = { response: LinkResponse; isCached: boolean }
 
 export class QuoteLinkHandler {
   readonly #options: QuoteOptions
@@ -167,7 +167,7 @@ export class QuoteLinkHandler {
     })
   }
 
-  async #getPdf(request: LinkRequest, link: OpenLink): Promise<Answer> {
+  async #getPdf(request: LinkRequest, link: OpenLink): Promise<ReadyResponse> {
     const language = getRequestedLanguage(request.query)
     const cached = this.#pdfRenderer.getCached(link, language)
     const pdf =
@@ -185,7 +185,7 @@ export class QuoteLinkHandler {
     request: LinkRequest,
     link: OpenLink,
     format: PageOrJsonVariant['format'],
-  ): Promise<Answer> {
+  ): Promise<ReadyResponse> {
     const variant = this.#chooseVariant(request, link, format)
     const cached = this.#pageRenderer.getCached(link, variant)
     const content = cached ?? (await this.#renderPageOrJson(request, link, variant))
@@ -239,7 +239,7 @@ export class QuoteLinkHandler {
     return documentJson
   }
 
-  /** A closed link has no document. Then returns the failure that says that it is closed. */
+  /** If a link has no document because it was closed meanwhile, returns a failure that says so. */
   async #explainMissingDocument(error: unknown, request: LinkRequest): Promise<unknown> {
     if (getFailureReason(error) !== 'no-document') return error
     return this.#readLink(request).then(
@@ -252,9 +252,9 @@ export class QuoteLinkHandler {
     const { observer } = this.#options
     const reason = getFailureReason(error)
     if (reason === 'altered') observer.countAlteredDocument()
-    // What nobody logs is no fault of the service.
-    const isFault = failures[reason].loggedBy !== 'nobody'
-    if (format === 'pdf' && isFault) observer.countFailedPdf()
+    // The service does not cause the failures that nobody logs.
+    const isCausedByService = failures[reason].loggedBy !== 'nobody'
+    if (format === 'pdf' && isCausedByService) observer.countFailedPdf()
   }
 }
 

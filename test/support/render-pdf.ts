@@ -8,5 +8,6 @@ import { openLink } from './shared-quote.ts'
 /** Returns the PDF of a document. */
 export function renderDocument(renderer: PdfRenderer, quote: Omit<PdfTask, 'brand'>): Promise<Pdf> {
   const { documentJson, contentHash, status, language } = quote
-  return renderer.render({ ...openLink, contentHash, status }, language, async () => documentJson)
+  const link = { ...openLink, contentHash, quoteStatus: status }
+  return renderer.render(link, language, async () => documentJson)
 }

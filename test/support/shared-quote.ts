@@ -116,7 +116,7 @@ export const shared: SharedQuote = {
 /** A link to the shared quote. */
 export const openLink: OpenLink = {
   state: 'open',
-  status: shared.status,
+  quoteStatus: shared.status,
   contentHash: shared.contentHash,
   expiresAt: shared.link.expiresAt,
   shareId: '1',

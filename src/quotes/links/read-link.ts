@@ -1,5 +1,9 @@
 // Finds a link by the hash of its token, and decides whether it is open and whether its quote is
-// past its validity.
+// past its validity. The words of this folder:
+// - token: the secret in the address of a link. The database has only its hash.
+// - link, or share: what a token opens. It is open until it expires or is revoked.
+// - document: the quote as it was when the link was created, as JSON that never changes.
+// - content hash: the hash of the document. Links to equal documents have the same one.
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import { toLocalDate } from '../../company/calendar.ts'
 import type { QuoteStatus, Tables } from '../../database/table-types.ts'
@@ -12,8 +16,8 @@ import { hashLinkToken, isLinkToken } from './link-token.ts'
  */
 export type OpenLink = {
   state: 'open'
-  /** The effective status of the quote. */
-  status: SharedQuote['status']
+  /** The effective status of the quote, not of the link. */
+  quoteStatus: SharedQuote['status']
   contentHash: string
   /** When the link expires (ISO 8601), or null if it does not. */
   expiresAt: string | null
@@ -79,7 +83,7 @@ export async function readLink(
     shareId: row.share_id,
     tokenHash: tokenHash.toString('base64url'),
     rowVersion: row.row_version,
-    status: isPastValidity ? 'expired' : status,
+    quoteStatus: isPastValidity ? 'expired' : status,
     contentHash: row.content_hash,
     expiresAt: row.expires_at?.toISOString() ?? null,
     documentBytes: row.document_bytes ?? 0,

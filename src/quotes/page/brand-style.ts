@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Brand } from '../../company/brand.ts'
 import { pageContentSecurityPolicy } from './template-loader.ts'
 
-const mediaTypes = { svg: 'image/svg+xml', png: 'image/png' }
+const logoMediaTypes = { svg: 'image/svg+xml', png: 'image/png' }
 
 /** Returns CSS that sets the accent colour, or null for the default. */
 export function buildBrandStyle({ accent }: Brand): string | null {
@@ -19,7 +19,7 @@ export function buildBrandStyle({ accent }: Brand): string | null {
 
 /** Returns the logo as a data URI, or null. Browsers run no scripts in images. */
 export function buildLogoUri({ logo }: Brand): string | null {
-  return logo && `data:${mediaTypes[logo.type]};base64,${logo.data}`
+  return logo && `data:${logoMediaTypes[logo.type]};base64,${logo.data}`
 }
 
 /**

@@ -93,5 +93,5 @@ function toBuffers({ identity, gzip, br }: EncodedContent): EncodedContent {
 function getCacheKey(link: OpenLink, variant: PageOrJsonVariant): string {
   const suffix =
     variant.format === 'json' ? 'json' : `page ${variant.language} ${variant.offersPdf}`
-  return `${link.contentHash} ${link.status} ${link.expiresAt} ${suffix}`
+  return `${link.contentHash} ${link.quoteStatus} ${link.expiresAt} ${suffix}`
 }

@@ -47,9 +47,9 @@ function renderPageWithLinks(
 
 /** Returns the quote with its document parsed. */
 function parseSharedQuote(quote: OpenQuote): SharedQuote {
-  const { status, expiresAt, contentHash, documentJson } = quote
+  const { quoteStatus, expiresAt, contentHash, documentJson } = quote
   return {
-    status,
+    status: quoteStatus,
     link: { expiresAt },
     contentHash,
     document: JSON.parse(documentJson) as QuoteDocument,
@@ -61,9 +61,9 @@ function parseSharedQuote(quote: OpenQuote): SharedQuote {
  * `contentHash` is the hash of those bytes.
  */
 export function serializeSharedQuote(quote: OpenQuote): string {
-  const { status, expiresAt, contentHash, documentJson } = quote
+  const { quoteStatus, expiresAt, contentHash, documentJson } = quote
   const members = [
-    `"status":${JSON.stringify(status)}`,
+    `"status":${JSON.stringify(quoteStatus)}`,
     `"link":${JSON.stringify({ expiresAt })}`,
     `"contentHash":${JSON.stringify(contentHash)}`,
     `"document":${documentJson}`,

@@ -58,7 +58,7 @@ export class PdfRenderer {
     readDocument: () => Promise<string>,
     onFailure?: FailureListener,
   ): Promise<Pdf> {
-    const { contentHash, status } = link
+    const { contentHash, quoteStatus: status } = link
     const render = async () => {
       const documentJson = await readDocument()
       const task = { documentJson, contentHash, status, language, brand: this.#brand }
@@ -85,6 +85,6 @@ export function createPdfProcess(
 }
 
 /** The key contains everything that a PDF depends on, except the brand of the service. */
-function getCacheKey({ contentHash, status }: OpenLink, language: Language | null): string {
-  return `${contentHash} ${status} ${language}`
+function getCacheKey(link: OpenLink, language: Language | null): string {
+  return `${link.contentHash} ${link.quoteStatus} ${language}`
 }

@@ -1,19 +1,13 @@
-// Caches renderings, makes missing ones one at a time, and remembers failures. Pages and JSON have
-// one cache, PDFs another.
+// Caches renderings, and makes missing ones one at a time. Pages and JSON have one cache, PDFs
+// another. failed-renderings.ts remembers the failures of each.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 import { failures, getFailureReason, QuoteFailure } from '../failures.ts'
+import { FailedRenderings } from './failed-renderings.ts'
 import { maxQueuedRenderings } from './rendering-limits.ts'
-
-type RememberedFailure = {
-  count: number
-  retryAt: number
-  message: string
-  isRefused: boolean
-}
 
 type RenderingCacheOptions<Result> = {
   cacheBytes: number
@@ -37,17 +31,14 @@ const systemClock: Clock = { now: () => performance.now(), sleep }
 /** Logs a failure of a rendering. It is called once, even if no request waits for it any more. */
 export type FailureListener = (error: unknown) => void
 
-const maxRememberedFailures = 1_000
 /** The length of the pause after a rendering, as a multiple of the rendering's duration. */
 const pauseFactor = 5
 
-/**
- * The renderings of one kind. A key contains everything that a rendering depends on. After a
- * failure, a rendering is not tried again for a time that doubles with each failure.
- */
+/** The renderings of one kind. A key contains everything that a rendering depends on. */
 export class RenderingCache<Result extends object> {
   readonly #cache: LRUCache<string, Result>
-  readonly #failures = new LRUCache<string, RememberedFailure>({ max: maxRememberedFailures })
+  readonly #failed: FailedRenderings
+  /** The rendering that runs, and those that are queued. */
   readonly #pending = new Map<string, Promise<Result>>()
   readonly #runAlone = pLimit(1)
   readonly #maxQueued: number
@@ -76,6 +67,7 @@ export class RenderingCache<Result extends object> {
     this.#maxWaitMs = maxWaitMs
     this.#maxPauseMs = maxPauseMs
     this.#clock = clock
+    this.#failed = new FailedRenderings(clock.now)
   }
 
   /** Returns a cached result, or undefined. */
@@ -83,14 +75,14 @@ export class RenderingCache<Result extends object> {
     return this.#cache.get(key)
   }
 
+  /** Caches a result that was rendered elsewhere, because it needs no queue. */
   set(key: string, result: Result): void {
     this.#cache.set(key, result)
   }
 
   /** Returns whether a rendering failed before and may not be tried again yet. */
   mayNotRetryYet(key: string): boolean {
-    const failure = this.#failures.get(key)
-    return failure !== undefined && (failure.isRefused || failure.retryAt > this.#clock.now())
+    return this.#failed.mayNotRetryYet(key)
   }
 
   /**
@@ -107,8 +99,8 @@ export class RenderingCache<Result extends object> {
     if (cached) return cached
     const pending = this.#pending.get(key)
     if (pending) return this.#waitFor(pending)
-    this.#rejectAfterFailure(key)
-    // One of the pending renderings runs, the others are queued.
+    this.#failed.rejectEarlyRetry(key)
+    // One of the pending renderings runs. It is not in the queue.
     if (this.#pending.size > this.#maxQueued)
       throw new QuoteFailure('queue-full', 'Too many renderings are queued.')
     const result = this.#runAlone(() => this.#run(key, render, onFailure)).finally(() =>
@@ -116,17 +108,6 @@ export class RenderingCache<Result extends object> {
     )
     this.#pending.set(key, result)
     return this.#waitFor(result)
-  }
-
-  #rejectAfterFailure(key: string): void {
-    const failure = this.#failures.get(key)
-    if (!failure) return
-    if (failure.isRefused) throw new QuoteFailure('pdf-unsupported', failure.message)
-    const retryAfterMs = failure.retryAt - this.#clock.now()
-    if (retryAfterMs <= 0) return
-    throw new QuoteFailure('rendering-failed', `It failed before: ${failure.message}`, {
-      retryAfterMs,
-    })
   }
 
   #waitFor(result: Promise<Result>): Promise<Result> {
@@ -146,35 +127,15 @@ export class RenderingCache<Result extends object> {
     const startedAt = this.#clock.now()
     try {
       const result = await render()
-      this.#failures.delete(key)
+      this.#failed.delete(key)
       this.#cache.set(key, result)
       return result
     } catch (error) {
-      throw this.#handleFailure(key, error, onFailure)
+      if (failures[getFailureReason(error)].loggedBy === 'rendering') onFailure(error)
+      throw this.#failed.add(key, error)
     } finally {
       const endedAt = this.#clock.now()
       this.#pausedUntil = endedAt + Math.min(pauseFactor * (endedAt - startedAt), this.#maxPauseMs)
     }
-  }
-
-  /** Returns the error for requests. Remembers only failures that the document may have caused. */
-  #handleFailure(key: string, error: unknown, onFailure: FailureListener): unknown {
-    const { loggedBy, retryRendering } = failures[getFailureReason(error)]
-    if (loggedBy === 'rendering') onFailure(error)
-    if (retryRendering === undefined) return error
-    const isRefused = retryRendering === 'never'
-    const message = error instanceof Error ? error.message : String(error)
-    const count = (this.#failures.get(key)?.count ?? 0) + 1
-    const { firstFailurePause, longestFailurePause } = timeouts.quotes
-    const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
-    this.#failures.set(key, {
-      count,
-      retryAt: this.#clock.now() + retryAfterMs,
-      message,
-      isRefused,
-    })
-    return isRefused
-      ? error
-      : new QuoteFailure('rendering-failed', message, { retryAfterMs, cause: error })
   }
 }

@@ -1,11 +1,9 @@
-// Large quotes cannot harm the service: limits on sharing, time and memory of renderings,
-// remembered failures, a process that keeps answering, and compression.
+// Large quotes cannot harm the service: limits on sharing, on time and memory of renderings, and a
+// process that keeps answering.
 // Numbers such as S43 are those of the attacks in docs/security.md.
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
@@ -21,7 +19,6 @@ import {
 } from '../../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
-import { RenderingCache } from '../../../src/quotes/rendering/rendering-cache.ts'
 import { pdfProcessLimits } from '../../../src/quotes/rendering/rendering-limits.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { addQuote } from '../../support/add-quote.ts'
@@ -97,101 +94,6 @@ t.test('a PDF process that needs much memory is used again, and replaced when id
   t.equal(children[0]?.signalCode, 'SIGKILL', 'its memory is freed')
   await renderTwice()
   t.equal(children.length, 2, 'the next PDF starts another process')
-})
-
-t.test('a failed rendering is tried again after a pause that doubles', async (t) => {
-  let now = 1_000_000
-  const cache = new RenderingCache<Buffer>({
-    cacheBytes: 1000,
-    getSize: ({ length }) => length,
-    clock: { now: () => now, sleep: async () => undefined },
-  })
-  let attempts = 0
-  const fail = async () => {
-    attempts += 1
-    throw new Error('too large')
-  }
-  const pauses: number[] = []
-  for (let n = 0; n < 10; n += 1) {
-    const error = await cache.render('key', fail).catch((error) => error)
-    t.equal(attempts, n + 1)
-    await t.rejects(cache.render('key', fail), { message: 'It failed before: too large' })
-    t.equal(attempts, n + 1)
-    pauses.push(error.retryAfterMs / 1000)
-    now += error.retryAfterMs
-  }
-  t.same(pauses, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600])
-  const content = Buffer.from('x')
-  t.equal(await cache.render('key', async () => content), content)
-})
-
-t.test('a rendering that takes longer than a request waits goes on and is cached', async (t) => {
-  const cache = new RenderingCache<Buffer>({
-    cacheBytes: 1000,
-    getSize: ({ length }) => length,
-    maxWaitMs: 20,
-  })
-  const content = Buffer.from('x')
-  let renderings = 0
-  const renderSlowly = async () => {
-    renderings += 1
-    await sleep(1_000)
-    return content
-  }
-  const pending = { message: /not ready yet/, reason: 'pending', retryAfterMs: 5_000 }
-  await t.rejects(cache.render('slow', renderSlowly), pending)
-  const second = cache.render('slow', renderSlowly)
-  await t.rejects(second, pending, 'a second request waits for the same one')
-  const queued = cache.render('queued', renderSlowly)
-  await t.rejects(queued, pending)
-  t.ok(await eventually(async () => cache.get('queued'), Boolean))
-  t.equal(await cache.render('slow', renderSlowly), content)
-  t.equal(renderings, 2)
-})
-
-t.test('a pause is five times as long as the rendering before it, up to a limit', async (t) => {
-  let now = 1_000
-  const pauses: number[] = []
-  const sleepMs = async (ms: number) => {
-    pauses.push(ms)
-    now += ms
-  }
-  const cache = new RenderingCache<Buffer>({
-    cacheBytes: 0,
-    getSize: ({ length }) => length,
-    maxPauseMs: 400,
-    clock: { now: () => now, sleep: sleepMs },
-  })
-  const render = (key: string, durationMs: number) =>
-    cache.render(key, async () => {
-      now += durationMs
-      return Buffer.from('x')
-    })
-  await Promise.all([render('1', 50), render('2', 500), render('3', 1)])
-  t.same(pauses, [250, 400], 'the first one does not wait')
-  now += 5
-  await render('4', 1)
-  t.equal(pauses.length, 2, 'after a while the next one starts at once')
-})
-
-t.test('a failure is reported once, even if no request waits for it', async (t) => {
-  const cache = new RenderingCache<Buffer>({
-    cacheBytes: 1000,
-    getSize: ({ length }) => length,
-    maxWaitMs: 20,
-  })
-  const reported: unknown[] = []
-  const report = (error: unknown) => reported.push(error)
-  const cause = new Error('too large')
-  const fail = async () => {
-    await sleep(60)
-    throw cause
-  }
-  await t.rejects(cache.render('key', fail, report), { message: /not ready yet/ })
-  await eventually(async () => reported.length, Boolean)
-  const failedBefore = { message: 'It failed before: too large', reason: 'rendering-failed' }
-  await t.rejects(cache.render('key', fail, report), failedBefore)
-  t.same(reported, [cause])
 })
 
 /** Calls `onStart` with each process that renders PDFs when it starts, until the test ends. */
@@ -441,38 +343,4 @@ t.test('a large document that was altered or cannot be read is not shown (S41)',
   t.equal(altered.statusCode, 503)
   t.notMatch(altered.body, 'oro')
   t.equal(await readMetric(metrics, 'tqs_altered_documents_total'), 1)
-})
-
-t.test('pages and JSON are compressed as the client accepts', async (t) => {
-  const { app, db } = await testService(t, { index: false })
-  await addQuote(db, 'P-1')
-  const small = await createShareLink(db, { number: 'P-1' })
-  const large = await insertSharedQuote(db, 'LARGE', generateLines(2000))
-  for (const [token, format] of [small, large].flatMap((token) => [
-    [token, 'html'],
-    [token, 'json'],
-  ])) {
-    const url = `/quote/share/${token}?format=${format}`
-    const plain = await app.inject(url)
-    t.equal(plain.headers['content-encoding'], undefined)
-    t.match(plain.headers.vary, /Accept-Encoding/)
-    for (const [accepted, encoding] of [
-      ['gzip, deflate, br', 'br'],
-      ['gzip', 'gzip'],
-      ['br;q=0, gzip;q=0.5', 'gzip'],
-      ['zstd', undefined],
-      ['identity', undefined],
-    ]) {
-      const response = await app.inject({ url, headers: { 'accept-encoding': accepted } })
-      t.equal(response.headers['content-encoding'], encoding, `${format} ${accepted}`)
-      const bytes = response.rawPayload
-      const decoded =
-        encoding === 'br'
-          ? brotliDecompressSync(bytes)
-          : encoding === 'gzip'
-            ? gunzipSync(bytes)
-            : bytes
-      t.ok(decoded.equals(plain.rawPayload), `${format} ${accepted}`)
-    }
-  }
 })
