@@ -15,8 +15,8 @@ examples_installed := examples/node_modules/.installed
 kubernetes_tools := test/operations/kubernetes-tools
 kubernetes_installed := $(kubernetes_tools)/node_modules/.installed
 
-.PHONY: help demo test browser-test cluster-test operations-test container-test benchmarks \
-  endurance check lint format types dev migrate index env clean
+.PHONY: help demo test local-test browser-test cluster-test operations-test container-test \
+  benchmarks endurance check lint format types dev migrate index env clean
 
 help: ## List the commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' \
@@ -27,6 +27,9 @@ demo: $(installed) ## Run the whole service on real data, without configuration
 
 test: $(installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
+
+local-test: $(installed) ## Test the demo and the test runner, with servers of their own
+	@node scripts/test.ts --kind local $(FILES)
 
 browser-test: $(installed) $(examples_installed) ## Test pages and palette in three browsers
 	@TEST_BROWSERS=chromium,firefox,webkit node scripts/test.ts --kind browser $(FILES)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** The files that compute longest. They start first, so that none of them runs alone at the end. */
 const longestFiles = [
   'test/web/every-browser.browser.ts',
-  'test/scripts/demo.test.ts',
+  'test/scripts/demo.local.ts',
   'test/server/start-and-stop.test.ts',
   'test/database/migrations.test.ts',
 ]
@@ -35,7 +35,7 @@ export const sharedProcess = 'shared process'
 const fewestFilesPerProcess = 4
 
 /** Each kind of test file has a target of the Makefile. Its files end with `.KIND.ts`. */
-export const testKinds = ['test', 'browser', 'cluster', 'operations', 'endurance'] as const
+export const testKinds = ['test', 'local', 'browser', 'cluster', 'operations', 'endurance'] as const
 export type TestKind = (typeof testKinds)[number]
 
 /** Returns the paths of all test files of a kind, wherever they are. */

@@ -57,6 +57,7 @@ export const parts: Record<string, string[]> = {
     'test/search/search.test.ts',
     'test/stats/stats.test.ts',
   ],
+  'make local-test': ['test/scripts/bench-process.local.ts'],
   'FIREFOX_BIN=/usr/bin/firefox make browser-test': ['test/web/every-browser.browser.ts'],
   'make cluster-test': ['test/cluster/pgbouncer.cluster.ts'],
   'make operations-test': [

@@ -36,7 +36,15 @@ t.test('runs the same make targets as .ci/run', async (t) => {
     )
   const expected = targets(read('.ci/run').replaceAll('|| status=1', ''))
   const actual = targets((jobs.check?.steps ?? []).map(({ run }) => run ?? '').join('\n'))
-  t.same(actual, ['lint', 'types', 'test', 'browser-test', 'cluster-test', 'operations-test'])
+  t.same(actual, [
+    'lint',
+    'types',
+    'test',
+    'local-test',
+    'browser-test',
+    'cluster-test',
+    'operations-test',
+  ])
   t.same(expected, actual)
 })
 
