@@ -8,11 +8,9 @@ import { crc32, deflateSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { extractImages, getDocumentProxy } from 'unpdf'
 import { readBrand } from '../../src/company/brand.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { checkLogoInPdf } from '../../src/quotes/pdf/pdf-logo-check.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { startServiceWithLink } from '../support/service-with-link.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import { testService } from '../support/test-service.ts'
 import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
 
 waitLongForRenderings(t)
@@ -27,14 +25,12 @@ const pngUri = `data:image/png;base64,${createPng(40, 20).toString('base64')}`
 async function startService(t: Test, logo: string) {
   const { brand, problems } = readBrand({ logo, accentColor: '#7a1fa2' }, 'company.json')
   t.same(problems, [])
-  const service = await testService(t, { brand, index: false })
-  await addQuote(service.db, 'P-1')
-  return { service, url: `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}` }
+  return startServiceWithLink(t, { brand })
 }
 
 t.test('the page shows the logo and the colour, and its policy allows just that', async (t) => {
-  const { service, url } = await startService(t, svgUri)
-  const { body, headers } = await service.app.inject(url)
+  const { app, url } = await startService(t, svgUri)
+  const { body, headers } = await app.inject(url)
   t.ok(body.includes(`src="${svgUri}"`))
   t.notMatch(body, /class="monogram"/)
   const policy = String(headers['content-security-policy'])
@@ -50,10 +46,8 @@ t.test('the page shows the logo and the colour, and its policy allows just that'
 t.test(
   'the page of a company without a brand has its initials and the default policy',
   async (t) => {
-    const service = await testService(t, { index: false })
-    await addQuote(service.db, 'P-1')
-    const url = `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}`
-    const { body, headers } = await service.app.inject(url)
+    const { app, url } = await startServiceWithLink(t)
+    const { body, headers } = await app.inject(url)
     t.match(body, /class="monogram"/)
     t.notMatch(body, /<img/)
     t.match(
@@ -65,8 +59,8 @@ t.test(
 
 t.test('the PDF shows the logo, SVG or PNG', async (t) => {
   for (const logo of [svgUri, pngUri]) {
-    const { service, url } = await startService(t, logo)
-    const { statusCode, rawPayload } = await service.app.inject(`${url}?format=pdf`)
+    const { app, url } = await startService(t, logo)
+    const { statusCode, rawPayload } = await app.inject(`${url}?format=pdf`)
     t.equal(statusCode, 200)
     const proxy = await getDocumentProxy(new Uint8Array(rawPayload))
     const operators = await (await proxy.getPage(1)).getOperatorList()

@@ -7,12 +7,12 @@ import t, { type Test } from 'tap'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote, expireLinks } from '../support/add-quote.ts'
 import { company } from '../support/company.ts'
+import { startServiceWithLink, today } from '../support/service-with-link.ts'
 import { testService } from '../support/test-service.ts'
 import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
 
 waitLongForRenderings(t)
 
-const today = '2026-11-21'
 const acceptJson = { accept: 'application/json' }
 
 /** Headers that differ between requests for any link, so they reveal nothing about a token. */
@@ -32,15 +32,11 @@ async function startService(
   return testService(t, { clock, index: false, ...options })
 }
 
-/** Starts a service with a link to a quote. */
-async function startServiceWithLink(t: Parameters<typeof testService>[0]) {
-  const { app, db } = await startService(t)
-  await addQuote(db, 'P-1')
-  return { app, url: `/quote/share/${await createShareLink(db, { number: 'P-1' })}` }
-}
+/** For tests that change neither the quote nor its link. */
+const unchanged = await startServiceWithLink(t)
 
 t.test('returns the quote as a page, in the language of ?lang=', async (t) => {
-  const { app, url } = await startServiceWithLink(t)
+  const { app, url } = unchanged
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
   const page = await app.inject({ url, headers: { accept } })
   t.equal(page.statusCode, 200)
@@ -64,7 +60,7 @@ t.test('returns the quote as a page, in the language of ?lang=', async (t) => {
 })
 
 t.test('returns the quote as JSON with the hash of its document', async (t) => {
-  const { app, url } = await startServiceWithLink(t)
+  const { app, url } = unchanged
   const response = await app.inject({ url, headers: acceptJson })
   t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
   const shared = response.json()
@@ -84,7 +80,7 @@ t.test('returns the quote as JSON with the hash of its document', async (t) => {
 t.test(
   'no response has a cookie, a referrer, a script or internal data (S14, S15, S17, S24)',
   async (t) => {
-    const { app, url } = await startServiceWithLink(t)
+    const { app, url } = unchanged
     const page = await app.inject({ url, headers: { accept: 'text/html' } })
     for (const response of [page, await app.inject({ url, headers: acceptJson })]) {
       t.equal(response.statusCode, 200)
@@ -104,7 +100,7 @@ t.test(
 )
 
 t.test('returns no body for HEAD, and 406 for a format that quotes do not have', async (t) => {
-  const { app, url } = await startServiceWithLink(t)
+  const { app, url } = unchanged
   const head = await app.inject({ method: 'HEAD', url })
   t.same([head.statusCode, head.body], [200, ''])
   t.equal((await app.inject({ url, headers: { accept: 'image/png' } })).statusCode, 406)
@@ -139,7 +135,7 @@ async function checkSame404(t: Test, app: FastifyInstance, tokens: string[]): Pr
 }
 
 t.test('an altered token returns the same 404 as an unknown one (S10)', async (t) => {
-  const { app, url } = await startServiceWithLink(t)
+  const { app, url } = unchanged
   const token = url.slice('/quote/share/'.length)
   await checkSame404(t, app, [
     `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
@@ -150,7 +146,7 @@ t.test('an altered token returns the same 404 as an unknown one (S10)', async (t
 })
 
 t.test('a malformed token returns the same 404 as an unknown one (S2, S3, S16)', async (t) => {
-  const { app } = await startServiceWithLink(t)
+  const { app } = unchanged
   const words = ['shared', 'null', 'undefined', '*', 'true', '1', 'P-1', '{}', '']
   const encoded = ['%', '%25', '%00', '%ff%fe', '..%2f..%2fetc%2fpasswd', '[object%20Object]']
   const others = ['00000000-0000-4000-8000-000000000000', 'a/b', '[object Object]']

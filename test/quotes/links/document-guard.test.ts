@@ -13,6 +13,7 @@ import { createShareLink, revokeShareLink } from '../../../src/quotes/links/mana
 import { addQuote, expireLinks } from '../../support/add-quote.ts'
 import { logins } from '../../support/database-roles.ts'
 import { readMetric } from '../../support/read-metric.ts'
+import { startServiceWithLink } from '../../support/service-with-link.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from '../../support/test-database.ts'
 import { testService } from '../../support/test-service.ts'
 import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
@@ -256,13 +257,10 @@ t.test('a token of a deleted quote cannot be used for another document (S42)', a
 t.test('an altered document is not shown: 503, a log line and a metric (S41)', async (t) => {
   const lines: string[] = []
   const metrics = createMetrics()
-  const { app, db } = await testService(t, {
-    index: false,
+  const { app, db, url } = await startServiceWithLink(t, {
     metrics,
     log: (line) => lines.push(line),
   })
-  await addQuote(db, 'P-1')
-  const token = await createShareLink(db, { number: 'P-1' })
   // What an attacker with the rights of the owner can do.
   await run(db, 'alter table quote_shares disable trigger guard')
   await run(db, 'alter table quote_shares drop constraint quote_shares_hash_is_of_document')
@@ -271,7 +269,7 @@ t.test('an altered document is not shown: 503, a log line and a metric (S41)', a
     `update quote_shares set document = replace(document, 'ES91 2100 0418 4502 0005 1332', 'GB33')`,
   )
   for (const format of ['html', 'json', 'pdf']) {
-    const response = await app.inject(`/quote/share/${token}?format=${format}`)
+    const response = await app.inject(`${url}?format=${format}`)
     t.equal(response.statusCode, 503, format)
     t.notMatch(response.body, /GB33/)
   }
@@ -281,10 +279,8 @@ t.test('an altered document is not shown: 503, a log line and a metric (S41)', a
 
 t.test('an altered document is not shown although its rendering is cached (S41)', async (t) => {
   const metrics = createMetrics()
-  const { app, db } = await testService(t, { index: false, metrics })
-  await addQuote(db, 'P-1')
-  const token = await createShareLink(db, { number: 'P-1' })
-  const request = (format: string) => app.inject(`/quote/share/${token}?format=${format}`)
+  const { app, db, url } = await startServiceWithLink(t, { metrics })
+  const request = (format: string) => app.inject(`${url}?format=${format}`)
   for (const format of ['html', 'json', 'pdf']) t.equal((await request(format)).statusCode, 200)
   await run(db, 'alter table quote_shares disable trigger guard')
   await run(db, 'alter table quote_shares drop constraint quote_shares_hash_is_of_document')

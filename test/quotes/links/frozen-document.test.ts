@@ -447,7 +447,7 @@ t.test('an exemption names its lines if others are taxed, in every language', as
   t.same(whole.legalTranslations, { en: { legal: ['Errors and omissions excepted.', inEnglish] } })
 })
 
-t.test('legal texts that the company has not in the language are in another one', async (t) => {
+t.test('a legal text that the company lacks in the language is shown in another one', async (t) => {
   const { db } = await testDatabase(t)
   const lines = ['10', '0'].map((tax_rate) => ({ ...minimalLine, tax_rate }))
   await writeQuote(db, { ...minimalQuote, country: 'JP', language: 'fr' }, lines)

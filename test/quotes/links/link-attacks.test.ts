@@ -17,6 +17,7 @@ import { chooseFixedPort } from '../../support/fixed-port.ts'
 import { secretOf } from '../../support/key-parts.ts'
 import { lengthenSearchLimits } from '../../support/longer-limits.ts'
 import { startProgram } from '../../support/run-program.ts'
+import { startServiceWithLink } from '../../support/service-with-link.ts'
 import { servers, type TestDatabase, testDatabase } from '../../support/test-database.ts'
 import { type TestService, testService } from '../../support/test-service.ts'
 import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
@@ -33,17 +34,8 @@ const acceptJson = { accept: 'application/json' }
 const formats = ['html', 'json', 'pdf'] as const
 const getUnknownPath = (n: number) => `/quote/share/${String(n).padStart(43, 'x')}`
 
-/** Starts a service with the quote P-1 and a link to it. */
-async function startWithLink(
-  t: Test,
-  options: Parameters<typeof testService>[1] = {},
-): Promise<TestService & { url: string; token: string }> {
-  const clock = () => new Date('2026-11-21T10:00:00Z')
-  const service = await testService(t, { clock, index: false, ...options })
-  await addQuote(service.db, 'P-1')
-  const token = await createShareLink(service.db, { number: 'P-1' })
-  return { ...service, token, url: `/quote/share/${token}` }
-}
+/** For tests that change neither the quote nor its link. */
+const unchanged = await startServiceWithLink(t)
 
 t.test(
   'two processes show no document after its link was revoked or has expired (S8)',
@@ -137,7 +129,7 @@ async function findNewestShareId({ db }: Pick<TestDatabase, 'db'>): Promise<stri
 t.test(
   'returns what Accept or ?format= requests, varies by Accept, and returns 406 for anything else',
   async (t) => {
-    const { app, url } = await startWithLink(t)
+    const { app, url } = unchanged
     const types = {
       html: 'text/html; charset=utf-8',
       json: 'application/json; charset=utf-8',
@@ -222,7 +214,9 @@ t.test(
 )
 
 t.test('guesses of links are limited per address, known links always open (S9, S44)', async (t) => {
-  const { app, url } = await startWithLink(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 } })
+  const { app, url } = await startServiceWithLink(t, {
+    config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 },
+  })
   const request = (
     remoteAddress: string,
     path: string,
@@ -283,9 +277,9 @@ t.test(
   'instances share the count of unknown links, and count alone if Redis is unreachable (S9)',
   async (t) => {
     const database = await testDatabase(t)
-    const shared = { LINK_GUESS_LIMIT_PER_MINUTE: 5, REDIS_PREFIX: 'test:links:' }
-    const first = await startWithLink(t, { config: shared, database })
-    const second = await testService(t, { config: shared, database, index: false })
+    const config = { LINK_GUESS_LIMIT_PER_MINUTE: 5, REDIS_PREFIX: 'test:links:' }
+    const first = await startServiceWithLink(t, { config, database })
+    const second = await testService(t, { config, database, index: false })
     const request = async ({ app }: TestService, path: string, remoteAddress: string) =>
       (await app.inject({ url: path, remoteAddress })).statusCode
     const requestUnknownPaths = async (service: TestService, count: number, address: string) => {
@@ -315,7 +309,7 @@ t.test(
 )
 
 t.test('requests are limited per link, whoever sends them', async (t) => {
-  const { app, db } = await startWithLink(t, { config: { LINK_LIMIT_PER_MINUTE: 3 } })
+  const { app, db } = await startServiceWithLink(t, { config: { LINK_LIMIT_PER_MINUTE: 3 } })
   const createUrl = async () => `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
   const otherUrl = await createUrl()
   const { statuses, limited, other } = await withinOneMinute(async () => {
@@ -335,7 +329,7 @@ t.test('requests are limited per link, whoever sends them', async (t) => {
 })
 
 t.test('a hundred customers behind one address open their links (S44)', async (t) => {
-  const { app, db } = await startWithLink(t, {
+  const { app, db } = await startServiceWithLink(t, {
     config: { LINK_LIMIT_PER_MINUTE: 5, LINK_GUESS_LIMIT_PER_MINUTE: 1 },
   })
   const remoteAddress = '192.0.2.1'
@@ -358,11 +352,11 @@ t.test('only a proxy in TRUST_PROXY is trusted, and another one is logged once (
     for (const visitor of visitors) statuses.push((await app.inject(through(visitor))).statusCode)
     return statuses
   }
-  const distrusting = await startWithLink(t, {
+  const distrusting = await startServiceWithLink(t, {
     config: { LINK_GUESS_LIMIT_PER_MINUTE: 2 },
     log: (line) => lines.push(line),
   })
-  const trusting = await startWithLink(t, {
+  const trusting = await startServiceWithLink(t, {
     config: { LINK_GUESS_LIMIT_PER_MINUTE: 2, TRUST_PROXY: ['10.0.0.0/8'] },
     log: (line) => lines.push(line),
   })
@@ -385,7 +379,7 @@ t.test('only a proxy in TRUST_PROXY is trusted, and another one is logged once (
 })
 
 t.test('errors are pages, unless the request is for JSON', async (t) => {
-  const { app, db, url } = await startWithLink(t)
+  const { app, db, url } = unchanged
   const closed = await createShareLink(db, { number: 'P-1' })
   await revokeShareLink(db, await findNewestShareId({ db }))
   const cases: [string, { url: string; method?: 'POST' }, number][] = [
@@ -420,9 +414,9 @@ t.test('errors are pages, unless the request is for JSON', async (t) => {
 t.test(
   'views are counted only with COUNT_VIEWS, only of people, and without personal data (S11)',
   async (t) => {
-    const uncounted = await startWithLink(t)
+    const uncounted = await startServiceWithLink(t)
     await uncounted.app.inject(uncounted.url)
-    const counting = await startWithLink(t, { config: { COUNT_VIEWS: true } })
+    const counting = await startServiceWithLink(t, { config: { COUNT_VIEWS: true } })
     const before = await counting.db.selectFrom('quote_shares').selectAll().execute()
     for (const format of formats)
       t.equal((await counting.app.inject(`${counting.url}?format=${format}`)).statusCode, 200)
@@ -455,7 +449,7 @@ t.test(
 t.test(
   'no id, number, hash or API key opens a quote, and no token is an API key (S2, S4)',
   async (t) => {
-    const { app, db, token } = await startWithLink(t)
+    const { app, db, token } = await startServiceWithLink(t)
     const key = await createApiKey(db, {
       kind: 'secret',
       name: 'x',
@@ -492,7 +486,7 @@ t.test(
 )
 
 t.test('no response repeats Host or X-Forwarded-Host (S12)', async (t) => {
-  const { app, url } = await startWithLink(t)
+  const { app, url } = unchanged
   const evil = {
     host: 'evil.example',
     'x-forwarded-host': 'evil.example',
@@ -506,7 +500,7 @@ t.test('no response repeats Host or X-Forwarded-Host (S12)', async (t) => {
 })
 
 t.test('the JSON has the fields of the contract and no other (S15)', async (t) => {
-  const { app, url } = await startWithLink(t)
+  const { app, url } = unchanged
   const response = await app.inject({ url, headers: acceptJson })
   const shared = response.json()
   t.same(Object.keys(shared), ['status', 'link', 'contentHash', 'document'])
@@ -534,7 +528,7 @@ t.test('the JSON has the fields of the contract and no other (S15)', async (t) =
 t.test(
   'a cached quote returns 410 once its link is revoked, even with If-None-Match (S7, S8)',
   async (t) => {
-    const { app, db, url } = await startWithLink(t)
+    const { app, db, url } = await startServiceWithLink(t)
     for (const format of [...formats, ...formats])
       t.equal((await app.inject(`${url}?format=${format}`)).statusCode, 200)
     const { id } = await db.selectFrom('quote_shares').select('id').executeTakeFirstOrThrow()
@@ -558,7 +552,7 @@ t.test(
 t.test(
   'a request during a truncation of all quotes waits and is then 404, without a deadlock',
   async (t) => {
-    const { app, pool, url } = await startWithLink(t)
+    const { app, pool, url } = await startServiceWithLink(t)
     const truncating = await pool.connect()
     await truncating.query('begin')
     await truncating.query('lock table quotes in access exclusive mode')
@@ -583,7 +577,9 @@ t.test(
 )
 
 t.test('a visitor whose quote is deleted while it is read has not guessed', async (t) => {
-  const { app, db, url } = await startWithLink(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 1 } })
+  const { app, db, url } = await startServiceWithLink(t, {
+    config: { LINK_GUESS_LIMIT_PER_MINUTE: 1 },
+  })
   await sql`
     create or replace function read_quote_share_document(token_hash bytea)
     returns text language plpgsql security definer as 'begin delete from quotes; return null; end'

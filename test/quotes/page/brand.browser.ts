@@ -1,10 +1,8 @@
 // The logo and the accent colour of the company in a real browser: size, policy and contrast.
 import t from 'tap'
 import { readBrand } from '../../../src/company/brand.ts'
-import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../../support/browser.ts'
-import { testService } from '../../support/test-service.ts'
+import { startServiceWithLink } from '../../support/service-with-link.ts'
 
 t.setTimeout(120_000)
 // An SVG without width and height has no size of its own.
@@ -15,10 +13,9 @@ const logo = `data:image/svg+xml;base64,${Buffer.from(drawing).toString('base64'
 
 t.test('the logo is visible and the colour readable, light and dark', async (t) => {
   const { brand } = readBrand({ logo, accentColor: '#7a1fa2' }, 'company.json')
-  const { app, db } = await testService(t, { brand, index: false })
-  await addQuote(db, 'P-1')
+  const { app, url: path } = await startServiceWithLink(t, { brand })
   const base = await app.listen({ host: '127.0.0.1', port: 0 })
-  const url = `${base}/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+  const url = `${base}${path}`
   const browser = await startBrowser(t)
   for (const colorScheme of ['light', 'dark'] as const) {
     const { page, pageErrors } = await openPage(t, browser, { origins: [base], colorScheme })

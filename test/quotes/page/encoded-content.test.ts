@@ -2,17 +2,13 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { generateLines, insertSharedQuote } from '../../../scripts/bench/support/shared-quotes.ts'
-import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../../support/add-quote.ts'
-import { testService } from '../../support/test-service.ts'
+import { startServiceWithLink } from '../../support/service-with-link.ts'
 import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 
 waitLongForRenderings(t)
 
 t.test('pages and JSON are compressed as the client accepts', async (t) => {
-  const { app, db } = await testService(t, { index: false })
-  await addQuote(db, 'P-1')
-  const small = await createShareLink(db, { number: 'P-1' })
+  const { app, db, token: small } = await startServiceWithLink(t)
   const large = await insertSharedQuote(db, 'LARGE', generateLines(2000))
   for (const [token, format] of [small, large].flatMap((token) => [
     [token, 'html'],

@@ -12,20 +12,16 @@ import { defaultBrand as brand } from '../../../src/company/brand.ts'
 import { languages } from '../../../src/company/languages.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
-import {
-  createShareLink,
-  type ListedLink,
-  listShareLinks,
-} from '../../../src/quotes/links/manage-links.ts'
+import { type ListedLink, listShareLinks } from '../../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { pdfProcessLimits } from '../../../src/quotes/rendering/rendering-limits.ts'
 import { timeouts } from '../../../src/timeouts.ts'
-import { addQuote } from '../../support/add-quote.ts'
 import { eventually } from '../../support/eventually.ts'
 import { readMetric } from '../../support/read-metric.ts'
 import { renderDocument } from '../../support/render-pdf.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
+import { startServiceWithLink } from '../../support/service-with-link.ts'
 import { document, hammer, openLink, withDocument } from '../../support/shared-quote.ts'
 import { testDatabase } from '../../support/test-database.ts'
 import { testService } from '../../support/test-service.ts'
@@ -245,11 +241,8 @@ t.test('a page offers no PDF for a while after the PDF failed for its size', asy
   const metrics = createMetrics()
   const lines: string[] = []
   const log = (line: string) => lines.push(line)
-  const { app, db } = await testService(t, { index: false, metrics, log })
-  await addQuote(db, 'P-1')
-  const token = await createShareLink(db, { number: 'P-1' })
+  const { app, db, token, url } = await startServiceWithLink(t, { metrics, log })
   const [{ id }] = (await listShareLinks(db, 'P-1')) as [ListedLink]
-  const url = `/quote/share/${token}`
   t.match((await app.inject(url)).body, 'href="?format=pdf"')
   const failed = await app.inject(`${url}?format=pdf`)
   t.equal(failed.statusCode, 503)

@@ -12,6 +12,7 @@ import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { buildSepaTransfer } from '../../../src/quotes/view-model/sepa-qr-code.ts'
 import { addQuote } from '../../support/add-quote.ts'
+import { startServiceWithLink } from '../../support/service-with-link.ts'
 import { document, eur, getVisibleText, shared, withDocument } from '../../support/shared-quote.ts'
 import { testService } from '../../support/test-service.ts'
 import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
@@ -93,9 +94,8 @@ t.test('a quote number cannot add headers or receivers to a reply (S48)', async 
 })
 
 t.test('QUOTE_REPLIES=false removes the links that reply', async (t) => {
-  const { app, db } = await testService(t, { config: { QUOTE_REPLIES: false }, index: false })
-  await addQuote(db, 'P-1')
-  const { body } = await app.inject(`/quote/share/${await createShareLink(db, { number: 'P-1' })}`)
+  const { app, url } = await startServiceWithLink(t, { config: { QUOTE_REPLIES: false } })
+  const { body } = await app.inject(url)
   t.same(readReplies(body), {})
 })
 
