@@ -151,7 +151,10 @@ export class QuoteFailure extends Error {
   }
 }
 
-/** Returns the reason of an error. An unexpected error is a rendering that failed. */
+/**
+ * Returns the reason of an error. An unexpected one counts as a rendering that failed, so that it
+ * is logged, and is not repeated with every request.
+ */
 export function getFailureReason(error: unknown): FailureReason {
   return error instanceof QuoteFailure ? error.reason : 'rendering-failed'
 }

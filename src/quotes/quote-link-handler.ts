@@ -1,22 +1,26 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
-// JSON or PDF.
+// JSON or PDF. The words of this folder:
+// - token: the secret in the address of a link. The database has only its hash.
+// - link, or share: what a token opens. It is open until it expires or is revoked.
+// - document: the quote as it was when the link was created, as JSON that never changes.
+// - content hash: the hash of the document. Links to equal documents have the same one.
+// - verified: the document was read and matched the hash. Otherwise somebody has altered it.
+// - row version: changes whenever the row of a link changes, so a replica with an old row shows.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
-import pLimit from 'p-limit'
 import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
 import { failures, getFailureReason, QuoteFailure } from './failures.ts'
+import { LinkReader, requireOpen } from './links/link-reader.ts'
 import {
   buildPageOrJsonResponse,
   buildPdfResponse,
   type LinkResponse,
 } from './links/link-responses.ts'
-import { readDocumentFromReplicaOrPrimary } from './links/read-document.ts'
-import { type LinkState, type OpenLink, readLink } from './links/read-link.ts'
-import { VerifiedLinks } from './links/verified-links.ts'
+import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
 import type { EncodedContent } from './page/encoded-content.ts'
 import { isLarge, PageRenderer } from './page/page-renderer.ts'
@@ -27,13 +31,6 @@ import {
   getRequestedFormat,
   getRequestedLanguage,
 } from './requested-representation.ts'
-
-/**
- * The maximum number of documents that the main thread reads at the same time, for PDFs and small
- * pages. The driver takes 3 ms for a document of 2,000 lines, so many at once would delay other
- * requests.
- */
-const maxConcurrentReads = 2
 
 export type QuoteOptions = {
   db: Kysely<Tables>
@@ -70,16 +67,15 @@ export class QuoteLinkHandler {
   readonly #options: QuoteOptions
   readonly #pageRenderer: PageRenderer
   readonly #pdfRenderer: PdfRenderer
-  /** The links whose documents matched their hashes. */
-  readonly #verifiedLinks = new VerifiedLinks()
-  readonly #limitReads = pLimit(maxConcurrentReads)
+  readonly #links: LinkReader
   readonly #countView: ((shareId: string) => void) | null
   #closeTimer: NodeJS.Timeout | undefined
 
   constructor(options: QuoteOptions) {
-    const { db, company, countViews, offersReplies } = options
-    const { brand } = company
+    const { db, replica, company, countViews, offersReplies, clock } = options
+    const { brand, timeZone } = company
     this.#options = options
+    this.#links = new LinkReader({ db, replica, timeZone, clock })
     this.#pageRenderer = new PageRenderer({ brand, offersReplies })
     this.#pdfRenderer = new PdfRenderer(brand)
     this.#countView = countViews ? createViewCounter(db) : null
@@ -90,8 +86,9 @@ export class QuoteLinkHandler {
    * in failures.ts has what the visitor gets then.
    */
   async buildResponse(request: LinkRequest): Promise<LinkResponse> {
-    // 1. Find the link by the hash of its token, always on the primary. Check that it is open.
-    const found = await this.#readLink(request)
+    const { token } = request.params
+    // 1. Find the link by the hash of its token. Check that it is open.
+    const found = await this.#links.read(token)
     // Guesses are counted after the query, so a known link always opens, even if others at the same
     // address have guessed too often. After too many of them this throws a 429 problem.
     if (found.state === 'unknown') await this.#options.failedAttempts.recordFailure(request)
@@ -104,7 +101,7 @@ export class QuoteLinkHandler {
     try {
       return await this.#answerOpenLink(request, link, format)
     } catch (error) {
-      const failure = await this.#explainMissingDocument(error, request)
+      const failure = await this.#links.explainMissingDocument(token, error)
       this.#countFailure(failure, format)
       throw failure
     }
@@ -115,34 +112,18 @@ export class QuoteLinkHandler {
     link: OpenLink,
     format: Format,
   ): Promise<LinkResponse> {
-    // 4. The hash of a link never changes: if it did, show nothing.
-    if (this.#verifiedLinks.hadOtherHash(link))
-      throw new QuoteFailure('altered', `Link ${link.shareId} has another hash than before.`)
+    // 4. Show nothing if the hash of the link has changed.
+    this.#links.requireSameHash(link)
     // 5. Take the result from the cache, or read the document and render it.
     const { response, isCached } =
       format === 'pdf'
         ? await this.#getPdf(request, link)
         : await this.#getPageOrJson(request, link, format)
-    // 6. Check that the result may be sent for this link.
-    await this.#checkBeforeSending(request, link, isCached)
+    // 6. Check that the link is still open, and that its document is verified.
+    await this.#links.checkBeforeSending(request.params.token, link, isCached)
     // 7. Count the view in the background.
     if (isHumanView(request)) this.#countView?.(link.shareId)
     return response
-  }
-
-  /**
-   * Verifies the document of the link, unless it has been verified before: a cached result may have
-   * been rendered for another link with the same content. Then checks that the link is still open,
-   * because reading and rendering take time. Throws QuoteFailure.
-   */
-  async #checkBeforeSending(
-    request: LinkRequest,
-    link: OpenLink,
-    isCached: boolean,
-  ): Promise<void> {
-    const mustVerify = !this.#verifiedLinks.has(link)
-    if (mustVerify) await this.#readDocument(request, link)
-    if (!isCached || mustVerify) requireOpen(await this.#readLink(request))
   }
 
   /**
@@ -159,14 +140,6 @@ export class QuoteLinkHandler {
     this.#pageRenderer.close()
   }
 
-  async #readLink(request: LinkRequest): Promise<LinkState> {
-    const { db, company, clock } = this.#options
-    const options = { timeZone: company.timeZone, now: clock() }
-    return readLink(db, request.params.token, options).catch((cause: unknown) => {
-      throw new QuoteFailure('database-unreadable', 'The link was not read.', { cause })
-    })
-  }
-
   async #getPdf(request: LinkRequest, link: OpenLink): Promise<ReadyResponse> {
     const language = getRequestedLanguage(request.query)
     const cached = this.#pdfRenderer.getCached(link, language)
@@ -175,7 +148,7 @@ export class QuoteLinkHandler {
       (await this.#pdfRenderer.render(
         link,
         language,
-        () => this.#readDocument(request, link),
+        () => this.#links.readDocument(request.params.token, link),
         (error) => logFailedRendering(request.log, link, error),
       ))
     return { response: buildPdfResponse(pdf), isCached: cached !== undefined }
@@ -210,7 +183,7 @@ export class QuoteLinkHandler {
     variant: PageOrJsonVariant,
   ): Promise<EncodedContent> {
     if (!isLarge(link)) {
-      const documentJson = await this.#readDocument(request, link)
+      const documentJson = await this.#links.readDocument(request.params.token, link)
       return this.#pageRenderer.renderSmall({ ...link, documentJson }, variant)
     }
     const { databaseUrl, replica, replicaUrl } = this.#options
@@ -224,27 +197,9 @@ export class QuoteLinkHandler {
       },
       {
         onReplicaRead: (outcome) => replica?.countRead('document', outcome),
-        onVerified: () => this.#verifiedLinks.add(link),
+        onVerified: () => this.#links.markVerified(link),
         onFailure: (error) => logFailedRendering(request.log, link, error),
       },
-    )
-  }
-
-  /** Returns the document of the link, which is verified then. */
-  async #readDocument({ params }: LinkRequest, link: OpenLink): Promise<string> {
-    const documentJson = await this.#limitReads(() =>
-      readDocumentFromReplicaOrPrimary(this.#options, params.token, link),
-    )
-    this.#verifiedLinks.add(link)
-    return documentJson
-  }
-
-  /** If a link has no document because it was closed meanwhile, returns a failure that says so. */
-  async #explainMissingDocument(error: unknown, request: LinkRequest): Promise<unknown> {
-    if (getFailureReason(error) !== 'no-document') return error
-    return this.#readLink(request).then(
-      ({ state }) => (state === 'open' ? error : new QuoteFailure(state)),
-      (notRead: unknown) => notRead,
     )
   }
 
@@ -256,12 +211,6 @@ export class QuoteLinkHandler {
     const isCausedByService = failures[reason].loggedBy !== 'nobody'
     if (format === 'pdf' && isCausedByService) observer.countFailedPdf()
   }
-}
-
-/** Throws QuoteFailure if the link is unknown, expired or revoked. */
-function requireOpen(link: LinkState): OpenLink {
-  if (link.state !== 'open') throw new QuoteFailure(link.state)
-  return link
 }
 
 /**

@@ -1,6 +1,8 @@
 // The schemas of a shared quote: its frozen document, and the JSON that a link returns.
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
-// the totals and chooses the legal sentences about tax exemptions.
+// the totals and chooses the legal sentences about tax exemptions. A new field of the document is
+// added there, here, in openapi.ts (example), in pdf/pdf-logo-check.ts (empty quote), and, if
+// visitors see it, in view-model/, quote-texts/ and the templates of page/ and pdf/.
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { forEachLanguage, type Language, languages } from '../company/languages.ts'

@@ -1,9 +1,5 @@
 // Finds a link by the hash of its token, and decides whether it is open and whether its quote is
-// past its validity. The words of this folder:
-// - token: the secret in the address of a link. The database has only its hash.
-// - link, or share: what a token opens. It is open until it expires or is revoked.
-// - document: the quote as it was when the link was created, as JSON that never changes.
-// - content hash: the hash of the document. Links to equal documents have the same one.
+// past its validity.
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import { toLocalDate } from '../../company/calendar.ts'
 import type { QuoteStatus, Tables } from '../../database/table-types.ts'

@@ -28,7 +28,7 @@ type RenderingCacheOptions<Result> = {
 type Clock = { now(): number; sleep(ms: number): Promise<unknown> }
 const systemClock: Clock = { now: () => performance.now(), sleep }
 
-/** Logs a failure of a rendering. It is called once, even if no request waits for it any more. */
+/** Logs that a rendering failed. Called once, even if no request waits for it any more. */
 export type FailureListener = (error: unknown) => void
 
 /** The length of the pause after a rendering, as a multiple of the rendering's duration. */
