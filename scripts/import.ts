@@ -9,6 +9,8 @@ import {
   quoteLineFields,
   wordFileColumns,
 } from '../src/imports/file-columns.ts'
+import { defaultDeactivationLimitPercent } from '../src/imports/products/missing-products.ts'
+import { maxUnusualRateFactor } from '../src/imports/quotes/unusual-rates.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 import { importArguments, parseImportOptions } from './cli/import-arguments.ts'
 import { fileKinds, importFile } from './cli/import-file.ts'
@@ -29,7 +31,8 @@ CSV first.
                     words: the file is the whole list. Rows that are not in it are deleted. A file
                     without any row is rejected, because it is usually a mistake.
   --allow-removals  the percentage of the active products that --full may make inactive. If there
-                    are more, nothing is imported, because the file may be cut short. Default: 10%
+                    are more, nothing is imported, because the file may be cut short.
+                    Default: ${defaultDeactivationLimitPercent}%
   --rejects FILE    import the valid rows and write the invalid ones to this CSV file, with the
                     columns line and reason before their own. Correct them there and import that
                     file: the columns line and reason are ignored. If one row of a quote is invalid,
@@ -39,9 +42,9 @@ CSV first.
   --json            print the summary as one JSON object
 
 Warnings name what was imported but may be a mistake: rates that differ from the usual rate of their
-currency by more than a factor of 5 or look inverted, accepted quotes without a rate, identical
-lines in a quote, a quote number with two dates, quotes that a full file does not have, and pinned
-SKUs that no active product has.
+currency by more than a factor of ${maxUnusualRateFactor} or look inverted, accepted quotes
+without a rate, identical lines in a quote, a quote number with two dates, quotes that a full file
+does not have, and pinned SKUs that no active product has.
 
 Format of the file:
   --format en     commas, 1234.5, 2026-12-31, UTF-8. The default

@@ -31,7 +31,10 @@ export const productColumns = [
 ] as const
 export type ProductColumn = (typeof productColumns)[number]
 
-/** The fields of a quote. Each row of the quote repeats them. */
+/**
+ * The fields of a quote. Each row of the quote repeats them. A new one also needs a rule in
+ * quotes/quote-cell-rules.ts, and its type in quotes/assemble-quotes.ts.
+ */
 export const quoteFields = [
   'number',
   'version',
@@ -61,7 +64,10 @@ export const repeatedQuoteFields = quoteFields.filter(
   (field) => field !== 'number' && field !== 'version',
 )
 
-/** The fields of one line of a quote. */
+/**
+ * The fields of one line of a quote. A new one also needs a rule in quotes/quote-cell-rules.ts, and
+ * its type in quotes/quote-totals.ts.
+ */
 export const quoteLineFields = [
   'position',
   'sku',

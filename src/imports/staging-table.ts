@@ -28,6 +28,16 @@ export type StagedRows = {
   suggestedFormat: FileFormat | undefined
 }
 
+type InvalidRow = {
+  line: number
+  problem: string
+  isMalformed: boolean
+  /** The cells as the file has them, in JSON. */
+  written: string
+  /** The cells to store. */
+  cells: string[]
+}
+
 /** The format is suggested from at most this many invalid rows. */
 const maxSampledRows = 200
 
@@ -54,12 +64,14 @@ export async function stageRows(
       const keyCells = columns.map((column, index) =>
         column === keyColumn ? (cells[index] ?? '') : '',
       )
-      return formatCopyRow(line, problem, true, JSON.stringify(cells), keyCells)
+      const written = JSON.stringify(cells)
+      return formatInvalidRow({ line, problem, isMalformed: true, written, cells: keyCells })
     }
     const { plainCells, problem } = readRow(cells)
-    if (problem === undefined) return formatCopyRow(line, '', false, '', plainCells)
+    if (problem === undefined) return formatValidRow(line, plainCells)
     if (sample.length < maxSampledRows) sample.push(cells)
-    return formatCopyRow(line, problem, false, JSON.stringify(cells), plainCells)
+    const written = JSON.stringify(cells)
+    return formatInvalidRow({ line, problem, isMalformed: false, written, cells: plainCells })
   }
   async function* copyText(): AsyncGenerator<string> {
     for await (const batch of rows) {
@@ -102,16 +114,19 @@ function describeCellCount(
 }
 
 // The text format of COPY: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2
-function formatCopyRow(
-  line: number,
-  problem: string,
-  isMalformed: boolean,
-  written: string,
-  cells: string[],
-): string {
-  let text = `${line}\t${copyCell(problem)}\t${isMalformed}\t${copyCell(written)}`
+function formatValidRow(line: number, cells: string[]): string {
+  return `${line}\t\\N\tfalse\t\\N${formatCells(cells)}\n`
+}
+
+function formatInvalidRow({ line, problem, isMalformed, written, cells }: InvalidRow): string {
+  const own = `${line}\t${copyCell(problem)}\t${isMalformed}\t${copyCell(written)}`
+  return `${own}${formatCells(cells)}\n`
+}
+
+function formatCells(cells: string[]): string {
+  let text = ''
   for (const cell of cells) text += `\t${copyCell(cell)}`
-  return `${text}\n`
+  return text
 }
 
 function copyCell(cell: string): string {

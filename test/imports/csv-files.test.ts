@@ -7,7 +7,7 @@ import t from 'tap'
 import { parseCsv } from '../../src/imports/csv/csv-parser.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { testDatabase } from '../support/test-database.ts'
-import { csvFile, deleteProducts, readImportError, readProducts } from './product-files.ts'
+import { csvFile, deleteProducts, readImportError, readProducts } from './import-files.ts'
 
 const database = await testDatabase(t)
 t.beforeEach(() => deleteProducts(database))

@@ -11,7 +11,7 @@ import {
   readEveryRow,
   readImportError,
   readProducts,
-} from './product-files.ts'
+} from './import-files.ts'
 
 const database = await testDatabase(t)
 const { pool } = database

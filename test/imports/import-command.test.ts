@@ -9,8 +9,8 @@ import { importFile } from '../../scripts/cli/import-file.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { type TestDatabase, testDatabase } from '../support/test-database.ts'
+import { readProducts } from './import-files.ts'
 import { runScript, startScript } from './import-script.ts'
-import { readProducts } from './product-files.ts'
 
 t.test('imports plain and gzipped files and standard input, and prints the counts', async (t) => {
   const database = await testDatabase(t)

@@ -16,7 +16,7 @@ import {
   readEveryRow,
   readImportError,
   readProducts,
-} from './product-files.ts'
+} from './import-files.ts'
 
 const database = await testDatabase(t)
 t.beforeEach(() => deleteProducts(database))

@@ -11,7 +11,7 @@ import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/impor
 import { eventually } from '../support/eventually.ts'
 import { type TestDatabase, testDatabase } from '../support/test-database.ts'
 import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
-import { collectRejectedRows, readErrorOf } from './product-files.ts'
+import { collectRejectedRows, readErrorOf } from './import-files.ts'
 
 type Row = Partial<Record<QuoteColumn, string>>
 

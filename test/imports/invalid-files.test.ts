@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { testDatabase } from '../support/test-database.ts'
-import { csvFile, readImportError } from './product-files.ts'
+import { csvFile, readImportError } from './import-files.ts'
 
 const database = await testDatabase(t)
 const maxMessageLength = 2_000

@@ -12,6 +12,7 @@
 // imported_quotes            valid quote             assemble-quotes          all of these
 // quotes_with_changed_lines  quote to update         write-quotes             imported_quotes
 //
+// Only dropInvalidQuotes deletes from `staged_quotes`, and moveInvalidRowsToRejects from `staged`.
 // `file_line` is the line of the file on which a row begins. `first_file_line` is that of the first
 // row of a quote. It identifies a quote of the file.
 import type { Pool } from 'pg'
@@ -87,6 +88,7 @@ export async function importQuotes(
     await createStagedQuotesTable(client)
     await addContradictionProblems(client)
     await addPositionProblems(client)
+    // Last, because it computes only quotes without any other problem.
     await addNegativeTotalProblems(client)
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.

@@ -4,7 +4,7 @@ import { type ImportWarning, readWarning } from '../import-warnings.ts'
 import { listReferenceRates } from './reference-rates.ts'
 
 /** A rate that differs by more than this factor is unusual. */
-const maxFactor = 5
+export const maxUnusualRateFactor = 5
 /** The usual rate comes from quotes of this many days, up to the newest quote of the file. */
 const daysOfKnownRates = 366
 /** The file shows a usual rate itself if it has at least this many quotes in a currency. */
@@ -67,10 +67,10 @@ export function findUnusualRates(
       from foreign_quotes
       join usual_rates on usual_rates.currency = foreign_quotes.currency and usual_rates.rate > 0
     ), judged as (
-      select *, log_distance > ln(${maxFactor}) as is_far,
+      select *, log_distance > ln(${maxUnusualRateFactor}) as is_far,
         log_distance > ${minDistanceOfInverted}
           and ${inverseClosenessFactor} * log_distance_of_inverse < log_distance
-          and (source <> 'rough' or log_distance > ln(${maxFactor})) as is_inverted
+          and (source <> 'rough' or log_distance > ln(${maxUnusualRateFactor})) as is_inverted
       from compared
     )
     select first_file_line as file_line, format(

@@ -1,4 +1,4 @@
-// Builds product files in memory, and reads what an import has written.
+// Builds files in memory for imports of any kind, and reads what an import has written.
 import { Readable, Writable } from 'node:stream'
 import { sql } from 'kysely'
 import type { Test } from 'tap'
