@@ -50,9 +50,10 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * The life of a request:
  *
  * 1. Node parses it, and load shedding may reject it before Fastify finds its route.
- * 2. It gets common headers, and its Host header is checked.
- * 3. Its API key is checked, and then the rate limit of its caller.
- * 4. Its parameters are validated, and its route answers it. Then it is logged and counted.
+ * 2. It gets common headers, and its Host header is checked (onRequest).
+ * 3. Its API key is checked (onRequest), and then the rate limit of its caller (preParsing).
+ * 4. Its parameters are validated, and its route answers it. Then it is logged and counted
+ *    (onResponse).
  */
 export async function buildApp({
   config,

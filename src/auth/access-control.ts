@@ -81,31 +81,35 @@ export class AccessControl {
 
   /** Returns a hook that rejects callers without the scope. */
   requireScope(scope: Scope): onRequestAsyncHookHandler {
-    const { failedAttempts, isRegisteredOrigin } = this.#options
-    const allowsPublishableKeys = scope === publishableScope
+    const { isRegisteredOrigin } = this.#options
     return async (request, reply) => {
-      if (allowsPublishableKeys) reply.header('vary', 'Origin')
+      if (scope === publishableScope) reply.header('vary', 'Origin')
       try {
-        const key = takePresentedKey(request, allowsPublishableKeys)
-        if (key === null) return this.#checkAnonymousScope(scope)
-        const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
-        request.knownKeyId = apiKey?.id ?? null
-        if (!apiKey || !isUsable(apiKey)) {
-          await failedAttempts.recordFailure(request)
-          throw createUnauthenticatedProblem(
-            `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
-          )
-        }
-        checkScope(apiKey, scope)
-        if (apiKey.kind === 'publishable') this.#checkOrigin(apiKey, request, reply)
-        request.admittedKey = apiKey
-        this.#usage.recordUse(apiKey.id)
+        await this.#admit(request, reply, scope)
       } catch (error) {
         if (request.routeOptions.config.allowsCrossOrigin)
           reply.headers(await corsHeadersOfRefusal(request.headers.origin, isRegisteredOrigin))
         throw error
       }
     }
+  }
+
+  /** Sets the key of the request. Throws a problem if the caller may not use the scope. */
+  async #admit(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
+    const key = takePresentedKey(request, scope === publishableScope)
+    if (key === null) return this.#checkAnonymousScope(scope)
+    const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
+    request.knownKeyId = apiKey?.id ?? null
+    if (!apiKey || !isUsable(apiKey)) {
+      await this.#options.failedAttempts.recordFailure(request)
+      throw createUnauthenticatedProblem(
+        `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
+      )
+    }
+    checkScope(apiKey, scope)
+    if (apiKey.kind === 'publishable') this.#checkOrigin(apiKey, request, reply)
+    request.admittedKey = apiKey
+    this.#usage.recordUse(apiKey.id)
   }
 
   /** Throws a problem unless the caller also has `scope`. `neededBy`: what needs it, as `by=…`. */

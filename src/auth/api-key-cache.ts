@@ -43,9 +43,9 @@ const maxConcurrentLookUps = 64
 
 /**
  * Finds keys, also those that are revoked or expired. Secrets are compared in constant time. A
- * revocation is noticed within 4 s: the lifetime of a cached row and the timeout of one look-up.
- * While PostgreSQL is unreachable, cached keys stay valid for 15 minutes, so active callers can
- * still search.
+ * revocation is noticed within `keyCache` (the lifetime of a cached row) and `lookUp` (the timeout
+ * of one look-up). While PostgreSQL is unreachable, cached keys stay valid for `keyOutage`, so
+ * active callers can still search.
  */
 export class ApiKeyCache {
   readonly #db: Kysely<Tables>

@@ -15,6 +15,13 @@ export function parseKey(key: string): { id: string; kind: KeyKind } | null {
     : { id, kind: prefix === prefixes.secret ? 'secret' : 'publishable' }
 }
 
+const prefixAnywhere = new RegExp(`(${Object.values(prefixes).join('|')})_`)
+
+/** Returns whether the text could contain a key of either kind. */
+export function mayContainKey(text: string): boolean {
+  return prefixAnywhere.test(text)
+}
+
 /** Returns whether the text begins like a secret key, which nobody but its owner may see. */
 export function looksSecret(text: string): boolean {
   return text.startsWith(`${prefixes.secret}_`)

@@ -57,8 +57,8 @@ export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<
 }
 
 /**
- * Revokes a key. Every process rejects it within 4 s, as ApiKeyCache explains; the documentation
- * promises 5 s. Returns false if the key is unknown or already revoked.
+ * Revokes a key. ApiKeyCache says when every process rejects it; the documentation promises 5 s.
+ * Returns false if the key is unknown or already revoked.
  */
 export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db

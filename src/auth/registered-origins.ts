@@ -22,8 +22,8 @@ export function parseWebOrigin(text: string): string | null {
 }
 
 /**
- * Returns a check that caches the list of origins for 3 s. While PostgreSQL is unreachable, it uses
- * the last list for 15 minutes.
+ * Returns a check that caches the list of origins for `originCache`. While PostgreSQL is
+ * unreachable, it uses the last list for `originOutage`.
  */
 export function createOriginCheck(db: Kysely<Tables>): OriginCheck {
   let origins: Promise<Set<string>> | null = null

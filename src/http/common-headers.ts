@@ -1,5 +1,5 @@
-// The headers of every response: security headers and the request id. And the one that forbids to
-// store a response.
+// The headers of every response: security headers and the request id. Also the header that forbids
+// storing a response.
 import type { FastifyInstance } from 'fastify'
 
 /** The Cache-Control header of responses that nobody may store. */
@@ -17,12 +17,15 @@ const securityHeaders = {
   'referrer-policy': 'no-referrer',
 }
 
-/** Returns these headers. For responses to requests for which Fastify runs no hooks. */
+/**
+ * Returns the security headers and the request id. For responses to requests for which Fastify runs
+ * no hooks.
+ */
 export function buildCommonHeaders(requestId: string): Record<string, string> {
   return { ...securityHeaders, 'x-request-id': requestId }
 }
 
-/** Adds these headers to every response of the app. */
+/** Adds the security headers and the request id to every response of the app. */
 export function addCommonHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders).header('x-request-id', request.id)

@@ -36,11 +36,13 @@ function createOtherHostProblem(): Problem {
   )
 }
 
+/** Most requests have one of a few Hosts. The limit protects the memory from invented ones. */
+const maxKnownHosts = 100
+
 /** Returns a function that checks whether a Host is allowed, on any port. */
 function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
   const names = new Set([new URL(publicBaseUrl).hostname, ...allowedHosts.map(toRequestedName)])
   if (names.has('*')) return () => true
-  // Most requests have one of a few Hosts. The limit protects the memory from invented ones.
   const known = new Map<string, boolean>()
   return (host: string | undefined): boolean => {
     if (host === undefined) return true
@@ -52,8 +54,6 @@ function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
     return isAllowed
   }
 }
-
-const maxKnownHosts = 100
 
 /**
  * Returns the host name of a Host header in lower case, without the port and a final dot. An IPv6

@@ -1,11 +1,11 @@
 // Chooses the request id that the log line and the response share.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { mayContainKey } from '../auth/api-key-format.ts'
 
 export type RequestIdGenerator = (request: Pick<IncomingMessage, 'headers'>) => string
 
 const validId = /^[A-Za-z0-9._-]{1,64}$/
-const apiKeyPrefix = /tq[sp]_/
 
 /**
  * Returns a function that chooses the id of a request: the X-Request-Id of the caller if it is
@@ -16,7 +16,7 @@ export function createRequestIdGenerator(): RequestIdGenerator {
   let lastNumber = 0
   return ({ headers }) => {
     const callerId = headers['x-request-id']
-    if (typeof callerId === 'string' && validId.test(callerId) && !apiKeyPrefix.test(callerId))
+    if (typeof callerId === 'string' && validId.test(callerId) && !mayContainKey(callerId))
       return callerId
     lastNumber += 1
     return `${processPrefix}-${lastNumber.toString(36)}`
