@@ -4,7 +4,7 @@ import { defaultHits } from '../../search-engine/result-limits.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import { isUnknown, type QueryWord } from './query-words.ts'
-import type { Subqueries } from './subqueries.ts'
+import type { Subqueries, Subquery } from './subqueries.ts'
 import { listPairs, listTranslations, listTriples, type WordPair } from './subquery-texts.ts'
 import { TextSimilarity } from './text-similarity.ts'
 
@@ -27,8 +27,7 @@ const rarityExponent = 0.3
 /**
  * Finds products that contain some of the words of a query, in four steps:
  * 1. Count the products that contain each word as typed (countProductsPerWord; the caller has done
- *    it). Words that no product contains are unknown: they may have typos, be cut short or be in
- *    the other language.
+ *    it). Words that no product contains are unknown (isUnknown).
  * 2. Request each pair of words, the unknown words, and the translations.
  * 3. If few products were found, request single words too. If a pair has more products than were
  *    returned, request triples of words too.
@@ -45,22 +44,15 @@ export async function relaxQuery(
   firstHits: EngineHit[][],
 ): Promise<{ hits: EngineHit[]; similarity: TextSimilarity }> {
   // Step 2.
-  const hasTwoWords = words.length === 2
-  const pairs = hasTwoWords ? [] : listPairs(words, synonyms)
-  const mainSubqueries = hasTwoWords
-    ? words.map(({ text }) => ({ text, limit: hitsPerWordOfTwo }))
-    : pairs.map(({ text }) => ({ text, limit: subqueryHits }))
-  const mainTexts = mainSubqueries.map(({ text }) => text)
-  const unknownTexts = words.filter(isUnknown).map(({ text }) => text)
-  const otherTexts = [...unknownTexts, ...listTranslations(words)].filter(
-    (text) => !mainTexts.includes(text),
-  )
-  await subqueries.send([...mainSubqueries, ...otherTexts.map(toSubquery)])
+  const pairs = words.length === 2 ? [] : listPairs(words, synonyms)
+  const mainSubqueries = planMainSubqueries(words, pairs)
+  const otherSubqueries = planOtherSubqueries(words, mainSubqueries)
+  await subqueries.send([...mainSubqueries, ...otherSubqueries])
 
   // Step 3.
-  const mainHits = mainTexts.map((text) => subqueries.result(text)?.hits ?? [])
-  const isEnough = countProducts([...firstHits, ...mainHits]) >= enoughHits
-  const singleWords = isEnough ? [] : words.map(({ text }) => text)
+  const mainHits = mainSubqueries.map(({ text }) => subqueries.result(text)?.hits ?? [])
+  const hasEnough = countProducts([...firstHits, ...mainHits]) >= enoughHits
+  const singleWords = hasEnough ? [] : words.map(({ text }) => text)
   const triples = listTriples(words, (word, other) =>
     mayHaveMoreProducts(word, other, pairs, subqueries),
   )
@@ -73,7 +65,22 @@ export async function relaxQuery(
   return { hits: rankByOwnText(similarity, weights, lists), similarity }
 }
 
-const toSubquery = (text: string) => ({ text, limit: subqueryHits })
+/** Returns the subqueries for the pairs, or for both words if there are only two. */
+function planMainSubqueries(words: QueryWord[], pairs: WordPair[]): Subquery[] {
+  if (words.length === 2) return words.map(({ text }) => ({ text, limit: hitsPerWordOfTwo }))
+  return pairs.map(({ text }) => toSubquery(text))
+}
+
+/** Returns those for unknown words and translations, except texts that a main one requests. */
+function planOtherSubqueries(words: QueryWord[], mainSubqueries: Subquery[]): Subquery[] {
+  const mainTexts = mainSubqueries.map(({ text }) => text)
+  const unknownTexts = words.filter(isUnknown).map(({ text }) => text)
+  return [...unknownTexts, ...listTranslations(words)]
+    .filter((text) => !mainTexts.includes(text))
+    .map(toSubquery)
+}
+
+const toSubquery = (text: string): Subquery => ({ text, limit: subqueryHits })
 
 /**
  * Whether products with both words may be missing from what was found. A product with three words

@@ -1,11 +1,11 @@
-// Forecasts whether a query will be relaxed. If so, its words are described at the same time as the
-// first request is sent, and not after it (docs/decisions/0006). A caller who types sends the same
-// text again with one more letter, and the result is usually the same.
+// Forecasts whether a query will be relaxed. If so, the products with each of its words are counted
+// while the first request runs, and not after it (docs/decisions/0006). A caller who types sends
+// the same text again with one more letter, and the result is usually the same.
 import type { ParsedQuery } from '../../text/parse-query.ts'
 
 /**
- * With this many words or more, products often lack one of them. Describing the words adds a fifth
- * to the cost of the first request.
+ * With this many words or more, products often lack one of them. Counting early adds a fifth to
+ * the cost of the first request.
  */
 const minWordsToCountEarly = 3
 
@@ -19,7 +19,7 @@ export class RelaxationForecast {
   #recent = new Map<string, boolean>()
   #older = new Map<string, boolean>()
 
-  /** Whether the words of a query that may be relaxed are described with the first request. */
+  /** Whether to count the products with each word of a query that may be relaxed. */
   shouldCountEarly({ text, searched }: ParsedQuery): boolean {
     return searched.words.length >= minWordsToCountEarly && !this.probablyHasAllWords(text)
   }

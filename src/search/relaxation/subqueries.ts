@@ -8,7 +8,8 @@ const parallelRequests = 2
 /** What all subqueries of a query have in common. */
 type SearchScope = { indexUid: string; filter: string[] }
 
-type Subquery = { text: string; limit: number }
+/** Finds the products that match a text; at most `limit` of them are returned. */
+export type Subquery = { text: string; limit: number }
 
 /**
  * Quotes words, so that the engine finds only products with exactly these words, in any order and
