@@ -1,6 +1,7 @@
 // Turns the query parameters of GET /api/search into a normalised request, in this order:
 // 1. findMalformedQuery, before validation: what the parser and the validation of Fastify hide or
 //    explain badly: the encoding, numbers such as 1e1, and `sku`, which may occur several times.
+//    Then the route replaces `sku` by listSkus.
 // 2. SearchQuery (schema.ts): the validation of Fastify.
 // 3. toSearchRequest: what a JSON schema cannot express: the bounds of `q`, and NUL characters.
 import { Value } from '@sinclair/typebox/value'
@@ -79,19 +80,24 @@ type SchemaErrors = Parameters<typeof describeValidationErrors>[0]
 
 /**
  * Returns the `invalid_parameter` problem of a query that Fastify has parsed but not validated
- * (step 1). Makes `sku` a list, as the schema requires: the parser returns a string if it occurs
- * once.
+ * (step 1); undefined if there is none.
  */
 export function findMalformedQuery(
   url: string,
   query: Record<string, unknown>,
   validate: Validate | undefined,
 ): Problem | undefined {
-  const problem = findMalformedEncoding(url) ?? findInvalidIntegers(query, validate)
-  if (problem || query.sku === undefined) return problem
-  const skus = [query.sku].flat() as string[]
-  query.sku = skus
-  return findInvalidSkus(query, skus)
+  return (
+    findMalformedEncoding(url) ?? findInvalidIntegers(query, validate) ?? findInvalidSkus(query)
+  )
+}
+
+/**
+ * Returns `sku` as the list that the schema requires, because the parser returns a string if it
+ * occurs once. Undefined if it does not occur.
+ */
+export function listSkus({ sku }: Record<string, unknown>): string[] | undefined {
+  return sku === undefined ? undefined : ([sku].flat() as string[])
 }
 
 /** The parser of the query string keeps malformed percent signs as text. */
@@ -149,7 +155,9 @@ function findOtherErrors(query: object, validate: Validate | undefined): Paramet
  * Returns a problem if a SKU is not valid, or if `sku` is combined with another parameter. The
  * schema has the same bounds, for the OpenAPI document.
  */
-function findInvalidSkus(query: object, skus: string[]): Problem | undefined {
+function findInvalidSkus(query: Record<string, unknown>): Problem | undefined {
+  const skus = listSkus(query)
+  if (skus === undefined) return undefined
   const [other] = Object.keys(query).filter((name) => name !== 'sku')
   if (other !== undefined)
     return invalidParameter(other, 'cannot be combined with sku, which asks for exact products')

@@ -6,7 +6,7 @@ import { noStore } from '../http/common-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
-import { findMalformedQuery, toSearchRequest } from './query-parameters.ts'
+import { findMalformedQuery, listSkus, toSearchRequest } from './query-parameters.ts'
 import { SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
@@ -34,7 +34,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       },
       onRequest: access.requireScope('search:read'),
       preParsing: rateLimit,
-      preValidation: rejectMalformedQuery,
+      preValidation: prepareQuery,
       config: { allowsCrossOrigin: true, hasCapacity: (url) => service.hasCapacity(url) },
     },
     async (request, reply) => {
@@ -68,9 +68,14 @@ function identifyCaller({ admittedKey, ip }: FastifyRequest): string {
   return admittedKey?.kind === 'secret' ? admittedKey.id : ip
 }
 
-const rejectMalformedQuery: preValidationHookHandler = (request, _reply, done) => {
+/** Rejects a malformed query, and makes `sku` a list for the validation. */
+const prepareQuery: preValidationHookHandler = (request, _reply, done) => {
   const query = request.query as Record<string, unknown>
-  done(findMalformedQuery(request.url, query, request.getValidationFunction('querystring')))
+  const validate = request.getValidationFunction('querystring')
+  const problem = findMalformedQuery(request.url, query, validate)
+  const skus = listSkus(query)
+  if (skus) query.sku = skus
+  done(problem)
 }
 
 /** Returns a signal that aborts when the client disconnects before it has the whole response. */
