@@ -16,8 +16,8 @@ import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toCodeKey, toDistinctSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
-import { maxPhraseWords } from '../../words/word-rules.ts'
 import type { ParsedRequest } from '../schema.ts'
+import { toTsQuery } from './ts-query.ts'
 
 /**
  * More candidates than this are not read, ranked or counted. If more products have all the words,
@@ -150,7 +150,7 @@ function partialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
 /** Products with all the words, their prefixes or synonyms, ranked by where the first word is. */
 function wordQueries({ foldedWords: words, synonyms }: ParsedQuery, visible: Sql): Sql[] {
   if (words.length === 0) return []
-  const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap(splitPhrase))
+  const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
   const isShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
   const significant = words.filter((word) => !stopWords.has(word))
   const [firstWord] = significant.filter((word) => !isShort(word))
@@ -171,59 +171,6 @@ function shortWordQueries(words: string[], synonyms: SynonymMap, visible: Sql): 
   const names = words.length === 1 ? namesBeginningWith(firstWord, visible) : []
   return [termsQuery(terms, firstWord, [], visible), ...names]
 }
-
-/**
- * Returns a query for tsvectors: all words, or their synonyms instead. `toTerm` returns undefined
- * for a word that is not looked up. "broca de metal" and "drill bit" give
- *
- *     ((broca:*) | (mecha) | (drill <-> bit)) & ((metal:*))
- *     ((((drill:*) | (taladro)) & ((bit:*))) | (broca) | (mecha))
- *
- * Nothing in words and synonyms is an operator, because they are letters and digits.
- */
-function toTsQuery(
-  words: string[],
-  synonyms: SynonymMap,
-  toTerm: (word: string) => string | undefined,
-): string {
-  const addSynonyms = (term: string, phrase: string) => {
-    const alternatives = (synonyms.get(phrase) ?? []).map(toPhraseTerm)
-    return `(${[`(${term})`, ...alternatives].join(' | ')})`
-  }
-  const phraseTerms = splitIntoPhrases(words, synonyms).map((phrase) => {
-    const wordTerms = phrase.flatMap((word) => {
-      const term = toTerm(word)
-      return term === undefined ? [] : [addSynonyms(term, word)]
-    })
-    const everyWord = wordTerms.join(' & ')
-    if (phrase.length === 1) return everyWord
-    const text = phrase.join(' ')
-    return addSynonyms(everyWord || toPhraseTerm(text), text)
-  })
-  return phraseTerms.filter((term) => term !== '').join(' & ')
-}
-
-/** Splits the words into the longest phrases that have synonyms, and single words between them. */
-function splitIntoPhrases(words: string[], synonyms: SynonymMap): string[][] {
-  const phrases: string[][] = []
-  for (let start = 0; start < words.length; ) {
-    const length = findPhraseLength(words.slice(start), synonyms)
-    phrases.push(words.slice(start, start + length))
-    start += length
-  }
-  return phrases
-}
-
-/** Returns how many of the first words have synonyms together, else 1. */
-function findPhraseLength(words: string[], synonyms: SynonymMap): number {
-  for (let length = Math.min(maxPhraseWords, words.length); length > 1; length--)
-    if (synonyms.has(words.slice(0, length).join(' '))) return length
-  return 1
-}
-
-const splitPhrase = (phrase: string) => phrase.split(' ')
-
-const toPhraseTerm = (phrase: string) => `(${splitPhrase(phrase).join(' <-> ')})`
 
 /**
  * Products with the terms of a tsquery, and with words that begin with the short words. Those with
@@ -263,7 +210,7 @@ function namesBeginningWith(text: string, visible: Sql): Sql[] {
 }
 
 /** Returns the query for codes and for products with all the words. */
-export function exactMatches(query: ParsedQuery, visible: Sql): Sql {
+export function codeAndWordMatches(query: ParsedQuery, visible: Sql): Sql {
   const queries = [skuQueries, partialCodeQueries, wordQueries].flatMap((build) =>
     build(query, visible),
   )
@@ -274,7 +221,7 @@ export function exactMatches(query: ParsedQuery, visible: Sql): Sql {
  * Returns the query for products with words that are similar to the typed ones and begin with the
  * same letters, ranked by similarity; null if no word may have a typo.
  */
-export function similarMatches({ foldedWords }: ParsedQuery, visible: Sql): Sql | null {
+export function similarWordMatches({ foldedWords }: ParsedQuery, visible: Sql): Sql | null {
   const words = foldedWords.filter((word) => !stopWords.has(word))
   const mistypable = words.filter(mayHaveTypo)
   if (mistypable.length === 0) return null

@@ -12,12 +12,12 @@ import { highlightByComparison } from '../hits/highlights.ts'
 import { type ProductRow, toProduct } from '../product-rows.ts'
 import type { FacetName, Facets, Hit, ParsedRequest, SearchResult } from '../schema.ts'
 import {
-  exactMatches,
+  codeAndWordMatches,
   maxCandidates,
   pinnedKeysOf,
   pinnedProducts,
   productsForEmptyQuery,
-  similarMatches,
+  similarWordMatches,
   skuKeyOf,
   visibleProducts,
 } from './candidate-queries.ts'
@@ -51,11 +51,11 @@ export async function searchInPostgres(
     return row
   }
   if (query.text === '') return toResult(request, await find(productsForEmptyQuery(visible)))
-  const exact = await find(exactMatches(query, visible))
+  const row = await find(codeAndWordMatches(query, visible))
   // A code allows no typo, so similar products are no match for it.
-  const mayHaveTypos = !exact?.matching && !query.code.isOnlyCode
-  const similarCandidates = mayHaveTypos ? similarMatches(query, visible) : null
-  return toResult(request, similarCandidates ? await find(similarCandidates) : exact)
+  const mayHaveTypos = !row?.matching && !query.code.isOnlyCode
+  const similarMatches = mayHaveTypos ? similarWordMatches(query, visible) : null
+  return toResult(request, similarMatches ? await find(similarMatches) : row)
 }
 
 type SearchRow = {

@@ -19,7 +19,7 @@ export class RelaxationForecast {
   #recent = new Map<string, boolean>()
   #older = new Map<string, boolean>()
 
-  /** Whether to count the products with each word of a query that may be relaxed. */
+  /** Whether to count early. The query must be one that may be relaxed. */
   shouldCountEarly({ text, searched }: ParsedQuery): boolean {
     return searched.words.length >= minWordsToCountEarly && !this.probablyHasAllWords(text)
   }

@@ -1,0 +1,54 @@
+// Writes the tsquery that finds products with words or their synonyms.
+import type { SynonymMap } from '../../words/synonym-map.ts'
+import { maxPhraseWords } from '../../words/word-rules.ts'
+
+/**
+ * Returns a query for all words, or their synonyms instead. `toTerm` returns the term for a word,
+ * or undefined for a word that is not looked up. "broca de metal" and "drill bit" give
+ *
+ *     ((broca:*) | (mecha) | (drill <-> bit)) & ((metal:*))
+ *     ((((drill:*) | (taladro)) & ((bit:*))) | (broca) | (mecha))
+ *
+ * Nothing in words and synonyms is an operator, because they are letters and digits.
+ */
+export function toTsQuery(
+  words: string[],
+  synonyms: SynonymMap,
+  toTerm: (word: string) => string | undefined,
+): string {
+  const addSynonyms = (term: string, phrase: string) => {
+    const alternatives = (synonyms.get(phrase) ?? []).map(toPhraseTerm)
+    return `(${[`(${term})`, ...alternatives].join(' | ')})`
+  }
+  const phraseTerms = splitIntoPhrases(words, synonyms).map((phrase) => {
+    const wordTerms = phrase.flatMap((word) => {
+      const term = toTerm(word)
+      return term === undefined ? [] : [addSynonyms(term, word)]
+    })
+    const everyWord = wordTerms.join(' & ')
+    if (phrase.length === 1) return everyWord
+    const text = phrase.join(' ')
+    return addSynonyms(everyWord || toPhraseTerm(text), text)
+  })
+  return phraseTerms.filter((term) => term !== '').join(' & ')
+}
+
+/** Splits the words into the longest phrases that have synonyms, and single words between them. */
+function splitIntoPhrases(words: string[], synonyms: SynonymMap): string[][] {
+  const phrases: string[][] = []
+  for (let start = 0; start < words.length; ) {
+    const length = findPhraseLength(words.slice(start), synonyms)
+    phrases.push(words.slice(start, start + length))
+    start += length
+  }
+  return phrases
+}
+
+/** Returns how many of the first words have synonyms together, else 1. */
+function findPhraseLength(words: string[], synonyms: SynonymMap): number {
+  for (let length = Math.min(maxPhraseWords, words.length); length > 1; length--)
+    if (synonyms.has(words.slice(0, length).join(' '))) return length
+  return 1
+}
+
+const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').join(' <-> ')})`
