@@ -27,31 +27,30 @@ export class ResponseCache {
   }
 
   /**
-   * Returns the result that was cached for this version of the engine's index. Without a version
-   * nothing is cached. If the index has another version than before, discards all its results.
+   * From now on caches results for this version of the engine's index, and discards those for
+   * another one. Does nothing without a version.
    */
-  get(registrationName: string, version: string | null, key: string): CachedResult | undefined {
-    if (version === null || this.#maxBytesPerEngine === 0) return undefined
-    const cached = this.#byEngine.get(registrationName)
-    if (cached?.version === version) return cached.results.get(key)
-    this.#startVersion(registrationName, version)
-    return undefined
-  }
-
-  /** Caches a result, unless `get` has been called with a different version meanwhile. */
-  set(registrationName: string, version: string | null, key: string, result: CachedResult): void {
-    const cached = this.#byEngine.get(registrationName)
-    if (cached?.version === version) cached.results.set(key, result)
-  }
-
-  /** Replaces the results of the engine by an empty cache. */
-  #startVersion(registrationName: string, version: string): void {
+  startVersion(registrationName: string, version: string | null): void {
+    if (version === null || this.#maxBytesPerEngine === 0) return
+    if (this.#byEngine.get(registrationName)?.version === version) return
     const results = new LRUCache<string, CachedResult>({
       maxSize: this.#maxBytesPerEngine,
       sizeCalculation: ({ json }, key) =>
         bytesPerCharacter * (json.length + key.length) + entryOverheadBytes,
     })
     this.#byEngine.set(registrationName, { version, results })
+  }
+
+  /** Returns the result that was cached for this version of the engine's index. */
+  get(registrationName: string, version: string | null, key: string): CachedResult | undefined {
+    const cached = this.#byEngine.get(registrationName)
+    return cached?.version === version ? cached.results.get(key) : undefined
+  }
+
+  /** Caches a result, unless another version has been started meanwhile. */
+  set(registrationName: string, version: string | null, key: string, result: CachedResult): void {
+    const cached = this.#byEngine.get(registrationName)
+    if (cached?.version === version) cached.results.set(key, result)
   }
 }
 

@@ -176,6 +176,7 @@ export class SearchService {
   /** Returns the response with the cached result of this engine; null if there is none. */
   #readCache(engine: EngineCandidate, key: string): ServiceResponse | null {
     const { version, indexedAt } = engine.readState()
+    this.#cache.startVersion(engine.registrationName, version)
     const result = this.#cache.get(engine.registrationName, version, key)
     if (!result) return null
     this.#observer.countResponse('cache')
