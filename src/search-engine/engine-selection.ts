@@ -17,7 +17,8 @@ export type EngineCandidate = RegisteredEngine & {
   /** The name in the log and in metrics: the registration name without the shape of the index. */
   engineName: string
   breaker: CircuitBreaker
-  readState(): IndexState
+  /** Returns the state of its index, and notes that a search needs it (IndexStateFollower). */
+  askForState(): IndexState
 }
 
 type SelectionOptions = {
@@ -55,8 +56,8 @@ export class EngineSelection {
         probe: () => probe(engine, indexName),
         onChange: (isOpen, error) => onAvailabilityChange(engineName, !isOpen, error),
       })
-      const readState = () => indexStates.current(registrationName)
-      return { registrationName, engineName, engine, breaker, readState }
+      const askForState = () => indexStates.askForState(registrationName)
+      return { registrationName, engineName, engine, breaker, askForState }
     }
     const [first, ...others] = engines
     this.candidates = [toCandidate(first), ...others.map(toCandidate)]
@@ -69,7 +70,7 @@ export class EngineSelection {
    */
   select(): EngineCandidate[] {
     const healthy = this.candidates.filter(
-      ({ breaker, readState }) => !breaker.isOpen && readState().isOfThisDatabase,
+      ({ breaker, askForState }) => !breaker.isOpen && askForState().isOfThisDatabase,
     )
     if (healthy.length <= 1) return healthy
     this.#requestCount += 1
@@ -102,7 +103,7 @@ function withoutOutdated(candidates: EngineCandidate[]): EngineCandidate[] {
 }
 
 /** Returns 0, the oldest possible instant, while the state of the index is unknown. */
-function indexedAtMs({ readState }: EngineCandidate): number {
-  const { indexedAt } = readState()
+function indexedAtMs({ askForState }: EngineCandidate): number {
+  const { indexedAt } = askForState()
   return indexedAt === null ? 0 : Date.parse(indexedAt)
 }

@@ -75,10 +75,10 @@ export class IndexStateFollower {
   }
 
   /**
-   * Returns the state of the index of this engine. While PostgreSQL is unreachable, it has the last
-   * known instant and no version.
+   * Notes that a search needs the states, which ends an idle pause. Returns the last known state of
+   * the index of this engine. While PostgreSQL is unreachable, it has no version.
    */
-  current(registrationName: string): IndexState {
+  askForState(registrationName: string): IndexState {
     this.#askedAt = performance.now()
     if (this.#isIdle && this.#timer) {
       this.#isIdle = false
@@ -155,8 +155,8 @@ export class IndexStateFollower {
     const scope = this.#scope
     const readAt = performance.now()
     const { db, registrationNames } = this.#options
-    // A failed read is not logged: the health check reports PostgreSQL, and `current` returns no
-    // version once the last read is too old.
+    // A failed read is not logged: the health check reports PostgreSQL, and `askForState` returns
+    // no version once the last read is too old.
     const rows = await readIndexStates(db, registrationNames).catch(() => undefined)
     this.#isReading = false
     this.#hasFailed = rows === undefined

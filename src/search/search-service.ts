@@ -25,6 +25,7 @@ import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
 import { addMeta, type CachedResult, ResponseCache, serializeResult } from './response-cache.ts'
 import type { SearchMeta, SearchRequest } from './schema.ts'
 import {
+  type SearchOutcome,
   type SearchResources,
   searchWithFallback,
   toSearchProblem,
@@ -135,18 +136,11 @@ export class SearchService {
     this.#observer.countResponse(outcome?.source ?? 'cancelled')
     if (!outcome) return null
 
-    const { source, degradedReason: reason } = outcome
-    const degraded = reason !== null
     const result = serializeResult(request, outcome.result)
-    if (degraded) this.#observer.countDegraded()
+    if (outcome.degradedReason !== null) this.#observer.countDegraded()
     else if (outcome.source === 'index')
       this.#cache.set(outcome.registrationName, outcome.indexState.version, key, result)
-    // A response from PostgreSQL says how old the index is that it replaces.
-    const { indexedAt } =
-      outcome.source === 'index' ? outcome.indexState : this.#selection.candidates[0].readState()
-    const facetsOmitted = outcome.result.facetsOmitted && { facetsOmitted: true }
-    const meta = { source, degraded, indexedAt, ...facetsOmitted }
-    return toResponse(result, meta, degraded ? { source, degraded, reason } : { source })
+    return this.#toServiceResponse(outcome, result)
   }
 
   /**
@@ -175,12 +169,24 @@ export class SearchService {
 
   /** Returns the response with the cached result of this engine; null if there is none. */
   #readCache(engine: EngineCandidate, key: string): ServiceResponse | null {
-    const { version, indexedAt } = engine.readState()
+    const { version, indexedAt } = engine.askForState()
     this.#cache.startVersion(engine.registrationName, version)
     const result = this.#cache.get(engine.registrationName, version, key)
     if (!result) return null
     this.#observer.countResponse('cache')
     return toResponse(result, { source: 'index', degraded: false, indexedAt }, { source: 'cache' })
+  }
+
+  /** Returns the response with what an engine or PostgreSQL has found. */
+  #toServiceResponse(outcome: SearchOutcome, result: CachedResult): ServiceResponse {
+    const { source, degradedReason: reason } = outcome
+    const degraded = reason !== null
+    // A response from PostgreSQL says how old the index is that it replaces.
+    const { indexedAt } =
+      outcome.source === 'index' ? outcome.indexState : this.#selection.candidates[0].askForState()
+    const facetsOmitted = outcome.result.facetsOmitted && { facetsOmitted: true }
+    const meta = { source, degraded, indexedAt, ...facetsOmitted }
+    return toResponse(result, meta, degraded ? { source, degraded, reason } : { source })
   }
 
   /** The words of the company also decide what a response contains. */
@@ -193,8 +199,8 @@ export class SearchService {
     if (request === null) return false
     const key = this.#toCacheKey(request)
     return this.#selection.candidates.some(
-      ({ registrationName, readState }) =>
-        this.#cache.get(registrationName, readState().version, key) !== undefined,
+      ({ registrationName, askForState }) =>
+        this.#cache.get(registrationName, askForState().version, key) !== undefined,
     )
   }
 }

@@ -60,7 +60,7 @@ export async function searchWithFallback(
   let degradedReason: string | null = 'no engine available'
   for (const candidate of engines.slice(0, maxEngines)) {
     const { engine, engineName, registrationName, breaker } = candidate
-    const indexState = candidate.readState()
+    const indexState = candidate.askForState()
     const signal = createTimeLimit(disconnected)
     const search: EngineSearch = await searchInEngine(index, engine, request, signal).catch(
       (error: unknown) => ({ ended: 'failed', result: null, error }),

@@ -112,7 +112,7 @@ t.test(
     })
     indexStates.start()
     const state = await eventually(
-      async () => indexStates.current(registrationName),
+      async () => indexStates.askForState(registrationName),
       ({ isOfThisDatabase }) => !isOfThisDatabase,
     )
     t.match(state, { isOfThisDatabase: false, version: null }, 'the API does not use the index')
