@@ -1,4 +1,4 @@
-// How many hits and facet values a search returns and counts.
+// How many hits and facet values a search returns and counts, in an engine and in PostgreSQL.
 
 /** The number of hits without ?limit=, and the largest ?limit=. */
 export const defaultHits = 8

@@ -35,8 +35,8 @@ type PartResult = {
   offset: number
   result: EngineResult
   /**
-   * The best hits of the part, the same for every page. They decide whether the query is relaxed,
-   * and are ranked among the hits of the relaxed query.
+   * The best hits of the part, the same for every page. The first one decides whether the query is
+   * relaxed; all are ranked among the hits of the relaxed query.
    */
   firstHits: EngineHit[]
 }

@@ -1,4 +1,5 @@
-// Searches in the cache, an engine or PostgreSQL. Limits how many searches run at the same time.
+// Answers searches from the cache, or else from an engine or PostgreSQL (search-with-fallback.ts).
+// Limits how many searches run at the same time.
 import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import { searchConnections } from '../database/connection-counts.ts'

@@ -30,8 +30,7 @@ export type HitPart = {
 }
 
 /**
- * How many of the best hits of a part are its first hits (PartResult in search-in-engine.ts). The
- * best of them decides whether the query is relaxed; all are ranked among the relaxed hits. So this
+ * How many of the best hits of a part are its first hits (PartResult in search-in-engine.ts). This
  * number must not depend on the size of the page.
  */
 export const firstHitCount = 8
