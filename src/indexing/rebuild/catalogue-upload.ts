@@ -136,6 +136,7 @@ export class CatalogueUpload {
         acceptedAt: performance.now(),
       })
     } catch (error) {
+      // `#sending` stays set: the engine may have these products, and #abandon() may queue them.
       if (!(error instanceof PayloadRejected)) throw error
       await this.#uploadAndPark(ids)
       this.#productCount += ids.length
