@@ -27,7 +27,11 @@ import type { ErrorBackoff } from './scheduling/error-backoff.ts'
 import { IntervalTask } from './scheduling/interval-task.ts'
 import { pause } from './scheduling/pause.ts'
 import { SynonymLog } from './settings/synonym-log.ts'
-import { applySynonyms, haveSynonymsDiverged, haveWordsChanged } from './settings/synonym-sync.ts'
+import {
+  applySynonyms,
+  haveSynonymsChangedInEngine,
+  haveWordsChangedInTables,
+} from './settings/synonym-sync.ts'
 
 export type IndexerOptions = {
   db: Kysely<Tables>
@@ -165,14 +169,14 @@ export class IndexerRun {
 
   async #applyChangedWords(): Promise<void> {
     const { target } = this.#options
-    if (await haveWordsChanged(target)) await applySynonyms(target, this.#synonymLog.write)
+    if (await haveWordsChangedInTables(target)) await applySynonyms(target, this.#synonymLog.write)
   }
 
   /** At most once a minute, because the engine might always return them in a different form. */
   async #repairSynonyms(): Promise<void> {
     const { target } = this.#options
     const synonymLog = this.#synonymLog
-    if (!(await haveSynonymsDiverged(target))) return synonymLog.reset()
+    if (!(await haveSynonymsChangedInEngine(target))) return synonymLog.reset()
     synonymLog.write('The synonyms differ from those of the search engine. Setting them again.')
     await applySynonyms(target, synonymLog.write)
   }

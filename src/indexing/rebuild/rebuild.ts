@@ -10,7 +10,7 @@ import { OutboxProgress } from '../outbox-progress.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import {
   applySynonyms,
-  haveWordsChanged,
+  haveWordsChangedInTables,
   readEngineSynonyms,
   sendSynonyms,
 } from '../settings/synonym-sync.ts'
@@ -132,7 +132,8 @@ async function applyChangesDuring(
   try {
     while (!upload.isFinished) {
       throwIfStopped()
-      if (await haveWordsChanged(live)) await runBefore(upload, () => applySynonyms(live, log))
+      if (await haveWordsChangedInTables(live))
+        await runBefore(upload, () => applySynonyms(live, log))
       if (await hasPendingChanges(live))
         await runBefore(upload, () => syncBatch(live, { alsoQueueFor: next.registrationName }))
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])

@@ -37,7 +37,10 @@ export async function readEngineSynonyms(
 }
 
 /** Whether the words in the tables differ from those that the indexer has applied. */
-export async function haveWordsChanged({ db, registrationName }: IndexAddress): Promise<boolean> {
+export async function haveWordsChangedInTables({
+  db,
+  registrationName,
+}: IndexAddress): Promise<boolean> {
   const { rows } = await sql<{ hasChanged: boolean }>`
     select words is distinct from w.version || ${` ${builtInHash}`} as "hasChanged"
     from search_engines, search_words_version w where name = ${registrationName}
@@ -46,7 +49,7 @@ export async function haveWordsChanged({ db, registrationName }: IndexAddress): 
 }
 
 /** Whether somebody has changed the synonyms in the engine, so that they differ from the tables. */
-export async function haveSynonymsDiverged(target: IndexAddress): Promise<boolean> {
+export async function haveSynonymsChangedInEngine(target: IndexAddress): Promise<boolean> {
   const { db, client, indexName } = target
   const [{ synonyms: expected }, actual] = await Promise.all([
     readEngineSynonyms(db),
