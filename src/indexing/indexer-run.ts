@@ -55,8 +55,8 @@ type RunOptions = IndexerOptions & {
   backoff: ErrorBackoff
   /** Stops the run. */
   signal: AbortSignal
-  /** Is asked when no change is pending. If it returns true, the run ends. */
-  isUpToDate: (() => Promise<boolean>) | undefined
+  /** Is called when no change is pending. If it returns true, the run ends. */
+  endWhen: (() => Promise<boolean>) | undefined
 }
 
 const followingChanges = 'Following changes.'
@@ -74,13 +74,13 @@ export class IndexerRun {
 
   /** Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine. */
   async run(): Promise<void> {
-    const { target, renewal, backoff, signal, isUpToDate, state, log } = this.#options
+    const { target, renewal, backoff, signal, endWhen, state, log } = this.#options
     const checks = this.#createChecks()
     const idleTasks = this.#createIdleTasks()
     await this.#rebuildIfNecessary()
     state.activity = 'following changes'
     // After an error, this is logged when every change has been applied.
-    if (!isUpToDate && !backoff.isFailing) log(followingChanges)
+    if (!endWhen && !backoff.isFailing) log(followingChanges)
     while (!signal.aborted) {
       renewal.throwIfLost()
       for (const check of checks) if (check.isDue()) await check.run()
@@ -100,7 +100,7 @@ export class IndexerRun {
         await idleTask.run()
         continue
       }
-      if (await isUpToDate?.()) return
+      if (await endWhen?.()) return
       await pause(timeouts.indexing.poll.ms, signal)
     }
   }
@@ -138,8 +138,8 @@ export class IndexerRun {
 
   /** Records that every change has been applied. */
   #recordUpToDate(): void {
-    const { isUpToDate, backoff, state, log } = this.#options
-    if (!isUpToDate && backoff.isFailing) log(followingChanges)
+    const { endWhen, backoff, state, log } = this.#options
+    if (!endWhen && backoff.isFailing) log(followingChanges)
     backoff.reset()
     state.recordSuccess()
   }

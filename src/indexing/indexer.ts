@@ -30,19 +30,19 @@ const standingBy = 'Another indexer is running. Standing by.'
 const waitingForOtherIndexer = 'Another indexer is running. Waiting until it has updated the index.'
 
 /**
- * Runs until `signal` is aborted or `isUpToDate` returns true. `isUpToDate` is called when no
- * change is pending. While another indexer holds the lease it stands by, and takes over within 10 s
- * if the other one dies.
+ * Runs until `signal` is aborted or `endWhen` returns true. `endWhen` is called when no change is
+ * pending. While another indexer holds the lease it stands by, and takes over within 10 s if the
+ * other one dies.
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
- * a late request of the failed run. With `isUpToDate`, it throws the error instead. It releases the
+ * a late request of the failed run. With `endWhen`, it throws the error instead. It releases the
  * lease when the run ends normally or is aborted. After an error it keeps the lease: until it
  * expires, only the same indexer can start over.
  */
 export async function runIndexer(
   options: IndexerOptions,
   signal: AbortSignal,
-  isUpToDate?: () => Promise<boolean>,
+  endWhen?: () => Promise<boolean>,
 ): Promise<void> {
   const { db, registrationName, log, state } = options
   const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
@@ -54,10 +54,10 @@ export async function runIndexer(
       const lease = await acquireLease(db, registrationName, holder)
       if (lease) {
         isStandingBy = false
-        return await runUnderLease(options, lease, backoff, signal, isUpToDate)
+        return await runUnderLease(options, lease, backoff, signal, endWhen)
       }
-      if (await isUpToDate?.()) return
-      if (!isStandingBy) log(isUpToDate ? waitingForOtherIndexer : standingBy)
+      if (await endWhen?.()) return
+      if (!isStandingBy) log(endWhen ? waitingForOtherIndexer : standingBy)
       isStandingBy = true
       state.activity = 'standing by'
       state.failing = null
@@ -65,7 +65,7 @@ export async function runIndexer(
     } catch (error) {
       if (signal.aborted) return
       state.countError(findErrorKind(error))
-      if (isUpToDate && !(error instanceof LeaseLost)) throw error
+      if (endWhen && !(error instanceof LeaseLost)) throw error
       await backoff.wait(error, signal)
     }
   }
@@ -77,7 +77,7 @@ async function runUnderLease(
   lease: AcquiredLease,
   backoff: ErrorBackoff,
   signal: AbortSignal,
-  isUpToDate: (() => Promise<boolean>) | undefined,
+  endWhen: (() => Promise<boolean>) | undefined,
 ): Promise<void> {
   const { db, log, state } = options
   const renewal = startLeaseRenewal(db, lease)
@@ -88,7 +88,7 @@ async function runUnderLease(
   state.holdsLease = true
   try {
     const target = await prepareEngine(options, lease, signal)
-    const context = { target, renewal, popularity, backoff, signal, isUpToDate }
+    const context = { target, renewal, popularity, backoff, signal, endWhen }
     await new IndexerRun({ ...options, ...context }).run()
     hasEndedNormally = true
   } finally {
