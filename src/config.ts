@@ -5,6 +5,7 @@ import { readSettings } from './config/read-settings.ts'
 import { Settings } from './config/settings-schema.ts'
 
 const roleUrls = ['API_DATABASE_URL', 'INDEXER_DATABASE_URL', 'IMPORTER_DATABASE_URL'] as const
+/** All settings except those of other programs. */
 const ServerSettings = Type.Omit(Settings, [
   'MEILI_MASTER_KEY',
   'MEILI_INDEXER_KEY',

@@ -3,7 +3,8 @@ import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * The error pages, and the link that each has: none, to the page of the quote, or to the same
+ * The error pages. A page that also shows problems of other parts has the name of their code
+ * (describeProblem). Each has a link: none, to the page of the quote, or to the same
  * address. quote-texts/ has their texts. No page reloads by itself, because that would interrupt a
  * screen reader (WCAG 2.2.1).
  */

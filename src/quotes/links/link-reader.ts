@@ -64,13 +64,14 @@ export class LinkReader {
 
   /**
    * Throws if the quote may not be sent for this link. `isCached`: it was rendered for an earlier
-   * request, possibly that of another link with an equal document. So the document of this link is
-   * checked, unless it was before. Reading and rendering take time, so the link is read again then.
+   * request, possibly that of another link with an equal document.
    */
   async checkBeforeSending(token: string, link: OpenLink, isCached: boolean): Promise<void> {
-    const mustVerify = !this.#verifiedLinks.has(link)
-    if (mustVerify) await this.readDocument(token, link)
-    if (!isCached || mustVerify) requireOpen(await this.read(token))
+    const isVerified = this.#verifiedLinks.has(link)
+    if (isCached && isVerified) return
+    if (!isVerified) await this.readDocument(token, link)
+    // The link may have been closed while its document was read or rendered.
+    requireOpen(await this.read(token))
   }
 
   /** If a link has no document because it was closed meanwhile, returns a failure that says so. */

@@ -1,11 +1,12 @@
 // Remembers which renderings failed because of their document, and when each may be tried again.
 import { LRUCache } from 'lru-cache'
 import { timeouts } from '../../timeouts.ts'
-import { failures, getFailureReason, QuoteFailure } from '../failures.ts'
+import { type FailureReason, failures, getFailureReason, QuoteFailure } from '../failures.ts'
 
 type FailedRendering = {
   /** How often it failed in succession. */
   count: number
+  reason: FailureReason
   message: string
   /** In milliseconds of `now`. Infinity: never, because the document cannot be rendered. */
   retryAt: number
@@ -24,16 +25,17 @@ export class FailedRenderings {
 
   /** Returns whether the rendering failed and may not be tried again yet. */
   mayNotRetryYet(key: string): boolean {
-    return this.#getRemainingMs(key) > 0
+    const failed = this.#renderings.get(key)
+    return failed !== undefined && failed.retryAt > this.#now()
   }
 
   /** Throws QuoteFailure if the rendering failed and may not be tried again yet. */
   rejectEarlyRetry(key: string): void {
-    const retryAfterMs = this.#getRemainingMs(key)
-    if (retryAfterMs <= 0) return
-    const message = this.#renderings.get(key)?.message
-    if (retryAfterMs === Number.POSITIVE_INFINITY)
-      throw new QuoteFailure('pdf-unsupported', message)
+    const failed = this.#renderings.get(key)
+    if (!failed || !this.mayNotRetryYet(key)) return
+    const { reason, message, retryAt } = failed
+    if (retryAt === Number.POSITIVE_INFINITY) throw new QuoteFailure(reason, message)
+    const retryAfterMs = retryAt - this.#now()
     throw new QuoteFailure('rendering-failed', `It failed before: ${message}`, { retryAfterMs })
   }
 
@@ -42,27 +44,23 @@ export class FailedRenderings {
    * error for the requests, which says after which time a new request makes sense.
    */
   add(key: string, error: unknown): unknown {
-    const { retryRendering } = failures[getFailureReason(error)]
+    const reason = getFailureReason(error)
+    const { retryRendering } = failures[reason]
     if (retryRendering === undefined) return error
     const message = error instanceof Error ? error.message : String(error)
     const count = (this.#renderings.get(key)?.count ?? 0) + 1
     if (retryRendering === 'never') {
-      this.#renderings.set(key, { count, message, retryAt: Number.POSITIVE_INFINITY })
+      this.#renderings.set(key, { count, reason, message, retryAt: Number.POSITIVE_INFINITY })
       return error
     }
     const { firstFailurePause, longestFailurePause } = timeouts.quotes
     const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
-    this.#renderings.set(key, { count, message, retryAt: this.#now() + retryAfterMs })
+    this.#renderings.set(key, { count, reason, message, retryAt: this.#now() + retryAfterMs })
     return new QuoteFailure('rendering-failed', message, { retryAfterMs, cause: error })
   }
 
   /** Forgets the failures of a rendering that succeeded. */
   delete(key: string): void {
     this.#renderings.delete(key)
-  }
-
-  #getRemainingMs(key: string): number {
-    const failed = this.#renderings.get(key)
-    return failed === undefined ? 0 : failed.retryAt - this.#now()
   }
 }

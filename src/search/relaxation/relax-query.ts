@@ -51,7 +51,7 @@ export async function relaxQuery(
 
   // Step 3.
   const mainHits = mainSubqueries.map(({ text }) => subqueries.result(text)?.hits ?? [])
-  const hasEnough = countProducts([...firstHits, ...mainHits]) >= enoughHits
+  const hasEnough = countDistinctHits([...firstHits, ...mainHits]) >= enoughHits
   const singleWords = hasEnough ? [] : words.map(({ text }) => text)
   const triples = listTriples(words, (word, other) =>
     mayHaveMoreProducts(word, other, pairs, subqueries),
@@ -97,7 +97,7 @@ function mayHaveMoreProducts(
   return result === undefined || result.estimatedTotalHits > result.hits.length
 }
 
-function countProducts(lists: EngineHit[][]): number {
+function countDistinctHits(lists: EngineHit[][]): number {
   return new Set(lists.flat().map(({ id }) => id)).size
 }
 
