@@ -589,6 +589,27 @@ t.test('a visitor whose quote is deleted while it is read has not guessed', asyn
   t.equal((await app.inject(url)).statusCode, 429, 'the second one')
 })
 
+t.test('a quote whose link is revoked while it is read is not shown (S8)', async (t) => {
+  const { app, db } = await startServiceWithLink(t)
+  // Reads the document, and revokes the link before the page, JSON or PDF is made of it.
+  await sql`
+    create or replace function read_quote_share_document(token_hash bytea)
+    returns text language plpgsql security definer as $$
+    declare
+      found_document text;
+    begin
+      update quote_shares s set revoked_at = now() where s.token_hash = $1
+      returning s.document into found_document;
+      return found_document;
+    end $$`.execute(db)
+  for (const format of formats) {
+    const token = await createShareLink(db, { number: 'P-1' })
+    const response = await app.inject(`/quote/share/${token}?format=${format}`)
+    t.equal(response.statusCode, 410, format)
+    t.notMatch(response.body, 'Martillo')
+  }
+})
+
 t.test('at the log level trace the process writes no token of any request (S13)', async (t) => {
   const database = await testDatabase(t)
   await addQuote(database.db, 'P-1')
