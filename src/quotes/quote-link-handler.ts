@@ -5,7 +5,7 @@
 // - document: the quote as it was when the link was created, as JSON that never changes.
 // - content hash: the hash of the document. Links to equal documents have the same one.
 // - verified: the document was read and matched the hash. Otherwise somebody has altered it.
-// - row version: changes whenever the row of a link changes, so a replica with an old row shows.
+// - row version: changes whenever the row of a link changes. It tells whether a replica is behind.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
