@@ -12,6 +12,7 @@ import {
   indexExists,
   readEngineTask,
   readNewestTaskNumber,
+  unfinishedStatuses,
 } from './engine/engine-tasks.ts'
 import type { LeasedTarget } from './index-address.ts'
 import { markCompared, markOtherTimeline, readIndexRecord } from './index-record.ts'
@@ -103,7 +104,7 @@ async function untilQueueIsEmpty(
   for (;;) {
     const { results } = await taskClient.tasks.getTasks({
       indexUids: [indexName],
-      statuses: ['enqueued', 'processing'],
+      statuses: unfinishedStatuses,
       limit: 1,
     })
     if (results.length === 0) return

@@ -79,7 +79,7 @@ export class OutboxProgress {
   }
 
   /** Must be called after the transaction that records a rebuild, with its own task. */
-  markRebuilt(): void {
+  resetAfterRebuild(): void {
     this.#writing = 'unknown'
     this.#unrecordedTaskNumber = null
   }

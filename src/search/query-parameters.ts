@@ -14,65 +14,9 @@ import {
 import { describeValidationErrors } from '../http/validation-problems.ts'
 import { type FacetName, maxSkuLength, maxSkus, SearchQuery, type SearchRequest } from './schema.ts'
 
-const maxCodePoints = 200
-const maxBytes = 512
-
 /** The parameters that are whole numbers. */
 const integerParameters = ['limit', 'offset'] as const
 type IntegerParameter = (typeof integerParameters)[number]
-
-/** Normalises valid query parameters. Throws an `invalid_parameter` problem (step 3). */
-export function toSearchRequest(query: SearchQuery): SearchRequest {
-  const { q, limit, offset, category, brand, facets } = query
-  rejectNul('category', category)
-  rejectNul('brand', brand)
-  return {
-    text: normalizeText(q),
-    limit,
-    offset,
-    facets: [...new Set(facets?.split(','))].sort() as FacetName[],
-    ...(category !== undefined && { category }),
-    ...(brand !== undefined && { brand }),
-  }
-}
-
-/**
- * Returns the request that a URL makes, or null if the URL is not valid. For use before the request
- * has been validated.
- */
-export function parseSearchUrl(url: string): SearchRequest | null {
-  // The API key in the URL is not part of the search.
-  const { key: _key, ...parameters } = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
-  if (parameters.sku !== undefined || listInvalidIntegers(parameters).length > 0) return null
-  const query = Value.Convert(SearchQuery, Value.Default(SearchQuery, parameters))
-  if (!Value.Check(SearchQuery, query)) return null
-  try {
-    return toSearchRequest(query)
-  } catch {
-    // The route reports the problem when it handles the request.
-    return null
-  }
-}
-
-/**
- * Returns the text trimmed, in NFC, and with blanks instead of control characters. Throws an
- * `invalid_parameter` problem if it is too long.
- */
-function normalizeText(q: string): string {
-  const text = q.toWellFormed().normalize('NFC').trim()
-  if ([...text].length > maxCodePoints)
-    throw invalidParameter('q', `must have at most ${maxCodePoints} characters`)
-  if (Buffer.byteLength(text) > maxBytes)
-    throw invalidParameter('q', `must have at most ${maxBytes} bytes of UTF-8`)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced here.
-  return text.replace(/[\u0000-\u001f\u007f]/g, ' ').trim()
-}
-
-/** PostgreSQL cannot store NUL, so no product can have it. */
-function rejectNul(parameter: string, value: string | undefined): void {
-  if (value?.includes('\u0000'))
-    throw invalidParameter(parameter, 'must not contain the character NUL (%00)')
-}
 
 /** The validation of Fastify; it returns false and sets `errors` if the data is not valid. */
 type Validate = { (data: unknown): unknown; errors?: SchemaErrors | null }
@@ -168,4 +112,60 @@ function findInvalidSkus(query: Record<string, unknown>): Problem | undefined {
   if (skus.some((sku) => sku.includes('\u0000')))
     return invalidParameter('sku', 'must not contain the character NUL (%00)')
   return undefined
+}
+
+const maxCodePoints = 200
+const maxBytes = 512
+
+/** Normalises valid query parameters. Throws an `invalid_parameter` problem (step 3). */
+export function toSearchRequest(query: SearchQuery): SearchRequest {
+  const { q, limit, offset, category, brand, facets } = query
+  rejectNul('category', category)
+  rejectNul('brand', brand)
+  return {
+    text: normalizeText(q),
+    limit,
+    offset,
+    facets: [...new Set(facets?.split(','))].sort() as FacetName[],
+    ...(category !== undefined && { category }),
+    ...(brand !== undefined && { brand }),
+  }
+}
+
+/**
+ * Returns the text trimmed, in NFC, and with blanks instead of control characters. Throws an
+ * `invalid_parameter` problem if it is too long.
+ */
+function normalizeText(q: string): string {
+  const text = q.toWellFormed().normalize('NFC').trim()
+  if ([...text].length > maxCodePoints)
+    throw invalidParameter('q', `must have at most ${maxCodePoints} characters`)
+  if (Buffer.byteLength(text) > maxBytes)
+    throw invalidParameter('q', `must have at most ${maxBytes} bytes of UTF-8`)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced here.
+  return text.replace(/[\u0000-\u001f\u007f]/g, ' ').trim()
+}
+
+/** PostgreSQL cannot store NUL, so no product can have it. */
+function rejectNul(parameter: string, value: string | undefined): void {
+  if (value?.includes('\u0000'))
+    throw invalidParameter(parameter, 'must not contain the character NUL (%00)')
+}
+
+/**
+ * Returns the request that a URL makes, or null if the URL is not valid. For use before the request
+ * has been validated.
+ */
+export function parseSearchUrl(url: string): SearchRequest | null {
+  // The API key in the URL is not part of the search.
+  const { key: _key, ...parameters } = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
+  if (parameters.sku !== undefined || listInvalidIntegers(parameters).length > 0) return null
+  const query = Value.Convert(SearchQuery, Value.Default(SearchQuery, parameters))
+  if (!Value.Check(SearchQuery, query)) return null
+  try {
+    return toSearchRequest(query)
+  } catch {
+    // The route reports the problem when it handles the request.
+    return null
+  }
 }

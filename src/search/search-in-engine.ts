@@ -79,6 +79,7 @@ export async function searchInEngine(
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }
   const subqueries = new Subqueries(engine, scope, signal)
   const countProducts = () => countProductsPerWord(subqueries, query)
+  // The relaxation needs these counts. If it is likely, they are requested beside the parts.
   const isEarly = mayRelax && relaxationForecast.shouldCountEarly(query)
   const earlyCounts = isEarly ? countProducts() : null
   // If the counts are needed, their error is thrown where they are awaited. Without this line Node
@@ -91,10 +92,10 @@ export async function searchInEngine(
   if (hasAllWords) return { ended: 'complete', result: mergeParts(request, parts), error: null }
 
   try {
+    const firstHits = parts.filter(({ kind }) => usesWords(kind)).map((part) => part.firstHits)
     const relaxed = await relaxationQueue.run(query.searched.words.length, async () => {
-      const words = await (earlyCounts ?? countProducts())
-      const firstHits = parts.filter(({ kind }) => usesWords(kind)).map((part) => part.firstHits)
-      return relaxQuery(subqueries, words, query.synonyms, firstHits)
+      const productsPerWord = await (earlyCounts ?? countProducts())
+      return relaxQuery(subqueries, productsPerWord, query.synonyms, firstHits)
     })
     return relaxed
       ? { ended: 'complete', result: buildRelaxedResult(request, parts, relaxed), error: null }

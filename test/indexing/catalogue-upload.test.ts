@@ -1,5 +1,6 @@
 // The upload of the catalogue to a new index: it makes way for changes and leaves nothing behind.
 import t, { type Test } from 'tap'
+import { unfinishedStatuses } from '../../src/indexing/engine/engine-tasks.ts'
 import {
   type LeasedTarget,
   nextIndexName,
@@ -42,12 +43,12 @@ t.test('cancels queued uploads for a change and sends them again', async (t) => 
   const upload = await startUpload(t, await leaseTarget(target))
   const queued = await engine.tasks.getTasks({
     indexUids: [indexName],
-    statuses: ['enqueued', 'processing'],
+    statuses: unfinishedStatuses,
   })
   await upload.yieldToChange()
   // The same documents may have been sent again in newer tasks.
   const uids = queued.results.map(({ uid }) => uid)
-  const unfinished = await engine.tasks.getTasks({ uids, statuses: ['enqueued', 'processing'] })
+  const unfinished = await engine.tasks.getTasks({ uids, statuses: unfinishedStatuses })
   t.equal(unfinished.total, 0, 'the engine is available')
   t.ok((await index.getStats()).numberOfDocuments < 6_000)
   t.equal(await upload.finished, 6_000)

@@ -1,6 +1,7 @@
 // Helpers for tests of rebuilds: a catalogue so large that a rebuild can be observed while it runs.
 import { sql } from 'kysely'
 import type { Test } from 'tap'
+import { unfinishedStatuses } from '../../src/indexing/engine/engine-tasks.ts'
 import { nextRegistrationName } from '../../src/indexing/index-address.ts'
 import { eventually } from '../support/eventually.ts'
 import { type TestService, testService } from '../support/test-service.ts'
@@ -41,7 +42,7 @@ export async function countUnfinishedTasks(
 ): Promise<number> {
   const { total } = await engine.tasks.getTasks({
     indexUids: [indexName],
-    statuses: ['enqueued', 'processing'],
+    statuses: unfinishedStatuses,
   })
   return total
 }
@@ -56,7 +57,7 @@ export function waitForUpload(
     async () => {
       const { total } = await engine.tasks.getTasks({
         indexUids: [indexName],
-        statuses: ['enqueued', 'processing'],
+        statuses: unfinishedStatuses,
         types: ['documentAdditionOrUpdate'],
       })
       return total

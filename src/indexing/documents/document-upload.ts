@@ -1,10 +1,15 @@
 // Uploads documents to an index in payloads of limited size and isolates rejected documents.
 import { hash } from 'node:crypto'
-import { type EnqueuedTask, type Index, MeilisearchApiError, type Task } from 'meilisearch'
+import type { EnqueuedTask, Index, Task } from 'meilisearch'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
 import { maxTaskNumber, requireTaskSuccess, waitForTask } from '../engine/engine-tasks.ts'
-import { describeErrorWithAdvice, isTooLarge, onOwnConnection } from '../engine/payload-limit.ts'
+import {
+  describeErrorWithAdvice,
+  isRequestRejected,
+  isTooLarge,
+  onOwnConnection,
+} from '../engine/request-rejection.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
 export type DocumentLine = { id: string; text: string }
@@ -152,12 +157,8 @@ export async function enqueueUpload(index: Index, ndjson: string): Promise<numbe
     })
     return taskUid
   } catch (error) {
-    if (
-      error instanceof MeilisearchApiError &&
-      (isTooLarge(error) || error.response.status === 400)
-    )
-      throw new PayloadRejected(describeErrorWithAdvice(error), false, null)
-    throw error
+    if (!isRequestRejected(error)) throw error
+    throw new PayloadRejected(describeErrorWithAdvice(error), false, null)
   }
 }
 

@@ -6,9 +6,16 @@ import {
   type Meilisearch,
   MeilisearchApiError,
   type Task,
+  type TaskStatus,
   type TaskType,
 } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
+
+/** The states of a task that the engine has accepted and not ended. */
+export const unfinishedStatuses: TaskStatus[] = ['enqueued', 'processing']
+
+export const isUnfinished = ({ status }: Pick<Task, 'status'>) =>
+  unfinishedStatuses.includes(status)
 
 /** An accepted task failed, was cancelled or did not end in time. `code`: of Meilisearch, or ''. */
 export class TaskFailed extends Error {
@@ -33,7 +40,7 @@ export async function waitForTask(
   const deadline = performance.now() + ms
   for (;;) {
     const task = await tasks.getTask(taskUid)
-    if (task.status !== 'enqueued' && task.status !== 'processing') return task
+    if (!isUnfinished(task)) return task
     if (performance.now() > deadline)
       throw new TaskFailed('', `Meilisearch: task ${taskUid} has not ended after ${ms / 1_000} s`)
     await sleep(pollMs)

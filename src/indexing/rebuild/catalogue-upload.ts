@@ -14,7 +14,7 @@ import {
   uploadLines,
 } from '../documents/document-upload.ts'
 import { parkDocuments } from '../documents/parked-documents.ts'
-import { waitForSuccess } from '../engine/engine-tasks.ts'
+import { isUnfinished, waitForSuccess } from '../engine/engine-tasks.ts'
 import type { LeasedTarget } from '../index-address.ts'
 import { requeueIfLeaseLost } from '../requeue-after-lease-loss.ts'
 import { awaitLater } from '../scheduling/await-later.ts'
@@ -157,7 +157,7 @@ export class CatalogueUpload {
     let finishedCount = 0
     for (let first = this.#accepted[0]; first; first = this.#accepted[0]) {
       const task = await this.#target.client.tasks.getTask(first.taskNumber)
-      if (task.status === 'enqueued' || task.status === 'processing') break
+      if (isUnfinished(task)) break
       if (task.status === 'canceled') this.#catalogue.readAgain(first.joinedIds.split(' '))
       else {
         await this.#recordResult(task, first)

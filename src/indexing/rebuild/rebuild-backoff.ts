@@ -22,25 +22,29 @@ export class RebuildBackoff {
    */
   tryStartRebuild(reason: RebuildReason): boolean {
     if (!rebuildReasons[reason].backsOff) return true
+    const { firstRebuildPause, longestRebuildPause } = timeouts.indexing
     const now = performance.now()
-    const hasRecovered = now - this.#allowedAt > timeouts.indexing.longestRebuildPause.ms
-    if (reason !== this.#reason || hasRecovered)
-      this.#pauseMs = timeouts.indexing.firstRebuildPause.ms
-    else if (now < this.#allowedAt) {
-      const seconds = Math.ceil((this.#allowedAt - now) / 1_000)
-      if (!this.#hasLogged)
-        this.#log(
-          `A rebuild did not help (${reason}). Waiting ${seconds} s before the next one. ` +
-            'Is another version of the indexer or of Meilisearch running?',
-          'warn',
-        )
-      this.#hasLogged = true
+    const hasRecovered = now - this.#allowedAt > longestRebuildPause.ms
+    const isRepeated = reason === this.#reason && !hasRecovered
+    if (isRepeated && now < this.#allowedAt) {
+      this.#logOnce(reason, this.#allowedAt - now)
       return false
     }
+    if (!isRepeated) this.#pauseMs = firstRebuildPause.ms
     this.#reason = reason
     this.#allowedAt = now + this.#pauseMs
-    this.#pauseMs = Math.min(2 * this.#pauseMs, timeouts.indexing.longestRebuildPause.ms)
+    this.#pauseMs = Math.min(2 * this.#pauseMs, longestRebuildPause.ms)
     this.#hasLogged = false
     return true
+  }
+
+  #logOnce(reason: RebuildReason, waitMs: number): void {
+    if (this.#hasLogged) return
+    this.#hasLogged = true
+    this.#log(
+      `A rebuild did not help (${reason}). Waiting ${Math.ceil(waitMs / 1_000)} s before the next ` +
+        'one. Is another version of the indexer or of Meilisearch running?',
+      'warn',
+    )
   }
 }

@@ -2,7 +2,12 @@
 import { sql, type Transaction } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { deleteParkedDocuments, moveParkedDocuments } from '../documents/parked-documents.ts'
-import { deleteIndex, type EngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
+import {
+  deleteIndex,
+  type EngineTask,
+  unfinishedStatuses,
+  waitForSuccess,
+} from '../engine/engine-tasks.ts'
 import { type LeasedTarget, nextRegistrationName } from '../index-address.ts'
 import { markRebuilt, markUnknown } from '../index-record.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
@@ -60,7 +65,7 @@ export async function recordRebuildEnd(
     })
     await markRebuilt(transaction, { registrationName, indexName }, rebuilt)
   })
-  progress.markRebuilt()
+  progress.resetAfterRebuild()
 }
 
 /** Deletes the outbox rows and parked documents of an unfinished rebuild. Throws LeaseLost. */
@@ -93,7 +98,7 @@ export async function deleteNextIndex({
 }: Pick<LeasedTarget, 'client' | 'taskClient' | 'indexName'>): Promise<void> {
   const cancellation = client.tasks.cancelTasks({
     indexUids: [indexName],
-    statuses: ['enqueued', 'processing'],
+    statuses: unfinishedStatuses,
   })
   await waitForSuccess(taskClient, cancellation)
   await deleteIndex(client, indexName)

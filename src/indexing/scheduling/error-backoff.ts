@@ -2,7 +2,7 @@
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
-import { describeErrorWithAdvice } from '../engine/payload-limit.ts'
+import { describeErrorWithAdvice } from '../engine/request-rejection.ts'
 import { pause } from './pause.ts'
 
 /** Waits after errors, each time twice as long, up to a limit. Logs a repeated error only once. */

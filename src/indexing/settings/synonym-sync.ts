@@ -3,13 +3,17 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
-import { type EnqueuedTask, MeilisearchApiError } from 'meilisearch'
+import type { EnqueuedTask } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { builtInWords, readSearchWords } from '../../words/search-words.ts'
 import { TaskFailed, waitForSuccess } from '../engine/engine-tasks.ts'
-import { describeErrorWithAdvice, isTooLarge, onOwnConnection } from '../engine/payload-limit.ts'
+import {
+  describeErrorWithAdvice,
+  isRequestRejected,
+  onOwnConnection,
+} from '../engine/request-rejection.ts'
 import type { IndexAddress, LeasedTarget } from '../index-address.ts'
 import { markSynonyms } from '../index-record.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
@@ -77,7 +81,7 @@ export async function sendSynonyms(
     await waitForSuccess(taskClient, update)
     return true
   } catch (error) {
-    if (!isRejection(error)) throw error
+    if (!areRejected(error)) throw error
     const reason = toSentence(describeErrorWithAdvice(error))
     log(`The search engine rejects the synonyms: ${reason}`, 'warn')
     return false
@@ -98,12 +102,9 @@ export async function applySynonyms(target: LeasedTarget, log: LogLine): Promise
   )
 }
 
-function isRejection(error: unknown): boolean {
-  if (error instanceof TaskFailed) return error.code.startsWith('invalid_')
-  return (
-    isTooLarge(error) || (error instanceof MeilisearchApiError && error.response.status === 400)
-  )
-}
+/** The engine rejects synonyms at once, or when it runs the task. */
+const areRejected = (error: unknown) =>
+  isRequestRejected(error) || (error instanceof TaskFailed && error.code.startsWith('invalid_'))
 
 function sortLists(synonyms: EngineSynonyms): EngineSynonyms {
   return Object.fromEntries(

@@ -1,4 +1,5 @@
-// Recognises requests that are larger than the engine accepts, and names the setting to change.
+// Recognises requests that the engine rejects because of their contents or size, and says which
+// setting to change.
 import { MeilisearchApiError } from 'meilisearch'
 import { describeError } from '../../monitoring/describe-error.ts'
 import { toSentence } from '../../text/to-sentence.ts'
@@ -16,6 +17,10 @@ export function isTooLarge(error: unknown): boolean {
   // Meilisearch answers 413 to documents, and an internal error to everything else.
   return error.response.status === 413 || /is larger than allowed/.test(error.message)
 }
+
+/** Whether the engine rejected a request because of its contents or its size. */
+export const isRequestRejected = (error: unknown) =>
+  isTooLarge(error) || (error instanceof MeilisearchApiError && error.response.status === 400)
 
 /** Returns the message of any error. If a request was too large, it also says what to do. */
 export function describeErrorWithAdvice(error: unknown): string {
