@@ -80,9 +80,9 @@ export class EngineSelection {
     return [...upToDate.slice(next), ...upToDate.slice(0, next), ...outdated]
   }
 
-  stop(): void {
-    this.#indexStates.stop()
+  async stop(): Promise<void> {
     for (const { breaker } of this.candidates) breaker.stop()
+    await this.#indexStates.stop()
   }
 }
 

@@ -4,12 +4,8 @@ import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
-import {
-  type PollLock,
-  type PollResult,
-  type PublishedValue,
-  SharedPolling,
-} from '../redis/shared-polling.ts'
+import { Poller } from '../redis/poller.ts'
+import { SharedPolling } from '../redis/shared-polling.ts'
 import { timeouts } from '../timeouts.ts'
 import {
   advanceState,
@@ -41,37 +37,47 @@ export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): 
   })
 }
 
+type StateReading = { rows: IndexStateRow[]; readAt: number }
+
 /**
  * Follows the states of the indexes of these engines, and records that the indexes are used. The
- * same query reads the version of the company's words. `#refresh` decides which process reads.
+ * same query reads the version of the company's words.
  */
 export class IndexStateFollower {
   readonly #options: FollowOptions
+  readonly #poller: Poller<StateReading>
   readonly #states = new Map<string, IndexState>()
-  #readAt = Number.NEGATIVE_INFINITY
   #usedAt = Number.NEGATIVE_INFINITY
-  /** Identifies the database and the engines. Null until PostgreSQL has been read once. */
-  #scope: string | null = null
-  #isReading = false
-  #hasFailed = false
-  /** When a search last asked for a state. */
-  #askedAt = performance.now()
-  #isIdle = false
-  /** Undefined while a refresh runs. The refresh sets the next one when it ends. */
-  #timer: NodeJS.Timeout | undefined
-  #isStopped = false
 
   constructor(options: FollowOptions) {
     this.#options = options
+    const { db, registrationNames, sharedStates = null } = options
+    const { indexStateInterval, sharedIndexStatePoll } = timeouts.searchEngine
+    this.#poller = new Poller<StateReading>({
+      sharing: sharedStates,
+      read: async (readAt) => {
+        const rows = await readIndexStates(db, registrationNames)
+        void this.#recordUse(readAt)
+        return { rows, readAt }
+      },
+      scopeOf: ({ rows }) => scopeOf(rows[0]?.identity ?? '', registrationNames),
+      format: ({ rows }) => JSON.stringify(rows),
+      parse({ text, readAt }) {
+        const rows = parseStateRows(text)
+        return rows && { rows, readAt }
+      },
+      onNewer: ({ rows }) => this.#advanceStates(rows),
+      mayIdle: true,
+      pauses: { alone: indexStateInterval, shared: sharedIndexStatePoll },
+    })
   }
 
   start(): void {
-    this.#schedule(0)
+    this.#poller.start()
   }
 
-  stop(): void {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
+  async stop(): Promise<void> {
+    await this.#poller.stop()
   }
 
   /**
@@ -79,96 +85,13 @@ export class IndexStateFollower {
    * the index of this engine. While PostgreSQL is unreachable, it has no version.
    */
   askForState(registrationName: string): IndexState {
-    this.#askedAt = performance.now()
-    if (this.#isIdle && this.#timer) {
-      this.#isIdle = false
-      clearTimeout(this.#timer)
-      this.#schedule(0)
-    }
+    const latest = this.#poller.latest()
     const state = this.#states.get(registrationName) ?? unknownState
-    const isRecent = performance.now() - this.#readAt < timeouts.searchEngine.indexStateMaxAge.ms
-    return isRecent ? state : { ...state, version: null }
+    const ageMs = performance.now() - (latest?.readAt ?? Number.NEGATIVE_INFINITY)
+    return ageMs < timeouts.searchEngine.indexStateMaxAge.ms ? state : { ...state, version: null }
   }
 
-  #schedule(delayMs: number): void {
-    if (this.#isStopped) return
-    this.#timer = setTimeout(async () => {
-      this.#timer = undefined
-      this.#schedule(await this.#refresh())
-    }, delayMs).unref()
-  }
-
-  /**
-   * Gets the states once. Returns the pause before the next refresh in milliseconds.
-   *
-   *     Redis    the lock                 this process           pause
-   *     down     -                        reads for itself       indexStateInterval, or idlePoll
-   *                                                              without searches
-   *     up       is held by this process  reads for all          sharedIndexStatePoll, or
-   *                                                              indexStateInterval if alone
-   *     up       not tried: its last      reads for itself       indexStateInterval
-   *              read has failed
-   *     up       is held by another       uses what that reads   sharedIndexStatePoll
-   */
-  async #refresh(): Promise<number> {
-    this.#isIdle = false
-    const { indexStateInterval, sharedIndexStatePoll } = timeouts.searchEngine
-    const result = await this.#pollRedis()
-    if (!result) {
-      await this.#read(null)
-      const unusedMs = performance.now() - this.#askedAt
-      this.#isIdle = !this.#hasFailed && unusedMs > timeouts.process.idleAfter.ms
-      return this.#isIdle ? timeouts.process.idlePoll.ms : indexStateInterval.ms
-    }
-    const { published, lock } = result
-    if (published) this.#applyPublished(published)
-    if (lock) {
-      // Not awaited: while the query hangs, this process uses what other processes publish.
-      void this.#read(lock)
-      return lock.isAwaited ? sharedIndexStatePoll.ms : indexStateInterval.ms
-    }
-    if (this.#hasFailed) {
-      await this.#read(null)
-      return indexStateInterval.ms
-    }
-    return sharedIndexStatePoll.ms
-  }
-
-  /** Returns null without Redis, and before PostgreSQL was read for the first time. */
-  async #pollRedis(): Promise<PollResult | null> {
-    const { sharedStates } = this.#options
-    if (!this.#scope || !sharedStates) return null
-    const mayLock = !this.#isReading && !this.#hasFailed
-    return sharedStates.poll(this.#scope, { mayLock })
-  }
-
-  /** Applies what another process has published, if it is newer. */
-  #applyPublished({ text, readAt }: PublishedValue): void {
-    if (readAt <= this.#readAt) return
-    const rows = parseStateRows(text)
-    if (rows) this.#apply(rows, readAt)
-  }
-
-  async #read(lock: PollLock | null): Promise<void> {
-    if (this.#isReading) return lock?.release()
-    this.#isReading = true
-    const scope = this.#scope
-    const readAt = performance.now()
-    const { db, registrationNames } = this.#options
-    // A failed read is not logged: the health check reports PostgreSQL, and `askForState` returns
-    // no version once the last read is too old.
-    const rows = await readIndexStates(db, registrationNames).catch(() => undefined)
-    this.#isReading = false
-    this.#hasFailed = rows === undefined
-    if (!rows) return lock?.release()
-    // A query that hung may return after another process has published a newer state.
-    if (readAt > this.#readAt) this.#apply(rows, readAt)
-    if (this.#scope === scope) lock?.publish(JSON.stringify(rows))
-    else lock?.release()
-    await this.#recordUse(readAt)
-  }
-
-  #apply(rows: IndexStateRow[], readAt: number): void {
+  #advanceStates(rows: IndexStateRow[]): void {
     const { registrationNames, onCompanyWordsVersion } = this.#options
     for (const name of registrationNames) {
       // A database restored to a state before the registration has no row of an engine.
@@ -176,11 +99,7 @@ export class IndexStateFollower {
       this.#states.set(name, advanceState(row, this.#states.get(name)))
     }
     const [anyRow] = rows
-    if (anyRow) {
-      this.#scope = scopeOf(anyRow.identity, registrationNames)
-      onCompanyWordsVersion(anyRow.wordsVersion)
-    }
-    this.#readAt = readAt
+    if (anyRow) onCompanyWordsVersion(anyRow.wordsVersion)
   }
 
   async #recordUse(now: number): Promise<void> {

@@ -23,7 +23,7 @@ export type SearchOptions = SearchServiceOptions & {
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
   const { access, rateLimit, onCompleteSearch, ...serviceOptions } = options
   const service = new SearchService(serviceOptions, app.log)
-  app.addHook('onClose', async () => service.stop())
+  app.addHook('onClose', () => service.stop())
 
   app.get(
     searchPath,

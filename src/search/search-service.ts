@@ -103,8 +103,8 @@ export class SearchService {
     }
   }
 
-  stop(): void {
-    this.#selection.stop()
+  stop(): Promise<void> {
+    return this.#selection.stop()
   }
 
   /**

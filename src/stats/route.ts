@@ -18,7 +18,7 @@ import type { LogFields } from '../http/request-log.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
-import { DataVersionPoller } from './cache/data-version-poller.ts'
+import { createDataVersionPoller, type DataVersionPoller } from './cache/data-version-poller.ts'
 import { shareDataVersions } from './cache/shared-data-version.ts'
 import { SharedStatsCache } from './cache/shared-stats-cache.ts'
 import { type CachedStats, type CacheResult, StatsCache } from './cache/stats-cache.ts'
@@ -96,7 +96,7 @@ function startBackgroundTasks(
   app: FastifyInstance,
   { db, replica, redis, keyPrefix, observer, driftCheckMs }: StatsOptions,
 ): DataVersionPoller {
-  const versions = new DataVersionPoller(
+  const versions = createDataVersionPoller(
     db,
     shareDataVersions(redis, keyPrefix),
     replica?.history ?? null,
@@ -118,7 +118,12 @@ function createStatsCache(
   versions: DataVersionPoller,
   readToday: () => string,
 ): StatsCache {
-  const source = { db, replica, company, isPrimaryFailing: () => versions.isFailing() }
+  const source = {
+    db,
+    replica,
+    company,
+    isPrimaryFailing: () => versions.isFailing(timeouts.stats.dataVersionResponse.ms),
+  }
   return new StatsCache({
     shared: new SharedStatsCache(redis, keyPrefix),
     versions,

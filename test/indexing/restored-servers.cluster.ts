@@ -116,7 +116,7 @@ t.test(
       ({ isOfThisDatabase }) => !isOfThisDatabase,
     )
     t.match(state, { isOfThisDatabase: false, version: null }, 'the API does not use the index')
-    indexStates.stop()
+    await indexStates.stop()
     await db.destroy()
     t.match(await build(url, engine.server.url), 'changes that this database does not have')
     t.same(await engine.readNames(), ['uno'])

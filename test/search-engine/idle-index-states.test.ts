@@ -71,7 +71,7 @@ t.test('a search while a process becomes idle does not double its reads', async 
   })
   do await new Promise((resolve) => setTimeout(resolve, measuredMs))
   while (reads.some((count) => count < fewestReads))
-  for (const follower of followers) follower.stop()
+  await Promise.all(followers.map((follower) => follower.stop()))
   // The first read, and the one that the search causes, are not preceded by a pause.
   const most = (performance.now() - startedAt) / idlePollMs + 2
   for (const [steps, count] of reads.entries())

@@ -48,7 +48,7 @@ async function startProcesses(t: Test) {
     })
     indexStates.start()
     t.teardown(async () => {
-      indexStates.stop()
+      await indexStates.stop()
       await own.destroy()
       redis.disconnect()
     })

@@ -41,9 +41,10 @@ export class RebuildBackoff {
   #logOnce(reason: RebuildReason, waitMs: number): void {
     if (this.#hasLogged) return
     this.#hasLogged = true
+    const seconds = Math.ceil(waitMs / 1_000)
     this.#log(
-      `A rebuild did not help (${reason}). Waiting ${Math.ceil(waitMs / 1_000)} s before the next ` +
-        'one. Is another version of the indexer or of Meilisearch running?',
+      `A rebuild did not help (${reason}). Waiting ${seconds} s before the next one. ` +
+        'Is another version of the indexer or of Meilisearch running?',
       'warn',
     )
   }

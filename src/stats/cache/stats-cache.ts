@@ -142,7 +142,8 @@ export class StatsCache {
 
   #maxWaitMs(older: Entry | undefined): number {
     if (!older) return timeouts.stats.firstComputation.ms
-    if (this.#versions.isFailing()) return timeouts.stats.refreshDuringOutage.ms
+    if (this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms))
+      return timeouts.stats.refreshDuringOutage.ms
     return timeouts.stats.refresh.ms
   }
 
@@ -189,12 +190,12 @@ export class StatsCache {
     if (known) {
       const [shared, latest] = await Promise.all([
         this.#shared.read(known.databaseId, key),
-        this.#versions.recent(),
+        this.#versions.recent(timeouts.stats.recentDataVersion.ms),
       ])
       const isSameDatabase = latest === null || latest.databaseId === known.databaseId
       return { shared: isSameDatabase ? shared : null, latest }
     }
-    const latest = await this.#versions.recent()
+    const latest = await this.#versions.recent(timeouts.stats.recentDataVersion.ms)
     return { shared: latest && (await this.#shared.read(latest.databaseId, key)), latest }
   }
 

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { openPool } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
 import { readVersion } from '../../../src/stats/cache/data-version.ts'
-import { DataVersionPoller } from '../../../src/stats/cache/data-version-poller.ts'
+import { createDataVersionPoller } from '../../../src/stats/cache/data-version-poller.ts'
 import {
   formatVersion,
   parseVersion,
@@ -237,7 +237,7 @@ t.test('a process that finds another generation does not publish it', async (t) 
   await insertQuote(db, '1')
   const { redis, createProcess } = await startPolling(t)
   const [{ polling }, other] = [createProcess(), createProcess()]
-  const poller = new DataVersionPoller(db, polling)
+  const poller = createDataVersionPoller(db, polling)
   t.teardown(() => poller.stop())
   poller.start()
   const before = await eventually(async () => poller.latest(), Boolean)
