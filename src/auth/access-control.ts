@@ -19,7 +19,7 @@ import {
   toCheckFailedProblem,
 } from './auth-problems.ts'
 import { corsHeaders, corsHeadersOfRefusal, getRequestOrigin, registerPreflights } from './cors.ts'
-import { takePresentedKey } from './presented-key.ts'
+import { readPresentedKey, removeKeyFromQuery } from './presented-key.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 declare module 'fastify' {
@@ -34,7 +34,10 @@ declare module 'fastify' {
     admittedKey: ApiKey | null
   }
   interface FastifyContextConfig {
-    /** True if pages of other sites may call this path with a publishable key. */
+    /**
+     * True if pages of other sites may call this path with a publishable key. Set for every route
+     * that requires `publishableScope`. Hooks that run before the check of the key need it.
+     */
     allowsCrossOrigin?: boolean
   }
 }
@@ -55,7 +58,7 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
   app.decorateRequest('admittedKey', null)
   app.decorateRequest('knownKeyId', null)
   registerPreflights(app, options.isRegisteredOrigin)
-  const usage = new ApiKeyUsage(options.db)
+  const usage = new ApiKeyUsage(options.db, app.log)
   app.addHook('onResponse', ({ knownKeyId }, { statusCode }, done) => {
     if (knownKeyId !== null) usage.recordResponse(knownKeyId, statusCode)
     done()
@@ -96,7 +99,9 @@ export class AccessControl {
 
   /** Sets the key of the request. Throws a problem if the caller may not use the scope. */
   async #admit(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
-    const key = takePresentedKey(request, scope === publishableScope)
+    const mayBeInUrl = scope === publishableScope
+    const key = readPresentedKey(request, mayBeInUrl)
+    if (mayBeInUrl) removeKeyFromQuery(request)
     if (key === null) return this.#checkAnonymousScope(scope)
     const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
     request.knownKeyId = apiKey?.id ?? null

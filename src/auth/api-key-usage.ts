@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { isRefusal } from '../http/problem-details.ts'
+import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { timeouts } from '../timeouts.ts'
 
 type DailyCounts = {
@@ -16,8 +17,8 @@ type DailyCounts = {
 const maxPendingCounts = 10_000
 
 /**
- * No method waits for a write. After a failed write, the counts are written with the next ones,
- * unless the process ends. The times of last use are not.
+ * No method waits for a write. A failed write is logged once per cause. Its counts are written with
+ * the next ones, unless the process ends. Its times of last use are not.
  */
 export class ApiKeyUsage {
   readonly #db: Kysely<Tables>
@@ -25,9 +26,14 @@ export class ApiKeyUsage {
   readonly #usedIds = new Set<string>()
   #counts = new Map<string, DailyCounts>()
   readonly #timer: NodeJS.Timeout
+  readonly #failures: FailureLog
 
-  constructor(db: Kysely<Tables>) {
+  constructor(db: Kysely<Tables>, log: TaskLog) {
     this.#db = db
+    this.#failures = new FailureLog(log, {
+      failure: (cause) => `The use of API keys cannot be recorded (${cause})`,
+      recovery: 'The use of API keys is recorded again',
+    })
     this.#timer = setInterval(() => void this.#write(), timeouts.auth.usageWrite.ms).unref()
   }
 
@@ -72,12 +78,16 @@ export class ApiKeyUsage {
     this.#usedIds.clear()
     const counts = [...this.#counts.values()]
     this.#counts = new Map()
-    await Promise.all([
-      // The time is only information for the operator, so a failed write is not reported.
-      writeLastUse(this.#db, ids).catch(() => undefined),
-      // Health checks and metrics report that PostgreSQL is unreachable.
-      writeCounts(this.#db, counts).catch(() => counts.forEach((each) => void this.#add(each))),
+    if (ids.length === 0 && counts.length === 0) return
+    const writes = await Promise.allSettled([
+      writeLastUse(this.#db, ids),
+      writeCounts(this.#db, counts),
     ])
+    const [, countsWrite] = writes
+    if (countsWrite.status === 'rejected') for (const each of counts) this.#add(each)
+    const failed = writes.find((write) => write.status === 'rejected')
+    if (failed) this.#failures.logFailure(failed.reason)
+    else this.#failures.logSuccess()
   }
 }
 

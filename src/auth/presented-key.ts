@@ -1,4 +1,4 @@
-// Takes the API key of a request from the Authorization header or from ?key=.
+// Reads the API key of a request from the Authorization header or from ?key=.
 import type { FastifyRequest } from 'fastify'
 import { invalidParameter } from '../http/problem-details.ts'
 import { looksSecret } from './api-key-format.ts'
@@ -10,21 +10,27 @@ const malformedKey = ''
 /**
  * Returns the key of the request, or null if it has none. If the Authorization header is malformed,
  * returns `malformedKey`, which is rejected as an unknown key. With `allowInUrl`, the key may also
- * be in the URL, because publishable keys are public. Then it is removed from the query, because
- * the schemas of the routes lack it. Throws a 401 problem for a secret key in a URL.
+ * be in the URL, because publishable keys are public. Throws a 401 problem for a secret key in a
+ * URL.
  */
-export function takePresentedKey(request: FastifyRequest, allowInUrl: boolean): string | null {
-  const query = request.query as Record<string, unknown>
-  const keyInUrl = query.key
-  const keyInHeader = readBearerToken(request.headers.authorization)
+export function readPresentedKey(
+  { query, headers }: FastifyRequest,
+  allowInUrl: boolean,
+): string | null {
+  const { key: keyInUrl } = query as { key?: unknown }
+  const keyInHeader = readBearerToken(headers.authorization)
   if (keyInUrl === undefined) return keyInHeader
   rejectSecretKeys(keyInUrl)
   if (!allowInUrl) return keyInHeader
   if (typeof keyInUrl !== 'string') throw invalidParameter('key', 'must occur only once')
   if (keyInHeader !== null)
     throw invalidParameter('key', 'is also given in Authorization: send it once')
-  delete query.key
   return keyInUrl
+}
+
+/** The schemas of the routes have no parameter `key`, and would reject it. */
+export function removeKeyFromQuery({ query }: FastifyRequest): void {
+  delete (query as { key?: unknown }).key
 }
 
 function readBearerToken(authorization: string | undefined): string | null {

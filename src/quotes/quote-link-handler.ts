@@ -11,6 +11,7 @@ import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
+import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
 import { failures, getFailureReason, QuoteFailure } from './failures.ts'
@@ -47,6 +48,7 @@ export type QuoteOptions = {
   offersReplies: boolean
   observer: { countAlteredDocument(): void; countFailedPdf(): void }
   clock: () => Date
+  log: TaskLog
 }
 
 type LinkRequest = {
@@ -72,13 +74,13 @@ export class QuoteLinkHandler {
   #closeTimer: NodeJS.Timeout | undefined
 
   constructor(options: QuoteOptions) {
-    const { db, replica, company, countViews, offersReplies, clock } = options
+    const { db, replica, company, countViews, offersReplies, clock, log } = options
     const { brand, timeZone } = company
     this.#options = options
     this.#links = new LinkReader({ db, replica, timeZone, clock })
     this.#pageRenderer = new PageRenderer({ brand, offersReplies })
     this.#pdfRenderer = new PdfRenderer(brand)
-    this.#countView = countViews ? createViewCounter(db) : null
+    this.#countView = countViews ? createViewCounter(db, log) : null
   }
 
   /**

@@ -20,7 +20,7 @@ import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import { SharedQuote } from './schema.ts'
 
 /** `rateLimit` counts and limits the requests for each link. */
-type RouteOptions = QuoteOptions & { rateLimit: TargetRateLimit }
+type RouteOptions = Omit<QuoteOptions, 'log'> & { rateLimit: TargetRateLimit }
 
 const parameters = {
   params: Type.Object({ token: Type.String({ description: 'The 43 characters of the link' }) }),
@@ -34,7 +34,7 @@ const parameters = {
 export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, options) => {
   const { company, rateLimit } = options
   const linkResponseHeaders = createLinkResponseHeaders(company.brand)
-  const handler = new QuoteLinkHandler(options)
+  const handler = new QuoteLinkHandler({ ...options, log: app.log })
   app.addHook('preClose', (done) => {
     handler.closeSoon()
     done()

@@ -14,6 +14,8 @@ import { testService } from '../support/test-service.ts'
 
 lengthenSearchLimits(t)
 
+const noLog = { error: () => undefined, info: () => undefined }
+
 /** Returns a function that runs scripts/api-key.ts on the database. */
 function createRunner(url: string) {
   const script = join(import.meta.dirname, '../../scripts/api-key.ts')
@@ -212,11 +214,36 @@ t.test('applies the rate limits of a key', async (t) => {
   t.equal(await limitOf(0.01), '1')
 })
 
+t.test('a failed record of the use of keys is logged once and repeated', async (t) => {
+  const { db } = await testDatabase(t)
+  const id = idOf(await createSecretKey(db))
+  const lines: string[] = []
+  const log = {
+    error: (line: string) => lines.push(line),
+    info: (line: string) => lines.push(line),
+  }
+  const usage = new ApiKeyUsage(db, log)
+  await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
+  for (const _ of [1, 2]) {
+    usage.recordUse(id)
+    usage.recordResponse(id, 200)
+    await usage.stop()
+  }
+  t.match(lines, [/cannot be recorded \(relation "api_key_usage" does not exist\)/])
+  t.equal(lines.length, 1)
+  await db.schema.alterTable('missing').renameTo('api_key_usage').execute()
+  await usage.stop()
+  const { calls } = await db.selectFrom('api_key_usage').select('calls').executeTakeFirstOrThrow()
+  t.equal(Number(calls), 2, 'no call is lost')
+  t.match(lines.slice(1), ['The use of API keys is recorded again'])
+  t.equal(lines.length, 2)
+})
+
 t.test('the report lists the requests and refusals of each key by day', async (t) => {
   const { db, url } = await testDatabase(t)
   const key = await createSecretKey(db, { scopes: ['stats:read'] })
   const id = idOf(key)
-  const usage = new ApiKeyUsage(db)
+  const usage = new ApiKeyUsage(db, noLog)
   const today = new Date()
   const yesterday = new Date(today.getTime() - 86_400_000)
   for (const [status, day] of [

@@ -1,12 +1,15 @@
 // Counts how often a link is opened. Counting is best effort and stores nothing about the visitor.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
+import { DatabaseError } from 'pg'
 import type { Tables } from '../../database/table-types.ts'
+import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
 
 // The user agents of programs that fetch a link to check it or to show a preview.
 const automatedAgents =
   /bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedly|curl|wget|python|headless/i
 const maxConcurrentInserts = 4
+const foreignKeyViolation = '23503'
 
 /** Returns false for HEAD requests, prefetches and known programs. */
 export function isHumanView({
@@ -26,9 +29,14 @@ export function isHumanView({
 
 /**
  * Returns a function that records a view in the background. While four inserts are running, further
- * views are not counted, so counting cannot exhaust the connection pool.
+ * views are not counted, so counting cannot exhaust the connection pool. A failure is logged once
+ * per cause.
  */
-export function createViewCounter(db: Kysely<Tables>): (shareId: string) => void {
+export function createViewCounter(db: Kysely<Tables>, log: TaskLog): (shareId: string) => void {
+  const failures = new FailureLog(log, {
+    failure: (cause) => `Views of quote links cannot be counted (${cause})`,
+    recovery: 'Views of quote links are counted again',
+  })
   let runningInserts = 0
   return (shareId) => {
     if (runningInserts >= maxConcurrentInserts) return
@@ -36,11 +44,18 @@ export function createViewCounter(db: Kysely<Tables>): (shareId: string) => void
     db.insertInto('quote_share_views')
       .values({ share_id: shareId })
       .execute()
-      // Not logged: the link may have been deleted meanwhile. If PostgreSQL is unreachable,
-      // requests for links log it.
-      .catch(() => undefined)
+      .then(
+        () => failures.logSuccess(),
+        (error: unknown) => {
+          if (!isDeletedLink(error)) failures.logFailure(error)
+        },
+      )
       .finally(() => {
         runningInserts -= 1
       })
   }
 }
+
+/** Whether the link was deleted after it had been read. */
+const isDeletedLink = (error: unknown) =>
+  error instanceof DatabaseError && error.code === foreignKeyViolation

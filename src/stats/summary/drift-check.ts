@@ -1,8 +1,8 @@
 // Compares the summary with the quotes in the background, one month at a time.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
-import { FailureLog, type FailureTexts, type TaskLog } from '../background/failure-log.ts'
-import { type BackgroundTask, repeatInBackground } from '../background/repeated-task.ts'
+import { FailureLog, type FailureTexts, type TaskLog } from '../../monitoring/log/failure-log.ts'
+import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
 
 export type DriftObserver = { countDriftCheck(): void; countDriftCheckFailure(): void }
 

@@ -2,9 +2,9 @@
 // Folding changes no statistic, only the cost of reading it.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
+import { FailureLog, type FailureTexts, type TaskLog } from '../../monitoring/log/failure-log.ts'
 import { timeouts } from '../../timeouts.ts'
-import { FailureLog, type FailureTexts, type TaskLog } from '../background/failure-log.ts'
-import { type BackgroundTask, repeatInBackground } from '../background/repeated-task.ts'
+import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
 
 /** One batch takes about a second. */
 const batchSize = 20_000

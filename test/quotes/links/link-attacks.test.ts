@@ -416,7 +416,11 @@ t.test(
   async (t) => {
     const uncounted = await startServiceWithLink(t)
     await uncounted.app.inject(uncounted.url)
-    const counting = await startServiceWithLink(t, { config: { COUNT_VIEWS: true } })
+    const lines: string[] = []
+    const counting = await startServiceWithLink(t, {
+      config: { COUNT_VIEWS: true },
+      log: (line) => lines.push(line),
+    })
     const before = await counting.db.selectFrom('quote_shares').selectAll().execute()
     for (const format of formats)
       t.equal((await counting.app.inject(`${counting.url}?format=${format}`)).statusCode, 200)
@@ -438,11 +442,25 @@ t.test(
     t.equal((await uncounted.db.selectFrom('quote_share_views').selectAll().execute()).length, 0)
 
     await counting.db.schema.alterTable('quote_share_views').renameTo('missing').execute()
-    t.equal(
-      (await counting.app.inject(counting.url)).statusCode,
-      200,
-      'a quote opens even if its view cannot be recorded',
-    )
+    const openTwice = async () => {
+      for (const _ of [1, 2])
+        t.equal(
+          (await counting.app.inject(counting.url)).statusCode,
+          200,
+          'a quote opens even if its view cannot be recorded',
+        )
+    }
+    await openTwice()
+    const linesWith = (text: string) => lines.filter((line) => line.includes(text))
+    const failures = () => linesWith('Views of quote links cannot be counted')
+    await eventually(async () => failures().length, Boolean)
+    await openTwice()
+    await counting.db.schema.alterTable('missing').renameTo('quote_share_views').execute()
+    await counting.app.inject(counting.url)
+    const recoveries = () => linesWith('Views of quote links are counted again')
+    await eventually(async () => recoveries().length, Boolean)
+    t.match(failures(), [/quote_share_views/], 'the log has the cause once')
+    t.equal(recoveries().length, 1)
   },
 )
 

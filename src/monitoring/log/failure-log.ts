@@ -1,5 +1,5 @@
 // Logs that a background task fails, once per cause, and that it works again.
-import { describeError } from '../../monitoring/describe-error.ts'
+import { describeError } from '../describe-error.ts'
 
 export type TaskLog = { error(text: string): void; info(text: string): void }
 /** What the log says. `cause` is the message of the error. */
