@@ -316,7 +316,7 @@ async function processorMsOfRequest(documentJson: string): Promise<number> {
     quoteStatus: 'sent',
     contentHash: '0',
     expiresAt: null,
-    shareId: '1',
+    linkId: '1',
     tokenHash: '',
     rowVersion: '1',
     documentBytes: documentJson.length,

@@ -2,7 +2,7 @@
 import { isLoopbackName } from '../../src/http/host-header.ts'
 import {
   type CreatedLink,
-  createShareLinkWithDetails,
+  createQuoteLinkWithDetails,
   type NewLink,
   QuoteNotShareableError,
 } from '../../src/quotes/links/manage-links.ts'
@@ -18,7 +18,7 @@ const interruptedStatus = 130
 /** Creates and prints a link. Returns the exit status. */
 export async function createOneLink(context: ShareContext, newLink: NewLink): Promise<number> {
   const { db, linkPrefix, isJson } = context
-  const link = await createShareLinkWithDetails(db, newLink)
+  const link = await createQuoteLinkWithDetails(db, newLink)
   console.log(isJson ? serializeLink(newLink, linkPrefix, link) : linkPrefix + link.token)
   warnOfLocalAddress(context)
   return 0
@@ -45,7 +45,7 @@ export async function createManyLinks(
     if (isInterrupted) break
     const newLink = { number, ...linkOptions }
     try {
-      const link = await createShareLinkWithDetails(db, newLink)
+      const link = await createQuoteLinkWithDetails(db, newLink)
       console.log(
         isJson ? serializeLink(newLink, linkPrefix, link) : `${number}\t${linkPrefix}${link.token}`,
       )

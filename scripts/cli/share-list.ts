@@ -1,5 +1,5 @@
 // Lists the links of a quote on the command line.
-import { type ListedLink, listShareLinks } from '../../src/quotes/links/manage-links.ts'
+import { type ListedLink, listQuoteLinks } from '../../src/quotes/links/manage-links.ts'
 import { countNoun } from '../../src/text/count-noun.ts'
 import type { ShareContext } from './share-context.ts'
 
@@ -8,7 +8,7 @@ export async function printLinks(
   { db, countsViews, isJson }: ShareContext,
   number: string,
 ): Promise<number> {
-  const listed = await listShareLinks(db, number)
+  const listed = await listQuoteLinks(db, number)
   // Without counting, no view is no information. Views that were counted earlier are.
   const links = listed.map(({ views, ...link }) => ({
     ...link,

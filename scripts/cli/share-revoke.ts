@@ -1,8 +1,8 @@
 // Revokes quote links for the command line.
 import {
-  listShareLinks,
-  revokeShareLink,
-  revokeShareLinksOfQuote,
+  listQuoteLinks,
+  revokeQuoteLink,
+  revokeQuoteLinks,
 } from '../../src/quotes/links/manage-links.ts'
 import { countNoun } from '../../src/text/count-noun.ts'
 import { parseWholeNumber } from './command.ts'
@@ -13,7 +13,7 @@ export const maxWholeNumber = 999_999_999
 
 /** Revokes a link and returns the exit status. Throws an error if there is no open link. */
 export async function revokeOneLink({ db, isJson }: ShareContext, id: string): Promise<number> {
-  if (!(await revokeShareLink(db, id)))
+  if (!(await revokeQuoteLink(db, id)))
     throw new Error(`There is no link ${id}, or it is already revoked.`)
   printRevokedLink(id, isJson)
   return 0
@@ -26,10 +26,10 @@ export async function revokeLinksOfQuote(
   version: number | undefined,
 ): Promise<number> {
   const quote = `quote ${number}${version === undefined ? '' : ` version ${version}`}`
-  const links = await listShareLinks(db, number)
+  const links = await listQuoteLinks(db, number)
   if (!links.some((link) => version === undefined || link.version === version))
     throw new Error(`There is no link of ${quote}. Is the number right?`)
-  const revoked = await revokeShareLinksOfQuote(db, number, version)
+  const revoked = await revokeQuoteLinks(db, number, version)
   if (isJson) console.log(JSON.stringify({ number, version: version ?? null, revoked }))
   else if (revoked === 0) console.log(`There is no open link of ${quote}.`)
   else console.log(`${countNoun(revoked, 'link')} of ${quote} revoked.`)
@@ -47,7 +47,7 @@ export async function revokeManyLinks({ db, isJson }: ShareContext, file: string
   let revokedCount = 0
   let missingCount = 0
   for (const id of ids) {
-    if (await revokeShareLink(db, id)) {
+    if (await revokeQuoteLink(db, id)) {
       printRevokedLink(id, isJson)
       revokedCount += 1
     } else {

@@ -4,7 +4,7 @@ import { ApiKeyCache } from '../../src/auth/api-key-cache.ts'
 import { type ApiKey, createApiKey, isUsable } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
 import { exampleShareNumber } from './invented-data/example-rows.ts'
 
@@ -48,7 +48,7 @@ export async function reuseOrCreateLink(
 ): Promise<string> {
   const token = previousUrl?.split('/').at(-1) ?? ''
   const shared = await readLink(db, token, { timeZone, now: new Date() })
-  return shared.state === 'open' ? token : createShareLink(db, { number: exampleShareNumber })
+  return shared.state === 'open' ? token : createQuoteLink(db, { number: exampleShareNumber })
 }
 
 async function findUsableKey(db: Database, key: string): Promise<ApiKey | null> {

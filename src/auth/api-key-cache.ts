@@ -15,13 +15,13 @@ const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp } = timeouts.aut
 const refreshAheadMs = keyCache.ms - keyRefresh.ms
 
 /**
- * A row of api_keys in the cache. Times are those of performance.now(). What a request does depends
- * on the age of the row, which is the time since the query that read it began:
- * - below `keyRefresh`: it uses the row.
- * - below `keyCache`: it uses the row, and starts to read it again in the background.
- * - from `keyCache` on: it waits until the row has been read again. If PostgreSQL does not respond,
- *   requests use the row for another `keyOutageRetry` at a time, until its age is `keyOutage`. Then
- *   they fail.
+ * A row of api_keys in the cache. Times are those of performance.now(). A request does:
+ * - until `usableUntil - refreshAheadMs`: it uses the row.
+ * - until `usableUntil`: it uses the row, and starts to read it again in the background.
+ * - later: it waits until the row has been read again, or has failed to be.
+ * A row that was read is usable for `keyCache`, counted from the start of its query. If PostgreSQL
+ * does not respond, the old row is usable for another `keyOutageRetry` each time, up to `keyOutage`
+ * after `readAt`. Then requests fail.
  */
 type CachedKey = {
   readonly id: string
@@ -32,7 +32,7 @@ type CachedKey = {
   /** When the last query that returned the row began. */
   readAt: number
   /** Until this moment, requests use the row without waiting. */
-  freshUntil: number
+  usableUntil: number
   /** The query that reads the row again. */
   refresh: Promise<void> | null
 }
@@ -106,13 +106,13 @@ export class ApiKeyCache {
    */
   #refreshIfOld(row: CachedKey): Promise<void> | null {
     const now = performance.now()
-    if (now < row.freshUntil - refreshAheadMs) return null
+    if (now < row.usableUntil - refreshAheadMs) return null
     row.refresh ??= this.#refresh(row).finally(() => {
       row.refresh = null
     })
     // If no request waits, the next one tries again. It gets the error if the row is too old.
     row.refresh.catch(() => undefined)
-    return now < row.freshUntil ? null : row.refresh
+    return now < row.usableUntil ? null : row.refresh
   }
 
   async #refresh(row: CachedKey): Promise<void> {
@@ -120,7 +120,7 @@ export class ApiKeyCache {
     try {
       const current = await readRow(this.#db, row.id)
       row.readAt = startedAt
-      row.freshUntil = startedAt + keyCache.ms
+      row.usableUntil = startedAt + keyCache.ms
       if (current && timingSafeEqual(current.secretHash, row.secretHash)) {
         row.apiKey = current.apiKey
       } else {
@@ -130,7 +130,7 @@ export class ApiKeyCache {
     } catch (error) {
       // PostgreSQL is unreachable: the row stays as it is, until it is too old.
       if (performance.now() - row.readAt >= keyOutage.ms) throw error
-      row.freshUntil = performance.now() + keyOutageRetry.ms
+      row.usableUntil = performance.now() + keyOutageRetry.ms
     }
   }
 
@@ -160,7 +160,7 @@ export class ApiKeyCache {
       ...read,
       isRemoved: false,
       readAt: start,
-      freshUntil: start + keyCache.ms,
+      usableUntil: start + keyCache.ms,
       refresh: null,
     }
     this.#rowsById.set(id, row)

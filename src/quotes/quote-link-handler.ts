@@ -1,7 +1,8 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
 // JSON or PDF. The words of this folder:
 // - token: the secret in the address of a link. The database has only its hash.
-// - link, or share: what a token opens. It is open until it expires or is revoked.
+// - link: what a token opens, until it expires or is revoked. Its address, the settings and the
+//   tables of the database call it a share.
 // - document: the quote as it was when the link was created, as JSON that never changes.
 // - content hash: the hash of the document. Links to equal documents have the same one.
 // - verified: the document was read and matched the hash. Otherwise somebody has altered it.
@@ -70,7 +71,7 @@ export class QuoteLinkHandler {
   readonly #pageRenderer: PageRenderer
   readonly #pdfRenderer: PdfRenderer
   readonly #links: LinkReader
-  readonly #countView: ((shareId: string) => void) | null
+  readonly #countView: ((linkId: string) => void) | null
   #closeTimer: NodeJS.Timeout | undefined
 
   constructor(options: QuoteOptions) {
@@ -96,7 +97,7 @@ export class QuoteLinkHandler {
     if (found.state === 'unknown') await this.#options.failedAttempts.recordFailure(request)
     const link = requireOpen(found)
     // 2. Limit the requests for each link.
-    await request.countLinkRequest(link.shareId)
+    await request.countLinkRequest(link.linkId)
     // 3. Choose page, JSON or PDF.
     const format = getRequestedFormat(request)
     if (format === null) throw new QuoteFailure('not-acceptable')
@@ -124,7 +125,7 @@ export class QuoteLinkHandler {
     // 6. Check that the link is still open, and that its document is verified.
     await this.#links.checkBeforeSending(request.params.token, link, isCached)
     // 7. Count the view in the background.
-    if (isHumanView(request)) this.#countView?.(link.shareId)
+    if (isHumanView(request)) this.#countView?.(link.linkId)
     return response
   }
 
@@ -219,6 +220,6 @@ export class QuoteLinkHandler {
  * Logs a rendering as soon as it fails, because its request may already have got a response. Names
  * the link by its id, which scripts/share.ts lists.
  */
-function logFailedRendering(log: LinkRequest['log'], { shareId }: OpenLink, error: unknown): void {
-  log.error({ err: error, code: 'unavailable', shareId }, 'rendering failed')
+function logFailedRendering(log: LinkRequest['log'], { linkId }: OpenLink, error: unknown): void {
+  log.error({ err: error, code: 'unavailable', shareId: linkId }, 'rendering failed')
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -29,7 +29,7 @@ await sync()
 await addQuote(db, 'P-1')
 await addQuote(db, 'P-2', { status: 'accepted', decided_on: '2026-11-03', country: 'ES' })
 await addQuote(db, 'P-3', { status: 'accepted', decided_on: '2026-11-04', country: null })
-const token = await createShareLink(db, { number: 'P-1' })
+const token = await createQuoteLink(db, { number: 'P-1' })
 const url = await app.listen({ host: '127.0.0.1', port: 0 })
 const env = {
   TQS_URL: url,

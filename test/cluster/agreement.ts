@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { Settings } from '../../src/config/settings-schema.ts'
-import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLinkWithDetails, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { eventually } from '../support/eventually.ts'
 import { newCaller, readStatus } from './direct-requests.ts'
 import type { ServiceCluster } from './service-cluster.ts'
@@ -30,11 +30,11 @@ export async function checkAgreement(t: Test, cluster: ServiceCluster): Promise<
 
 /** A revoked link opens nowhere any more, at once. */
 async function checkRevokedLink(t: Test, { db, apis }: ServiceCluster): Promise<void> {
-  const { token, id } = await createShareLinkWithDetails(db, { number: 'P-0' })
+  const { token, id } = await createQuoteLinkWithDetails(db, { number: 'P-0' })
   const open = () =>
     Promise.all(apis.map(({ url }) => readStatus(`${url}/quote/share/${token}?format=json`)))
   t.same(await open(), [200, 200, 200], 'a new link opens at every process')
-  await revokeShareLink(db, id)
+  await revokeQuoteLink(db, id)
   t.same(await open(), [410, 410, 410], 'a revoked link is closed at every process at once')
 }
 

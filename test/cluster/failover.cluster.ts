@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
@@ -53,7 +53,7 @@ t.test('a crashed primary and a promotion fail no read', async (t) => {
   const { database } = postgres
   const service = await testService(t, { database })
   await addQuote(database.db, 'P-1', { status: 'accepted', decided_on: '2026-11-02' })
-  const token = await createShareLink(database.db, { number: 'P-1' })
+  const token = await createQuoteLink(database.db, { number: 'P-1' })
   const api = await startApi(t, service, { DATABASE_URL: postgres.urlOfBoth(database.roles.api) })
   const stopReads = startReads(api.url, [
     `/quote/share/${token}?format=json`,
@@ -135,7 +135,7 @@ t.test('a primary that disappears without a reset costs seconds', async (t) => {
   const hosts = proxies.map(({ url }) => new URL(url).host)
   const service = await testService(t, { database, index: false })
   await addQuote(database.db, 'P-1')
-  const token = await createShareLink(database.db, { number: 'P-1' })
+  const token = await createQuoteLink(database.db, { number: 'P-1' })
   const api = await startApi(t, service, {
     DATABASE_URL: postgres.urlOfBoth(database.roles.api, hosts),
   })

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { readIndexStatuses } from '../../src/indexing/index-status.ts'
-import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLinkWithDetails, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { eventually } from '../support/eventually.ts'
 import { checkAgreement } from './agreement.ts'
 import { readJson, readStatus } from './direct-requests.ts'
@@ -194,12 +194,12 @@ function rebuildReplica({ postgres }: ServiceCluster): Promise<void> {
  */
 async function loseCommits(cluster: ServiceCluster, t: Test): Promise<void> {
   const { postgres, db, apis } = cluster
-  const link = await createShareLinkWithDetails(db, { number: 'P-1' })
+  const link = await createQuoteLinkWithDetails(db, { number: 'P-1' })
   await postgres.waitForReplica()
   await postgres.cutReplication()
   await db.updateTable('products').set({ name: 'Perdido' }).where('sku', '=', 'SKU-1').execute()
   await db.insertInto('products').values({ sku: 'LOST', name: 'Perdido' }).execute()
-  await revokeShareLink(db, link.id)
+  await revokeQuoteLink(db, link.id)
   const search = () =>
     Promise.all(
       apis.map(async ({ url }) => {

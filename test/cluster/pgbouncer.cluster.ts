@@ -8,7 +8,7 @@ import { createKysely, openApiPool, openPool } from '../../src/database/postgres
 import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
 import { isBehindPooler } from '../../src/database/transaction-pooling.ts'
 import { runInImportTransaction } from '../../src/imports/import-transaction.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { startPgBouncer } from '../support/pgbouncer.ts'
@@ -35,7 +35,7 @@ t.test('the API starts and answers statistics, links, keys and searches', async 
   await t.rejects(refused.connect(), /unsupported startup parameter/, 'PgBouncer is in between')
 
   await addQuote(service.db, 'P-1', { status: 'accepted', decided_on: '2026-11-02' })
-  const token = await createShareLink(service.db, { number: 'P-1' })
+  const token = await createQuoteLink(service.db, { number: 'P-1' })
   await service.db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   const key = await createApiKey(service.db, {
     kind: 'secret',

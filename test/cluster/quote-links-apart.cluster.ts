@@ -1,6 +1,6 @@
 // HAProxy sends quote links only to the API processes that reach PostgreSQL.
 import t from 'tap'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
@@ -15,7 +15,7 @@ t.test('links avoid a process without PostgreSQL, and keep their page without an
   checkRequiredPrograms()
   const service = await testService(t)
   await addQuote(service.db, 'P-1')
-  const token = await createShareLink(service.db, { number: 'P-1' })
+  const token = await createQuoteLink(service.db, { number: 'P-1' })
   const start = async () => {
     const postgres = await startFaultyProxy(t, service.roles.api)
     const env = { DATABASE_URL: postgres.url, TRUST_PROXY: '127.0.0.1' }

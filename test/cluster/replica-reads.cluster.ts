@@ -10,7 +10,7 @@ import { Replica } from '../../src/database/replica/replica.ts'
 import type { ReplicaStatus } from '../../src/database/replica/replica-state.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
-import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLinkWithDetails, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { readReplicatedDocument } from '../../src/quotes/links/read-document.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
 import { readVersion } from '../../src/stats/cache/data-version.ts'
@@ -145,11 +145,11 @@ t.test('a paused replica: a change is visible and a revoked link closed', async 
   t.equal(await service.waitFor('up'), 'up')
   t.match(await service.ready(), { checks: { replica: 'up' }, up: '1' })
   t.notMatch((await service.ready()).degraded, ['replica'])
-  const rendered = await createShareLinkWithDetails(db, { number: 'P-1' })
-  const fresh = await createShareLinkWithDetails(db, { number: 'P-1' })
+  const rendered = await createQuoteLinkWithDetails(db, { number: 'P-1' })
+  const fresh = await createQuoteLinkWithDetails(db, { number: 'P-1' })
   await eventually(
     async () => {
-      const { token } = await createShareLinkWithDetails(db, { number: 'P-1' })
+      const { token } = await createQuoteLinkWithDetails(db, { number: 'P-1' })
       t.equal((await open(token)).statusCode, 200)
       return service.used('document')
     },
@@ -161,10 +161,10 @@ t.test('a paused replica: a change is visible and a revoked link closed', async 
 
   await postgres.pauseReplay()
   for (const { id, token } of [rendered, fresh]) {
-    t.ok(await revokeShareLink(db, id))
+    t.ok(await revokeQuoteLink(db, id))
     t.equal((await open(token)).statusCode, 410, 'the replica still shows it as open')
   }
-  const later = await createShareLinkWithDetails(db, { number: 'P-1' })
+  const later = await createQuoteLinkWithDetails(db, { number: 'P-1' })
   t.equal((await open(later.token)).statusCode, 200, 'the replica does not have it')
   await insertQuote(db, 'after')
   const visible = await eventually(
@@ -201,7 +201,7 @@ t.test('a replica shows no document that was altered, before and after it has it
   const replicaDb = openDatabase(postgres.replicaUrl, { connections: 1 })
   t.teardown(() => replicaDb.destroy())
   await addQuote(db, 'P-1')
-  const { token } = await createShareLinkWithDetails(db, { number: 'P-1' })
+  const { token } = await createQuoteLinkWithDetails(db, { number: 'P-1' })
   const readOpenLink = async (from: Database) => {
     const link = await readLink(from, token, { timeZone: 'Europe/Madrid', now: new Date() })
     return link.state === 'open' ? link : null

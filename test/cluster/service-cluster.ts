@@ -2,7 +2,7 @@
 // two Meilisearch engines, three indexers, and Redis with Sentinels and as a cluster.
 import type { Test } from 'tap'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { startCluster, startSentinels } from '../support/redis-topologies.ts'
 import { type Engine, startEngines } from './engines.ts'
@@ -70,7 +70,7 @@ async function addContents(db: Database): Promise<string[]> {
   for (let n = 0; n < linkCount; n++) {
     const number = `P-${n}`
     await addQuote(db, number, { status: 'accepted', decided_on: '2026-11-02' })
-    tokens.push(await createShareLink(db, { number }))
+    tokens.push(await createQuoteLink(db, { number }))
   }
   return tokens
 }

@@ -7,9 +7,9 @@ import t from 'tap'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import {
-  createShareLinkWithDetails,
-  revokeShareLink,
-  revokeShareLinksOfQuote,
+  createQuoteLinkWithDetails,
+  revokeQuoteLink,
+  revokeQuoteLinks,
 } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
@@ -39,8 +39,8 @@ t.test('revocations survive a failover with synchronous_commit = local', async (
   t.equal(await eventually(readSetting, (text) => text === expected, limitMs), expected)
   await addQuote(db, 'P-1')
   await addQuote(db, 'P-2')
-  const first = await createShareLinkWithDetails(db, { number: 'P-1' })
-  await createShareLinkWithDetails(db, { number: 'P-2' })
+  const first = await createQuoteLinkWithDetails(db, { number: 'P-1' })
+  await createQuoteLinkWithDetails(db, { number: 'P-2' })
   const key = await createApiKey(db, { kind: 'secret', name: 'a', scopes: ['search:read'] })
   const { id: keyId } = await db.selectFrom('api_keys').select('id').executeTakeFirstOrThrow()
   t.ok(key.includes(keyId))
@@ -50,8 +50,8 @@ t.test('revocations survive a failover with synchronous_commit = local', async (
   t.pass('another transaction does not wait for the standby')
   let doneCount = 0
   const revocations = [
-    revokeShareLink(db, first.id),
-    revokeShareLinksOfQuote(db, 'P-2'),
+    revokeQuoteLink(db, first.id),
+    revokeQuoteLinks(db, 'P-2'),
     revokeApiKey(db, keyId),
   ].map((revocation) => revocation.finally(() => (doneCount += 1)))
   const countWaiting = async () => {

@@ -11,7 +11,7 @@ import { recordCompany } from '../../src/company/company-record.ts'
 import { openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate, readPendingMigrations } from '../../src/database/run-migrations.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { company } from '../support/company.ts'
 import { buildRoleUrl, logins } from '../support/database-roles.ts'
@@ -63,7 +63,7 @@ for (const major of Object.keys(packages))
     await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
     await addQuote(db, 'P-1')
     await service.sync()
-    const token = await createShareLink(db, { number: 'P-1' })
+    const token = await createQuoteLink(db, { number: 'P-1' })
     const { app } = service
     const search = await app.inject('/api/search?q=martilo')
     t.match(search.json(), { hits: [{ sku: 'AB-1' }] })

@@ -18,7 +18,7 @@ import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { company, writeCompanyFile } from '../support/company.ts'
 import { eventually } from '../support/eventually.ts'
@@ -147,7 +147,7 @@ async function insertData(db: Database): Promise<string> {
       country: ['ES', 'FR', 'DE'][n % 3] ?? null,
     })
   }
-  return createShareLink(db, { number: 'P-0' })
+  return createQuoteLink(db, { number: 'P-0' })
 }
 
 type Programs = {

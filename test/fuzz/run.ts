@@ -2,7 +2,7 @@
 // OpenAPI document does not describe.
 import fc from 'fast-check'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { describeApi } from '../../src/routes.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
@@ -106,8 +106,8 @@ export async function fuzz(
 
 async function prepareValues({ db }: TestService): Promise<RequestValues> {
   const tokens = [
-    await createShareLink(db, { number: 'P-1' }),
-    await createShareLink(db, { number: 'P-1', expiry: new Date(Date.now() + 2_000) }),
+    await createQuoteLink(db, { number: 'P-1' }),
+    await createQuoteLink(db, { number: 'P-1', expiry: new Date(Date.now() + 2_000) }),
   ]
   const keys = await Promise.all(
     [['search:read', 'stats:read'] as const, ['search:read'] as const].map((scopes) =>

@@ -23,8 +23,8 @@ import {
 import { drawScenario, type Fault } from './scenario.ts'
 import { type Random, seededRandom } from './seeded-random.ts'
 import { sendRequest } from './send-request.ts'
+import { quoteLinkWorkload } from './workloads/quote-link-workload.ts'
 import { searchWorkload } from './workloads/search-workload.ts'
-import { shareLinkWorkload } from './workloads/share-link-workload.ts'
 import { statsWorkload } from './workloads/stats-workload.ts'
 import type { ApiResponse, CheckContext, Workload } from './workloads/workload.ts'
 
@@ -53,7 +53,7 @@ export async function playHistory(
   const workloads: [Workload, ...Workload[]] = [
     searchWorkload(),
     statsWorkload(),
-    shareLinkWorkload(),
+    quoteLinkWorkload(),
   ]
   const scenario = drawScenario(workloads, seed, steps, restoresDatabase)
   const log = startEventLog()

@@ -8,8 +8,8 @@ import { startCluster } from './cluster.ts'
 import { playHistory } from './play-history.ts'
 import { withConnection } from './run-transactions.ts'
 import { seededRandom } from './seeded-random.ts'
+import { createLink, type Link, revokeLink, upsertQuote } from './workloads/quote-link-workload.ts'
 import { deleteQuotes } from './workloads/quote-rows.ts'
-import { createLink, type Link, revokeLink, upsertQuote } from './workloads/share-link-workload.ts'
 import type { Change } from './workloads/workload.ts'
 
 t.test('every response of a random history shows a committed state', async (t) => {

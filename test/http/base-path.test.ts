@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -15,7 +15,7 @@ t.test('every link of the service stays under the path of PUBLIC_BASE_URL', asyn
   })
   sendTo(Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port))
   await addQuote(db, 'P-1')
-  const token = await createShareLink(db, { number: 'P-1' })
+  const token = await createQuoteLink(db, { number: 'P-1' })
 
   const page = await get(`${base}/docs`)
   t.equal(page.status, 200)

@@ -6,7 +6,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { logSerializers, redactSecrets } from '../../src/monitoring/log/log-redaction.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -227,7 +227,7 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
     origins: ['https://shop.example'],
   })
   await addQuote(db, 'P-1')
-  const token = await createShareLink(db, { number: 'P-1' })
+  const token = await createQuoteLink(db, { number: 'P-1' })
   const password = new URL(databaseUrl).password
   const secrets = [secret, publishable, token, secret.slice(17), publishable.slice(17), password]
 

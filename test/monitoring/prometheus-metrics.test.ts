@@ -10,7 +10,7 @@ import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.t
 import { buildIndexerOperationsApp } from '../../src/monitoring/indexer-operations-app.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
@@ -85,7 +85,7 @@ async function sendRequests({ app, db, sync }: TestService): Promise<void> {
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
   await sync()
   await addQuote(db, 'P-1')
-  const token = await createShareLink(db, { number: 'P-1' })
+  const token = await createQuoteLink(db, { number: 'P-1' })
   // Cached only after the service has read that the index is up to date.
   await eventually(
     async () => {

@@ -18,7 +18,7 @@ import type { Test } from 'tap'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
@@ -198,7 +198,7 @@ export async function startFaultWorld(t: Test) {
   const links: string[] = []
   for (const number of ['P-1', 'P-2']) {
     await addQuote(db, number)
-    links.push(await createShareLink(db, { number }))
+    links.push(await createQuoteLink(db, { number }))
   }
   const indexer = await startIndexer()
   const api = await startApi(t, service, apiEnv)

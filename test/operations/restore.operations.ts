@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { writeCompanyFile } from '../support/company.ts'
 import { startDebianPostgres } from './debian-postgres.ts'
@@ -110,7 +110,7 @@ t.test('a restore brings back data and rights, and what was revoked stays revoke
   const before = await withDatabase(async (db) => {
     for (const number of ['P-1', 'P-2']) {
       await addQuote(db, number)
-      await createShareLink(db, { number })
+      await createQuoteLink(db, { number })
     }
     for (const name of ['ERP', 'Shop'])
       await createApiKey(db, { kind: 'secret', name, scopes: ['search:read'] })

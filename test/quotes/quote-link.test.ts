@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote, expireLinks } from '../support/add-quote.ts'
 import { company } from '../support/company.ts'
 import { startServiceWithLink, today } from '../support/service-with-link.ts'
@@ -164,7 +164,7 @@ t.test('a link to a draft or a deleted quote returns the same 404 (S6)', async (
   const tokens: string[] = []
   for (const number of ['P-1', 'P-2']) {
     await addQuote(db, number)
-    tokens.push(await createShareLink(db, { number }))
+    tokens.push(await createQuoteLink(db, { number }))
   }
   await db.updateTable('quotes').set({ status: 'draft' }).where('number', '=', 'P-1').execute()
   await db.deleteFrom('quotes').where('number', '=', 'P-2').execute()
@@ -176,11 +176,11 @@ t.test(
   async (t) => {
     const service = await startService(t)
     await addQuote(service.db, 'P-1')
-    const expiring = await createShareLink(service.db, {
+    const expiring = await createQuoteLink(service.db, {
       number: 'P-1',
       expiry: new Date(Date.now() + 86_400_000),
     })
-    const revoked = await createShareLink(service.db, { number: 'P-1' })
+    const revoked = await createQuoteLink(service.db, { number: 'P-1' })
     for (const token of [expiring, revoked])
       t.equal((await service.app.inject(`/quote/share/${token}`)).statusCode, 200)
     const { id } = await service.db
@@ -188,8 +188,8 @@ t.test(
       .select('id')
       .where('expires_at', 'is', null)
       .executeTakeFirstOrThrow()
-    t.equal(await revokeShareLink(service.db, id), true)
-    t.equal(await revokeShareLink(service.db, id), false)
+    t.equal(await revokeQuoteLink(service.db, id), true)
+    t.equal(await revokeQuoteLink(service.db, id), false)
     await expireLinks(service.db)
     for (const [token, code] of [
       [expiring, 'link_expired'],
@@ -229,8 +229,8 @@ for (const [name, skewMs] of [
       }
       await addQuote(service.db, 'P-1')
       const expiresAt = new Date(Date.now() + 1_800_000)
-      const rendered = await createShareLink(service.db, { number: 'P-1', expiry: expiresAt })
-      const notRendered = await createShareLink(service.db, { number: 'P-1', expiry: expiresAt })
+      const rendered = await createQuoteLink(service.db, { number: 'P-1', expiry: expiresAt })
+      const notRendered = await createQuoteLink(service.db, { number: 'P-1', expiry: expiresAt })
       t.same(await openAll(rendered), [200, 200, 200, 200])
       await expireLinks(service.db)
       t.same(await openAll(rendered), [410, 410, 410, 410], 'cached renderings are not sent either')
@@ -245,7 +245,7 @@ t.test(
     let now = new Date('2026-11-30T22:30:00Z')
     const service = await startService(t, { clock: () => now })
     await addQuote(service.db, 'P-1')
-    const url = `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}`
+    const url = `/quote/share/${await createQuoteLink(service.db, { number: 'P-1' })}`
     t.equal((await service.app.inject({ url, headers: acceptJson })).json().status, 'sent')
     now = new Date('2026-11-30T23:00:00Z')
     t.equal((await service.app.inject({ url, headers: acceptJson })).json().status, 'expired')
@@ -256,7 +256,7 @@ t.test(
 t.test('a newer version changes only the status of the old link', async (t) => {
   const service = await startService(t)
   await addQuote(service.db, 'P-1')
-  const url = `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}`
+  const url = `/quote/share/${await createQuoteLink(service.db, { number: 'P-1' })}`
   const before = (await service.app.inject({ url, headers: acceptJson })).json()
   await service.db
     .updateTable('quotes')
@@ -276,7 +276,7 @@ t.test(
       config: { LOG_LEVEL: 'trace' },
     })
     await addQuote(service.db, 'P-1')
-    const token = await createShareLink(service.db, { number: 'P-1' })
+    const token = await createQuoteLink(service.db, { number: 'P-1' })
     const before = await service.db.selectFrom('quote_shares').selectAll().execute()
     for (const url of [
       `/quote/share/${token}`,

@@ -6,7 +6,7 @@ import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { languages } from '../../src/company/languages.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { recordLanguages } from '../../src/quotes/quote-texts/record-languages.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { findQuotesWithWrongTotals } from '../../src/stats/summary/verify-and-rebuild.ts'
@@ -31,7 +31,7 @@ R-2,sent,2026-03-01,EUR,es,,A-1,Bomba nueva,1,C62,100,,21
 `
 
 async function share(number: string): Promise<string> {
-  return `/quote/share/${await createShareLink(db, { number })}`
+  return `/quote/share/${await createQuoteLink(db, { number })}`
 }
 
 await importQuotes(pool, Readable.from([file]))
@@ -108,7 +108,7 @@ t.test('a language that migrate records needs no change of the schema', async (t
     .values({ code: 'nl', place: 99, vat_label: 'btw', sales_tax_label: 'belasting' })
     .execute()
   await addQuote(db, 'R-nl', { language: 'nl' })
-  await createShareLink(db, { number: 'R-nl' })
+  await createQuoteLink(db, { number: 'R-nl' })
   const { rows } = await sql<{ document: string }>`
     select document from quote_shares order by id desc limit 1`.execute(db)
   t.match(JSON.parse(rows[0]?.document ?? ''), {

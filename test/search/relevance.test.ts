@@ -133,7 +133,19 @@ t.test('relevance', async (t) => {
   )
 
   t.test('a relaxed list is the same in pages of any size', async (t) => {
-    const q = 'biombo plegable japonés wolframio'
+    const pairs = ['Celosía corredera', 'Celosía nórdica', 'Corredera nórdica']
+    await service.db
+      .insertInto('products')
+      .values([
+        ...pairs.flatMap((name, pair) =>
+          Array.from({ length: 20 }, (_, n) => ({ sku: `CE-${pair}-${n}`, name })),
+        ),
+        { sku: 'CE-3', name: 'Celosía corredera de madera, de un taller nórdico' },
+        { sku: 'CE-4', name: 'Molibdeno' },
+      ])
+      .execute()
+    await service.sync()
+    const q = 'celosía corredera nórdica molibdeno'
     const { hits, total } = await search(q, { limit: '50' })
     const list = hits.map(({ sku }) => sku)
     t.ok(total > 20, `total ${total}`)

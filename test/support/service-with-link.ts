@@ -1,5 +1,5 @@
 // A service with a quote link, for tests of what a visitor gets.
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from './add-quote.ts'
 import { type TestService, testService } from './test-service.ts'
 
@@ -14,6 +14,6 @@ export async function startServiceWithLink(
   const clock = () => new Date(`${today}T10:00:00Z`)
   const service = await testService(t, { clock, index: false, ...options })
   await addQuote(service.db, 'P-1')
-  const token = await createShareLink(service.db, { number: 'P-1' })
+  const token = await createQuoteLink(service.db, { number: 'P-1' })
   return { ...service, token, url: `/quote/share/${token}` }
 }

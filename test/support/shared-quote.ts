@@ -119,7 +119,7 @@ export const openLink: OpenLink = {
   quoteStatus: shared.status,
   contentHash: shared.contentHash,
   expiresAt: shared.link.expiresAt,
-  shareId: '1',
+  linkId: '1',
   tokenHash: '',
   rowVersion: '1',
   documentBytes: 1,

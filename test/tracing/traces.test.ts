@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { openTraces } from '../../src/tracing/open-traces.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
@@ -54,7 +54,7 @@ t.test('a request and what it asks of the servers are one trace', async (t) => {
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
   await service.sync()
   await addQuote(db, 'P-1')
-  const token = await createShareLink(db, { number: 'P-1' })
+  const token = await createQuoteLink(db, { number: 'P-1' })
   const key = await createApiKey(db, {
     kind: 'secret',
     name: 'ERP',

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { type Language, languages } from '../../src/company/languages.ts'
 import { type ErrorPageName, errorPages } from '../../src/quotes/failures.ts'
-import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import type { QuoteDocument, SharedQuote } from '../../src/quotes/schema.ts'
@@ -136,7 +136,7 @@ t.test('the page of every error of a link', async (t) => {
 t.test('links that fail, as the service answers them', async (t) => {
   const createLink = async (number: string, lifetimeMs?: number) => {
     await addQuote(db, number)
-    const token = await createShareLink(db, {
+    const token = await createQuoteLink(db, {
       number,
       ...(lifetimeMs && { expiry: { lifetimeMs } }),
     })
@@ -150,7 +150,7 @@ t.test('links that fail, as the service answers them', async (t) => {
     .select('id')
     .orderBy('id', 'desc')
     .executeTakeFirstOrThrow()
-  await revokeShareLink(db, id)
+  await revokeQuoteLink(db, id)
   const start = async (options: Parameters<typeof testService>[1]) => {
     const { app } = await testService(t, { index: false, ...options })
     return app.listen({ host: '127.0.0.1', port: 0 })

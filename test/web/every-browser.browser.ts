@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import {
   type BrowserPage,
@@ -329,7 +329,7 @@ async function testTouch(t: Test, openPage: OpenPage): Promise<void> {
 }
 
 await addQuote(service.db, 'P-1')
-const quotePath = `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}`
+const quotePath = `/quote/share/${await createQuoteLink(service.db, { number: 'P-1' })}`
 
 /** The pages and an element that shows that their script has run, or that they are complete. */
 const pages = {

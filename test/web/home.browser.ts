@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
 import type { Stats } from '../stats/reference-stats.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -42,7 +42,7 @@ await db
   .insertInto('quotes')
   .values(quotesOfYear.map((quote) => ({ ...quote, tax: '0', gross: quote.net })))
   .execute()
-const link = `${base}/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+const link = `${base}/quote/share/${await createQuoteLink(db, { number: 'P-1' })}`
 const key = await createApiKey(db, {
   kind: 'publishable',
   name: 'page',

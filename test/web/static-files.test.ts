@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { languages } from '../../src/company/languages.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { versionedPath } from '../../src/web/static-files.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
@@ -137,7 +137,7 @@ t.test('pages check the integrity of what they load, and require trusted types',
 t.test('the dashboard shows the same initials as quotes', async (t) => {
   const { app, db } = await testService(t, { config: { WEB_PARTS: ['dashboard'] }, index: false })
   await addQuote(db, 'P-1')
-  const token = await createShareLink(db, { number: 'P-1' })
+  const token = await createQuoteLink(db, { number: 'P-1' })
   const initials = ({ body }: { body: string }) =>
     /class="monogram"[^>]*>(?:<bdi>)?([^<]+)</.exec(body)?.[1]
   const onQuote = initials(await app.inject(`/quote/share/${token}`))

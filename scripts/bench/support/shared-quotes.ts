@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib'
 import { parse } from 'csv-parse'
 import { sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 
 const demoData = join(import.meta.dirname, '../../../demo/online_retail_2010_2011.csv.gz')
 
@@ -84,5 +84,5 @@ export async function insertSharedQuote(
     update quotes set (net, tax, gross) = (select net, tax, gross from quote_totals(${id}))
     where id = ${id}
   `.execute(db)
-  return createShareLink(db, { number })
+  return createQuoteLink(db, { number })
 }

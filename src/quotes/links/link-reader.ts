@@ -45,7 +45,7 @@ export class LinkReader {
   /** The hash of a link never changes. Throws if it did. */
   requireSameHash(link: OpenLink): void {
     if (this.#verifiedLinks.hadOtherHash(link))
-      throw new QuoteFailure('altered', `Link ${link.shareId} has another hash than before.`)
+      throw new QuoteFailure('altered', `Link ${link.linkId} has another hash than before.`)
   }
 
   /** Returns the document of a link after checking that it matches the hash of the link. */

@@ -28,19 +28,19 @@ const notShareableCodes = ['TQ404', 'TQ409']
 export type CreatedLink = { token: string; id: string; version: number; expiresAt: Date | null }
 
 /** Creates a link and returns its token. Throws QuoteNotShareableError. */
-export async function createShareLink(db: Kysely<Tables>, newLink: NewLink): Promise<string> {
-  return (await insertShareLink(db, newLink)).token
+export async function createQuoteLink(db: Kysely<Tables>, newLink: NewLink): Promise<string> {
+  return (await insertQuoteLink(db, newLink)).token
 }
 
 /**
  * Creates a link and returns its token and id, the version of the quote that it shows, and its
  * expiry. Throws QuoteNotShareableError.
  */
-export async function createShareLinkWithDetails(
+export async function createQuoteLinkWithDetails(
   db: Kysely<Tables>,
   newLink: NewLink,
 ): Promise<CreatedLink> {
-  const link = await insertShareLink(db, newLink)
+  const link = await insertQuoteLink(db, newLink)
   const { rows } = await sql<Pick<CreatedLink, 'version' | 'expiresAt'>>`
     select version, expires_at as "expiresAt" from list_quote_shares(${newLink.number})
     where id = ${link.id}`.execute(db)
@@ -50,7 +50,7 @@ export async function createShareLinkWithDetails(
 }
 
 /** Freezes the document of a quote and inserts the link. Returns its token and id. */
-async function insertShareLink(
+async function insertQuoteLink(
   db: Kysely<Tables>,
   { number, version, expiry = null, language }: NewLink,
 ): Promise<Pick<CreatedLink, 'token' | 'id'>> {
@@ -90,7 +90,7 @@ export type ListedLink = {
 }
 
 /** Returns the links of all versions of a quote, newest first, with the counted views. */
-export async function listShareLinks(db: Kysely<Tables>, number: string): Promise<ListedLink[]> {
+export async function listQuoteLinks(db: Kysely<Tables>, number: string): Promise<ListedLink[]> {
   const { rows } = await sql<ListedLink>`
     select id, version, created_at as "createdAt", expires_at as "expiresAt",
       coalesce(expires_at <= now(), false) as "isExpired", revoked_at as "revokedAt",
@@ -104,7 +104,7 @@ export async function listShareLinks(db: Kysely<Tables>, number: string): Promis
  * Revokes a link immediately. `id` is its id in the list of links.
  * Returns false if the link does not exist or is already revoked.
  */
-export async function revokeShareLink(db: Kysely<Tables>, id: string): Promise<boolean> {
+export async function revokeQuoteLink(db: Kysely<Tables>, id: string): Promise<boolean> {
   const { rows } = await sql<{ isRevoked: boolean }>`
     select revoke_quote_share(${id}) as "isRevoked"
   `.execute(db)
@@ -114,7 +114,7 @@ export async function revokeShareLink(db: Kysely<Tables>, id: string): Promise<b
 /**
  * Revokes all open links of a quote, or of one version of it, immediately. Returns their number.
  */
-export async function revokeShareLinksOfQuote(
+export async function revokeQuoteLinks(
   db: Kysely<Tables>,
   number: string,
   version?: number,

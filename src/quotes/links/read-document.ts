@@ -27,7 +27,7 @@ export async function readDocumentFromReplicaOrPrimary(
 export async function readDocument(
   db: Kysely<Tables>,
   token: string,
-  { contentHash, shareId }: OpenLink,
+  { contentHash, linkId }: OpenLink,
 ): Promise<string> {
   const query = sql<{ document: string | null }>`
     select read_quote_share_document(${hashLinkToken(token)}) as document
@@ -37,9 +37,9 @@ export async function readDocument(
   })
   const documentJson = rows[0]?.document ?? null
   if (documentJson === null)
-    throw new QuoteFailure('no-document', `Link ${shareId} has no document.`)
+    throw new QuoteFailure('no-document', `Link ${linkId} has no document.`)
   if (hashDocument(documentJson) !== contentHash)
-    throw new QuoteFailure('altered', `The document of link ${shareId} does not match its hash.`)
+    throw new QuoteFailure('altered', `The document of link ${linkId} does not match its hash.`)
   return documentJson
 }
 

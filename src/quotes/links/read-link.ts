@@ -7,7 +7,7 @@ import type { SharedQuote } from '../schema.ts'
 import { hashLinkToken, isLinkToken } from './link-token.ts'
 
 /**
- * A link whose quote may be shown. `shareId`, `tokenHash`, `rowVersion` and the size of its
+ * A link whose quote may be shown. `linkId`, `tokenHash`, `rowVersion` and the size of its
  * document are internal and must not be sent.
  */
 export type OpenLink = {
@@ -17,7 +17,7 @@ export type OpenLink = {
   contentHash: string
   /** When the link expires (ISO 8601), or null if it does not. */
   expiresAt: string | null
-  shareId: string
+  linkId: string
   tokenHash: string
   /** Changes whenever the link's row changes. */
   rowVersion: string
@@ -76,7 +76,7 @@ export async function readLink(
     status === 'sent' && lastValidDay !== null && lastValidDay < toLocalDate(timeZone, now)
   return {
     state: 'open',
-    shareId: row.share_id,
+    linkId: row.share_id,
     tokenHash: tokenHash.toString('base64url'),
     rowVersion: row.row_version,
     quoteStatus: isPastValidity ? 'expired' : status,

@@ -10,7 +10,7 @@ const maxRememberedLinks = 20_000
  * The key contains the hash of the token, because a restored database may give the id of a lost
  * link to a new one.
  */
-const keyOf = ({ shareId, tokenHash }: OpenLink) => `${shareId} ${tokenHash}`
+const keyOf = ({ linkId, tokenHash }: OpenLink) => `${linkId} ${tokenHash}`
 
 /** The links that this process has verified, with their row versions and hashes. */
 export class VerifiedLinks {

@@ -32,17 +32,17 @@ export function isHumanView({
  * views are not counted, so counting cannot exhaust the connection pool. A failure is logged once
  * per cause.
  */
-export function createViewCounter(db: Kysely<Tables>, log: TaskLog): (shareId: string) => void {
+export function createViewCounter(db: Kysely<Tables>, log: TaskLog): (linkId: string) => void {
   const failures = new FailureLog(log, {
     failure: (cause) => `Views of quote links cannot be counted (${cause})`,
     recovery: 'Views of quote links are counted again',
   })
   let runningInserts = 0
-  return (shareId) => {
+  return (linkId) => {
     if (runningInserts >= maxConcurrentInserts) return
     runningInserts += 1
     db.insertInto('quote_share_views')
-      .values({ share_id: shareId })
+      .values({ share_id: linkId })
       .execute()
       .then(
         () => failures.logSuccess(),

@@ -9,7 +9,7 @@ import { grantRoles } from '../../../src/database/role-grants.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
-import { createShareLink, revokeShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { addQuote, expireLinks } from '../../support/add-quote.ts'
 import { logins } from '../../support/database-roles.ts'
 import { readMetric } from '../../support/read-metric.ts'
@@ -121,7 +121,7 @@ t.test('no role of a program or ERP changes, creates or reads rows of links (S40
   const database = await testDatabase(t)
   const { db, roles } = database
   await addQuote(db, 'P-1')
-  await createShareLink(db, { number: 'P-1' })
+  await createQuoteLink(db, { number: 'P-1' })
   const before = await db.selectFrom('quote_shares').selectAll().execute()
   const erp = await openAsErp(t, database)
   for (const [name, attacker] of Object.entries({
@@ -147,9 +147,9 @@ t.test('changing the validity of a quote does not change its sent links', async 
   const readStatus = async (token: string) =>
     (await app.inject(`/quote/share/${token}?format=json`)).json<{ status: string }>().status
   await update(later)
-  const open = await createShareLink(db, { number: 'P-1' })
+  const open = await createQuoteLink(db, { number: 'P-1' })
   await update('2026-11-05')
-  const expired = await createShareLink(db, { number: 'P-1' })
+  const expired = await createQuoteLink(db, { number: 'P-1' })
   t.equal(await readStatus(open), 'sent', 'still valid')
   t.equal(await readStatus(expired), 'expired')
   await update(later)
@@ -193,7 +193,7 @@ t.test('even the owner cannot change a document, an expiry or a revocation (S40)
   const { db } = await testDatabase(t)
   await addQuote(db, 'P-1')
   await addQuote(db, 'P-2')
-  await createShareLink(db, { number: 'P-1', expiry: new Date('2099-01-01') })
+  await createQuoteLink(db, { number: 'P-1', expiry: new Date('2099-01-01') })
   for (const change of [
     `document = replace(document, 'Martillo', 'Otro')`,
     `document = '{}', content_hash = encode(sha256('{}'), 'hex')`,
@@ -240,7 +240,7 @@ t.test('a token of a deleted quote cannot be used for another document (S42)', a
   const { db, roles, app } = await testService(t, { index: false })
   const importer = open(t, roles.importer)
   await addQuote(importer, 'P-1')
-  const token = await createShareLink(importer, { number: 'P-1' })
+  const token = await createQuoteLink(importer, { number: 'P-1' })
   const url = `/quote/share/${token}`
   t.equal((await app.inject(url)).statusCode, 200)
   await importer.deleteFrom('quotes').execute()
@@ -309,8 +309,8 @@ t.test(
     })
     const api = open(t, roles.api)
     await addQuote(db, 'P-1')
-    const token = await createShareLink(db, { number: 'P-1' })
-    const expired = await createShareLink(db, { number: 'P-1', expiry: new Date('2099-01-01') })
+    const token = await createQuoteLink(db, { number: 'P-1' })
+    const expired = await createQuoteLink(db, { number: 'P-1', expiry: new Date('2099-01-01') })
     await expireLinks(db)
     const read = async (token: string) =>
       (
@@ -337,7 +337,7 @@ t.test('migrating an existing database', async (t) => {
        values ('EUR', 'Europe/Madrid', '{"language": "es", "legal": []}')`,
     )
     await addQuote(db, 'P-1')
-    await createShareLink(db, { number: 'P-1' })
+    await createQuoteLink(db, { number: 'P-1' })
     return db
   }
 
@@ -357,7 +357,7 @@ t.test('migrating an existing database', async (t) => {
     await run(db, `set role ${name}`)
     await t.rejects(run(db, 'select id from quote_shares'), denied)
     await run(db, "select create_quote_share('P-1', null, sha256('x'))")
-    t.equal(await revokeShareLink(db, '2'), true)
+    t.equal(await revokeQuoteLink(db, '2'), true)
     await run(db, 'reset role')
   })
 

@@ -6,7 +6,7 @@ import {
   eraseDocumentsOfClosedLinks,
   eraseDocumentsRegularly,
 } from '../../../src/quotes/links/erase-closed-documents.ts'
-import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
 import { addQuote } from '../../support/add-quote.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -45,7 +45,7 @@ t.test('erases documents of links that expired or were revoked 400 days ago', as
   ]
   const tokens: string[] = []
   for (const [index, dates] of closed.entries()) {
-    tokens.push(await createShareLink(db, { number: 'P-1' }))
+    tokens.push(await createQuoteLink(db, { number: 'P-1' }))
     await closeInThePast(db, index + 1, dates)
   }
   await db
@@ -108,7 +108,7 @@ t.test('the indexer erases documents when it starts', async (t) => {
   const { db, roles, config } = await testService(t, { index: false })
   const { meiliMasterKey } = await servers()
   await addQuote(db, 'P-1')
-  await createShareLink(db, { number: 'P-1' })
+  await createQuoteLink(db, { number: 'P-1' })
   await closeInThePast(db, 1, { revoked: 500 })
   const program = startProgram(t, ['scripts/indexer.ts'], {
     INDEXER_DATABASE_URL: roles.indexer,

@@ -12,7 +12,7 @@ import type { Database } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
 import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
 import {
-  createShareLink,
+  createQuoteLink,
   type NewLink,
   QuoteNotShareableError,
 } from '../../../src/quotes/links/manage-links.ts'
@@ -607,7 +607,7 @@ t.test('the error of a quote that cannot be shared gives the reason', async (t) 
     from quotes where id = quote_id and number = 'line'`.execute(db)
 
   const expectRejection = async (request: NewLink, message: RegExp) =>
-    t.rejects(createShareLink(db, request), { constructor: QuoteNotShareableError, message })
+    t.rejects(createQuoteLink(db, request), { constructor: QuoteNotShareableError, message })
   await expectRejection({ number: 'none' }, /^there is no quote none \(any version\)$/)
   await expectRejection({ number: 'good', version: 2 }, /^there is no quote good version 2$/)
   await expectRejection({ number: 'Good' }, /^there is no quote Good/)
@@ -654,7 +654,7 @@ t.test(
     t.equal(await createAndReadNotes({ number: 'P-1' }), 'second')
     t.equal(await createAndReadNotes({ number: 'P-1', version: 1 }), 'first')
     await writeQuote(db, { ...minimalQuote, version: 10, status: 'draft' }, [minimalLine])
-    await t.rejects(createShareLink(db, { number: 'P-1' }), { message: /version 10 is a draft/ })
+    await t.rejects(createQuoteLink(db, { number: 'P-1' }), { message: /version 10 is a draft/ })
   },
 )
 
@@ -697,7 +697,7 @@ t.test(
     const { db } = await testDatabase(t)
     await writeQuote(db, minimalQuote, [])
     const tokens: string[] = []
-    for (let n = 0; n < 100; n += 1) tokens.push(await createShareLink(db, { number: 'P-1' }))
+    for (let n = 0; n < 100; n += 1) tokens.push(await createQuoteLink(db, { number: 'P-1' }))
     // The others without computing the document again, which takes a millisecond for each link.
     const others = Array.from({ length: 9_900 }, generateLinkToken)
     await sql`
@@ -770,7 +770,7 @@ async function writeQuote(db: Database, quote: Quote, lines: Line[]): Promise<vo
 }
 
 async function createAndReadShare(db: Database, request: NewLink) {
-  return readShare(db, hashLinkToken(await createShareLink(db, request)))
+  return readShare(db, hashLinkToken(await createQuoteLink(db, request)))
 }
 
 async function readShare(db: Database, tokenHash: Buffer) {

@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
 import { searchKey } from '../../../src/indexing/engine/engine-keys.ts'
-import { createShareLink, revokeShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../../support/add-quote.ts'
 import { writeCompanyFile } from '../../support/company.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -48,14 +48,14 @@ t.test(
     for (let round = 0; round < 6; round += 1) {
       const isExpiring = round % 3 === 2
       const expiresAt = isExpiring ? new Date(Date.now() + 800) : null
-      const token = await createShareLink(database.db, { number: 'P-1', expiry: expiresAt })
+      const token = await createQuoteLink(database.db, { number: 'P-1', expiry: expiresAt })
       const visitors = processes.flatMap(({ address }) =>
         formats.map((format) => startVisitor(`${address}/quote/share/${token}?format=${format}`)),
       )
       if (!isExpiring) {
         // The number of responses before the revocation differs between rounds.
         await waitFor(() => visitors.every(({ openCount }) => openCount > round % 3))
-        t.ok(await revokeShareLink(database.db, await findNewestShareId(database)))
+        t.ok(await revokeQuoteLink(database.db, await findNewestLinkId(database)))
       }
       const closedAt = expiresAt?.getTime() ?? Date.now()
       await waitFor(() => visitors.every(({ closedCount }) => closedCount > 2))
@@ -116,7 +116,7 @@ async function waitFor(condition: () => boolean): Promise<void> {
   await eventually(async () => condition(), Boolean)
 }
 
-async function findNewestShareId({ db }: Pick<TestDatabase, 'db'>): Promise<string> {
+async function findNewestLinkId({ db }: Pick<TestDatabase, 'db'>): Promise<string> {
   const { id } = await db
     .selectFrom('quote_shares')
     .select('id')
@@ -125,93 +125,6 @@ async function findNewestShareId({ db }: Pick<TestDatabase, 'db'>): Promise<stri
     .executeTakeFirstOrThrow()
   return id
 }
-
-t.test(
-  'returns what Accept or ?format= requests, varies by Accept, and returns 406 for anything else',
-  async (t) => {
-    const { app, url } = unchanged
-    const types = {
-      html: 'text/html; charset=utf-8',
-      json: 'application/json; charset=utf-8',
-      pdf: 'application/pdf',
-    }
-    for (const [accept, format] of [
-      [undefined, 'html'],
-      ['*/*', 'html'],
-      ['text/html,application/xhtml+xml,*/*;q=0.8', 'html'],
-      ['application/json', 'json'],
-      ['application/*', 'json'],
-      ['application/pdf', 'pdf'],
-      ['text/html;q=0.5,application/pdf', 'pdf'],
-      ['text/html;q=0,*/*', 'json'],
-    ] as const) {
-      const response = await app.inject({ url, headers: accept === undefined ? {} : { accept } })
-      t.equal(response.headers['content-type'], types[format], accept ?? 'no Accept header')
-      t.equal(response.headers.vary, 'Accept, Accept-Language, Accept-Encoding')
-    }
-    for (const format of formats) {
-      const get = await app.inject({
-        url: `${url}?format=${format}`,
-        headers: { accept: 'image/png' },
-      })
-      t.equal(get.headers['content-type'], types[format], `?format=${format} wins over Accept`)
-      const head = await app.inject({ method: 'HEAD', url: `${url}?format=${format}` })
-      t.same([head.statusCode, head.body], [200, ''])
-      for (const name of [
-        'content-type',
-        'content-length',
-        'vary',
-        'cache-control',
-        'content-disposition',
-      ])
-        t.equal(head.headers[name], get.headers[name], `HEAD ${format}: ${name}`)
-    }
-    const pdf = await app.inject(`${url}?format=pdf`)
-    t.equal(
-      pdf.headers['content-disposition'],
-      `inline; filename="Presupuesto-P-1.pdf"; filename*=UTF-8''Presupuesto-P-1.pdf`,
-    )
-    t.equal(pdf.rawPayload.subarray(0, 5).toString(), '%PDF-')
-    t.match(
-      (await app.inject(`${url}?format=pdf&lang=en`)).headers['content-disposition'],
-      /Quotation-P-1/,
-    )
-    for (const bad of [`${url}?format=xml`, `${url}?format=`, `${url}?format=xml&format=json`])
-      t.equal((await app.inject(bad)).statusCode, 406, bad)
-    for (const [query, type, language] of [
-      ['format=pdf&format=json', types.pdf, null],
-      ['format=json&utm_source=mail&format=pdf&format=html', types.json, null],
-      ['lang=en&lang=fr', types.html, 'en'],
-      ['lang=xx&lang=fr', types.html, 'es'],
-      ['lang=EN', types.html, 'en'],
-      ['lang=de-AT', types.html, 'de'],
-      ['lang=-en', types.html, 'es'],
-    ] as const) {
-      const repeated = await app.inject(`${url}?${query}`)
-      t.equal(repeated.headers['content-type'], type, `${query}: the first value counts`)
-      if (language) t.match(repeated.body, `<html lang="${language}"`, query)
-    }
-    const acceptsNothing = await app.inject({ url, headers: { accept: '' } })
-    t.equal(acceptsNothing.headers['content-type'], types.html, 'an empty Accept is none')
-    const png = await app.inject({ url, headers: { accept: 'image/png' } })
-    t.equal(png.statusCode, 406)
-    t.match(png.body, 'Formato no disponible')
-    t.equal(
-      (await app.inject({ url: `${getUnknownPath(1)}?format=xml` })).statusCode,
-      404,
-      'an unknown link is 404 in any format',
-    )
-    t.equal(
-      (
-        await app.inject({
-          url: `${getUnknownPath(1)}?format=pdf`,
-          headers: { accept: 'text/html' },
-        })
-      ).headers['content-type'],
-      types.html,
-    )
-  },
-)
 
 t.test('guesses of links are limited per address, known links always open (S9, S44)', async (t) => {
   const { app, url } = await startServiceWithLink(t, {
@@ -310,7 +223,7 @@ t.test(
 
 t.test('requests are limited per link, whoever sends them', async (t) => {
   const { app, db } = await startServiceWithLink(t, { config: { LINK_LIMIT_PER_MINUTE: 3 } })
-  const createUrl = async () => `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+  const createUrl = async () => `/quote/share/${await createQuoteLink(db, { number: 'P-1' })}`
   const otherUrl = await createUrl()
   const { statuses, limited, other } = await withinOneMinute(async () => {
     // An earlier attempt may have used another link in this minute.
@@ -334,7 +247,7 @@ t.test('a hundred customers behind one address open their links (S44)', async (t
   })
   const remoteAddress = '192.0.2.1'
   for (let n = 0; n < 100; n += 1) {
-    const url = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+    const url = `/quote/share/${await createQuoteLink(db, { number: 'P-1' })}`
     await app.inject({ url: getUnknownPath(n), remoteAddress })
     t.equal((await app.inject({ url, remoteAddress })).statusCode, 200)
   }
@@ -380,8 +293,8 @@ t.test('only a proxy in TRUST_PROXY is trusted, and another one is logged once (
 
 t.test('errors are pages, unless the request is for JSON', async (t) => {
   const { app, db, url } = unchanged
-  const closed = await createShareLink(db, { number: 'P-1' })
-  await revokeShareLink(db, await findNewestShareId({ db }))
+  const closed = await createQuoteLink(db, { number: 'P-1' })
+  await revokeQuoteLink(db, await findNewestLinkId({ db }))
   const cases: [string, { url: string; method?: 'POST' }, number][] = [
     ['unknown', { url: getUnknownPath(1) }, 404],
     ['revoked', { url: `/quote/share/${closed}` }, 410],
@@ -550,7 +463,7 @@ t.test(
     for (const format of [...formats, ...formats])
       t.equal((await app.inject(`${url}?format=${format}`)).statusCode, 200)
     const { id } = await db.selectFrom('quote_shares').select('id').executeTakeFirstOrThrow()
-    await revokeShareLink(db, id)
+    await revokeQuoteLink(db, id)
     for (const method of ['GET', 'HEAD'] as const) {
       for (const format of formats) {
         const headers = {
@@ -621,7 +534,7 @@ t.test('a quote whose link is revoked while it is read is not shown (S8)', async
       return found_document;
     end $$`.execute(db)
   for (const format of formats) {
-    const token = await createShareLink(db, { number: 'P-1' })
+    const token = await createQuoteLink(db, { number: 'P-1' })
     const response = await app.inject(`/quote/share/${token}?format=${format}`)
     t.equal(response.statusCode, 410, format)
     t.notMatch(response.body, 'Martillo')
@@ -631,7 +544,7 @@ t.test('a quote whose link is revoked while it is read is not shown (S8)', async
 t.test('at the log level trace the process writes no token of any request (S13)', async (t) => {
   const database = await testDatabase(t)
   await addQuote(database.db, 'P-1')
-  const token = await createShareLink(database.db, { number: 'P-1' })
+  const token = await createQuoteLink(database.db, { number: 'P-1' })
   const { address, output, child, exit } = await startApi(t, database)
   const unknownToken = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
   const bodies: string[] = []

@@ -5,7 +5,7 @@ import { extractText, getDocumentProxy } from 'unpdf'
 import { generateLines, insertSharedQuote } from '../../../scripts/bench/support/shared-quotes.ts'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { type Language, languages } from '../../../src/company/languages.ts'
-import { createShareLink, revokeShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
@@ -40,7 +40,7 @@ const quotes = {
 const links = new Map<string, string>()
 for (const [number, values] of Object.entries(quotes)) {
   await addQuote(db, number, values)
-  links.set(number, `${base}/quote/share/${await createShareLink(db, { number })}`)
+  links.set(number, `${base}/quote/share/${await createQuoteLink(db, { number })}`)
 }
 const { id } = await db
   .selectFrom('quote_shares as share')
@@ -48,7 +48,7 @@ const { id } = await db
   .where('quote.number', '=', 'revoked')
   .select('share.id')
   .executeTakeFirstOrThrow()
-await revokeShareLink(db, id)
+await revokeQuoteLink(db, id)
 links.set('unknown', `${base}/quote/share/${'x'.repeat(43)}`)
 
 const height = 900

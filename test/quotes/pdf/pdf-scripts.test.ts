@@ -4,7 +4,7 @@
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
-import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import {
   canShowInPdf,
@@ -134,7 +134,7 @@ t.test('a page offers a PDF exactly if the PDF can show each character', async (
 t.test('a refused PDF is a page that offers the page of the quote, or a problem', async (t) => {
   const { app, db } = await testService(t, { index: false })
   await addQuote(db, 'P-1', { notes: 'Martillo de bola, en tailandés ค้อนหัวกลม, 300 g' })
-  const url = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+  const url = `/quote/share/${await createQuoteLink(db, { number: 'P-1' })}`
   for (let attempt = 0; attempt < 2; attempt += 1) {
     const page = await app.inject({ url: `${url}?format=pdf`, headers: { accept: 'text/html' } })
     t.equal(page.statusCode, 406)
@@ -152,7 +152,7 @@ t.test('a refused PDF is a page that offers the page of the quote, or a problem'
   t.notMatch(body, /format=pdf/, 'the page offers no PDF that would be refused')
   await addQuote(db, 'P-2', { notes: 'Martillo פטיש 锤子' })
   const other = await app.inject(
-    `/quote/share/${await createShareLink(db, { number: 'P-2' })}?lang=fr`,
+    `/quote/share/${await createQuoteLink(db, { number: 'P-2' })}?lang=fr`,
   )
   t.match(other.body, 'href="?format=pdf&amp;lang=fr"')
 })

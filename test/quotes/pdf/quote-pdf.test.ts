@@ -9,7 +9,7 @@ import { extractLinks, extractText, getDocumentProxy, getMeta } from 'unpdf'
 import { defaultBrand as brand } from '../../../src/company/brand.ts'
 import type { Language } from '../../../src/company/languages.ts'
 import type { QuoteFailure } from '../../../src/quotes/failures.ts'
-import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { serializeSharedQuote } from '../../../src/quotes/page/render-page-or-json.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
@@ -346,7 +346,7 @@ t.test(
     const { app, db } = await testService(t, { index: false })
     await addQuote(db, 'P-1')
     await addQuote(db, 'P-2')
-    const url = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+    const url = `/quote/share/${await createQuoteLink(db, { number: 'P-1' })}`
     let killedCount = 0
     const killPdfProcess = (message: unknown) => {
       const { process: child } = message as { process: ChildProcess }
@@ -375,7 +375,7 @@ t.test(
       t.equal((await app.inject(url)).statusCode, 200)
     }
     unsubscribe('child_process', killPdfProcess)
-    const other = `/quote/share/${await createShareLink(db, { number: 'P-2' })}`
+    const other = `/quote/share/${await createQuoteLink(db, { number: 'P-2' })}`
     const rendered = await app.inject(`${other}?format=pdf`)
     t.same([rendered.statusCode, rendered.rawPayload.subarray(0, 5).toString()], [200, '%PDF-'])
   },

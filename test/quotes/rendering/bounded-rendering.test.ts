@@ -12,7 +12,7 @@ import { defaultBrand as brand } from '../../../src/company/brand.ts'
 import { languages } from '../../../src/company/languages.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
-import { type ListedLink, listShareLinks } from '../../../src/quotes/links/manage-links.ts'
+import { type ListedLink, listQuoteLinks } from '../../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { pdfProcessLimits } from '../../../src/quotes/rendering/rendering-limits.ts'
@@ -242,7 +242,7 @@ t.test('a page offers no PDF for a while after the PDF failed for its size', asy
   const lines: string[] = []
   const log = (line: string) => lines.push(line)
   const { app, db, token, url } = await startServiceWithLink(t, { metrics, log })
-  const [{ id }] = (await listShareLinks(db, 'P-1')) as [ListedLink]
+  const [{ id }] = (await listQuoteLinks(db, 'P-1')) as [ListedLink]
   t.match((await app.inject(url)).body, 'href="?format=pdf"')
   const failed = await app.inject(`${url}?format=pdf`)
   t.equal(failed.statusCode, 503)

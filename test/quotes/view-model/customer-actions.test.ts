@@ -5,7 +5,7 @@ import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { forEachLanguage, type Language, languages } from '../../../src/company/languages.ts'
-import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
@@ -319,7 +319,7 @@ t.test('every language is accepted for a quote, a link, ?lang= and error pages',
   const { app, db } = await testService(t, { index: false })
   for (const language of languages) {
     await addQuote(db, `P-${language}`, { language })
-    const token = await createShareLink(db, { number: `P-${language}` })
+    const token = await createQuoteLink(db, { number: `P-${language}` })
     const url = `/quote/share/${token}`
     t.match((await app.inject(url)).body, `<html lang="${language}"`)
     t.match((await app.inject(`${url}?lang=${language}`)).body, `<html lang="${language}"`)
@@ -329,7 +329,7 @@ t.test('every language is accepted for a quote, a link, ?lang= and error pages',
     })
     t.match(unknown.body, quoteTexts[language].errors.not_found.title)
   }
-  await t.rejects(createShareLink(db, { number: 'P-es', language: 'xx' as 'es' }), {
+  await t.rejects(createQuoteLink(db, { number: 'P-es', language: 'xx' as 'es' }), {
     message: /language must be one of es, en, pt, fr, it, de, not xx/,
   })
 })

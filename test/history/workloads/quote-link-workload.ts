@@ -30,7 +30,7 @@ export type Link = { token: string; hash: string; number: string }
 /** Only the newest links are requested. */
 const requestedLinks = 14
 
-export function shareLinkWorkload(): Workload {
+export function quoteLinkWorkload(): Workload {
   const links: Link[] = []
 
   return {
