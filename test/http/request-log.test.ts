@@ -350,6 +350,11 @@ t.test('redacts secrets in the messages of libraries', async (t) => {
   })
   t.notMatch(JSON.stringify(err(error)), key)
   t.match(err(error), { code: 'E1', stack: /log\.test/ })
+  const wrapped = err(new Error('not read', { cause: error }))
+  t.match(wrapped, { message: 'not read', cause: { message: 'bad tqp_…', code: 'E1' } })
+  const ownCause = new Error('endless')
+  ownCause.cause = ownCause
+  t.match(err(ownCause), { cause: { message: 'endless' } })
   t.same(req({ method: 'GET', routeOptions: { url: '/quote/share/:token' } }), {
     method: 'GET',
     route: '/quote/share/:token',

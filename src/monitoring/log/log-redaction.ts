@@ -16,19 +16,34 @@ export function redactSecrets(text: string): string {
   )
 }
 
+type LoggedError = {
+  type: string
+  message: string
+  stack: string
+  code?: string
+  cause?: LoggedError
+}
+
+/** Bounds the causes of a log line, because an error can be the cause of itself. */
+const maxLoggedCauses = 5
+
+/** Returns the fields of an error, without secrets, with those of its causes. */
+function serializeError(error: unknown, maxCauses = maxLoggedCauses): LoggedError {
+  if (!(error instanceof Error))
+    return { type: typeof error, message: redactSecrets(String(error)), stack: '' }
+  const { name, message, stack = '', cause } = error
+  return {
+    type: name,
+    message: redactSecrets(message),
+    stack: redactSecrets(stack),
+    ...('code' in error && { code: String(error.code) }),
+    ...(cause !== undefined && maxCauses > 0 && { cause: serializeError(cause, maxCauses - 1) }),
+  }
+}
+
 /** Serialisers for pino. They never log the URL or the headers of a request. */
 export const logSerializers = {
-  err(error: unknown): { type: string; message: string; stack: string; code?: string } {
-    if (!(error instanceof Error))
-      return { type: typeof error, message: redactSecrets(String(error)), stack: '' }
-    const { name, message, stack = '' } = error
-    return {
-      type: name,
-      message: redactSecrets(message),
-      stack: redactSecrets(stack),
-      ...('code' in error && { code: String(error.code) }),
-    }
-  },
+  err: (error: unknown): LoggedError => serializeError(error),
   req({
     method = '',
     routeOptions,
