@@ -3,10 +3,9 @@ import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * The error pages. A page that also shows problems of other parts has the name of their code
- * (describeProblem). Each has a link: none, to the page of the quote, or to the same
- * address. quote-texts/ has their texts. No page reloads by itself, because that would interrupt a
- * screen reader (WCAG 2.2.1).
+ * The error pages. `action` is the link on the page: none, to the page of the quote, or to the
+ * same address again. quote-texts/ has their texts. No page reloads by itself, because that would
+ * interrupt a screen reader (WCAG 2.2.1).
  */
 export const errorPages = {
   not_found: { action: null },
@@ -23,6 +22,22 @@ export const errorPages = {
 } as const
 export type ErrorPageName = keyof typeof errorPages
 
+/** The pages of problems that other parts of the service report, such as the rate limit. */
+export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
+  invalid_parameter: 'invalid_parameter',
+  unauthenticated: 'invalid_parameter',
+  insufficient_scope: 'invalid_parameter',
+  not_found: 'not_found',
+  method_not_allowed: 'invalid_parameter',
+  not_acceptable: 'not_acceptable',
+  link_expired: 'link_expired',
+  link_revoked: 'link_revoked',
+  misdirected_request: 'invalid_parameter',
+  rate_limited: 'rate_limited',
+  internal_error: 'internal_error',
+  unavailable: 'unavailable',
+}
+
 type Failure = {
   /** problemKinds of http/problem-details.ts has its status. */
   code: ProblemCode
@@ -36,12 +51,14 @@ type Failure = {
    */
   retryAfter?: { ms: number }
   /**
-   * Who logs it as an error: each request, or the rendering once for all its requests. Nobody does
-   * if the service is not the cause.
+   * Who logs it as an error: each request that ends with it, or the rendering once for all its
+   * requests. If no request waits for a rendering any more, the rendering logs what they would.
    */
   loggedBy: 'request' | 'rendering' | 'nobody'
   /** When a rendering that ended with it is tried again. Default: at the next request. */
   retryRendering?: 'after-pause' | 'never'
+  /** Whether the metric of failed PDFs counts it, because an operator can mend the cause. */
+  countsAsFailedPdf?: true
 }
 
 const { retryAfter, pendingRetryAfter } = timeouts.quotes
@@ -52,6 +69,7 @@ const unreadable: Failure = {
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfter,
   loggedBy: 'request',
+  countsAsFailedPdf: true,
 }
 const notRendered = {
   code: 'unavailable',
@@ -60,6 +78,7 @@ const notRendered = {
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
   retryAfter,
+  countsAsFailedPdf: true,
 } as const
 const tryAgainSoon: Failure = {
   code: 'unavailable',
@@ -153,8 +172,9 @@ export class QuoteFailure extends Error {
 }
 
 /**
- * Returns the reason of an error. An unexpected one counts as a rendering that failed, so that it
- * is logged, and is not repeated with every request.
+ * Returns the reason of an error. In the rendering cache an unexpected one is a rendering that
+ * failed: it is logged once, and not repeated with every request. Small pages do not use the cache
+ * for that. Their unexpected errors are defects, which the error handler logs and answers with 500.
  */
 export function getFailureReason(error: unknown): FailureReason {
   return error instanceof QuoteFailure ? error.reason : 'rendering-failed'

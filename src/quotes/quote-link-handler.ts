@@ -5,7 +5,10 @@
 //   tables of the database call it a share.
 // - document: the quote as it was when the link was created, as JSON that never changes.
 // - content hash: the hash of the document. Links to equal documents have the same one.
-// - verified: the document was read and matched the hash. Otherwise somebody has altered it.
+// - closed: expired or revoked. The document of a link is erased some time after it was closed.
+// - verified: this process, or its child process, has read the document and it matched the hash.
+// - altered: the document was read and did not match the hash, or the link has another hash than
+//   before. Somebody has changed it in the database.
 // - row version: changes whenever the row of a link changes. It tells whether a replica is behind.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
@@ -104,7 +107,7 @@ export class QuoteLinkHandler {
     try {
       return await this.#answerOpenLink(request, link, format)
     } catch (error) {
-      const failure = await this.#links.explainMissingDocument(token, error)
+      const failure = await this.#links.toPreciseFailure(token, error)
       this.#countFailure(failure, format)
       throw failure
     }
@@ -123,7 +126,7 @@ export class QuoteLinkHandler {
         ? await this.#getPdf(request, link)
         : await this.#getPageOrJson(request, link, format)
     // 6. Check that the link is still open, and that its document is verified.
-    await this.#links.checkBeforeSending(request.params.token, link, isCached)
+    await this.#links.verifyAndRequireOpen(request.params.token, link, isCached)
     // 7. Count the view in the background.
     if (isHumanView(request)) this.#countView?.(link.linkId)
     return response
@@ -152,7 +155,7 @@ export class QuoteLinkHandler {
         link,
         language,
         () => this.#links.readDocument(request.params.token, link),
-        (error) => logFailedRendering(request.log, link, error),
+        (error) => this.#reportFailedRendering(request.log, link, error),
       ))
     return { response: buildPdfResponse(pdf), isCached: cached !== undefined }
   }
@@ -176,7 +179,7 @@ export class QuoteLinkHandler {
   ): PageOrJsonVariant {
     if (format === 'json') return { format }
     const language = getRequestedLanguage(request.query)
-    return { format, language, offersPdf: !this.#pdfRenderer.mayNotRetryYet(link, language) }
+    return { format, language, offersPdf: !this.#pdfRenderer.isBlocked(link, language) }
   }
 
   /** Renders a small quote in this process. A child process reads and renders a large one. */
@@ -201,7 +204,7 @@ export class QuoteLinkHandler {
       {
         onReplicaRead: (outcome) => replica?.countRead('document', outcome),
         onVerified: () => this.#links.markVerified(link),
-        onFailure: (error) => logFailedRendering(request.log, link, error),
+        onFailure: (error) => this.#reportFailedRendering(request.log, link, error),
       },
     )
   }
@@ -210,16 +213,15 @@ export class QuoteLinkHandler {
     const { observer } = this.#options
     const reason = getFailureReason(error)
     if (reason === 'altered') observer.countAlteredDocument()
-    // The service does not cause the failures that nobody logs.
-    const isCausedByService = failures[reason].loggedBy !== 'nobody'
-    if (format === 'pdf' && isCausedByService) observer.countFailedPdf()
+    if (format === 'pdf' && failures[reason].countsAsFailedPdf) observer.countFailedPdf()
   }
-}
 
-/**
- * Logs a rendering as soon as it fails, because its request may already have got a response. Names
- * the link by its id, which scripts/share.ts lists.
- */
-function logFailedRendering(log: LinkRequest['log'], { linkId }: OpenLink, error: unknown): void {
-  log.error({ err: error, code: 'unavailable', shareId: linkId }, 'rendering failed')
+  /**
+   * Logs a failed rendering whose requests do not log it, for example because they have already got
+   * a response. Names the link by its id, which scripts/share.ts lists.
+   */
+  #reportFailedRendering(log: LinkRequest['log'], { linkId }: OpenLink, error: unknown): void {
+    if (getFailureReason(error) === 'altered') this.#options.observer.countAlteredDocument()
+    log.error({ err: error, code: 'unavailable', shareId: linkId }, 'rendering failed')
+  }
 }

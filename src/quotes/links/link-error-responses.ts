@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Company, Seller } from '../../company/company.ts'
 import { Problem } from '../../http/problem-details.ts'
-import { type ErrorPageName, errorPages, failures, type QuoteFailure } from '../failures.ts'
+import { type ErrorPageName, failures, pagesOfProblems, type QuoteFailure } from '../failures.ts'
 import { renderErrorPage } from '../page/error-page.ts'
 import {
   chooseErrorPageLanguage,
@@ -14,8 +14,6 @@ import { isLinkUrl } from './malformed-link-paths.ts'
 
 /** An error as JSON shows it (`problem`), and as a page shows it. */
 type DescribedError = { problem: Problem; page: ErrorPageName; showsContact: boolean }
-
-const errorPageNames = Object.keys(errorPages) as ErrorPageName[]
 
 /** Describes why a request does not get its quote. The cause is logged and not sent. */
 export function describeFailure(
@@ -35,10 +33,9 @@ export function describeFailure(
   return { problem, page, showsContact }
 }
 
-/** Describes any other error. Problem codes without a page share `invalid_parameter`. */
+/** Describes any other error. */
 export function describeProblem(problem: Problem): DescribedError {
-  const page = errorPageNames.find((name) => name === problem.code) ?? 'invalid_parameter'
-  return { problem, page, showsContact: false }
+  return { problem, page: pagesOfProblems[problem.code], showsContact: false }
 }
 
 /** Returns the error as a page, or null if the request is for JSON. */

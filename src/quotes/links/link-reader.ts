@@ -42,7 +42,10 @@ export class LinkReader {
     })
   }
 
-  /** The hash of a link never changes. Throws if it did. */
+  /**
+   * Throws if this process has verified this link with another hash. The hash of a link must never
+   * change. A process that has just started remembers no link.
+   */
   requireSameHash(link: OpenLink): void {
     if (this.#verifiedLinks.hadOtherHash(link))
       throw new QuoteFailure('altered', `Link ${link.linkId} has another hash than before.`)
@@ -63,23 +66,28 @@ export class LinkReader {
   }
 
   /**
-   * Throws if the quote may not be sent for this link. `isCached`: it was rendered for an earlier
-   * request, possibly that of another link with an equal document.
+   * Verifies the document of a link, unless that was done before, and throws if the link is no
+   * longer open. `isCached`: the quote was rendered for an earlier request, possibly that of
+   * another link with an equal document.
    */
-  async checkBeforeSending(token: string, link: OpenLink, isCached: boolean): Promise<void> {
+  async verifyAndRequireOpen(token: string, link: OpenLink, isCached: boolean): Promise<void> {
     const isVerified = this.#verifiedLinks.has(link)
+    // Nothing has taken long since the caller read the link, so it is not read again.
     if (isCached && isVerified) return
     if (!isVerified) await this.readDocument(token, link)
     // The link may have been closed while its document was read or rendered.
     requireOpen(await this.read(token))
   }
 
-  /** If a link has no document because it was closed meanwhile, returns a failure that says so. */
-  async explainMissingDocument(token: string, error: unknown): Promise<unknown> {
+  /**
+   * Returns the error to throw instead of `error`: if the link has no document because it was
+   * closed meanwhile, a failure that says so. Otherwise returns `error`.
+   */
+  async toPreciseFailure(token: string, error: unknown): Promise<unknown> {
     if (getFailureReason(error) !== 'no-document') return error
     return this.read(token).then(
       ({ state }) => (state === 'open' ? error : new QuoteFailure(state)),
-      (notRead: unknown) => notRead,
+      (readError: unknown) => readError,
     )
   }
 }

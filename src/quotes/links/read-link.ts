@@ -37,7 +37,7 @@ type LinkRow = {
   content_hash: string
   expires_at: Date | null
   revoked_at: Date | null
-  /** Null if the document was emptied. */
+  /** Null if the document was erased. */
   document_bytes: number | null
   row_version: string
   is_expired: boolean

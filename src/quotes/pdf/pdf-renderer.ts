@@ -44,8 +44,8 @@ export class PdfRenderer {
   }
 
   /** Returns whether the PDF failed before and may not be tried again yet. */
-  mayNotRetryYet(link: OpenLink, language: Language | null): boolean {
-    return this.#cache.mayNotRetryYet(getCacheKey(link, language))
+  isBlocked(link: OpenLink, language: Language | null): boolean {
+    return this.#cache.isBlocked(getCacheKey(link, language))
   }
 
   /**

@@ -24,7 +24,7 @@ export class FailedRenderings {
   }
 
   /** Returns whether the rendering failed and may not be tried again yet. */
-  mayNotRetryYet(key: string): boolean {
+  isBlocked(key: string): boolean {
     const failed = this.#renderings.get(key)
     return failed !== undefined && failed.retryAt > this.#now()
   }
@@ -32,7 +32,7 @@ export class FailedRenderings {
   /** Throws QuoteFailure if the rendering failed and may not be tried again yet. */
   rejectEarlyRetry(key: string): void {
     const failed = this.#renderings.get(key)
-    if (!failed || !this.mayNotRetryYet(key)) return
+    if (!failed || !this.isBlocked(key)) return
     const { reason, message, retryAt } = failed
     if (retryAt === Number.POSITIVE_INFINITY) throw new QuoteFailure(reason, message)
     const retryAfterMs = retryAt - this.#now()

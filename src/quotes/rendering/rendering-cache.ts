@@ -28,8 +28,11 @@ type RenderingCacheOptions<Result> = {
 type Clock = { now(): number; sleep(ms: number): Promise<unknown> }
 const systemClock: Clock = { now: () => performance.now(), sleep }
 
-/** Logs that a rendering failed. Called once, even if no request waits for it any more. */
+/** Logs that a rendering failed, if no request does so. Called at most once for a rendering. */
 export type FailureListener = (error: unknown) => void
+
+/** A rendering that runs or is queued. `waitingCount`: how many requests still wait for it. */
+type PendingRendering<Result> = { result: Promise<Result>; waitingCount: number }
 
 /** The length of the pause after a rendering, as a multiple of the rendering's duration. */
 const pauseFactor = 5
@@ -38,8 +41,7 @@ const pauseFactor = 5
 export class RenderingCache<Result extends object> {
   readonly #cache: LRUCache<string, Result>
   readonly #failed: FailedRenderings
-  /** The rendering that runs, and those that are queued. */
-  readonly #pending = new Map<string, Promise<Result>>()
+  readonly #pending = new Map<string, PendingRendering<Result>>()
   readonly #runAlone = pLimit(1)
   readonly #maxQueued: number
   readonly #maxWaitMs: number
@@ -81,14 +83,15 @@ export class RenderingCache<Result extends object> {
   }
 
   /** Returns whether a rendering failed before and may not be tried again yet. */
-  mayNotRetryYet(key: string): boolean {
-    return this.#failed.mayNotRetryYet(key)
+  isBlocked(key: string): boolean {
+    return this.#failed.isBlocked(key)
   }
 
   /**
    * Returns a result from the cache or from `render`. Renderings run one at a time, and concurrent
    * calls with the same key share one rendering. Throws QuoteFailure; its reason is `pending` if
-   * this takes too long. Calls `onFailure` if the document or the process makes `render` fail.
+   * this takes too long. Calls `onFailure` if `render` fails and no request will log it: because
+   * of its document or process, or because every request has got `pending` before.
    */
   async render(
     key: string,
@@ -106,15 +109,21 @@ export class RenderingCache<Result extends object> {
     const result = this.#runAlone(() => this.#run(key, render, onFailure)).finally(() =>
       this.#pending.delete(key),
     )
-    this.#pending.set(key, result)
-    return this.#waitFor(result)
+    const rendering = { result, waitingCount: 0 }
+    this.#pending.set(key, rendering)
+    return this.#waitFor(rendering)
   }
 
-  #waitFor(result: Promise<Result>): Promise<Result> {
-    return pTimeout(result, {
-      milliseconds: this.#maxWaitMs,
-      message: new QuoteFailure('pending', 'The rendering is not ready yet.'),
-    })
+  async #waitFor(rendering: PendingRendering<Result>): Promise<Result> {
+    rendering.waitingCount += 1
+    try {
+      return await pTimeout(rendering.result, {
+        milliseconds: this.#maxWaitMs,
+        message: new QuoteFailure('pending', 'The rendering is not ready yet.'),
+      })
+    } finally {
+      rendering.waitingCount -= 1
+    }
   }
 
   async #run(
@@ -131,7 +140,10 @@ export class RenderingCache<Result extends object> {
       this.#cache.set(key, result)
       return result
     } catch (error) {
-      if (failures[getFailureReason(error)].loggedBy === 'rendering') onFailure(error)
+      const { loggedBy } = failures[getFailureReason(error)]
+      const hasWaitingRequest = (this.#pending.get(key)?.waitingCount ?? 0) > 0
+      if (loggedBy === 'rendering' || (loggedBy === 'request' && !hasWaitingRequest))
+        onFailure(error)
       throw this.#failed.add(key, error)
     } finally {
       const endedAt = this.#clock.now()

@@ -37,9 +37,9 @@ export type RenderingProcessLimits = {
     /** If it uses more bytes. */
     residentBytes: number
     /**
-     * If it uses more bytes and was idle for `idleMs`. Until then the next large PDF uses its
-     * memory again. Ending a process of this size and starting another one for each PDF would delay
-     * other requests by some milliseconds, about ten times for each PDF.
+     * If it uses more bytes and was idle for `idleMs`. A process is not replaced at once, because
+     * the next large PDF can use its memory. Replacing a process of this size after each PDF would
+     * interrupt the service about ten times for some milliseconds each.
      */
     idleResidentBytes: number
     idleMs: number
@@ -64,7 +64,7 @@ export const pdfProcessLimits = {
 
 /**
  * The process reaches 1.3 GB of allocated memory after twenty pages of 2,000 lines, and 1.5 GB
- * after twenty of 8,000 lines. V8 frees its memory, so no page makes it replace the process.
+ * after twenty of 8,000 lines. V8 frees its memory, so it has no `replaceWhen`.
  */
 export const largePageProcessLimits: RenderingProcessLimits = {
   maxProcessorMs: timeouts.quotes.pageRendering.ms,

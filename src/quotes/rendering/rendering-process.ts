@@ -27,14 +27,19 @@ type Reply<Result> = {
   residentBytes: number
   /** The outcome of reading from the replica, or null if the replica was not used. */
   replicaRead: ReplicaReadOutcome | null
-} & ({ result: Result } | { reason: FailureReason; message: string })
+} & ({ result: Result } | Failed)
+type Failed = { reason: FailureReason; message: string; stack: string | undefined }
 
-/** A process that performs one task at a time. The first task starts it. */
+/**
+ * A process that performs one task at a time. The first task starts it. The caller must wait for a
+ * task before it starts the next one.
+ */
 export class RenderingProcess<Task extends object, Result> {
   readonly #options: RenderingProcessOptions
   #child: ChildProcess | undefined
   #taskCount = 0
   #idleTimer: NodeJS.Timeout | undefined
+  #isPerforming = false
   #isStopped = false
 
   constructor(options: RenderingProcessOptions) {
@@ -47,14 +52,20 @@ export class RenderingProcess<Task extends object, Result> {
    * process ends or exceeds a limit, replaces the process and throws an error.
    */
   async perform(task: Task, onReplicaRead?: ReplicaReadListener): Promise<Result> {
+    if (this.#isPerforming) throw new Error('The process already performs a task.')
     clearTimeout(this.#idleTimer)
-    const reply = await this.#getReply(task)
+    this.#isPerforming = true
+    const reply = await this.#getReply(task).finally(() => {
+      this.#isPerforming = false
+    })
     if (reply.replicaRead !== null) onReplicaRead?.(reply.replicaRead)
     if ('reason' in reply) {
-      const { reason, message } = reply
-      if (reason !== 'rendering-failed') throw new QuoteFailure(reason, message)
+      const { reason, message, stack } = reply
+      // The log shows where in the child process the error was thrown.
+      const cause = Object.assign(new Error(message), { stack })
+      if (reason !== 'rendering-failed') throw new QuoteFailure(reason, message, { cause })
       this.#replace()
-      throw new Error(`Rendering the ${this.#options.what} failed: ${message}`)
+      throw new Error(`Rendering the ${this.#options.what} failed: ${message}`, { cause })
     }
     this.#taskCount += 1
     this.#limitMemory(reply.residentBytes)
@@ -175,16 +186,13 @@ export function performTasks<Task, Result>(
 
 async function getResultOrFailure<Result>(
   perform: () => Result | Promise<Result>,
-): Promise<{ result: Result } | { reason: FailureReason; message: string }> {
+): Promise<{ result: Result } | Failed> {
   try {
     return { result: await perform() }
   } catch (error) {
-    return { reason: getFailureReason(error), message: describeCause(error) }
+    // The service gets the original error, which its log needs.
+    const original = error instanceof QuoteFailure ? (error.cause ?? error) : error
+    const { message, stack } = original instanceof Error ? original : new Error(String(original))
+    return { reason: getFailureReason(error), message, stack }
   }
-}
-
-/** Returns the message of the original error, because errors do not keep their cause in a reply. */
-function describeCause(error: unknown): string {
-  const cause = error instanceof QuoteFailure ? (error.cause ?? error) : error
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -14,7 +14,7 @@ import type { Database } from '../../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { type ListedLink, listQuoteLinks } from '../../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
-import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
+import { createPdfProcess, PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { pdfProcessLimits } from '../../../src/quotes/rendering/rendering-limits.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -153,7 +153,7 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
     retryAfterMs: 5_000,
   }
   await t.rejects(render(), starved)
-  t.equal(renderer.mayNotRetryYet(openLink, 'es'), false)
+  t.equal(renderer.isBlocked(openLink, 'es'), false)
   await t.rejects(render(), starved, 'the next request renders again')
   t.equal(children.length, 2)
   t.match(reported, [{ message: /hardly ran/ }, { message: /hardly ran/ }])
@@ -213,6 +213,15 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
   )
   await closed
   t.notMatch(lines.join(''), '"level":50', 'it is no failure')
+})
+
+t.test('a rendering process refuses a task while it performs another', async (t) => {
+  const pdfProcess = createPdfProcess()
+  t.teardown(() => pdfProcess.stop())
+  const task = { ...oneLine, brand }
+  const first = pdfProcess.perform(task)
+  await t.rejects(pdfProcess.perform(task), { message: /already performs a task/ })
+  t.match(Buffer.from((await first).pdf).toString('latin1'), /^%PDF-/)
 })
 
 t.test('stopping ends a request whose process starts, even if it replaces another', async (t) => {
@@ -316,7 +325,9 @@ t.test('one process renders many large pages', async (t) => {
 
 t.test('a large document that was altered or cannot be read is not shown (S41)', async (t) => {
   const metrics = createMetrics()
-  const { app, db } = await testService(t, { index: false, metrics })
+  const lines: string[] = []
+  const log = (line: string) => lines.push(line)
+  const { app, db } = await testService(t, { index: false, metrics, log })
   const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(200))}`
   const rename = (from: string, to: string) =>
     sql`alter function ${sql.raw(from)}(bytea) rename to ${sql.raw(to)}`.execute(db)
@@ -336,4 +347,10 @@ t.test('a large document that was altered or cannot be read is not shown (S41)',
   t.equal(altered.statusCode, 503)
   t.notMatch(altered.body, 'oro')
   t.equal(await readMetric(metrics, 'tqs_altered_documents_total'), 1)
+  const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
+  t.match(
+    errors.at(-1)?.err,
+    { message: /does not match its hash/, stack: /read-document\.ts:\d+/ },
+    'the log shows where the child process found it',
+  )
 })

@@ -1,6 +1,7 @@
 // The cache of renderings: its queue, its pauses, and what it remembers of failures.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { QuoteFailure } from '../../../src/quotes/failures.ts'
 import { RenderingCache } from '../../../src/quotes/rendering/rendering-cache.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -97,4 +98,29 @@ t.test('a failure is reported once, even if no request waits for it', async (t) 
   const failedBefore = { message: 'It failed before: too large', reason: 'rendering-failed' }
   await t.rejects(cache.render('key', fail, report), failedBefore)
   t.same(reported, [cause])
+})
+
+t.test('a failure that requests log is reported only if no request waits for it', async (t) => {
+  const cache = new RenderingCache<Buffer>({
+    cacheBytes: 1000,
+    getSize: ({ length }) => length,
+    maxWaitMs: 20,
+  })
+  const reported: unknown[] = []
+  const report = (error: unknown) => reported.push(error)
+  const altered = new QuoteFailure('altered')
+  const failAfter = (ms: number) => async () => {
+    await sleep(ms)
+    throw altered
+  }
+  const requests = [1, 2].map(() => cache.render('slow', failAfter(60), report))
+  for (const request of requests)
+    await t.rejects(request, { message: /not ready/, reason: 'pending' })
+  t.ok(await eventually(async () => reported.length, Boolean))
+  t.same(reported, [altered], 'both requests have got a response before')
+  await t.rejects(cache.render('fast', failAfter(0), report), {
+    message: altered.message,
+    reason: 'altered',
+  })
+  t.equal(reported.length, 1, 'the request that waits logs it')
 })
