@@ -3,6 +3,7 @@
 // the totals and chooses the legal sentences about tax exemptions. A new field of the document is
 // added there, here, in openapi.ts (example), in pdf/pdf-logo-check.ts (empty quote), and, if
 // visitors see it, in view-model/, quote-texts/ and the templates of page/ and pdf/.
+// It must be optional, because the documents of existing links never get it.
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { forEachLanguage, type Language, languages } from '../company/languages.ts'

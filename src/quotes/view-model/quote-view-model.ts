@@ -21,11 +21,11 @@ export type QuoteViewModel = {
   language: Language
   /** The language of the document, or null if it is `language`. */
   documentLanguage: Language | null
-  /** The texts of `language`. The template of the PDF gets those that are no functions. */
+  /** The texts of `language`. The template of the PDF gets those that are not functions. */
   texts: QuoteTexts
   number: string
   version: string
-  /** The text that this version replaces earlier ones, or null for the first version. */
+  /** A sentence saying that this version replaces earlier ones. Null for the first version. */
   replaces: string | null
   /** `date` is YYYY-MM-DD. */
   issuedOn: { date: string; text: string }

@@ -49,7 +49,8 @@ export function chooseTaxLabel(totals: Totals, language: Language): string {
   const { taxLabel } = totals
   const own = taxLabel?.[language]
   if (own !== undefined) return own
-  // Documents of earlier versions have two languages or none. VAT has a word in each language.
+  // Older documents name the tax only in es and en, or not at all. If the tax is VAT, its usual
+  // name in this language is used, and otherwise its English name.
   const isVat = taxLabel?.en === undefined || taxLabel.en === quoteTexts.en.tax
   return isVat ? quoteTexts[language].tax : (taxLabel?.en ?? '')
 }
