@@ -1,4 +1,5 @@
-// What a visitor gets instead of a quote: one row for each reason, and the error pages.
+// What a visitor gets instead of a quote, and why: one row for each reason, with the file that finds
+// it, and the error pages.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -89,7 +90,7 @@ const tryAgainSoon: Failure = {
 }
 
 const rows = {
-  // The first three are also the states of a link (links/read-link.ts).
+  // links/read-link.ts. These three are also the states of a link.
   // The link is unknown or malformed, or its quote was deleted or is a draft.
   unknown: {
     code: 'not_found',
@@ -111,7 +112,7 @@ const rows = {
     showsContact: true,
     loggedBy: 'nobody',
   },
-  // The request accepts none of the formats of a quote.
+  // requested-representation.ts: the request accepts none of the formats of a quote.
   'not-acceptable': {
     code: 'not_acceptable',
     page: 'not_acceptable',
@@ -120,13 +121,13 @@ const rows = {
       'them in Accept or ?format=.',
     loggedBy: 'nobody',
   },
-  // The database cannot be read.
+  // links/: the link or its document cannot be read from the database.
   'database-unreadable': unreadable,
-  // The link has no document. The reason is usually that it was closed meanwhile.
+  // links/read-document.ts: the link has no document, usually because it was closed meanwhile.
   'no-document': unreadable,
-  // The document does not match the hash of its link: somebody changed it after it was shared.
+  // links/: the document does not match the hash of its link, so somebody has changed one of them.
   altered: unreadable,
-  // No PDF can ever show this quote, because the fonts lack a character.
+  // pdf/typst-compiler.ts: no PDF can ever show this quote, because the fonts lack a character.
   'pdf-unsupported': {
     code: 'not_acceptable',
     page: 'pdf_refused',
@@ -136,15 +137,18 @@ const rows = {
     loggedBy: 'nobody',
     retryRendering: 'never',
   },
-  // The document made the rendering fail, now or before. It may be tried again later.
+  // rendering/rendering-process.ts: the document made the rendering fail. It is tried again after a
+  // pause (failed-renderings.ts). Requests until then get the same failure.
   'rendering-failed': { ...notRendered, loggedBy: 'rendering', retryRendering: 'after-pause' },
-  // Too many other renderings wait.
+  // rendering/rendering-cache.ts: too many other renderings wait.
   'queue-full': { ...notRendered, loggedBy: 'request' },
-  // The rendering process hardly ran, because the machine is busy. The document is not the cause.
+  // rendering/processor-time-limit.ts: the rendering process hardly ran, because the machine is
+  // busy. The document is not the cause.
   starved: { ...notRendered, loggedBy: 'rendering' },
-  // The rendering takes longer than a request waits. It goes on, and a later request gets it.
+  // rendering/rendering-cache.ts: the rendering takes longer than a request waits. It goes on, and
+  // a later request gets its result.
   pending: tryAgainSoon,
-  // The service is stopping. Another process of the service can render the quote.
+  // rendering/rendering-process.ts: the service is stopping. Another process can render the quote.
   stopping: tryAgainSoon,
 } satisfies Record<string, Failure>
 
