@@ -1,5 +1,5 @@
-// What a visitor gets instead of a quote, and why: one row for each reason, with the file that finds
-// it, and the error pages.
+// What a visitor gets instead of a quote, and why: one row for each reason, with the file that
+// finds it, and the error pages.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
