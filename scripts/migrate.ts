@@ -13,7 +13,7 @@ import { readServerVersion, requireServerVersion } from '../src/database/server-
 import { isBehindPooler } from '../src/database/transaction-pooling.ts'
 import { ensureEngineKeys } from '../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
-import { recordShareSettings } from '../src/quotes/links/share-settings.ts'
+import { recordLinkSettings } from '../src/quotes/links/link-settings.ts'
 import { checkLogoInPdf } from '../src/quotes/pdf/pdf-logo-check.ts'
 import { recordLanguages } from '../src/quotes/quote-texts/record-languages.ts'
 import { runCommand } from './cli/command.ts'
@@ -61,7 +61,7 @@ await runCommand(help, {}, async () => {
     const applied = await applyMigrations(db, report)
     await retryForLocks(db, () => recordCompany(db, company), report)
     await recordLanguages(db)
-    await recordShareSettings(db, {
+    await recordLinkSettings(db, {
       maxLines: config.SHARE_MAX_LINES,
       retentionDays: config.SHARE_RETENTION_DAYS,
     })

@@ -52,8 +52,10 @@ type Failure = {
    */
   retryAfter?: { ms: number }
   /**
-   * Who logs it as an error: each request that ends with it, or the rendering once for all its
-   * requests. If no request waits for a rendering any more, the rendering logs what they would.
+   * - request: every request that gets this failure logs it. If all requests for a rendering have
+   *   got `pending` before it fails, the rendering logs it instead.
+   * - rendering: the rendering logs it once, however many requests wait for it.
+   * - nobody: it is expected, and never logged.
    */
   loggedBy: 'request' | 'rendering' | 'nobody'
   /** When a rendering that ended with it is tried again. Default: at the next request. */
@@ -175,11 +177,12 @@ export class QuoteFailure extends Error {
   }
 }
 
-/**
- * Returns the reason of an error. In the rendering cache an unexpected one is a rendering that
- * failed: it is logged once, and not repeated with every request. Small pages do not use the cache
- * for that. Their unexpected errors are defects, which the error handler logs and answers with 500.
- */
-export function getFailureReason(error: unknown): FailureReason {
-  return error instanceof QuoteFailure ? error.reason : 'rendering-failed'
+/** Returns the reason of an error, or null if it is unexpected: a defect, or a failed rendering. */
+export function getFailureReason(error: unknown): FailureReason | null {
+  return error instanceof QuoteFailure ? error.reason : null
+}
+
+/** Returns why a rendering failed. An unexpected error is blamed on its document. */
+export function getRenderingFailureReason(error: unknown): FailureReason {
+  return getFailureReason(error) ?? 'rendering-failed'
 }

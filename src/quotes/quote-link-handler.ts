@@ -1,11 +1,12 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
 // JSON or PDF. The words of this folder:
 // - token: the secret in the address of a link. The database has only its hash.
-// - link: what a token opens, until it expires or is revoked. Its address, the settings and the
-//   tables of the database call it a share.
+// - link: what a token opens, until it expires or is revoked. Its address, the settings, the log
+//   and the database call it a share.
 // - document: the quote as it was when the link was created, as JSON that never changes.
 // - content hash: the hash of the document. Links to equal documents have the same one.
-// - closed: expired or revoked. The document of a link is erased some time after it was closed.
+// - closed: expired or revoked. The document of a link is erased some time after it was closed
+//   (in SQL: purged).
 // - verified: this process, or its child process, has read the document and it matched the hash.
 // - altered: the document was read and did not match the hash, or the link has another hash than
 //   before. Somebody has changed it in the database.
@@ -104,10 +105,11 @@ export class QuoteLinkHandler {
     // 3. Choose page, JSON or PDF.
     const format = getRequestedFormat(request)
     if (format === null) throw new QuoteFailure('not-acceptable')
+    // Metrics count failures of the steps 4 to 7 only.
     try {
       return await this.#answerOpenLink(request, link, format)
     } catch (error) {
-      const failure = await this.#links.toPreciseFailure(token, error)
+      const failure = await this.#links.explainMissingDocument(token, error)
       this.#countFailure(failure, format)
       throw failure
     }
@@ -118,6 +120,7 @@ export class QuoteLinkHandler {
     link: OpenLink,
     format: Format,
   ): Promise<LinkResponse> {
+    const { token } = request.params
     // 4. Show nothing if the hash of the link has changed.
     this.#links.requireSameHash(link)
     // 5. Take the result from the cache, or read the document and render it.
@@ -125,8 +128,10 @@ export class QuoteLinkHandler {
       format === 'pdf'
         ? await this.#getPdf(request, link)
         : await this.#getPageOrJson(request, link, format)
-    // 6. Check that the link is still open, and that its document is verified.
-    await this.#links.verifyAndRequireOpen(request.params.token, link, isCached)
+    // 6. Verify the document of this link, because another link may have led to the rendering. If
+    //    that or the rendering took time, check again that the link is open.
+    const wasRead = await this.#links.verifyDocument(token, link)
+    if (wasRead || !isCached) requireOpen(await this.#links.read(token))
     // 7. Count the view in the background.
     if (isHumanView(request)) this.#countView?.(link.linkId)
     return response
@@ -213,7 +218,8 @@ export class QuoteLinkHandler {
     const { observer } = this.#options
     const reason = getFailureReason(error)
     if (reason === 'altered') observer.countAlteredDocument()
-    if (format === 'pdf' && failures[reason].countsAsFailedPdf) observer.countFailedPdf()
+    const countsAsFailedPdf = reason === null || failures[reason].countsAsFailedPdf
+    if (format === 'pdf' && countsAsFailedPdf) observer.countFailedPdf()
   }
 
   /**

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
 import { isLanguage, type Language, languages } from '../company/languages.ts'
 
+/** In the order of preference if a request accepts several formats equally. */
 export const mediaTypes = { html: 'text/html', json: 'application/json', pdf: 'application/pdf' }
 export type Format = keyof typeof mediaTypes
 const formats = Object.keys(mediaTypes) as Format[]

@@ -1,9 +1,12 @@
 // The schemas of a shared quote: its frozen document, and the JSON that a link returns.
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
-// the totals and chooses the legal sentences about tax exemptions. A new field of the document is
-// added there, here, in openapi.ts (example), in pdf/pdf-logo-check.ts (empty quote), and, if
-// visitors see it, in view-model/, quote-texts/ and the templates of page/ and pdf/.
-// It must be optional, because the documents of existing links never get it.
+// the totals and chooses the legal sentences about tax exemptions.
+// A new field of the document must be optional, because the documents of existing links never get
+// it (a test holds that). It is added in:
+// - a migration that replaces quote_document
+// - QuoteDocument below
+// - the example in openapi.ts
+// - if visitors see it: view-model/, quote-texts/, and the templates of page/ and pdf/
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { forEachLanguage, type Language, languages } from '../company/languages.ts'

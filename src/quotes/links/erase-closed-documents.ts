@@ -37,7 +37,7 @@ type EraseOptions = {
   onResult?: (succeeded: boolean) => void
 }
 
-/** Erases documents at once, and then every hour until `signal` is aborted. Logs failures. */
+/** Erases documents at once and then regularly, until `signal` is aborted. Logs failures. */
 export async function eraseDocumentsRegularly(
   db: Kysely<Tables>,
   { signal, log, onResult = () => undefined }: EraseOptions,

@@ -66,24 +66,21 @@ export class LinkReader {
   }
 
   /**
-   * Verifies the document of a link, unless that was done before, and throws if the link is no
-   * longer open. `isCached`: the quote was rendered for an earlier request, possibly that of
-   * another link with an equal document.
+   * Reads and checks the document of a link, unless that was done before. Returns whether it did.
+   * Large documents too are read in this process then, but that is rare: only for a link that
+   * shares a rendering with another link, or whose row has changed.
    */
-  async verifyAndRequireOpen(token: string, link: OpenLink, isCached: boolean): Promise<void> {
-    const isVerified = this.#verifiedLinks.has(link)
-    // Nothing has taken long since the caller read the link, so it is not read again.
-    if (isCached && isVerified) return
-    if (!isVerified) await this.readDocument(token, link)
-    // The link may have been closed while its document was read or rendered.
-    requireOpen(await this.read(token))
+  async verifyDocument(token: string, link: OpenLink): Promise<boolean> {
+    if (this.#verifiedLinks.has(link)) return false
+    await this.readDocument(token, link)
+    return true
   }
 
   /**
-   * Returns the error to throw instead of `error`: if the link has no document because it was
-   * closed meanwhile, a failure that says so. Otherwise returns `error`.
+   * If `error` says that the document is missing, reads the link again to find out why, and returns
+   * the failure that says it: expired, revoked or unknown. Otherwise returns `error`.
    */
-  async toPreciseFailure(token: string, error: unknown): Promise<unknown> {
+  async explainMissingDocument(token: string, error: unknown): Promise<unknown> {
     if (getFailureReason(error) !== 'no-document') return error
     return this.read(token).then(
       ({ state }) => (state === 'open' ? error : new QuoteFailure(state)),

@@ -15,13 +15,11 @@ export type NewLink = {
   language?: Language
 }
 
-/**
- * The quote cannot be shared: it does not exist, it is a draft, or its totals do not match its
- * lines. The message says which.
- */
+/** create_quote_share refused the link. The message gives the reason to the user. */
 export class QuoteNotShareableError extends Error {}
 
-// The SQLSTATEs that create_quote_share raises for a quote that cannot be shared.
+// The SQLSTATEs that create_quote_share raises: TQ404 if the quote does not exist, and TQ409 if it
+// cannot be shared, or not in this way.
 const notShareableCodes = ['TQ404', 'TQ409']
 
 /** A created link. Its token cannot be read again, because the database stores only its hash. */
@@ -40,13 +38,16 @@ export async function createQuoteLinkWithDetails(
   db: Kysely<Tables>,
   newLink: NewLink,
 ): Promise<CreatedLink> {
-  const link = await insertQuoteLink(db, newLink)
-  const { rows } = await sql<Pick<CreatedLink, 'version' | 'expiresAt'>>`
-    select version, expires_at as "expiresAt" from list_quote_shares(${newLink.number})
-    where id = ${link.id}`.execute(db)
-  const [listed] = rows
-  if (!listed) throw new Error(`Link ${link.id} was deleted while it was created.`)
-  return { ...link, ...listed }
+  // In one transaction, so that no link remains whose token nobody has.
+  return db.transaction().execute(async (transaction) => {
+    const link = await insertQuoteLink(transaction, newLink)
+    const { rows } = await sql<Pick<CreatedLink, 'version' | 'expiresAt'>>`
+      select version, expires_at as "expiresAt" from list_quote_shares(${newLink.number})
+      where id = ${link.id}`.execute(transaction)
+    const [listed] = rows
+    if (!listed) throw new Error(`Link ${link.id} is not in the list of links.`)
+    return { ...link, ...listed }
+  })
 }
 
 /** Freezes the document of a quote and inserts the link. Returns its token and id. */

@@ -1,7 +1,12 @@
 // Remembers which renderings failed because of their document, and when each may be tried again.
 import { LRUCache } from 'lru-cache'
 import { timeouts } from '../../timeouts.ts'
-import { type FailureReason, failures, getFailureReason, QuoteFailure } from '../failures.ts'
+import {
+  type FailureReason,
+  failures,
+  getRenderingFailureReason,
+  QuoteFailure,
+} from '../failures.ts'
 
 type FailedRendering = {
   /** How often it failed in succession. */
@@ -36,7 +41,9 @@ export class FailedRenderings {
     const { reason, message, retryAt } = failed
     if (retryAt === Number.POSITIVE_INFINITY) throw new QuoteFailure(reason, message)
     const retryAfterMs = retryAt - this.#now()
-    throw new QuoteFailure('rendering-failed', `It failed before: ${message}`, { retryAfterMs })
+    throw new QuoteFailure('rendering-failed', `The rendering failed before: ${message}`, {
+      retryAfterMs,
+    })
   }
 
   /**
@@ -44,7 +51,7 @@ export class FailedRenderings {
    * error for the requests, which says after which time a new request makes sense.
    */
   add(key: string, error: unknown): unknown {
-    const reason = getFailureReason(error)
+    const reason = getRenderingFailureReason(error)
     const { retryRendering } = failures[reason]
     if (retryRendering === undefined) return error
     const message = error instanceof Error ? error.message : String(error)

@@ -17,13 +17,17 @@ export function watchTimeLimits(
 ): { exceeded: Promise<never>; stop(): void } {
   const { promise, reject } = Promise.withResolvers<never>()
   const startedAt = performance.now()
-  // Read at the first check, because most renderings are ready before it.
-  let processorMsBefore: number | undefined
+  // Read at the first check, because most renderings are ready before it. The time before the first
+  // check is not counted.
+  let processorMsBefore: number | null = null
   const timer = setInterval(() => {
     const elapsedMs = performance.now() - startedAt
     const processorMsNow = readProcessorMs(pid)
-    processorMsBefore ??= processorMsNow ?? 0
-    const processorMs = processorMsNow === null ? elapsedMs : processorMsNow - processorMsBefore
+    processorMsBefore ??= processorMsNow
+    const processorMs =
+      processorMsNow === null || processorMsBefore === null
+        ? elapsedMs
+        : processorMsNow - processorMsBefore
     if (processorMs > maxProcessorMs)
       reject(new Error(`The ${what} took more than ${maxProcessorMs} ms of processor time.`))
     else if (elapsedMs > maxElapsedMs)

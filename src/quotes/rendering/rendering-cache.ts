@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
-import { failures, getFailureReason, QuoteFailure } from '../failures.ts'
+import { failures, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
 import { FailedRenderings } from './failed-renderings.ts'
 import { maxQueuedRenderings } from './rendering-limits.ts'
 
@@ -90,8 +90,8 @@ export class RenderingCache<Result extends object> {
   /**
    * Returns a result from the cache or from `render`. Renderings run one at a time, and concurrent
    * calls with the same key share one rendering. Throws QuoteFailure; its reason is `pending` if
-   * this takes too long. Calls `onFailure` if `render` fails and no request will log it: because
-   * of its document or process, or because every request has got `pending` before.
+   * this takes too long. Calls `onFailure` if the failure must be logged here (`loggedBy` in
+   * failures.ts).
    */
   async render(
     key: string,
@@ -140,7 +140,7 @@ export class RenderingCache<Result extends object> {
       this.#cache.set(key, result)
       return result
     } catch (error) {
-      const { loggedBy } = failures[getFailureReason(error)]
+      const { loggedBy } = failures[getRenderingFailureReason(error)]
       const hasWaitingRequest = (this.#pending.get(key)?.waitingCount ?? 0) > 0
       if (loggedBy === 'rendering' || (loggedBy === 'request' && !hasWaitingRequest))
         onFailure(error)

@@ -38,8 +38,8 @@ export type RenderingProcessLimits = {
     residentBytes: number
     /**
      * If it uses more bytes and was idle for `idleMs`. A process is not replaced at once, because
-     * the next large PDF can use its memory. Replacing a process of this size after each PDF would
-     * interrupt the service about ten times for some milliseconds each.
+     * the next large PDF can use its memory. If a process of this size were replaced after each
+     * PDF, the kernel would delay other requests by some milliseconds about ten times per PDF.
      */
     idleResidentBytes: number
     idleMs: number

@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
-import { type FailureReason, getFailureReason, QuoteFailure } from '../failures.ts'
+import { type FailureReason, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
 import { watchTimeLimits } from './processor-time-limit.ts'
 import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
 
@@ -193,6 +193,6 @@ async function getResultOrFailure<Result>(
     // The service gets the original error, which its log needs.
     const original = error instanceof QuoteFailure ? (error.cause ?? error) : error
     const { message, stack } = original instanceof Error ? original : new Error(String(original))
-    return { reason: getFailureReason(error), message, stack }
+    return { reason: getRenderingFailureReason(error), message, stack }
   }
 }

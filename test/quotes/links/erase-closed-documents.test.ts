@@ -6,8 +6,8 @@ import {
   eraseDocumentsOfClosedLinks,
   eraseDocumentsRegularly,
 } from '../../../src/quotes/links/erase-closed-documents.ts'
+import { recordLinkSettings } from '../../../src/quotes/links/link-settings.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
 import { addQuote } from '../../support/add-quote.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/run-program.ts'
@@ -91,7 +91,7 @@ t.test('erases documents of links that expired or were revoked 400 days ago', as
     )
   }
 
-  await recordShareSettings(db, { maxLines: 2000, retentionDays: 30 })
+  await recordLinkSettings(db, { maxLines: 2000, retentionDays: 30 })
   t.equal(
     await eraseDocumentsOfClosedLinks(indexer),
     2,

@@ -12,8 +12,8 @@ import { defaultBrand as brand } from '../../../src/company/brand.ts'
 import { languages } from '../../../src/company/languages.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
+import { recordLinkSettings } from '../../../src/quotes/links/link-settings.ts'
 import { type ListedLink, listQuoteLinks } from '../../../src/quotes/links/manage-links.ts'
-import { recordShareSettings } from '../../../src/quotes/links/share-settings.ts'
 import { createPdfProcess, PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { pdfProcessLimits } from '../../../src/quotes/rendering/rendering-limits.ts'
 import { timeouts } from '../../../src/timeouts.ts'
@@ -30,7 +30,7 @@ import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 waitLongForRenderings(t)
 
 const allowLines = (db: Database, maxLines: number) =>
-  recordShareSettings(db, { maxLines, retentionDays: 400 })
+  recordLinkSettings(db, { maxLines, retentionDays: 400 })
 
 t.test('a quote with too many lines or too much text cannot be shared (S43)', async (t) => {
   const { db } = await testDatabase(t)
@@ -61,7 +61,7 @@ t.test('a PDF process that needs too much memory ends, and the next one works (S
   await t.rejects(renderDocument(renderer, large), {
     message: /The PDF process ended \((SIG|\d+)/,
   })
-  const failedBefore = { message: /It failed before/, reason: 'rendering-failed' }
+  const failedBefore = { message: /The rendering failed before/, reason: 'rendering-failed' }
   await t.rejects(renderDocument(renderer, large), failedBefore, 'the failure is remembered')
   const small = { ...large, documentJson: JSON.stringify(document), contentHash: 'small' }
   t.match((await renderDocument(renderer, small)).pdf.subarray(0, 5).toString(), '%PDF-')

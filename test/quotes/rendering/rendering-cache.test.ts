@@ -21,7 +21,9 @@ t.test('a failed rendering is tried again after a pause that doubles', async (t)
   for (let n = 0; n < 10; n += 1) {
     const error = await cache.render('key', fail).catch((error) => error)
     t.equal(attempts, n + 1)
-    await t.rejects(cache.render('key', fail), { message: 'It failed before: too large' })
+    await t.rejects(cache.render('key', fail), {
+      message: 'The rendering failed before: too large',
+    })
     t.equal(attempts, n + 1)
     pauses.push(error.retryAfterMs / 1000)
     now += error.retryAfterMs
@@ -95,7 +97,10 @@ t.test('a failure is reported once, even if no request waits for it', async (t) 
   }
   await t.rejects(cache.render('key', fail, report), { message: /not ready yet/ })
   await eventually(async () => reported.length, Boolean)
-  const failedBefore = { message: 'It failed before: too large', reason: 'rendering-failed' }
+  const failedBefore = {
+    message: 'The rendering failed before: too large',
+    reason: 'rendering-failed',
+  }
   await t.rejects(cache.render('key', fail, report), failedBefore)
   t.same(reported, [cause])
 })

@@ -7,7 +7,7 @@ import type { Tables } from '../../database/table-types.ts'
  * Records the maximum number of lines in a shared quote, and the days after which the document of
  * an expired or revoked link is erased.
  */
-export async function recordShareSettings(
+export async function recordLinkSettings(
   db: Kysely<Tables>,
   { maxLines, retentionDays }: { maxLines: number; retentionDays: number },
 ): Promise<void> {
