@@ -82,6 +82,9 @@ await runCommand(
     }
     try {
       return await runMode(options, stop.signal, repair ?? false)
+    } catch (error) {
+      if (error === stop.signal.reason) return 130
+      throw error
     } finally {
       await db.destroy()
     }
@@ -156,7 +159,8 @@ async function verify(
     reportedCount = productCount
     log(`Compared ${countNoun(productCount, 'product')}.`)
   }
-  const { products, ...drift } = await verifyIndex(address, { onProgress })
+  const throwIfStopped = () => signal.throwIfAborted()
+  const { products, ...drift } = await verifyIndex(address, { onProgress, throwIfStopped })
   for (const [kind, ids] of Object.entries(drift))
     if (ids.length > 0) log(`${kind}: ${ids.length}: ${listIds(ids)}`)
   const driftCount = listDriftIds(drift).length
@@ -171,7 +175,7 @@ async function verify(
     queueRepair({ ...address, client: options.openClient(key) }, drift),
   )
   await build(options, signal)
-  const remainingCount = listDriftIds(await verifyIndex(address)).length
+  const remainingCount = listDriftIds(await verifyIndex(address, { throwIfStopped })).length
   log(
     remainingCount === 0
       ? 'Repaired.'

@@ -29,7 +29,7 @@ type VerifyOptions = {
    * have removed: fewer than `maxRemovedDocuments`.
    */
   changeIndex?: () => Promise<number>
-  /** Called often. Throws to stop the comparison. */
+  /** Called before and after each page. Throws to stop the comparison. */
   throwIfStopped?: () => void
 }
 
@@ -56,6 +56,7 @@ export async function verifyIndex(
   const suspectIds = new Set<string>()
   await findExtraDocuments(db, index, suspectIds, { throwIfStopped, changeIndex })
   const products = await compareProducts(db, index, suspectIds, async (productCount) => {
+    throwIfStopped()
     onProgress(productCount)
     await changeIndex()
   })

@@ -1,7 +1,9 @@
 // The commands verify and status of scripts/indexer.ts.
 import t from 'tap'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
+import { eventually } from '../support/eventually.ts'
 import { testService } from '../support/test-service.ts'
+import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 import { startIndexerProcess } from './run-indexer.ts'
 
 t.test('verify lists missing, stale and extra documents, and --repair repairs them', async (t) => {
@@ -46,4 +48,19 @@ t.test('verify lists missing, stale and extra documents, and --repair repairs th
   t.match(status.output(), /^main-[0-9a-f]{8}: holds every change up to 20/m)
   t.match(status.output(), /behind {3}\d+(\.\d)? s, 1 change pending/)
   t.match(status.output(), /indexer {2}none running/)
+})
+
+t.test('SIGINT stops verify between two pages', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  await service.sync()
+  const client = await service.pool.connect()
+  t.teardown(() => client.release())
+  await client.query('begin; lock table products in access exclusive mode')
+  const verify = await startIndexerProcess(t, service, ['verify'])
+  t.ok(await eventually(() => isAnySessionWaiting(service.db), Boolean))
+  verify.child.kill('SIGINT')
+  await client.query('commit')
+  t.equal(await verify.exit, 130, verify.output())
+  t.notMatch(verify.output(), 'The index is as the database is now')
 })
