@@ -71,10 +71,11 @@ export function buildOpenApiDocument({
     servers: [{ url: baseUrl, description: 'This service' }],
     tags: [
       {
+        // The name stays, because generators name their clients after it.
         name: 'product',
         description:
-          'The product: three read-only endpoints. Everything else that the service serves ' +
-          'demonstrates them.',
+          'The three read-only endpoints. Everything else that the service serves demonstrates ' +
+          'them.',
       },
     ],
     paths: Object.fromEntries(
@@ -99,7 +100,7 @@ export function buildOpenApiDocument({
 function describeService(): string {
   const { conventions, authentication, limits, errors } = apiIntroduction
   return [
-    'The product is these three endpoints, all of them read-only.\n',
+    'The interface has these three endpoints, all of them read-only.\n',
     ...conventions.map((line) => `* ${line}`),
     `\n## Authentication\n\n${authentication}`,
     `\n## Limits\n\n${limits}`,

@@ -8,7 +8,7 @@ export type HeaderDescription = {
 }
 export type Reference = { $ref: string }
 
-const seconds = { type: 'string', pattern: '^[0-9]+$' }
+const wholeNumber = { type: 'string', pattern: '^[0-9]+$' }
 
 export const responseHeaders = {
   'x-request-id': {
@@ -36,7 +36,7 @@ export const responseHeaders = {
   age: {
     description: 'Seconds since the statistics were last known to be current',
     required: true,
-    schema: seconds,
+    schema: wholeNumber,
     example: '0',
   },
   'cache-status': {
@@ -60,23 +60,23 @@ export const responseHeaders = {
   },
   'ratelimit-limit': {
     description: 'Requests allowed per window; absent for keys without a limit',
-    schema: seconds,
+    schema: wholeNumber,
     example: '40',
   },
   'ratelimit-remaining': {
     description: 'Requests left in the current window',
-    schema: seconds,
+    schema: wholeNumber,
     example: '39',
   },
   'ratelimit-reset': {
     description: 'Seconds until the current window ends',
-    schema: seconds,
+    schema: wholeNumber,
     example: '1',
   },
   'retry-after': {
     description: 'Seconds to wait before the next attempt',
     required: true,
-    schema: seconds,
+    schema: wholeNumber,
     example: '2',
   },
   'www-authenticate': {

@@ -15,7 +15,7 @@ export function listenToCopyButtons(texts) {
     const button = target instanceof Element ? target.closest('.copy') : null
     const code = button?.closest('.sample')?.querySelector('code')
     if (!button || !code) return
-    await copyText(code)
+    if (!(await copyText(code))) return
     announcement?.replaceChildren(texts.copied)
     button.textContent = texts.copied
     setTimeout(() => {
@@ -25,13 +25,14 @@ export function listenToCopyButtons(texts) {
   })
 }
 
-/** @param {Element} element */
+/** Returns whether the text was copied. @param {Element} element */
 async function copyText(element) {
   try {
     await navigator.clipboard.writeText(element.textContent ?? '')
+    return true
   } catch {
     // Pages without https have no clipboard: selects the text and copies the selection.
     getSelection()?.selectAllChildren(element)
-    document.execCommand('copy')
+    return document.execCommand('copy')
   }
 }

@@ -54,3 +54,12 @@ t.test('every text of the document has a current Spanish translation', async (t)
     )
   }
 })
+
+t.test('the page says where a parameter belongs if that is not the query', async (t) => {
+  const { body } = await service.app.inject('/docs?lang=en')
+  const badges = (name: string) =>
+    new RegExp(`<code class="name">${name}</code>(.*?)</dt>`, 's').exec(body)?.[1] ?? ''
+  t.match(badges('If-None-Match'), 'in header')
+  t.match(badges('token'), 'in path')
+  t.notMatch(badges('q'), /in (path|header)/)
+})

@@ -551,6 +551,10 @@ t.test(
       withoutAsOf(expectedCsv.body),
       'CSV in the format of Spanish spreadsheets',
     )
+    await page.route(/format=csv/, (route) => route.fulfill({ status: 503, body: '' }))
+    await page.click('#csv')
+    await page.waitForSelector('#error-text:has-text("no responde")')
+    t.pass('a failed download shows why')
 
     const other = await context.newPage()
     await other.goto(`${base}/dashboard`)

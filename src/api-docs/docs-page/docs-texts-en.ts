@@ -24,6 +24,7 @@ export const docsTextsEn = {
   status: 'status',
   meaning: 'meaning',
   inPath: 'in path',
+  inHeader: 'in header',
   required: 'required',
   optional: 'optional',
   forExample: 'for example',

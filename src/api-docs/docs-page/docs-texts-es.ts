@@ -25,6 +25,7 @@ export const docsTextsEs: DocsTexts = {
   status: 'estado',
   meaning: 'significado',
   inPath: 'en la ruta',
+  inHeader: 'en la cabecera',
   required: 'obligatorio',
   optional: 'opcional',
   forExample: 'por ejemplo',

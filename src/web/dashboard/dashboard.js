@@ -51,7 +51,7 @@ const filterBar = new FilterBar({
 })
 const csvDownload = new CsvDownload({
   language: page.language,
-  onFailure: () => polling.retry(),
+  onFailure: (error) => polling.fail(error),
 })
 const dataAge = new DataAge(page)
 const errorNotice = new ErrorNotice({

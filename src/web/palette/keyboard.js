@@ -30,7 +30,7 @@ export function optionIndexForKey(key, { activeIndex, lastIndex, hasUserSelectio
 }
 
 /**
- * Returns for screen readers what the keys do that a listbox does not have.
+ * Describes for screen readers the keys that a standard listbox does not have.
  * @param {PaletteTexts['hints']} hints
  * @param {boolean} hasFavourites
  */

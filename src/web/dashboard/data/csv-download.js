@@ -1,13 +1,16 @@
 // The link that downloads the shown statistics as CSV.
 import { createElement, elementById } from '../../browser/elements.js'
 import { downloadUrlLifetimeMs } from '../dashboard-intervals.js'
+import { describeError, describeNetworkError } from './response-errors.js'
 import { authorizationHeader, readSessionKey } from './session-key.js'
+
+/** @import { ErrorDescription } from './response-errors.js' */
 
 export class CsvDownload {
   #link = elementById('csv', HTMLAnchorElement)
   #language
 
-  /** @param {{ language: string, onFailure: () => void }} options */
+  /** @param {{ language: string, onFailure: (error: ErrorDescription) => void }} options */
   constructor({ language, onFailure }) {
     this.#language = language
     this.#link.addEventListener('click', (event) => {
@@ -36,12 +39,13 @@ export class CsvDownload {
     this.#link.download = `${parts.join('-')}.csv`
   }
 
-  /** @param {() => void} onFailure */
+  /** @param {(error: ErrorDescription) => void} onFailure */
   async #download(onFailure) {
     const { href, download } = this.#link
-    // The browser logs network errors. onFailure shows the reason by requesting the statistics.
+    // The browser logs network errors.
     const response = await fetch(href, { headers: authorizationHeader() }).catch(() => null)
-    if (!response?.ok) return onFailure()
+    if (!response) return onFailure(describeNetworkError())
+    if (!response.ok) return onFailure(await describeError(response, true))
     const url = URL.createObjectURL(await response.blob())
     createElement('a', { href: url, download }).click()
     setTimeout(() => URL.revokeObjectURL(url), downloadUrlLifetimeMs)

@@ -1,7 +1,10 @@
 // Requests the statistics from /api/stats every few seconds while the page is visible. Unchanged
 // statistics are not sent again (ETag, 304).
 import { maxRetryDelayMs, pollIntervalMs } from '../dashboard-intervals.js'
+import { describeError, describeNetworkError } from './response-errors.js'
 import { authorizationHeader } from './session-key.js'
+
+/** @import { ErrorDescription } from './response-errors.js' */
 
 /** @typedef {import('../../../stats/schema.ts').Stats} Stats */
 /**
@@ -11,7 +14,8 @@ import { authorizationHeader } from './session-key.js'
  * @property {number} asOf The statistics contain every change before this instant (Unix time in
  *   milliseconds).
  * @property {boolean} isStale The service could not compute newer statistics.
- * @property {number} computedAt on the clock of performance.now()
+ * @property {number} currentAt when the statistics were last known to be current, on the clock of
+ *   performance.now()
  */
 /**
  * @typedef {'keyMissing' | 'keyInvalid' | 'scopeMissing' | 'invalidFilter' | 'limited'
@@ -76,28 +80,45 @@ export class StatsPolling {
     void this.#send()
   }
 
+  /**
+   * Treats an error of another request for the same statistics like one of this request.
+   * @param {ErrorDescription} error
+   */
+  fail(error) {
+    this.#request?.abort()
+    this.#handleError(error)
+  }
+
   async #send() {
     clearTimeout(this.#timer)
     this.#request?.abort()
     const request = new AbortController()
     this.#request = request
+    const result = await this.#requestStats(request.signal)
+    // A later request has replaced this one.
+    if (request.signal.aborted) return
+    if ('error' in result) return this.#handleError(result.error)
+    const { response, stats } = result
+    const isNew = stats !== this.#latest?.stats
+    this.#latest = { stats, etag: response.headers.get('etag') ?? this.#latest?.etag ?? null }
+    this.#handleResponse(response, stats, isNew)
+  }
+
+  /**
+   * Returns the statistics, those of the last response if they have not changed, or an error.
+   * @param {AbortSignal} signal
+   * @returns {Promise<{ response: Response, stats: Stats } | { error: ErrorDescription }>}
+   */
+  async #requestStats(signal) {
     try {
       const authorization = authorizationHeader()
-      const response = await this.#fetch(authorization, request.signal)
-      if (response.status === 304 && this.#latest) {
-        this.#handleResponse(response, this.#latest.stats, false)
-      } else if (response.ok) {
-        const stats = await response.json()
-        request.signal.throwIfAborted()
-        this.#latest = { stats, etag: response.headers.get('etag') }
-        this.#handleResponse(response, stats, true)
-      } else {
-        this.#handleError(await describeError(response, 'authorization' in authorization))
-      }
+      const response = await this.#fetch(authorization, signal)
+      if (response.status === 304 && this.#latest) return { response, stats: this.#latest.stats }
+      if (response.ok) return { response, stats: await response.json() }
+      return { error: await describeError(response, 'authorization' in authorization) }
     } catch {
-      // Covers network errors and malformed bodies. The browser logs network errors.
-      if (request.signal.aborted) return
-      this.#handleError({ kind: navigator.onLine ? 'unavailable' : 'offline' })
+      // Network errors, which the browser logs, and malformed bodies.
+      return { error: describeNetworkError() }
     }
   }
 
@@ -140,7 +161,7 @@ export class StatsPolling {
       isNew,
       asOf,
       isStale,
-      computedAt: performance.now() - ageMs,
+      currentAt: performance.now() - ageMs,
     })
   }
 
@@ -176,44 +197,4 @@ export class StatsPolling {
   #rateLimitDelay() {
     return Math.max(0, (this.#rateLimitError?.retryAt ?? 0) - performance.now())
   }
-}
-
-/**
- * @typedef {object} ErrorDescription
- * @property {ErrorKind} kind
- * @property {number | null} [retryAfterMs]
- * @property {string} [detail]
- * @property {string[]} [parameters]
- */
-
-/**
- * @param {Response} response
- * @param {boolean} hadKey
- * @returns {Promise<ErrorDescription>}
- */
-async function describeError(response, hadKey) {
-  // The error page of a proxy is no JSON. Its status is sufficient.
-  const problem = /** @type {{ detail?: string, errors?: { parameter: string }[] }} */ (
-    await response.json().catch(() => ({}))
-  )
-  const retryAfterSeconds = Number(response.headers.get('retry-after'))
-  return {
-    kind: errorKindOf(response.status, hadKey),
-    retryAfterMs: retryAfterSeconds > 0 ? retryAfterSeconds * 1_000 : null,
-    detail: problem.detail ?? '',
-    parameters: (problem.errors ?? []).map(({ parameter }) => parameter),
-  }
-}
-
-/**
- * @param {number} status
- * @param {boolean} hadKey
- * @returns {ErrorKind}
- */
-function errorKindOf(status, hadKey) {
-  if (status === 401) return hadKey ? 'keyInvalid' : 'keyMissing'
-  if (status === 403) return 'scopeMissing'
-  if (status === 400) return 'invalidFilter'
-  if (status === 429) return 'limited'
-  return status === 503 || status === 502 || status === 504 ? 'unavailable' : 'failed'
 }

@@ -10,13 +10,14 @@ export class CountrySelect {
   #select = elementById('country', HTMLSelectElement)
   #page
   #selectedCountry = ''
+  #isLoaded = false
 
   /** @param {{ page: PageData, onChange: (country: string) => void }} options */
   constructor({ page, onChange }) {
     this.#page = page
     this.#select.addEventListener('change', () => onChange(this.#select.value))
     for (const type of ['focus', 'pointerenter'])
-      this.#select.addEventListener(type, () => this.#loadAll(), { once: true })
+      this.#select.addEventListener(type, () => this.#loadAll())
   }
 
   /** @param {string} country its code, '' for all */
@@ -39,11 +40,14 @@ export class CountrySelect {
     return /^[A-Z]{2}$/.test(code) ? formats.country(code) : code
   }
 
-  /** Adds the countries of all quotes. If the request fails, the list stays as it is. */
+  /** Adds the countries of all quotes once. If the request fails, the next event repeats it. */
   async #loadAll() {
+    if (this.#isLoaded) return
+    this.#isLoaded = true
     const headers = authorizationHeader()
     const request = fetch('api/stats', { headers, credentials: 'same-origin' })
     const response = await request.catch(() => null)
+    this.#isLoaded = response?.ok ?? false
     if (response?.ok) this.addCountriesOf(await response.json())
   }
 

@@ -6,7 +6,7 @@ import { clockIntervalMs } from '../dashboard-intervals.js'
 /**
  * @typedef {object} DataState
  * @property {number} asOf Unix time in milliseconds
- * @property {number} computedAt on the clock of performance.now()
+ * @property {number} currentAt on the clock of performance.now()
  * @property {boolean} isStale
  */
 
@@ -24,8 +24,8 @@ export class DataAge {
   }
 
   /** @param {DataState} state */
-  show({ asOf, computedAt, isStale }) {
-    this.#state = { asOf, computedAt, isStale }
+  show({ asOf, currentAt, isStale }) {
+    this.#state = { asOf, currentAt, isStale }
     this.#update()
   }
 
@@ -43,9 +43,9 @@ export class DataAge {
   #update() {
     this.#container.hidden = this.#state === null
     if (!this.#state) return
-    const { asOf, computedAt, isStale } = this.#state
+    const { asOf, currentAt, isStale } = this.#state
     const { texts, formats } = this.#page
-    const seconds = Math.max(0, Math.floor((performance.now() - computedAt) / 1_000))
+    const seconds = Math.max(0, Math.floor((performance.now() - currentAt) / 1_000))
     const age = formats.ago(seconds)
     const text = formatText(isStale ? texts.notUpdated : texts.updated, {
       time: formats.time(asOf),

@@ -188,7 +188,7 @@ export const dashboardTextsDe: DashboardTexts = {
     keyInvalid: 'Dieser Schlüssel ist ungültig: unbekannt, abgelaufen oder widerrufen.',
     scopeMissing: 'Diesem Schlüssel fehlt der Bereich stats:read.',
     invalidFilter: 'Ein Filter ist ungültig: {parameters}.',
-    limited: 'Zu viele Anfragen von Ihrer Adresse.',
+    limited: 'Zu viele Anfragen mit diesem Schlüssel oder von Ihrer Adresse.',
     unavailable: 'Der Dienst ist im Moment nicht verfügbar.',
     offline: 'Keine Netzwerkverbindung.',
     failed: 'Die Anfrage ist fehlgeschlagen.',

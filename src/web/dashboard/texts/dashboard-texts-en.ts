@@ -177,7 +177,7 @@ export const dashboardTextsEn: DashboardTexts = {
     keyInvalid: 'This key is invalid: unknown, expired or revoked.',
     scopeMissing: 'This key lacks the scope stats:read.',
     invalidFilter: 'A filter is invalid: {parameters}.',
-    limited: 'Too many requests from your address.',
+    limited: 'Too many requests with this key or from your address.',
     unavailable: 'The service is unavailable at the moment.',
     offline: 'No network connection.',
     failed: 'The request failed.',

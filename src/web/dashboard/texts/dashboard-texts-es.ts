@@ -176,7 +176,7 @@ export const dashboardTextsEs = {
     keyInvalid: 'Esa clave no vale: es desconocida, está caducada o se retiró.',
     scopeMissing: 'Esa clave no tiene el permiso stats:read.',
     invalidFilter: 'Hay un filtro que no vale: {parameters}.',
-    limited: 'Demasiadas consultas desde aquí.',
+    limited: 'Demasiadas consultas con esta clave o desde su dirección.',
     unavailable: 'El servicio no responde ahora.',
     offline: 'Sin conexión.',
     failed: 'El servicio no pudo responder.',

@@ -188,7 +188,7 @@ export const dashboardTextsFr: DashboardTexts = {
     keyInvalid: 'Cette clé n’est pas valable\u00a0: inconnue, expirée ou révoquée.',
     scopeMissing: 'Il manque à cette clé la portée stats:read.',
     invalidFilter: 'Un filtre n’est pas valable\u00a0: {parameters}.',
-    limited: 'Trop de requêtes depuis votre adresse.',
+    limited: 'Trop de requêtes avec cette clé ou depuis votre adresse.',
     unavailable: 'Le service est indisponible pour le moment.',
     offline: 'Pas de connexion au réseau.',
     failed: 'La requête a échoué.',

@@ -185,7 +185,7 @@ export const dashboardTextsIt: DashboardTexts = {
     keyInvalid: 'Questa chiave non è valida: sconosciuta, scaduta o revocata.',
     scopeMissing: 'A questa chiave manca l’ambito stats:read.',
     invalidFilter: 'Un filtro non è valido: {parameters}.',
-    limited: 'Troppe richieste dal suo indirizzo.',
+    limited: 'Troppe richieste con questa chiave o dal suo indirizzo.',
     unavailable: 'Il servizio non è disponibile al momento.',
     offline: 'Nessuna connessione di rete.',
     failed: 'La richiesta non è riuscita.',

@@ -186,7 +186,7 @@ export const dashboardTextsPt: DashboardTexts = {
     keyInvalid: 'Esta chave não é válida: desconhecida, expirada ou revogada.',
     scopeMissing: 'Falta a esta chave o âmbito stats:read.',
     invalidFilter: 'Um filtro não é válido: {parameters}.',
-    limited: 'Demasiados pedidos do seu endereço.',
+    limited: 'Demasiados pedidos com esta chave ou do seu endereço.',
     unavailable: 'O serviço não está disponível de momento.',
     offline: 'Sem ligação à rede.',
     failed: 'O pedido falhou.',

@@ -43,15 +43,15 @@ export function createProductRow(hit, options) {
 /**
  * Shows in a row whether its product is a favourite. Screen readers read the star only then.
  * @param {Element} row
- * @param {boolean} is
+ * @param {boolean} isFavourite
  */
-export function showFavourite(row, is) {
+export function showFavourite(row, isFavourite) {
   const star = row.querySelector('[part=star]')
   if (star) {
-    star.textContent = is ? '★' : '☆'
-    star.ariaHidden = String(!is)
+    star.textContent = isFavourite ? '★' : '☆'
+    star.ariaHidden = String(!isFavourite)
   }
-  row.toggleAttribute('data-favourite', is)
+  row.toggleAttribute('data-favourite', isFavourite)
 }
 
 /**
