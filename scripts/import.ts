@@ -95,7 +95,8 @@ Columns of hidden-words: ${wordFileColumns['hidden-words'].allowed.join(', ')}
   all of them), or word: search ignores the word if others are typed with it. Empty: synonyms.
 
 Exit status: 0 imported; 3 imported with warnings; 4 imported, but rows were rejected to a file;
-1 nothing was imported; 2 wrong usage; 130 stopped by Ctrl+C, nothing was imported.
+1 nothing was imported, or the file of rejected rows could not be renamed, as the error says;
+2 wrong usage; 130 stopped by Ctrl+C, nothing was imported.
 `
 
 await runCommand(help, importArguments, async (values, [kind, file, ...others]) => {

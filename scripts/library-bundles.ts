@@ -97,9 +97,9 @@ registerHooks({
 `
 
 /**
- * Gives the preloaded module to child processes that do not inherit NODE_OPTIONS, by an argument:
- * tests compare their environment. All save compiled modules early: many processes are killed, and
- * those that run tests end late.
+ * Passes the preloaded module as an argument to child processes that do not inherit NODE_OPTIONS,
+ * because tests compare their environment. Each process saves its compiled modules early, because
+ * many are killed.
  */
 const startFast = (compileCache: string) => `
 import { ChildProcess } from 'node:child_process'

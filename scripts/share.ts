@@ -107,7 +107,7 @@ async function runCreate(values: Values, number: string | undefined): Promise<nu
     return withShareContext(json, (context) => createOneLink(context, { number, ...linkOptions }))
   if (number === undefined && file !== undefined)
     return withShareContext(json, (context) => createManyLinks(context, file, linkOptions))
-  throw new UsageError('The quotes are missing: use create NUMBER, or create --file FILE.')
+  throw new UsageError('Name the quotes in one way: create NUMBER, or create --file FILE.')
 }
 
 function parseLinkOptions(values: Values): LinkOptions {

@@ -2,9 +2,9 @@
 // a process of their own. The others share processes. tap writes the results in the order in which
 // the processes started, so a line for each file goes to standard error as soon as it has ended.
 // Does what `tap run` does, without the module loaders that `tap run` puts into each process: they
-// cost 0.7 s of processor time for each file. tap also adds to NODE_OPTIONS, with which each
-// process, and each program that a test starts, records its coverage: the import of the demo's data
-// took four times as long. `env` restores the options that this process was given.
+// cost 0.7 s of processor time for each file. tap also adds options to NODE_OPTIONS that make each
+// process, and each program that a test starts, record coverage. With them the import of the demo's
+// data took four times as long. `env` restores the original options.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

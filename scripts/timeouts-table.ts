@@ -38,9 +38,10 @@ const introduction = `# Waiting times
 Generated from [src/timeouts/](../src/timeouts) by \`node scripts/timeouts-table.ts\`. Do not edit
 this file.
 
-Every wait ends. After a timeout the caller gets a 503 problem with \`Retry-After\`, or a response
-from a fallback, and the connection to the silent server is closed. Browser code and scripts keep
-their waiting times in their own files.
+Every wait of a request ends. If a server does not respond in time, the caller gets a 503 problem
+with \`Retry-After\`, or a response from a fallback, and the connection to the silent server is
+closed. Only a new index waits without a limit, for older transactions. Browser code and scripts
+keep their waiting times in their own files.
 
 Sizes are limited too: 16 kB for the head and the address of a request (431), 512 bytes for the
 searched text, 10,000 cached API keys, 10,000 callers in the counts of the rate limits, and

@@ -9,7 +9,7 @@ import { knownItems } from './support/known-items.ts'
 import { quantile } from './support/quantile.ts'
 
 const help = `
-Usage: node scripts/bench/widening.ts [--products N] [--queries N] [--rounds N]
+Usage: node scripts/bench/relaxation.ts [--products N] [--queries N] [--rounds N]
 
 Types words of one product and two words of another one: queries of three to six words, which no
 product holds together. Sends them one after the other to the endpoint without a cache, and to
@@ -36,7 +36,7 @@ await runCommand(help, options, async (values) => {
   try {
     const products = await crossedCatalogue(Number(values.products))
     console.log(`Indexing ${products.length} products ...`)
-    const service = await benchService(servers, 'widening', products)
+    const service = await benchService(servers, 'relaxation', products)
     try {
       const items = knownItems(products, Number(values.queries))
       const queries = items.map(({ queries: own }, index) => {

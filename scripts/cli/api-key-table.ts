@@ -6,7 +6,16 @@ import { alignColumns } from './align-columns.ts'
 type KeyState = 'valid' | 'ends' | 'expired' | 'revoked'
 type KeyRow = Selectable<Tables['api_keys']> & { state: KeyState }
 
-const header = ['id', 'kind', 'name', 'may', 'limits', 'created', 'last used', 'state']
+const header = [
+  'id',
+  'kind',
+  'name',
+  'scopes and origins',
+  'limits',
+  'created',
+  'last used',
+  'state',
+]
 
 /**
  * Returns one line for each key, newest first. Expired and revoked keys are included only if

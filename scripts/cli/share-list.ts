@@ -9,7 +9,7 @@ export async function printLinks(
   number: string,
 ): Promise<number> {
   const listed = await listQuoteLinks(db, number)
-  // Without counting, no view is no information. Views that were counted earlier are.
+  // While views are not counted, zero says nothing. Views that were counted earlier are shown.
   const links = listed.map(({ views, ...link }) => ({
     ...link,
     views: views > 0 || countsViews ? views : null,

@@ -90,8 +90,8 @@ export async function startDemoServers(
 }
 
 /**
- * Throws an error that says what to do. The usual reason is that the variable is still set to the
- * database of a demo that was stopped, which prints it for other scripts.
+ * Throws an error that says what to do. The usual reason is that the shell has read the demo.env of
+ * a demo that was stopped.
  */
 async function requireReachable(url: string): Promise<void> {
   const db = openDatabase(url, { connections: 1 })

@@ -12,8 +12,8 @@ import { startupProbeTimeoutMs } from './startup-timeout.ts'
 const name = 'Meilisearch'
 
 /**
- * The limits of the indexer, on a machine that runs other servers too. The variable is one of
- * Meilisearch.
+ * The limits of Meilisearch's indexing, on a machine that runs other servers too. Meilisearch reads
+ * the variable itself.
  */
 const limitIndexing = () => [
   '--max-indexing-memory',

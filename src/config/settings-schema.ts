@@ -106,7 +106,7 @@ export const Settings = Type.Object({
   OPS_HOST: Type.String({
     minLength: 1,
     default: '127.0.0.1',
-    description: 'Address on which health checks and metrics listen',
+    description: 'Address on which health checks and metrics are served',
   }),
   OPS_PORT: Port('Port of health checks and metrics', 3001),
   INDEXER_OPS_PORT: Port('Port of health checks and metrics of the indexer', 3002),

@@ -1,4 +1,4 @@
-// Tells in which queries a caller went on typing on another process. A balancer may spread the
+// Finds the queries that their callers continued on another process. A balancer may spread the
 // keystrokes of one query over several processes; each then sees a beginning of it.
 import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
@@ -23,12 +23,12 @@ export class ContinuedQueries {
    */
   async publish(queries: SettledQuery[], day: string): Promise<void> {
     const publishing = queries.map(({ caller, text }) => {
-      const typist = this.#hashes.hashTypist(caller, day)
+      const callerHash = this.#hashes.hashCallerOfDay(caller, day)
       const beginnings = listBeginnings(text).map((beginning) =>
-        this.#hashes.hashTypedText(typist, beginning),
+        this.#hashes.hashTypedText(callerHash, beginning),
       )
       if (beginnings.length === 0) return null
-      const key = this.#keyPrefix + typist
+      const key = this.#keyPrefix + callerHash
       // Without Redis each process counts on its own.
       return this.#redis.run(timeouts.redis.command.ms, (redis) =>
         executeAll(
@@ -43,12 +43,15 @@ export class ContinuedQueries {
   }
 
   /** Returns the queries that were not continued on another process. */
-  async keepLast(queries: SettledQuery[], day: string): Promise<SettledQuery[]> {
+  async dropContinued(queries: SettledQuery[], day: string): Promise<SettledQuery[]> {
     const replies = await Promise.all(
       queries.map(({ caller, text }) => {
-        const typist = this.#hashes.hashTypist(caller, day)
+        const callerHash = this.#hashes.hashCallerOfDay(caller, day)
         return this.#redis.run(timeouts.redis.command.ms, (redis) =>
-          redis.sismember(this.#keyPrefix + typist, this.#hashes.hashTypedText(typist, text)),
+          redis.sismember(
+            this.#keyPrefix + callerHash,
+            this.#hashes.hashTypedText(callerHash, text),
+          ),
         )
       }),
     )

@@ -16,10 +16,10 @@ export type CountedText = {
 
 export type Batch = { searches: number; withoutResult: number; texts: CountedText[] }
 
-/** In one batch. A person does not search for more. A program may, and is not counted fully. */
+/** The limits of one batch. A person searches for fewer texts; more of a program do not count. */
 const maxTextsPerCaller = 5
 const maxTexts = 100
-/** As many callers as a text needs. */
+/** A text is stored after this many callers have searched for it. */
 export const requiredCallers = 5
 
 /** Returns the counts of these queries. `unknownWords`: words that no product has. */

@@ -16,8 +16,8 @@ const minWordLetters = 3
 const words = /[\p{L}\p{M}]+/gu
 
 /**
- * Returns the text as the report shows it: in lower case, without accents and signs that no text
- * has. Returns null if it may not be counted.
+ * Returns the text as the report shows it: in lower case, without accents and control
+ * characters. Returns null if it may not be counted.
  */
 export function toKeptText(text: string): string | null {
   const kept = foldTextKeepingEnye(text.normalize('NFKC').replace(/\p{C}/gu, ' '))

@@ -84,7 +84,7 @@ export class QueryRecorder {
   async #write(queries: SettledQuery[]): Promise<void> {
     const day = today()
     try {
-      const last = await this.#continued.keepLast(queries, day)
+      const last = await this.#continued.dropContinued(queries, day)
       if (last.length === 0) return
       const words = new Set(last.flatMap(({ text }) => listReportableWords(text)))
       const unknownWords = await this.#unknownWords.find([...words])

@@ -25,13 +25,13 @@ export class ReportHashes {
   }
 
   /** Returns the name under which the queries of a caller on this day are found in Redis. */
-  hashTypist(caller: string, day: string): string {
+  hashCallerOfDay(caller: string, day: string): string {
     return this.#hash(`typist ${day} ${getCountedAddress(caller)}`, textHashBytes)
   }
 
-  /** Returns the hash of a text of one typist. */
-  hashTypedText(typist: string, text: string): string {
-    return this.#hash(`typed ${typist} ${text}`, callerHashBytes)
+  /** Returns the hash of a text that a caller typed. */
+  hashTypedText(callerHash: string, text: string): string {
+    return this.#hash(`typed ${callerHash} ${text}`, callerHashBytes)
   }
 
   #hash(text: string, bytes: number): string {

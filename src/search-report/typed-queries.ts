@@ -1,5 +1,5 @@
-// Follows what callers type, and tells the query on which somebody stayed from the keystrokes
-// before it. Called for every search, so it only remembers: nothing here waits, hashes or writes.
+// Follows what callers type, and keeps the last text of each query without the keystrokes before
+// it. Called for every search, so it only remembers: nothing here waits, hashes or writes.
 
 /** A query that its caller has not changed for some time. */
 export type SettledQuery = { caller: string; text: string; hasHits: boolean }

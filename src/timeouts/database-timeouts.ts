@@ -59,7 +59,7 @@ export const databaseTimeouts = {
   replicaCheck: {
     ms: 1_000,
     what: 'Between two checks of the replica of REPLICA_DATABASE_URL',
-    why: 'One cheap query. Until then a replica that fails costs each read its limit.',
+    why: 'The check is one cheap query. Until it fails, reads wait for a broken replica.',
     afterwards: 'The next check runs. Each answer of the replica is checked too.',
   },
   replicaAnswer: {
@@ -89,13 +89,13 @@ export const databaseTimeouts = {
   migrationLock: {
     ms: 2_000,
     what: 'A lock that a migration needs',
-    why: 'Meanwhile whoever comes later waits for the same table.',
+    why: 'While a migration waits, later statements on the table wait too.',
     afterwards: 'The migration is rolled back and tried again after a pause.',
   },
   migrationPause: {
     ms: 3_000,
     what: 'Between two attempts of a migration to get its locks',
-    why: 'Those who had to wait get their turn, and a long transaction may end.',
+    why: 'The statements that waited can run, and a long transaction may end.',
     afterwards: 'The migration runs again.',
   },
   migrationWait: {

@@ -10,15 +10,15 @@ export const processTimeouts = {
   },
   idleAfter: {
     ms: 10_000,
-    what: 'Without requests for statistics or searches, until the process asks PostgreSQL less',
-    why: 'Nobody waits for what it would learn. Only processes without Redis ask so much.',
-    afterwards: 'The process asks once a second whether those have changed.',
+    what: 'Time without searches or requests for statistics, until a process polls less often',
+    why: 'Nobody needs the result. Only processes without Redis poll PostgreSQL so often.',
+    afterwards: 'The process polls PostgreSQL once a second.',
   },
   idlePoll: {
     ms: 1_000,
-    what: 'Between two questions to PostgreSQL whether statistics or the index have changed',
+    what: 'Between two polls of an idle process for changes of statistics or the index',
     why: 'Cached statistics are sent up to the age of two seconds, also to the first caller.',
-    afterwards: 'The process asks again. The first request makes it ask more often.',
+    afterwards: 'The process polls again. The first request makes it poll more often.',
   },
   lastTraces: {
     ms: 1_000,

@@ -46,7 +46,7 @@ export const searchEngineTimeouts = {
   },
   indexStateInterval: {
     ms: 250,
-    what: 'Between two reads of the state of the index by a process that shares them with none',
+    what: 'Between two reads of the state of the index by a process that shares no reads',
     why: 'Every instance notices a changed index within a second.',
     afterwards: 'The state is read again.',
   },
@@ -88,8 +88,8 @@ export const searchEngineTimeouts = {
   },
   useAfterFailover: {
     ms: 60_000,
-    what: 'How long an index is used after a failover of PostgreSQL, before it was compared',
-    why: 'It may have lost changes for some seconds. A database that was put back lacks more.',
+    what: 'How long an index is used after a failover of PostgreSQL, until it is compared',
+    why: 'A failover loses seconds of commits. A restored database may lack more.',
     afterwards: 'PostgreSQL answers until the index was compared or rebuilt.',
   },
   maxIndexLag: {

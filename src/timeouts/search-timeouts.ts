@@ -6,7 +6,8 @@ export const searchTimeouts = {
     ms: 300,
     what: 'An answer of the search engine',
     why: 'A keystroke feels instant up to about a third of a second.',
-    afterwards: 'PostgreSQL answers, and the circuit breaker opens.',
+    afterwards:
+      'Another engine or PostgreSQL answers. The circuit breaker opens after many of them.',
   },
   relaxation: {
     ms: 100,

@@ -46,9 +46,9 @@ export const statsTimeouts = {
   },
   dataVersionPoll: {
     ms: 200,
-    what: 'The time between two reads of the data version by a process that shares them with none',
+    what: 'The time between two reads of the data version by a process that shares no reads',
     why: 'Cached statistics are at most this old while the data is unchanged.',
-    afterwards: 'The process reads the data version itself. Without Redis it is always alone.',
+    afterwards: 'The process reads the data version again.',
   },
   redisVersionLock: {
     ms: 180,

@@ -9,8 +9,8 @@ import type { BenchService } from './bench-service.ts'
 
 /**
  * Records the request for hits that the endpoint sends first to the engine for each text, and for
- * how many texts it sends other requests too. Words that are described early are such another one:
- * the endpoint sends it before, but its answer has no hits.
+ * how many texts it sends other requests too. One such request counts the products of each word.
+ * It may be sent before the request for hits, and its answer has no hits.
  */
 export async function recordEngineRequests(
   { meiliUrl, meiliKey, indexName }: BenchService,

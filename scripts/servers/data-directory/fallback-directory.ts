@@ -21,7 +21,7 @@ const base = '/var/lib/trade-quoting-service'
 const forwardFile = 'moved-to'
 /** The file in the fallback directory that names the requested directory. */
 const originFile = 'instead-of'
-/** A new fallback directory is not yet named in the requested directory. */
+/** How long a new fallback directory may exist before the requested directory names it. */
 const newDirectoryMs = 60_000
 
 /** Returns the fallback directory of `requested`, which is created, owned by root, on first use. */
