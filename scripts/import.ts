@@ -10,7 +10,7 @@ import {
   wordFileColumns,
 } from '../src/imports/file-columns.ts'
 import { defaultDeactivationLimitPercent } from '../src/imports/products/missing-products.ts'
-import { maxUnusualRateFactor } from '../src/imports/quotes/unusual-rates.ts'
+import { maxUsualRateFactor } from '../src/imports/quotes/unusual-rates.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 import { importArguments, parseImportOptions } from './cli/import-arguments.ts'
 import { fileKinds, importFile } from './cli/import-file.ts'
@@ -42,7 +42,7 @@ CSV first.
   --json            print the summary as one JSON object
 
 Warnings name what was imported but may be a mistake: rates that differ from the usual rate of their
-currency by more than a factor of ${maxUnusualRateFactor} or look inverted, accepted quotes
+currency by more than a factor of ${maxUsualRateFactor} or look inverted, accepted quotes
 without a rate, identical lines in a quote, a quote number with two dates, quotes that a full file
 does not have, and pinned SKUs that no active product has.
 

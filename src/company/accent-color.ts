@@ -20,7 +20,7 @@ export function contrastOnLight(color: string): number {
 /** Returns the colour, and a lighter one that can be read on a dark page. */
 export function toAccentColors(color: string): AccentColors {
   const dark = mixUntilReadable(color, '#ffffff', darkBackground)
-  return { light: color, onLight: '#ffffff', dark, onDark: darkestOn(dark) }
+  return { light: color, onLight: '#ffffff', dark, onDark: darkTextColorOn(dark) }
 }
 
 /** Returns the nearest darker colour that can be read on a light page. */
@@ -28,7 +28,7 @@ export function darkenUntilReadable(color: string): string {
   return mixUntilReadable(color, '#000000', lightBackground)
 }
 
-function darkestOn(background: string): string {
+function darkTextColorOn(background: string): string {
   return contrast('#0a2328', background) >= minContrast ? '#0a2328' : '#000000'
 }
 

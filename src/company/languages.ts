@@ -1,5 +1,6 @@
 // The languages of quotes and pages. docs/adding-a-language.md names the files of a language. The
-// compiler names every list that lacks it. scripts/migrate.ts records it in the database.
+// compiler reports every list that lacks a language. scripts/migrate.ts records the languages in
+// the database.
 
 /** The languages by their ISO 639-1 codes, with the locale that formats numbers and dates. */
 export const locales = {

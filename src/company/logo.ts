@@ -66,31 +66,34 @@ const forbiddenElements: [name: RegExp, what: string][] = [
 
 const outerStyle = 'a style from another file'
 
-/** Returns the first problem of an SVG. A parser finds what prefixes and entities would hide. */
+/**
+ * Returns a problem of an SVG: forbidden content first, then others. A parser finds what prefixes
+ * and entities would hide.
+ */
 function findSvgProblem(text: string): string | undefined {
   const content = text.replace(/^\ufeff?\s*(?:<\?xml[^>]*\?>)?(?:\s|<!--[\s\S]*?-->)*/, '')
   if (/^<!DOCTYPE/i.test(content)) return notAllowed('a DOCTYPE or an entity')
   if (!/^(<svg[\s>]|<\?)/.test(content)) return 'is neither an SVG nor a PNG'
-  const problems: string[] = []
-  const found: string[] = []
-  const report = (what: string | undefined) => what && found.push(notAllowed(what))
+  const otherProblems: string[] = []
+  const forbidden: string[] = []
+  const report = (what: string | undefined) => what && forbidden.push(notAllowed(what))
   const parser = new SaxesParser({ xmlns: true })
   const open: { tag: SaxesTagNS; text: string }[] = []
   const addText = (text: string) => {
     const element = open.at(-1)
     if (element) element.text += text
   }
-  parser.on('error', ({ message }) => problems.push(`is not well-formed at line ${message}`))
+  parser.on('error', ({ message }) => otherProblems.push(`is not well-formed at line ${message}`))
   parser.on('doctype', () => report('a DOCTYPE or an entity'))
   parser.on('processinginstruction', () => report(outerStyle))
   parser.on('text', addText)
   parser.on('cdata', addText)
   parser.on('opentag', (tag) => {
     // Browsers show no image at all that is not in the namespace of SVG.
-    if (open.length === 0 && tag.uri !== svgNamespace) problems.push(lacksNamespace)
+    if (open.length === 0 && tag.uri !== svgNamespace) otherProblems.push(lacksNamespace)
     if (isStyle(open.at(-1)?.tag)) report('an element in a style')
     if (open.push({ tag, text: '' }) > maxSvgDepth)
-      problems.push(`has elements in more than ${maxSvgDepth} others`)
+      otherProblems.push(`has elements in more than ${maxSvgDepth} others`)
     report(forbiddenElements.find(([name]) => name.test(tag.local))?.[1])
     for (const attribute of Object.values(tag.attributes)) report(findForbiddenValue(attribute))
   })
@@ -100,7 +103,7 @@ function findSvgProblem(text: string): string | undefined {
     if (isStyle(closed?.tag)) report(findOuterStyle(closed?.text ?? ''))
   })
   parser.write(text).close()
-  return found[0] ?? problems[0]
+  return forbidden[0] ?? otherProblems[0]
 }
 
 const isStyle = (tag: SaxesTagNS | undefined) => tag?.local.toLowerCase() === 'style'

@@ -1,7 +1,7 @@
 // Amounts of money as decimal text.
 // PostgreSQL computes with numeric. No amount is a JavaScript number, which would round it.
 import { type Static, Type } from '@sinclair/typebox'
-import { getCurrencyDigits } from './currencies.ts'
+import { requireCurrencyDigits } from './currencies.ts'
 
 export const Money = Type.Object(
   {
@@ -20,8 +20,7 @@ export type Money = Static<typeof Money>
  * ("12.50"). Further digits stay. Throws for an unknown currency.
  */
 export function toUnitPrice(amount: string, currency: string): Money {
-  const digits = getCurrencyDigits(currency)
-  if (digits === undefined) throw new Error(`${currency} is not an ISO 4217 currency`)
+  const digits = requireCurrencyDigits(currency)
   const [whole = '0', fraction = ''] = amount.split('.')
   const significant = fraction.replace(/0+$/, '').padEnd(digits, '0')
   return { amount: significant === '' ? whole : `${whole}.${significant}`, currency }

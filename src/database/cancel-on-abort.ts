@@ -8,7 +8,7 @@ import { isPooled } from './transaction-pooling.ts'
  * has aborted already.
  *
  * Behind a pooler, call this inside a transaction and the returned function before the transaction
- * ends: only so long does a connection to PostgreSQL belong to this client.
+ * ends: a connection to PostgreSQL belongs to this client only until then.
  *
  * The returned function stops listening and waits for the response to a cancel request. It returns
  * whether the connection can be used again. It cannot if a request got no response: the request may

@@ -2,8 +2,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Switches off just-in-time compilation for the database, which Debian's and Docker's PostgreSQL
- * have: compiling the triggers and functions of the statistics takes longer than running them.
+ * Switches off just-in-time compilation for the database. The PostgreSQL of Debian and Docker has
+ * it on, but compiling the triggers and functions of the statistics takes longer than running them.
  * Returns a note for an administrator if only the owner of the database may do this. The setting
  * applies to connections that are opened later.
  */

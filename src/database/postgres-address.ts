@@ -33,7 +33,7 @@ export function parsePostgresUrl(url: string): PostgresAddress {
   return { urls: [first, ...others], needsPrimary: true, login: parseLogin(login) }
 }
 
-const passwordAdvice = 'in a password, write / as %2F, @ as %40 and : as %3A'
+const passwordAdvice = 'in a password, write % as %25, / as %2F, @ as %40 and : as %3A'
 
 const urlPattern = new RegExp(
   '^(?<scheme>postgres(?:ql)?://)(?<login>[^@/?#]*@)?(?<hosts>[^@/?#]*)' +
@@ -51,5 +51,9 @@ function buildUrl(start: string, host: string, rest: string): string {
 
 function parseLogin(login: string): PostgresAddress['login'] {
   const [name = '', ...password] = login.replace(/@$/, '').split(':')
-  return { name: decodeURIComponent(name), password: decodeURIComponent(password.join(':')) }
+  try {
+    return { name: decodeURIComponent(name), password: decodeURIComponent(password.join(':')) }
+  } catch (cause) {
+    throw new Error(`the user or password has a % that is no code; ${passwordAdvice}`, { cause })
+  }
 }

@@ -43,8 +43,8 @@ export function createKysely(pool: FailoverPool): Database {
 }
 
 /**
- * Opens a pool of connections to the primary, without Kysely, for COPY. The URL may name several
- * hosts. Close it with `pool.end()`.
+ * Opens a pool of connections, without Kysely. If the URL names several hosts, it connects only to
+ * the primary. Close it with `pool.end()`.
  */
 export function openPool(
   url: string,

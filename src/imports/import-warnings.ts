@@ -1,6 +1,6 @@
 // Warnings of an import: what was imported although it may be a mistake.
 import type { ClientBase } from 'pg'
-import { countNoun } from '../text/count-noun.ts'
+import { countNoun, formatCount } from '../text/count-noun.ts'
 import { ImportError } from './import-error.ts'
 
 /** The text after the number of cases: for one case, and for several. */
@@ -58,7 +58,7 @@ export function describeWarning({ kind, count, examples }: ImportWarning): strin
   return [
     `warning: ${countNoun(count, one, several)}:`,
     ...examples.map((example) => `  ${example}`),
-    ...(rest > 0 ? [`  … and ${rest.toLocaleString('en')} more.`] : []),
+    ...(rest > 0 ? [`  … and ${formatCount(rest)} more.`] : []),
   ].join('\n')
 }
 

@@ -1,5 +1,6 @@
 // The problems of rows: the table that collects them, and the error that lists them.
 import type { ClientBase } from 'pg'
+import { formatCount } from '../text/count-noun.ts'
 import type { FileFormat } from './file-format.ts'
 import { ImportError } from './import-error.ts'
 
@@ -51,13 +52,12 @@ export async function throwIfRowsAreInvalid(
     from problems group by file_line order by file_line limit ${maxListedRows}`)
   if (rows.length === 0) return
   const total = Number(rows[0]?.total)
-  const format = (count: number) => count.toLocaleString('en')
-  const subject = total === 1 ? 'One row is' : `${format(total)} rows are`
+  const subject = total === 1 ? 'One row is' : `${formatCount(total)} rows are`
   throw new ImportError(
     [
       `${subject} invalid, so nothing was imported:`,
       ...rows.map(({ line, problems }) => `  line ${line}: ${problems}`),
-      ...(total > rows.length ? [`  … and ${format(total - rows.length)} more.`] : []),
+      ...(total > rows.length ? [`  … and ${formatCount(total - rows.length)} more.`] : []),
       'Correct them, or use --rejects FILE to import the valid rows and write the invalid ones to' +
         ' FILE.',
     ].join('\n'),

@@ -21,7 +21,7 @@ type StagingOptions = {
   signal?: AbortSignal | undefined
 }
 
-export type StagedRows = {
+export type StagingResult = {
   /** The number of rows. */
   read: number
   /** The format that invalid rows seem to have, if they were read with a different one. */
@@ -51,7 +51,7 @@ export async function stageRows(
   client: ClientBase,
   { columns, fileColumns, rows, format }: CsvFile,
   { readRow, keyColumn, computedColumns = [], onProgress, signal }: StagingOptions,
-): Promise<StagedRows> {
+): Promise<StagingResult> {
   await createStagingTable(client, [
     ...fileColumns.allowed.map((column) => `${column} text`),
     ...computedColumns,

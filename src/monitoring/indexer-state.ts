@@ -26,7 +26,7 @@ export class IndexerState {
   /** When the index last contained every change, by the clock of this process; null before. */
   lastSuccessMs: number | null = null
   appliedChanges = 0
-  rebuild: { startedMs: number; products: number } | null = null
+  rebuild: { products: number } | null = null
   rebuilds = { completed: 0, failed: 0 }
   lastRebuildSeconds: number | null = null
   readonly errors = new Map<IndexerErrorKind, number>(indexerErrorKinds.map((kind) => [kind, 0]))
@@ -56,7 +56,7 @@ export class IndexerState {
   startRebuild(): (succeeded: boolean) => void {
     const startedMs = Date.now()
     this.activity = 'rebuilding'
-    this.rebuild = { startedMs, products: 0 }
+    this.rebuild = { products: 0 }
     return (succeeded) => {
       this.rebuild = null
       this.activity = 'following changes'

@@ -190,7 +190,7 @@ function addRedisMetrics(registry: Registry) {
     label: 'code',
     initialValues: ['timeout'],
   })
-  return { countRejection: countFailure, countTimeout: () => countFailure('timeout') }
+  return { countRefusal: countFailure, countTimeout: () => countFailure('timeout') }
 }
 
 /** Without a replica, these metrics have no samples. */

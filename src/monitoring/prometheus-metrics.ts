@@ -71,6 +71,7 @@ function addConnectionMetrics(
     type: 'gauge',
     name: 'tqs_clock_offset_seconds',
     help: "Seconds by which the clock of this process is ahead of PostgreSQL's",
+    // A scrape without this metric shows that the offset is unknown.
     read: async () => singleSample(await readClockOffset().catch(() => null)),
   })
   addScrapedMetric(registry, {

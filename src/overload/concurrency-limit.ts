@@ -70,6 +70,7 @@ export class ConcurrencyLimit {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.splice(this.#queue.indexOf(entry), 1)
+        this.#rejectedAt = performance.now()
         reject(overloadedProblem)
       }, waitMs)
       const entry = {

@@ -36,7 +36,7 @@ type LoadSheddingOptions = {
 
 /**
  * Rejects GET and HEAD requests whose route has no capacity. While the event loop is delayed, it
- * also rejects some of all requests: the longer the delay, the more. Rejected requests are not
+ * also rejects a share of all requests, which grows with the delay. Rejected requests are not
  * authenticated and do not count against rate limits. `app.inject` bypasses load shedding. Call it
  * before the routes are registered.
  */

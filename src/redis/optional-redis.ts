@@ -33,6 +33,7 @@ export class OptionalRedis {
       const { client } = this.#access
       return await this.#report(pTimeout(send(client), { milliseconds: timeoutMs }))
     } catch {
+      // `outages` has logged or counted the failure.
       this.#pausedUntil = performance.now() + this.#pauseMs
       return null
     }
@@ -40,7 +41,7 @@ export class OptionalRedis {
 
   /** Runs `send` in the background, also during a pause. */
   write(send: (redis: RedisClient) => Promise<unknown>): void {
-    // `outages` has logged the failure.
+    // `outages` has logged or counted the failure.
     if (this.#access) this.#report(send(this.#access.client)).catch(() => undefined)
   }
 

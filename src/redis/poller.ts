@@ -8,6 +8,8 @@
 //                                                                         other process polls
 //     up      not tried: its last      reads for itself, and uses what    alone
 //             read has failed          others publish
+//     up      not tried: its last      uses what others publish           shared
+//             read still runs
 //     up      is held by another       uses what that process publishes   shared
 //
 // No request waits for a poll, and no poll waits for a query of PostgreSQL: while a query hangs,

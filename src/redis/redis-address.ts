@@ -70,14 +70,15 @@ const urlPattern = new RegExp(
   ].join(''),
 )
 
+const passwordAdvice = 'in a password, write % as %25, / as %2F, @ as %40 and : as %3A'
+
 function parseNode(text: string, defaultPort: number): Node {
   const parts = /^(?:\[(?<ipv6>[0-9a-f:.]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/i.exec(text)
   const { ipv6, name, port = String(defaultPort) } = parts?.groups ?? {}
   const host = ipv6 ?? name
   if (host === undefined || Number(port) > 65_535 || Number(port) === 0)
     throw new Error(
-      'each host must be a name or an address, with a port from 1 to 65535; in a password, write ' +
-        '/ as %2F, @ as %40 and : as %3A',
+      `each host must be a name or an address, with a port from 1 to 65535; ${passwordAdvice}`,
     )
   return { host, port: Number(port) }
 }
@@ -96,7 +97,13 @@ function parseSentinelLogin(query: string): Login {
   return { ...(user && { username: user }), ...(password && { password }) }
 }
 
-const loginOf = (user = '', password = ''): Login => ({
-  ...(user && { username: decodeURIComponent(user) }),
-  ...(password && { password: decodeURIComponent(password) }),
-})
+function loginOf(user = '', password = ''): Login {
+  try {
+    return {
+      ...(user && { username: decodeURIComponent(user) }),
+      ...(password && { password: decodeURIComponent(password) }),
+    }
+  } catch (cause) {
+    throw new Error(`the user or password has a % that is no code; ${passwordAdvice}`, { cause })
+  }
+}

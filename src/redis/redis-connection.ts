@@ -22,7 +22,7 @@ export async function openRedis(url: string): Promise<RedisClient> {
   const attempt = new Promise<void>((resolve) => {
     redis.once('ready', resolve).once('close', resolve)
   })
-  // Without a Sentinel that answers there is no attempt to connect to Redis, and no end of it.
+  // If no Sentinel answers, the driver never connects to Redis, so neither event comes.
   await pTimeout(attempt, { milliseconds: firstConnection.ms, fallback: () => undefined })
   return redis
 }
@@ -83,7 +83,8 @@ function createClient(address: RedisAddress): RedisClient {
         // Together longer than the time after which a cluster replaces a node (15 s by default).
         retryDelayOnFailover: failover.ms,
         maxRedirections: 16,
-        // Certificates are for names. Without this, nodes are looked up and called by address.
+        // Certificates contain host names. Without this, the driver resolves each name and connects
+        // to the address.
         ...(tls && { dnsLookup: (name, found) => found(null, name) }),
       })
   }

@@ -5,7 +5,7 @@ import { timeouts } from '../timeouts.ts'
 import { getLastError, type RedisClient } from './redis-connection.ts'
 
 type Log = { warn(text: string): void; info(text: string): void }
-type RedisObserver = { countRejection(code: string): void; countTimeout(): void }
+type RedisObserver = { countRefusal(code: string): void; countTimeout(): void }
 
 /** What the codes of refusals mean for whoever set REDIS_URL. */
 const meanings: Record<string, string> = {
@@ -52,7 +52,7 @@ export class RedisOutageLog {
     this.#onDisconnect()
   }
 
-  /** Stops the log. */
+  /** Removes the listeners from the connection. */
   stop(): void {
     this.#redis.off('error', this.#onError).off('reconnecting', this.#onDisconnect)
     this.#redis.off('ready', this.#onReady).off('connect', this.#onConnect)
@@ -68,7 +68,7 @@ export class RedisOutageLog {
     this.#log.info('Redis accepts commands again: caches and limits are shared')
   }
 
-  /** Connections that fail are logged by themselves. */
+  /** Call it after each failed command. `#onDisconnect` logs connections that break. */
   commandFailed(error: unknown): void {
     const code = getRefusalCode(error)
     if (code === null) {
@@ -79,7 +79,7 @@ export class RedisOutageLog {
   }
 
   #recordRefusal(code: string): void {
-    this.#observer.countRejection(code)
+    this.#observer.countRefusal(code)
     this.#refusedAt = performance.now()
     if (this.#loggedCodes.has(code)) return
     this.#loggedCodes.add(code)
@@ -111,7 +111,7 @@ export class RedisOutageLog {
   async #checkLoading(): Promise<void> {
     const redis = this.#redis
     if (!(redis instanceof Redis) || redis.status !== 'connect') return
-    // A connection that fails meanwhile is logged by itself.
+    // `#onDisconnect` logs a connection that breaks meanwhile.
     const info = await redis.info('persistence').catch(() => '')
     if (info.includes('\nloading:1')) this.#recordRefusal('LOADING')
   }

@@ -14,7 +14,11 @@ import type { RedisClient } from './redis-connection.ts'
 /** What another process has read from PostgreSQL, at `readAt` (performance.now) or later. */
 export type PublishedValue = { text: string; readAt: number }
 
-/** `published` is null if there is nothing new; `lock` is null if another process has it. */
+/**
+ * `published` is null unless there is a value that this process has seen requested. It may be the
+ * value of the poll before.
+ * `lock` is null if another process has it.
+ */
 export type PollResult = { published: PublishedValue | null; lock: PollLock | null }
 
 /**

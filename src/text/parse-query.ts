@@ -18,7 +18,7 @@ import { translateWord } from './word-translations.ts'
 
 /** The engine ignores words after the tenth. */
 const maxWords = 10
-const minCodeLength = 2
+const minHighlightedCodeLength = 2
 /** Letters, combining accents and digits. */
 const typedWords = /[\p{L}\p{M}\p{N}]+/gu
 /** As above, but "1/2" and "2.5" are one word each. */
@@ -106,7 +106,7 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
       codes: [text, ...typed]
         .filter((code) => /\d/.test(code))
         .map(toCodeKey)
-        .filter((code) => code.length >= minCodeLength),
+        .filter((code) => code.length >= minHighlightedCodeLength),
       sizes,
     },
   }

@@ -1,5 +1,6 @@
 // Recognises product codes in a text and compares them without separators. A product code is a SKU
-// or an HS code, or part of one. Codes allow no typo. Two codes are equal if their keys are:
+// or an HS code, or part of one. Codes allow no typo. Two codes are equal if their keys are equal.
+// Each function returns a different key:
 //
 //   text       toCodeKey   toFoldedCodeKey   toPossibleCodeKey   toSkuKey   toDistinctSkuKey
 //   Ñu-742     ñu742       nu742             nu742               ñu742      undefined
@@ -13,7 +14,7 @@ import { findSizes } from './sizes-with-units.ts'
 /** A longer sequence of words, or a longer word, is a phrase and not a code with separators. */
 const maxCodeParts = 5
 const maxPartLength = 6
-const minCodeLength = 3
+const minPossibleCodeLength = 3
 /** Parts of a SKU are found within its first 40 characters, which limits the suffixes stored. */
 const maxSearchedLength = 40
 
@@ -75,7 +76,7 @@ export function toPossibleCodeKey(text: string): string | undefined {
   if (parts.length < 2 || parts.length > maxCodeParts) return undefined
   if (parts.some((part) => part.length > maxPartLength)) return undefined
   const key = toFoldedCodeKey(text)
-  if (key.length < minCodeLength || !/\d/.test(key)) return undefined
+  if (key.length < minPossibleCodeLength || !/\d/.test(key)) return undefined
   return findSizes(text).length === 0 ? key : undefined
 }
 

@@ -19,8 +19,9 @@ const packages = ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace']
   .join(' ')
 
 /**
- * Returns null if `endpoint` is undefined. `sampledShare`: of the requests whose caller has not
- * decided, from 0 to 1. Throws an error that says what to install if the packages are missing.
+ * Returns null if `endpoint` is undefined. `sampledShare` is the share of requests that are traced
+ * if their caller has not decided, from 0 to 1. Throws an error that says what to install if the
+ * packages are missing.
  */
 export async function openTraces(
   endpoint: string | undefined,

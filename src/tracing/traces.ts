@@ -78,6 +78,7 @@ export function createTraces(sampledShare: number): Traces {
         String((command as { name: string }).name).toUpperCase(),
       ),
     async stop() {
+      // Lost spans must not make the stop of the process fail.
       const sending = provider.shutdown().catch(() => undefined)
       await Promise.race([
         sending,

@@ -10,7 +10,10 @@ export class CompanyWordsFollower {
   #reading: Promise<void> | undefined
   #hasFailed = false
 
-  /** `onFailure` is called with the error when the words cannot be read, once until they can. */
+  /**
+   * `onFailure` gets the first error of reading the words, and another one only after they were
+   * read in between.
+   */
   constructor(db: Kysely<Tables>, onFailure: (error: unknown) => void) {
     this.#db = db
     this.#onFailure = onFailure

@@ -19,7 +19,7 @@ const maxSkuLength = 100
 /** Letters, combining accents and digits. */
 const words = /[\p{L}\p{M}\p{N}]+/gu
 
-/** Returns the words of a text, folded, with single blanks: what is compared of it. */
+/** Returns the form in which texts are compared: the folded words, with single blanks. */
 export function toWordKey(text: string): string {
   return (text.match(words) ?? []).map(foldText).join(' ')
 }
@@ -37,7 +37,8 @@ export function findPhraseProblem(phrase: string): string | undefined {
   if ([...phrase].length > maxPhraseLength) return `has more than ${maxPhraseLength} characters`
   if (count > maxPhraseWords || key.split(' ').length > maxPhraseWords)
     return `has more than ${maxPhraseWords} words`
-  if (/[,;|]/.test(phrase)) return 'has a comma, semicolon or bar: separate words by | only'
+  if (/[,;|]/.test(phrase))
+    return 'has a comma, semicolon or bar: only a list of synonyms has several, separated by |'
   if (key.split(' ').every((word) => stopWords.has(word)))
     return 'is a word such as "de" or "the", which is in too many names'
   if (/^[\d ]+$/.test(key)) return 'is a number: numbers are found exactly'

@@ -32,6 +32,7 @@ t.test('says what is wrong, without the password', async (t) => {
     ['postgres://u:secret@h1,/db', /each host must be a name/],
     ['postgres://u:secret@h1:99999,h2/db', /a port from 1 to 65535/],
     ['postgres://u:se/cret@h1,h2/db', /it must be postgres:/],
+    ['postgres://u:50%offsecret@h1/db', /has a % that is no code; .* write % as %25/],
     ['postgres://u:secret@h1,h2/db?target_session_attrs=any', /must be read-write/],
   ] as const) {
     t.throws(() => parsePostgresUrl(url), { message: problem }, url)

@@ -524,6 +524,18 @@ t.test('rejects an invalid row with its line, its column and the reason', async 
     )
 })
 
+t.test('names an invalid cell once, and not in rules between cells too', async (t) => {
+  const read = async (row: Row) => {
+    const message = await readImportError(t, database, { number: 'Q-2' }, row)
+    return message.split('\n')[1]?.trim()
+  }
+  t.equal(
+    await read({ issued_on: '2026-02-31' }),
+    'line 3: issued_on: "2026-02-31" is a day that does not exist',
+  )
+  t.match(await read({ rate: '1,0' }), /^line 3: rate: "1,0" is not a plain decimal number[^;]*$/)
+})
+
 t.test('rejects contradictory rows of a quote, and names the column and both lines', async (t) => {
   const ana = { customer_name: 'Ana', notes: 'n' }
   const message = await readImportError(

@@ -67,6 +67,21 @@ t.test('an operation with a longer wait is not rejected after 100 ms', async (t)
   t.equal(await results[0], 'finished')
 })
 
+t.test('the queue is short after an operation has waited too long', async (t) => {
+  replaceUntilEnd(t, timeouts.overload.recentRejection, { ms: 60_000 })
+  const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 10 })
+  const { running, results } = startOperations(limit, 2)
+  t.equal(await results[1], 'rejected')
+  replaceUntilEnd(t, timeouts.overload.queue, { ms: 60_000 })
+  const queued = startOperations(limit, 5)
+  t.equal(await queued.results[4], 'rejected', 'the fifth of a queue for four')
+  running[0]?.finish()
+  for (let index = 0; index < 4; index += 1) {
+    t.ok(await eventually(async () => queued.running[index], Boolean))
+    queued.running[index]?.finish()
+  }
+})
+
 t.test('has no capacity right after a rejection, and the whole queue 100 ms later', async (t) => {
   const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 10 })
   const { running, results } = startOperations(limit, 12)

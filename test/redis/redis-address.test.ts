@@ -50,7 +50,8 @@ t.test('errors say what is wrong and repeat no password', async (t) => {
     ['redis+sentinel://a/b?password=1', /sentinel_user and sentinel_password only/],
     ['redis+cluster://a/1', /a cluster has no databases/],
     ['redis+ring://:secret@a', /it must be redis:\/\//],
-    ['redis://:sec/ret@a', /write \/ as %2F/],
+    ['redis://:sec/ret@a', /\/ as %2F/],
+    ['redis://:50%off@a', /has a % that is no code; in a password, write % as %25/],
   ] as const) {
     t.throws(() => parseRedisUrl(url), { message }, url)
     await t.rejects(openRedis(url), { message: /^REDIS_URL: (?!.*sec\/?ret)/ }, url)

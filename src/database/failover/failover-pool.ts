@@ -1,4 +1,5 @@
-// A pool of connections to the primary. After a failover it connects to the new primary.
+// A pool of connections. If its URL names several hosts, it connects to the primary, also after a
+// failover.
 import {
   Client,
   type ClientBase,

@@ -107,6 +107,7 @@ async function probeTimeline(url: string): Promise<number | null> {
     // Not logged: the statement that needs the primary gets the error of its own connection.
     return null
   } finally {
+    // The answer is known, so it does not matter if the connection is already broken.
     void client.end().catch(() => undefined)
   }
 }

@@ -20,7 +20,10 @@ type Options = {
   url: string
   /** The connection is closed after this time without data in any case. 0: no limit. */
   responseTimeoutMs: number
-  /** Called after the connection was closed. Others of the same age may be dead too. */
+  /**
+   * Called after the connection was closed because its statement has ended or the server is
+   * unreachable, and not after `responseTimeoutMs`. Others of the same age may be dead too.
+   */
   onLost: (loss: 'unreachable' | 'ended') => void
 }
 
@@ -76,6 +79,7 @@ async function askAboutStatement(url: string, processId: number | null): Promise
     connectionTimeoutMillis: ms,
     application_name: 'trade-quoting-service',
   })
+  // If the connection breaks, `ask` fails, which counts as unreachable.
   client.on('error', () => undefined)
   const ask = async (): Promise<StatementState> => {
     await client.connect()
@@ -93,6 +97,7 @@ async function askAboutStatement(url: string, processId: number | null): Promise
     // A server that refuses the connection does respond.
     return error instanceof DatabaseError ? 'running' : 'unreachable'
   } finally {
+    // The answer is known, so it does not matter if the connection is already broken.
     void client.end().catch(() => undefined)
   }
 }

@@ -27,7 +27,10 @@ type Log = { info(text: string): void; warn(details: object, text: string): void
 
 type ReplicaOptions = { log: Log; observer: ReplicaObserver }
 
-/** One failed check may be the fault of this process. A failed read costs half a second. */
+/**
+ * Two, because one failed check may be the fault of this process. Not more, because until then each
+ * failed read costs half a second.
+ */
 const failedChecksOfOutage = 2
 
 /** What a status means for an operator. */
@@ -88,7 +91,8 @@ export class Replica {
   /**
    * Returns what `read` reads from the replica. Returns null if the replica is not usable, does not
    * contain what is needed (`read` returned null), fails, or takes too long. Then read the primary.
-   * With `isOnlySource` the primary does not respond, so a read that failed does not matter.
+   * Set `isOnlySource` if the primary does not respond. The pause after a failed read is then
+   * ignored.
    */
   async read<Result>(
     what: ReplicaRead,

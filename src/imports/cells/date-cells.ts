@@ -7,7 +7,7 @@ const earliestDay = '1970-01-01'
 const latestDay = '2099-12-31'
 
 /** A day as people write it, with a time of day only if it is midnight, as spreadsheets add it. */
-const localDate = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?: 0?0:00(?::00)?)?$/
+const slashedDate = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?: 0?0:00(?::00)?)?$/
 const isoDate = /^\d{4}-\d\d-\d\d$/
 
 /**
@@ -19,7 +19,7 @@ export function createDateReader({ dates }: FileFormat): CellReader | undefined 
   const example = dates === 'dmy' ? '31/12/2026' : '12/31/2026'
   return (cell) => {
     if (isoDate.test(cell)) return { plain: cell }
-    const [, first = '', , second = '', year = ''] = localDate.exec(cell) ?? []
+    const [, first = '', , second = '', year = ''] = slashedDate.exec(cell) ?? []
     if (year === '') return { problem: `${quoteForMessage(cell)} is not a date such as ${example}` }
     const [day, month] = dates === 'dmy' ? [first, second] : [second, first]
     return { plain: `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}` }

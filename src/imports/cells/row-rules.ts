@@ -1,19 +1,24 @@
-// Applies the rules of a kind of file to a row: how each cell is read, which cells are required,
-// the check of each cell, and the rules between cells.
+// Applies the rules of a kind of file to a row: how each cell is read, which cells must not be
+// empty, the check of each cell, and the rules between cells.
 import type { CellCheck, CellReader } from './cell-checks.ts'
 
-/** A rule between cells of one row. An empty cell is the empty text. */
+/**
+ * A rule between cells of one row. It is skipped if one of them is invalid, because its problem
+ * would only repeat that one.
+ */
 export type CrossCellRule<Column extends string> = {
-  /** The column that the problem is reported for. */
-  column: Column
-  findProblem(getCell: (column: Column) => string): string | undefined
+  /** The columns of the cells. A problem is reported for the first one. */
+  columns: readonly [Column, ...Column[]]
+  /** Gets the cells in this order. A cell that is empty or not in the file is the empty text. */
+  findProblem(...cells: string[]): string | undefined
 }
 
 /** All rules for the rows of one kind of file. */
 export type RowRules<Column extends string> = {
-  required: readonly Column[]
+  /** Columns whose cells must not be empty, if the file has them. */
+  nonEmpty: readonly Column[]
   cells: Record<Column, CellCheck>
-  /** How cells are read whose form depends on the format of the file. */
+  /** How cells are converted to their plain form. Without a reader a cell stays as it is. */
   readers: Partial<Record<Column, CellReader | undefined>>
   crossCellRules: CrossCellRule<Column>[]
 }
@@ -34,15 +39,19 @@ type CellResult = { written: string; plain: string; problem: string | undefined 
 
 /** Returns the reader of rows that have these columns. */
 export function createRowReader<Column extends string>(
-  { required, cells: cellRules, readers, crossCellRules }: RowRules<Column>,
+  { nonEmpty, cells: cellRules, readers, crossCellRules }: RowRules<Column>,
   columns: readonly string[],
 ): RowReader {
   const checks = columns.map((column) => cellRules[column as Column])
   const columnReaders = columns.map((column) => readers[column as Column])
   const emptyProblems = columns.map((column) =>
-    (required as readonly string[]).includes(column) ? missing : undefined,
+    (nonEmpty as readonly string[]).includes(column) ? missing : undefined,
   )
-  const indexes = new Map(columns.map((column, index) => [column, index]))
+  const rowRules = crossCellRules.map(({ columns: [column, ...others], findProblem }) => ({
+    column,
+    indexes: [column, ...others].map((name) => columns.indexOf(name)),
+    findProblem,
+  }))
   // Consecutive rows repeat many cells, so the result for the previous text of a column is reused.
   const previous = columns.map(
     (_, index): CellResult => ({ written: '', plain: '', problem: emptyProblems[index] }),
@@ -60,6 +69,7 @@ export function createRowReader<Column extends string>(
   return (writtenCells) => {
     const plainCells = writtenCells.slice()
     const problems: string[] = []
+    const invalid = new Set<number>()
     for (let index = 0; index < columns.length; index++) {
       const written = writtenCells[index] ?? ''
       let cell = previous[index]
@@ -68,11 +78,13 @@ export function createRowReader<Column extends string>(
         previous[index] = cell
       }
       plainCells[index] = cell.plain
-      if (cell.problem !== undefined) problems.push(`${columns[index]}: ${cell.problem}`)
+      if (cell.problem === undefined) continue
+      problems.push(`${columns[index]}: ${cell.problem}`)
+      invalid.add(index)
     }
-    const getCell = (column: Column) => plainCells[indexes.get(column) ?? -1] ?? ''
-    for (const { column, findProblem } of crossCellRules) {
-      const problem = findProblem(getCell)
+    for (const { column, indexes, findProblem } of rowRules) {
+      if (indexes.some((index) => invalid.has(index))) continue
+      const problem = findProblem(...indexes.map((index) => plainCells[index] ?? ''))
       if (problem !== undefined) problems.push(`${column}: ${problem}`)
     }
     return { plainCells, problem: problems.length > 0 ? problems.join('; ') : undefined }

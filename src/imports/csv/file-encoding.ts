@@ -19,8 +19,8 @@ export class NotUtf8Error extends ImportError {
 /**
  * Yields the decoded text without its byte order mark. If the encoding is `auto`, the first
  * characters beyond ASCII decide between UTF-8 and Windows-1252. Throws an ImportError for an empty
- * file, a file that is not CSV, such as a workbook, UTF-16, bytes that the encoding does not have,
- * and NUL bytes, which text never has.
+ * file, for another kind of file such as a workbook, for UTF-16, for bytes that the encoding does
+ * not have, and for NUL bytes, which text never has.
  */
 export async function* decodeText(
   source: AsyncIterable<string | Buffer>,

@@ -56,25 +56,35 @@ export async function openRows(
           `Save or export it with ${delimiterNames[delimiter].several}, or name its format.`,
         { suggestedFormat: await readSampleAndSuggestFormat(start, text, fileColumns, format) },
       )
-    const batches = parseCsv(prepend(content, text), delimiter)
-    const { value: firstBatch, done } = await batches.next()
-    if (done) throw new ImportError('The file is empty: it does not even have a header.')
-    const [header, ...firstRows] = firstBatch
-    const names = dropTrailingEmptyCells(header?.cells ?? [])
-    checkHeader(names, fileColumns, header?.line ?? 1)
+    const { names, rows } = await readHeader(prepend(content, text), delimiter, fileColumns)
     const importedIndexes = names.flatMap((name, index) =>
       isRejectedRowColumn(name) ? [] : [index],
     )
     return {
       columns: importedIndexes.map((index) => names[index] ?? ''),
       fileColumns,
-      rows: selectCells(prepend(firstRows, batches), importedIndexes, names.length),
+      rows: selectCells(rows, importedIndexes, names.length),
       format,
     }
   } catch (error) {
     await text.return(undefined)
     throw error
   }
+}
+
+/** Returns the names of the columns after checking them, and the rows after the header. */
+async function readHeader(
+  content: AsyncIterable<string>,
+  delimiter: FileFormat['delimiter'],
+  fileColumns: FileColumns,
+): Promise<{ names: string[]; rows: AsyncIterable<Row[]> }> {
+  const batches = parseCsv(content, delimiter)
+  const { value: firstBatch, done } = await batches.next()
+  if (done) throw new ImportError('The file is empty: it does not even have a header.')
+  const [header, ...firstRows] = firstBatch
+  const names = dropTrailingEmptyCells(header?.cells ?? [])
+  checkHeader(names, fileColumns, header?.line ?? 1)
+  return { names, rows: prepend(firstRows, batches) }
 }
 
 /** Passes the text on. If the file is not UTF-8, the error suggests the format of the file. */
@@ -136,7 +146,10 @@ async function readSampleAndSuggestFormat(
   return suggestFormat(sample, fileColumns, format, format.encoding)
 }
 
-/** Returns the cells without the empty ones at the end, which spreadsheets write. */
+/**
+ * Returns the cells without the empty ones at the end, which spreadsheets write, but at least the
+ * first `width` cells.
+ */
 function dropTrailingEmptyCells(cells: string[], width = 0): string[] {
   let end = cells.length
   while (end > width && cells[end - 1] === '') end--

@@ -10,12 +10,14 @@ const commaNumber = /^-?\d+,\d+$/
 const pointNumber = /^-?\d+\.\d+$/
 /** 1.250 may be 1250 in a Spanish file, so it does not show a decimal point. */
 const pointForThousands = /^-?[1-9]\d{0,2}(\.\d{3})+$/
-const localDate = /^(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}\b/
+const slashedDate = /^(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}\b/
 
 /**
  * Returns the format that the text at the start of a file seems to have, or undefined if it is
- * `current`. What the text does not show stays as in `current`. A file with semicolons is taken for
- * Spanish unless something contradicts it, because Spanish Excel writes semicolons.
+ * `current`. If the delimiter is that of `current`, the rest stays as in `current` unless the text
+ * shows otherwise. With another delimiter, a file with semicolons is taken for Spanish unless a
+ * cell contradicts that, because Spanish Excel writes semicolons. Any other file is taken for
+ * English.
  */
 export async function suggestFormat(
   text: string,
@@ -43,7 +45,7 @@ export function suggestFormatFromRows(
   return suggestUnlessCurrent({ ...current, ...found }, current)
 }
 
-/** A file with semicolons is Spanish, unless a cell shows that it is not. */
+/** A file with semicolons is Spanish, unless a cell shows that it is not. Others are English. */
 function assumeFormat(
   delimiter: FileFormat['delimiter'],
   found: Partial<Pick<FileFormat, 'decimal' | 'dates'>>,
@@ -100,7 +102,7 @@ function findCellFormat(
     })
   const numbers = cellsOf(fileColumns.numbers)
   const days = cellsOf(fileColumns.dates).flatMap((cell) => {
-    const [, first, second] = localDate.exec(cell) ?? []
+    const [, first, second] = slashedDate.exec(cell) ?? []
     return first === undefined ? [] : [{ first: Number(first), second: Number(second) }]
   })
   const commas = numbers.filter((cell) => commaNumber.test(cell)).length

@@ -1,5 +1,6 @@
 // Full imports of products: those that are not in the file become inactive, up to a safety limit.
 import type { ClientBase } from 'pg'
+import { formatCount } from '../../text/count-noun.ts'
 import { ImportError } from '../import-error.ts'
 
 /** In percent of the active products. A file that was cut short would exceed it. */
@@ -31,10 +32,9 @@ export async function throwIfTooManyMissing(
   const missing = Number(rows[0]?.missing)
   const active = Number(rows[0]?.active)
   if (missing * 100 <= active * limitPercent) return
-  const format = (count: number) => count.toLocaleString('en')
   const rest = missing > maxSkusInMessage ? ', …' : ''
   throw new ImportError(
-    `The file lacks ${format(missing)} of ${format(active)} active products ` +
+    `The file lacks ${formatCount(missing)} of ${formatCount(active)} active products ` +
       `(${(rows[0]?.skus ?? []).join(', ')}${rest}). --full would make them inactive, but the ` +
       `limit is ${limitPercent} %. Nothing was imported. If the file is complete, add ` +
       `--allow-removals ${Math.ceil((missing * 100) / active)}%.`,

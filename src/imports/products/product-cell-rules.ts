@@ -14,7 +14,7 @@ export function createProductRowRules(
   format: FileFormat,
 ): RowRules<ProductColumn> {
   return {
-    required: ['sku', 'name'],
+    nonEmpty: ['sku', 'name'],
     readers: { price: createNumberReader(format) },
     cells: {
       sku: checkLength(100),
@@ -37,17 +37,13 @@ export function createProductRowRules(
 
 const priceAndCurrency: CrossCellRule<ProductColumn>[] = [
   {
-    column: 'currency',
-    findProblem: (getCell) =>
-      getCell('price') && !getCell('currency')
-        ? 'is missing: a price needs its currency'
-        : undefined,
+    columns: ['currency', 'price'],
+    findProblem: (currency: string, price: string) =>
+      price && !currency ? 'is missing: a price needs its currency' : undefined,
   },
   {
-    column: 'price',
-    findProblem: (getCell) =>
-      getCell('currency') && !getCell('price')
-        ? 'is missing: a currency needs its price'
-        : undefined,
+    columns: ['price', 'currency'],
+    findProblem: (price: string, currency: string) =>
+      currency && !price ? 'is missing: a currency needs its price' : undefined,
   },
 ]

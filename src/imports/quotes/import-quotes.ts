@@ -52,7 +52,10 @@ export type QuoteImportOptions = ImportOptions & {
 
 /** `read` and `rejected` count rows; `inserted`, `updated` and `unchanged` count quotes. */
 export type QuotesSummary = ImportSummary & {
-  /** Quotes of the file that were not imported because of an invalid row. */
+  /**
+   * Quotes of the file that were not imported because of an invalid row. A quote is not counted if
+   * none of its rows has a version that can be read.
+   */
   rejectedQuotes: number
   /** Older versions in the database that are superseded now. */
   superseded: number

@@ -32,7 +32,7 @@ const statusesWithoutDecision = ['draft', 'sent', 'expired']
 export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowRules<QuoteColumn> {
   const { numbers, dates } = quoteFileColumns
   return {
-    required: requiredQuoteColumns,
+    nonEmpty: requiredQuoteColumns,
     readers: Object.fromEntries([
       ...numbers.map((column) => [column, createNumberReader(format)]),
       ...dates.map((column) => [column, createDateReader(format)]),
@@ -84,20 +84,20 @@ export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowR
 
 function notBeforeIssue(column: 'valid_until' | 'decided_on'): CrossCellRule<QuoteColumn> {
   return {
-    column,
+    columns: [column, 'issued_on'],
     // ISO dates sort as text.
-    findProblem: (getCell) =>
-      getCell(column) && getCell(column) < getCell('issued_on')
-        ? `${quoteForMessage(getCell(column))} is before issued_on, ${getCell('issued_on')}`
+    findProblem: (date: string, issuedOn: string) =>
+      date && date < issuedOn
+        ? `${quoteForMessage(date)} is before issued_on, ${issuedOn}`
         : undefined,
   }
 }
 
 const decisionHasStatus: CrossCellRule<QuoteColumn> = {
-  column: 'decided_on',
-  findProblem: (getCell) =>
-    getCell('decided_on') && statusesWithoutDecision.includes(getCell('status'))
-      ? `is given, but the status is ${getCell('status')}: ` +
+  columns: ['decided_on', 'status'],
+  findProblem: (decidedOn: string, status: string) =>
+    decidedOn && statusesWithoutDecision.includes(status)
+      ? `is given, but the status is ${status}: ` +
         'only accepted, rejected and superseded quotes have one'
       : undefined,
 }
@@ -105,11 +105,10 @@ const decisionHasStatus: CrossCellRule<QuoteColumn> = {
 function baseCurrencyHasRateOne(baseCurrency: string): CrossCellRule<QuoteColumn> {
   const isOne = (rate: string) => /^0*1(\.0*)?$/.test(rate)
   return {
-    column: 'rate',
-    findProblem: (getCell) =>
-      getCell('rate') && getCell('currency') === baseCurrency && !isOne(getCell('rate'))
-        ? `${quoteForMessage(getCell('rate'))} must be 1 or empty: ` +
-          `${baseCurrency} is the base currency`
+    columns: ['rate', 'currency'],
+    findProblem: (rate: string, currency: string) =>
+      rate && currency === baseCurrency && !isOne(rate)
+        ? `${quoteForMessage(rate)} must be 1 or empty: ` + `${baseCurrency} is the base currency`
         : undefined,
   }
 }
@@ -120,7 +119,7 @@ function dependsOn(
   problem: string,
 ): CrossCellRule<QuoteColumn> {
   return {
-    column,
-    findProblem: (getCell) => (getCell(column) && !getCell(requiredColumn) ? problem : undefined),
+    columns: [column, requiredColumn],
+    findProblem: (cell: string, required: string) => (cell && !required ? problem : undefined),
   }
 }

@@ -1,9 +1,9 @@
 // Rough values of currencies, to recognise an inverted rate before there is any history.
 
 /**
- * How many units make about one euro, as in 2025. Only currencies that are far from the euro or the
- * dollar, and stable enough not to change by a factor of 5 within a few years. So a value needs an
- * update only after such a change, for example when a currency is replaced.
+ * How many units make about one euro, as in 2025. The list has only currencies that are stable
+ * enough not to change by a factor of 5 within a few years. So a value needs an update only after
+ * such a change, for example when a currency is replaced.
  */
 const unitsPerEuro: Record<string, number> = {
   EUR: 1,

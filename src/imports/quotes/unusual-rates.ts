@@ -4,12 +4,12 @@ import { type ImportWarning, readWarning } from '../import-warnings.ts'
 import { listReferenceRates } from './reference-rates.ts'
 
 /** A rate that differs by more than this factor is unusual. */
-export const maxUnusualRateFactor = 5
+export const maxUsualRateFactor = 5
 /** The usual rate comes from quotes of this many days, up to the newest quote of the file. */
 const daysOfKnownRates = 366
 /** The file shows a usual rate itself if it has at least this many quotes in a currency. */
 const minQuotesForMedian = 3
-/** On a logarithmic scale. A closer rate cannot be told from an inverted one. */
+/** On a logarithmic scale. A rate that is closer to the usual one does not count as inverted. */
 const minDistanceOfInverted = 0.05
 /** An inverted rate is this many times closer to the inverse of the usual rate. */
 const inverseClosenessFactor = 3
@@ -67,10 +67,10 @@ export function findUnusualRates(
       from foreign_quotes
       join usual_rates on usual_rates.currency = foreign_quotes.currency and usual_rates.rate > 0
     ), judged as (
-      select *, log_distance > ln(${maxUnusualRateFactor}) as is_far,
+      select *, log_distance > ln(${maxUsualRateFactor}) as is_far,
         log_distance > ${minDistanceOfInverted}
           and ${inverseClosenessFactor} * log_distance_of_inverse < log_distance
-          and (source <> 'rough' or log_distance > ln(${maxUnusualRateFactor})) as is_inverted
+          and (source <> 'rough' or log_distance > ln(${maxUsualRateFactor})) as is_inverted
       from compared
     )
     select first_file_line as file_line, format(

@@ -21,7 +21,7 @@ import { splitList, type WordFile, wordFiles } from './word-files.ts'
 export type WordImportOptions = ImportOptions & {
   /**
    * The file is the whole list: rows of the table that are not in it are deleted. A file without
-   * rows is an error unless the table is empty.
+   * valid rows is an error unless the table is empty.
    */
   isFull?: boolean
 }
@@ -56,13 +56,13 @@ export async function importWords(
       keyColumn: key,
     })
     onStep?.('checking')
-    if (isFull && read === 0) await throwIfEmptied(client, wordFile)
     await createProblemsTable(client)
     await addRepeatedKeyProblems(client, key)
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     // Before the invalid rows leave `staged`: a word with an invalid row is not deleted.
     const rejectedKeys = isFull ? await readRejectedKeys(client, key) : []
     const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
+    if (isFull && read === rejected) await throwIfEmptied(client, wordFile)
     onStep?.('writing')
     const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
     if (isStrict) throwIfWarned(warnings)
@@ -75,7 +75,7 @@ export async function importWords(
   })
 }
 
-/** A file without rows is usually a failed export, and rarely a wish to delete everything. */
+/** A file without valid rows is usually a failed export, and rarely a wish to delete everything. */
 async function throwIfEmptied(client: ClientBase, { table }: WordFile): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::int as count from ${table}`,
@@ -83,7 +83,7 @@ async function throwIfEmptied(client: ClientBase, { table }: WordFile): Promise<
   const count = rows[0]?.count ?? 0
   if (count === 0) return
   throw new ImportError(
-    `The file has a header but no rows, and --full would delete ${countNoun(count, 'row')} of ` +
+    `The file has no valid rows, and --full would delete ${countNoun(count, 'row')} of ` +
       `${table}. Nothing was deleted. To delete them on purpose, run this SQL: ` +
       `delete from ${table};`,
   )
@@ -126,8 +126,8 @@ async function deleteAllExcept(
 }
 
 /**
- * Inserts and updates the valid rows in `staged`. Columns that the file does not have get their
- * default.
+ * Inserts and updates the valid rows in `staged`. Columns that the file does not have keep their
+ * values, and get their default in new rows.
  */
 async function writeWords(
   client: ClientBase,

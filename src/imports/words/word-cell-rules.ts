@@ -58,7 +58,7 @@ const checkPhrase: CellCheck = (cell) => prefixWithValue(cell, findPhraseProblem
 const checkHiddenWord: CellCheck = (cell) => (cell === '*' ? undefined : checkPhrase(cell))
 
 export const synonymRules: RowRules<string> = {
-  required: wordFileColumns.synonyms.required,
+  nonEmpty: wordFileColumns.synonyms.required,
   readers: { word: readPhrase, synonyms: readListOf(toStoredPhrase), two_way: readLowerCase },
   cells: {
     word: checkPhrase,
@@ -67,12 +67,10 @@ export const synonymRules: RowRules<string> = {
   },
   crossCellRules: [
     {
-      column: 'synonyms',
-      findProblem: (getCell) => {
-        const key = toWordKey(getCell('word'))
-        const same = getCell('synonyms')
-          .split(listSeparator)
-          .find((synonym) => toWordKey(synonym) === key)
+      columns: ['synonyms', 'word'],
+      findProblem: (synonyms: string, word: string) => {
+        const key = toWordKey(word)
+        const same = synonyms.split(listSeparator).find((synonym) => toWordKey(synonym) === key)
         return same === undefined || key === ''
           ? undefined
           : `${quoteForMessage(same)} is the word itself`
@@ -82,7 +80,7 @@ export const synonymRules: RowRules<string> = {
 }
 
 export const pinRules: RowRules<string> = {
-  required: wordFileColumns.pins.required,
+  nonEmpty: wordFileColumns.pins.required,
   readers: { query: readPhrase, skus: readListOf((sku) => sku) },
   cells: {
     query: (cell) => prefixWithValue(cell, findQueryProblem(cell)),
@@ -92,14 +90,14 @@ export const pinRules: RowRules<string> = {
 }
 
 export const hiddenWordRules: RowRules<string> = {
-  required: wordFileColumns['hidden-words'].required,
+  nonEmpty: wordFileColumns['hidden-words'].required,
   readers: { word: readPhrase, hides: readLowerCase },
   cells: { word: checkHiddenWord, hides: checkOneOf(['synonyms', 'word']) },
   crossCellRules: [
     {
-      column: 'hides',
-      findProblem: (getCell) =>
-        getCell('word') === '*' && getCell('hides') === 'word'
+      columns: ['hides', 'word'],
+      findProblem: (hides: string, word: string) =>
+        word === '*' && hides === 'word'
           ? 'the word * stands for all built-in synonyms: it can only hide synonyms'
           : undefined,
     },
