@@ -36,7 +36,8 @@ export type BatchOptions = {
  * Applies one batch of outbox rows to the index and returns their number. Delivery is at least
  * once and idempotent: rows are deleted after the engine has applied them, and only the rows that
  * were read, so a change that is committed meanwhile stays pending. Parks rejected documents.
- * Throws LeaseLost, after queueing the products again, if another indexer has taken over.
+ * Throws LeaseLost, after queueing the products again, if the lease is lost. Its cause is the error
+ * that ended the batch.
  */
 export async function syncBatch(
   target: LeasedTarget,
@@ -56,8 +57,8 @@ export async function syncBatch(
     const result = await applyChanges(db, client.index(indexName), productIds)
     await recordBatch(target, { read, productIds, alsoQueueFor, ...result })
   } catch (error) {
-    if (await requeueIfLeaseLost(db, lease, productIds))
-      throw error instanceof LeaseLost ? error : new LeaseLost()
+    const loss = await requeueIfLeaseLost(db, lease, productIds, error)
+    if (loss && !(error instanceof LeaseLost)) throw Object.assign(loss, { cause: error })
     throw error
   }
   return read.changes.length

@@ -109,14 +109,16 @@ export async function executeUnderLease<Result>(
   })
 }
 
-/** Whether the lease is lost. Throws if PostgreSQL does not answer. */
-export async function isLeaseLost(db: Kysely<Tables>, lease: Lease): Promise<boolean> {
-  return findLoss(await selectLease(db, lease).executeTakeFirst(), lease) !== null
+/**
+ * Returns why the lease is lost; null if it is not lost. Throws if PostgreSQL does not answer.
+ */
+export async function readLeaseLoss(db: Kysely<Tables>, lease: Lease): Promise<LeaseLost | null> {
+  return findLoss(await selectLease(db, lease).executeTakeFirst(), lease)
 }
 
 /** Throws LeaseLost if the lease is lost, and the error of PostgreSQL if it does not answer. */
 export async function requireLease(db: Kysely<Tables>, lease: Lease): Promise<void> {
-  const loss = findLoss(await selectLease(db, lease).executeTakeFirst(), lease)
+  const loss = await readLeaseLoss(db, lease)
   if (loss) throw loss
 }
 

@@ -1,8 +1,14 @@
-// A batch of changes that fails: it ends only after its requests to the search engine.
-import { type QueryResult, sql, type UnknownRow } from 'kysely'
+// A batch of changes that fails: it ends only after its requests to the search engine, and its
+// error says what has failed.
+import { type KyselyPlugin, type QueryResult, sql, type UnknownRow } from 'kysely'
 import t from 'tap'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
+import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { leaseTarget } from '../support/leased-target.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService } from '../support/test-service.ts'
 import { openHeldClient } from './held-engine-client.ts'
 
@@ -33,4 +39,61 @@ t.test('a batch that cannot read its last product waits for its upload', async (
   t.equal(slow.countOpen(), 0)
   // Ends the request before the test ends, even if the batch has not waited for it.
   await slow.released
+})
+
+const disconnection = new Error('Connection terminated unexpectedly')
+
+/** Fails every query whose result has this column, as if PostgreSQL had closed the connection. */
+function failQueriesOf(column: string): KyselyPlugin {
+  return {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      if (result.rows.some((row) => column in row)) throw disconnection
+      return result
+    },
+  }
+}
+
+t.test('if PostgreSQL was restarted during a batch, the error says so', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  const leased = await leaseTarget(service.target)
+  const restarted = {
+    ...leased,
+    db: leased.db.withPlugin(failQueriesOf('hs_code')),
+    lease: { ...leased.lease, serverStartedAt: 'before' },
+  }
+  const error = await syncBatch(restarted).catch((thrown: unknown) => thrown)
+  t.ok(error instanceof ServerReplaced)
+  t.equal(findErrorKind(error), 'postgresql')
+  t.equal((error as Error).cause, disconnection)
+})
+
+t.test('if another indexer took over during a batch, the error has a cause', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  const leased = await leaseTarget(service.target)
+  const replaced = {
+    ...leased,
+    db: leased.db.withPlugin(failQueriesOf('hs_code')),
+    lease: { ...leased.lease, fencingToken: '0' },
+  }
+  const error = await syncBatch(replaced).catch((thrown: unknown) => thrown)
+  t.ok(error instanceof LeaseLost)
+  t.equal(findErrorKind(error), 'lease_lost')
+  t.equal((error as Error).cause, disconnection)
+})
+
+t.test('if the lease cannot be read after a failed batch, both errors are kept', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.requeueRetry, { ms: 1 })
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  const leased = await leaseTarget(service.target)
+  const db = leased.db.withPlugin(failQueriesOf('fencingToken'))
+  const client = openIndexingClient(service.config.MEILI_URL, 'a key that nobody created')
+  const error = await syncBatch({ ...leased, db, client }).catch((thrown: unknown) => thrown)
+  t.ok(error instanceof AggregateError)
+  const { errors } = error as AggregateError
+  t.match(errors, [{ message: /API key is invalid/ }, disconnection])
+  t.equal(findErrorKind(error), 'engine_refused')
 })

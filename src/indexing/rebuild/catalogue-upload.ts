@@ -118,7 +118,8 @@ export class CatalogueUpload {
     await this.#cancelAccepted().catch(() => undefined)
     const { db, lease } = this.#target
     const acceptedIds = this.#accepted.flatMap(({ joinedIds }) => joinedIds.split(' '))
-    await requeueIfLeaseLost(db, lease, [...(this.#sending?.ids ?? []), ...acceptedIds])
+    const sentIds = [...(this.#sending?.ids ?? []), ...acceptedIds]
+    await requeueIfLeaseLost(db, lease, sentIds, error)
     throw error
   }
 
