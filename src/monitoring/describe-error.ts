@@ -1,4 +1,4 @@
-// Describes an error in one line for logs and the command line.
+// Describes an error for logs and the command line: in one line, or with the stack of a bug.
 import { redactSecrets } from './log/log-redaction.ts'
 
 /**
@@ -16,6 +16,25 @@ export function describeError(error: unknown): string {
   if (name === 'MeilisearchRequestError')
     return withoutQueryStrings(redactSecrets(`${message}: ${describeError(cause)}`))
   return message || error.constructor.name
+}
+
+/**
+ * Returns the stack of an error and of each of its causes, in lines. Unlike the inspection of Node,
+ * it has no other fields of the errors: those of the driver contain values of the database.
+ */
+export function describeStacks(error: unknown): string {
+  const stacks: string[] = []
+  const described = new Set<unknown>()
+  const add = (current: unknown) => {
+    if (described.has(current)) return
+    described.add(current)
+    if (!(current instanceof Error)) return void stacks.push(String(current))
+    stacks.push(current.stack ?? current.message)
+    if (current instanceof AggregateError) for (const part of current.errors) add(part)
+    if (current.cause !== undefined) add(current.cause)
+  }
+  add(error)
+  return withoutQueryStrings(redactSecrets(stacks.join('\nCaused by: ')))
 }
 
 function withoutQueryStrings(text: string): string {

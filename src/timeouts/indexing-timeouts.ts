@@ -44,6 +44,12 @@ export const indexingTimeouts = {
     why: 'The API uses a recovered engine within a second, so its index must catch up soon.',
     afterwards: 'The indexer starts over with new keys.',
   },
+  failureReminder: {
+    ms: 1_800_000,
+    what: 'Interval at which the indexer logs again an error that lasts',
+    why: 'The first line may be hours old when somebody looks. More lines would hide others.',
+    afterwards: 'The indexer logs the error and since when it fails.',
+  },
   rebuildCheck: {
     ms: 5_000,
     what: 'Interval of the check whether the index must be rebuilt',

@@ -1,18 +1,30 @@
 // Decides how long the indexer waits after an error, and which errors it logs.
+import { describeError, describeStacks } from '../../monitoring/describe-error.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { describeErrorWithAdvice } from '../engine/request-rejection.ts'
+import { findErrorKind } from '../indexer-error-kind.ts'
+import { LeaseLost } from '../indexer-lease.ts'
 import { pause } from './pause.ts'
 
-/** Waits after errors, each time twice as long, up to a limit. Logs a repeated error only once. */
+/**
+ * Waits after errors, each time twice as long, up to a limit. Logs a repeated error only once, and
+ * again every 30 minutes while it lasts. An error that is a bug is logged with its stack.
+ */
 export class ErrorBackoff {
   readonly #log: LogLine
+  readonly #readClockMs: () => number
   #pauseMs: number = timeouts.indexing.firstBackoff.ms
   #loggedCause = ''
+  #loggedAtMs = 0
+  /** When the first error since the last reset occurred. */
+  #failingSinceMs = 0
 
-  constructor(log: LogLine) {
+  /** `readClockMs` returns a time that never goes back. */
+  constructor(log: LogLine, readClockMs: () => number = () => performance.now()) {
     this.#log = log
+    this.#readClockMs = readClockMs
   }
 
   /** Whether an error has occurred since the last reset. */
@@ -20,10 +32,9 @@ export class ErrorBackoff {
     return this.#loggedCause !== ''
   }
 
+  /** Logs the error if that is due, and waits until the pause is over or the signal is aborted. */
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
-    const cause = describeErrorWithAdvice(error)
-    if (cause !== this.#loggedCause) this.#log(`${toSentence(cause)} Trying again.`, 'warn')
-    this.#loggedCause = cause
+    this.#logIfDue(error)
     await pause(this.#pauseMs, signal)
     this.#pauseMs = Math.min(timeouts.indexing.longestBackoff.ms, this.#pauseMs * 2)
   }
@@ -32,4 +43,27 @@ export class ErrorBackoff {
     this.#pauseMs = timeouts.indexing.firstBackoff.ms
     this.#loggedCause = ''
   }
+
+  #logIfDue(error: unknown): void {
+    const nowMs = this.#readClockMs()
+    if (!this.isFailing) this.#failingSinceMs = nowMs
+    const cause = describeCause(error)
+    const isRepeated = cause === this.#loggedCause
+    if (isRepeated && nowMs - this.#loggedAtMs < timeouts.indexing.failureReminder.ms) return
+    this.#loggedCause = cause
+    this.#loggedAtMs = nowMs
+    const minutes = Math.floor((nowMs - this.#failingSinceMs) / 60_000)
+    const start = isRepeated ? `Still failing after ${minutes} minutes: ` : ''
+    const line = `${start}${toSentence(cause)} Trying again.`
+    if (findErrorKind(error) === 'other') this.#log(`${line}\n${describeStacks(error)}`, 'error')
+    else this.#log(line, 'warn')
+  }
+}
+
+/** Returns the message of the error; for a lost lease also what failed because of that. */
+function describeCause(error: unknown): string {
+  const description = describeErrorWithAdvice(error)
+  return error instanceof LeaseLost && error.cause !== undefined
+    ? `${description}: ${describeError(error.cause)}`
+    : description
 }
