@@ -16,7 +16,7 @@ import { isRebuildRequested } from './index-record.ts'
 import { type LeaseRenewal, requireLease } from './indexer-lease.ts'
 import type { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
-import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
+import type { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import {
   findRebuildReason,
   hasUnexplainedCountDifference,
@@ -26,7 +26,7 @@ import {
 import type { ErrorBackoff } from './scheduling/error-backoff.ts'
 import { IntervalTask } from './scheduling/interval-task.ts'
 import { pause } from './scheduling/pause.ts'
-import { SynonymLog } from './settings/synonym-log.ts'
+import type { SynonymLog } from './settings/synonym-log.ts'
 import {
   applySynonyms,
   haveSynonymsChangedInEngine,
@@ -47,29 +47,32 @@ export type IndexerOptions = {
   state: IndexerState
 }
 
-type RunOptions = IndexerOptions & {
-  target: LeasedTarget
-  renewal: LeaseRenewal
-  popularity: PopularityRefresh
+/** What is remembered from one run to the next, which starts over after an error. */
+export type RunMemory = {
   /** It is reset whenever every change has been applied. */
   backoff: ErrorBackoff
-  /** Stops the run. */
-  signal: AbortSignal
-  /** Is called when no change is pending. If it returns true, the run ends. */
-  endWhen: (() => Promise<boolean>) | undefined
+  rebuildBackoff: RebuildBackoff
+  synonymLog: SynonymLog
 }
+
+type RunOptions = IndexerOptions &
+  RunMemory & {
+    target: LeasedTarget
+    renewal: LeaseRenewal
+    popularity: PopularityRefresh
+    /** Stops the run. */
+    signal: AbortSignal
+    /** Is called when no change is pending. If it returns true, the run ends. */
+    endWhen: (() => Promise<boolean>) | undefined
+  }
 
 const followingChanges = 'Following changes.'
 
 export class IndexerRun {
   readonly #options: RunOptions
-  readonly #rebuildBackoff: RebuildBackoff
-  readonly #synonymLog: SynonymLog
 
   constructor(options: RunOptions) {
     this.#options = options
-    this.#rebuildBackoff = new RebuildBackoff(options.log)
-    this.#synonymLog = new SynonymLog(options.log)
   }
 
   /** Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine. */
@@ -154,28 +157,28 @@ export class IndexerRun {
     // If this keeps the index, findRebuildReason no longer finds `database_restored`.
     await keepIndexAfterFailover(target, { log, throwIfStopped: () => this.#throwIfStopped() })
     const reason = await findRebuildReason(target)
-    if (reason !== null && this.#rebuildBackoff.tryStartRebuild(reason))
-      await this.#rebuildIndex(reason)
+    if (reason !== null) await this.#rebuildIfAllowed(reason)
   }
 
   async #rebuildIfCountDiffers(): Promise<void> {
     const { target, signal } = this.#options
     if (!(await hasUnexplainedCountDifference(target))) return
     await pause(timeouts.indexing.countRecheck.ms, signal)
-    const stillDiffers = await hasUnexplainedCountDifference(target)
-    if (stillDiffers && this.#rebuildBackoff.tryStartRebuild('count_mismatch'))
-      await this.#rebuildIndex('count_mismatch')
+    if (await hasUnexplainedCountDifference(target)) await this.#rebuildIfAllowed('count_mismatch')
+  }
+
+  #rebuildIfAllowed(reason: RebuildReason): Promise<void> {
+    return this.#options.rebuildBackoff.rebuildIfAllowed(reason, () => this.#rebuildIndex(reason))
   }
 
   async #applyChangedWords(): Promise<void> {
-    const { target } = this.#options
-    if (await haveWordsChangedInTables(target)) await applySynonyms(target, this.#synonymLog.write)
+    const { target, synonymLog } = this.#options
+    if (await haveWordsChangedInTables(target)) await applySynonyms(target, synonymLog.write)
   }
 
   /** At most once a minute, because the engine might always return them in a different form. */
   async #repairSynonyms(): Promise<void> {
-    const { target } = this.#options
-    const synonymLog = this.#synonymLog
+    const { target, synonymLog } = this.#options
     if (!(await haveSynonymsChangedInEngine(target))) return synonymLog.reset()
     synonymLog.write('The synonyms differ from those of the search engine. Setting them again.')
     await applySynonyms(target, synonymLog.write)

@@ -16,13 +16,15 @@ import {
   releaseLease,
   startLeaseRenewal,
 } from './indexer-lease.ts'
-import { type IndexerOptions, IndexerRun } from './indexer-run.ts'
+import { type IndexerOptions, IndexerRun, type RunMemory } from './indexer-run.ts'
 import { OutboxProgress } from './outbox-progress.ts'
 import { PopularityRefresh } from './popularity.ts'
+import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import { deleteNextIndex, deleteRebuildRows } from './rebuild/rebuild-start-and-end.ts'
 import { registerIndex } from './register-index.ts'
 import { ErrorBackoff } from './scheduling/error-backoff.ts'
 import { pause } from './scheduling/pause.ts'
+import { SynonymLog } from './settings/synonym-log.ts'
 
 export const waitingForTransactions =
   'Waiting for transactions that began before this engine was registered.'
@@ -46,7 +48,11 @@ export async function runIndexer(
 ): Promise<void> {
   const { db, registrationName, log, state } = options
   const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
-  const backoff = new ErrorBackoff(log)
+  const memory: RunMemory = {
+    backoff: new ErrorBackoff(log),
+    rebuildBackoff: new RebuildBackoff(log),
+    synonymLog: new SynonymLog(log),
+  }
   let isStandingBy = false
   while (!signal.aborted) {
     try {
@@ -54,7 +60,7 @@ export async function runIndexer(
       const lease = await acquireLease(db, registrationName, holder)
       if (lease) {
         isStandingBy = false
-        return await runUnderLease(options, lease, backoff, signal, endWhen)
+        return await runUnderLease(options, lease, memory, signal, endWhen)
       }
       if (await endWhen?.()) return
       if (!isStandingBy) log(endWhen ? waitingForOtherIndexer : standingBy)
@@ -66,7 +72,7 @@ export async function runIndexer(
       if (signal.aborted) return
       state.countError(findErrorKind(error))
       if (endWhen && !(error instanceof LeaseLost)) throw error
-      await backoff.wait(error, signal)
+      await memory.backoff.wait(error, signal)
     }
   }
 }
@@ -75,7 +81,7 @@ export async function runIndexer(
 async function runUnderLease(
   options: IndexerOptions,
   lease: AcquiredLease,
-  backoff: ErrorBackoff,
+  memory: RunMemory,
   signal: AbortSignal,
   endWhen: (() => Promise<boolean>) | undefined,
 ): Promise<void> {
@@ -88,8 +94,8 @@ async function runUnderLease(
   state.holdsLease = true
   try {
     const target = await prepareEngine(options, lease, signal)
-    const context = { target, renewal, popularity, backoff, signal, endWhen }
-    await new IndexerRun({ ...options, ...context }).run()
+    const context = { target, renewal, popularity, signal, endWhen }
+    await new IndexerRun({ ...options, ...memory, ...context }).run()
     hasEndedNormally = true
   } finally {
     state.holdsLease = false

@@ -7,8 +7,11 @@ import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { requestRebuild } from '../../src/indexing/index-record.ts'
 import { RebuildBackoff } from '../../src/indexing/rebuild/rebuild-backoff.ts'
-import { isPartOf } from '../../src/indexing/rebuild/rebuild-reason.ts'
+import { isPartOf, type RebuildReason } from '../../src/indexing/rebuild/rebuild-reason.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
+import { timeouts } from '../../src/timeouts.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
 import { startIndexer, waitForOutput } from './run-indexer.ts'
@@ -24,15 +27,58 @@ t.test('ignores extra settings returned by the engine', async (t) => {
 })
 
 t.test('does not repeat a rebuild at once for a reason that it did not remove', async (t) => {
-  const lines: string[] = []
-  const backoff = new RebuildBackoff((line) => lines.push(line))
-  t.ok(backoff.tryStartRebuild('settings_changed'))
-  for (let n = 0; n < 20; n++) t.notOk(backoff.tryStartRebuild('settings_changed'))
+  const { lines, tryRebuild } = startBackoff()
+  t.ok(await tryRebuild('settings_changed'))
+  for (let n = 0; n < 20; n++) t.notOk(await tryRebuild('settings_changed'))
   t.equal(lines.length, 1, 'logged once')
-  t.ok(backoff.tryStartRebuild('rebuild_requested'), 'a request is always followed')
-  t.ok(backoff.tryStartRebuild('engine_restored'))
-  t.ok(backoff.tryStartRebuild('count_mismatch'), 'another reason')
+  t.ok(await tryRebuild('rebuild_requested'), 'a request is always followed')
+  t.ok(await tryRebuild('engine_restored'))
+  t.ok(await tryRebuild('count_mismatch'), 'another reason')
 })
+
+t.test('waits twice as long before each further rebuild, up to an hour', async (t) => {
+  const { clock, tryRebuild } = startBackoff()
+  const minuteMs = 60_000
+  for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60]) {
+    t.ok(await tryRebuild('settings_changed'))
+    clock.ms += minutes * minuteMs - 1
+    t.notOk(await tryRebuild('settings_changed'), `${minutes} minutes are not over`)
+    clock.ms += 1
+  }
+  clock.ms += 61 * minuteMs
+  t.ok(await tryRebuild('settings_changed'))
+  clock.ms += minuteMs
+  t.ok(await tryRebuild('settings_changed'), 'it begins anew after an hour without a reason')
+})
+
+t.test('repeats a rebuild at once that an error has ended', async (t) => {
+  const { backoff, tryRebuild } = startBackoff()
+  const failing = backoff.rebuildIfAllowed('settings_changed', () =>
+    Promise.reject(new Error('PostgreSQL does not answer.')),
+  )
+  await t.rejects(failing, /does not answer/)
+  t.ok(await tryRebuild('settings_changed'))
+  t.notOk(await tryRebuild('settings_changed'))
+})
+
+/** A backoff whose clock the test sets, and what it has logged. */
+function startBackoff() {
+  const lines: string[] = []
+  const clock = { ms: 0 }
+  const backoff = new RebuildBackoff(
+    (line) => lines.push(line),
+    () => clock.ms,
+  )
+  /** Returns whether the rebuild was run. */
+  const tryRebuild = async (reason: RebuildReason): Promise<boolean> => {
+    let wasRun = false
+    await backoff.rebuildIfAllowed(reason, async () => {
+      wasRun = true
+    })
+    return wasRun
+  }
+  return { backoff, lines, clock, tryRebuild }
+}
 
 t.test('timestamps a rebuild request with the database clock', async (t) => {
   const { db } = await testDatabase(t)
@@ -52,16 +98,25 @@ t.test(
   async (t) => {
     const service = await testService(t)
     await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
-    const meiliUrl = await startProxyWithOtherSettings(t, service.config.MEILI_URL)
-    const indexer = await startIndexer(t, service, { meiliUrl })
+    replaceUntilEnd(t, timeouts.indexing.engineCheck, { ms: 500 })
+    const proxy = await startFaultyProxy(
+      t,
+      await startProxyWithOtherSettings(t, service.config.MEILI_URL),
+    )
+    const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
     await waitForOutput(indexer, 'The settings of the index were changed')
     await waitForOutput(indexer, 'A rebuild did not help (settings_changed)')
+    // After an error the indexer starts over and checks the settings again.
+    proxy.cut = { text: 'GET /keys', times: 1 }
+    await waitForOutput(indexer, /Trying again.*Following changes/s)
+    t.equal(proxy.cut.times, 0)
     await service.pool.query('truncate products cascade')
     await waitForOutput(indexer, 'The index contains 0 products.')
     t.match(indexer.output(), 'The table of products was truncated.')
     await requestRebuild(service.db, service.config.SEARCH_ENGINE)
     await waitForOutput(indexer, 'A rebuild was requested.')
     t.equal(indexer.output().match(/The settings of the index were changed/g)?.length, 1)
+    t.equal(indexer.output().match(/A rebuild did not help/g)?.length, 1)
   },
 )
 

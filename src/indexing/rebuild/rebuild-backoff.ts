@@ -6,36 +6,37 @@ import { type RebuildReason, rebuildReasons } from './rebuild-reason.ts'
 
 export class RebuildBackoff {
   readonly #log: LogLine
+  readonly #readClockMs: () => number
   #reason: RebuildReason | undefined
   #pauseMs: number = timeouts.indexing.firstRebuildPause.ms
   #allowedAt = Number.NEGATIVE_INFINITY
   #hasLogged = false
 
-  constructor(log: LogLine) {
+  /** `readClockMs` returns a time that never goes back. */
+  constructor(log: LogLine, readClockMs: () => number = () => performance.now()) {
     this.#log = log
+    this.#readClockMs = readClockMs
   }
 
   /**
-   * Returns whether the index may be rebuilt now, and if so, records that a rebuild starts. The
-   * first rebuild for a reason may start at once. The next ones wait a minute, two minutes, and so
-   * on up to an hour. Logs the first time that a rebuild must wait.
+   * Runs `rebuild`, unless a rebuild for the same reason did not help and the pause after it is not
+   * over. The pause begins with a rebuild and takes a minute, two minutes, and so on up to an hour.
+   * Logs the first time that a rebuild must wait. If `rebuild` throws, it may be repeated at once.
    */
-  tryStartRebuild(reason: RebuildReason): boolean {
-    if (!rebuildReasons[reason].backsOff) return true
+  async rebuildIfAllowed(reason: RebuildReason, rebuild: () => Promise<void>): Promise<void> {
+    if (!rebuildReasons[reason].backsOff) return rebuild()
     const { firstRebuildPause, longestRebuildPause } = timeouts.indexing
-    const now = performance.now()
-    const hasRecovered = now - this.#allowedAt > longestRebuildPause.ms
+    const startedMs = this.#readClockMs()
+    const hasRecovered = startedMs - this.#allowedAt > longestRebuildPause.ms
     const isRepeated = reason === this.#reason && !hasRecovered
-    if (isRepeated && now < this.#allowedAt) {
-      this.#logOnce(reason, this.#allowedAt - now)
-      return false
-    }
-    if (!isRepeated) this.#pauseMs = firstRebuildPause.ms
+    if (isRepeated && startedMs < this.#allowedAt)
+      return this.#logOnce(reason, this.#allowedAt - startedMs)
+    await rebuild()
+    const pauseMs = isRepeated ? this.#pauseMs : firstRebuildPause.ms
     this.#reason = reason
-    this.#allowedAt = now + this.#pauseMs
-    this.#pauseMs = Math.min(2 * this.#pauseMs, longestRebuildPause.ms)
+    this.#allowedAt = startedMs + pauseMs
+    this.#pauseMs = Math.min(2 * pauseMs, longestRebuildPause.ms)
     this.#hasLogged = false
-    return true
   }
 
   #logOnce(reason: RebuildReason, waitMs: number): void {
