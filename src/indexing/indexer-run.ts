@@ -9,7 +9,7 @@ import { timeouts } from '../timeouts.ts'
 import { syncBatch } from './change-sync.ts'
 import { deleteIndex } from './engine/engine-tasks.ts'
 import { requireSingleServer } from './engine/single-server-check.ts'
-import { removeUnusedIndexes } from './engine/unused-indexes.ts'
+import type { UnusedIndexRemoval } from './engine/unused-indexes.ts'
 import type { LeasedTarget } from './index-address.ts'
 import { keepIndexAfterFailover } from './index-after-failover.ts'
 import { isRebuildRequested } from './index-record.ts'
@@ -53,6 +53,7 @@ export type RunMemory = {
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
   synonymLog: SynonymLog
+  unusedIndexes: UnusedIndexRemoval
 }
 
 type RunOptions = IndexerOptions &
@@ -125,7 +126,7 @@ export class IndexerRun {
   /** Returns the tasks for the time when no change is pending, the most important first. */
   #createIdleTasks(): IntervalTask[] {
     const { countCheck, synonymCheck, unusedCheck } = timeouts.indexing
-    const { db, registrationName, popularity, popularityIntervalMs } = this.#options
+    const { popularity, popularityIntervalMs, unusedIndexes } = this.#options
     return [
       new IntervalTask(countCheck.ms, () => this.#rebuildIfCountDiffers()),
       new IntervalTask(synonymCheck.ms, () => this.#repairSynonyms()),
@@ -133,9 +134,7 @@ export class IndexerRun {
         // In the background: counting may take longer than a change may wait.
         void popularity.start()
       }),
-      new IntervalTask(unusedCheck.ms, () =>
-        removeUnusedIndexes(db, registrationName, this.#options),
-      ),
+      new IntervalTask(unusedCheck.ms, () => unusedIndexes.run()),
     ]
   }
 

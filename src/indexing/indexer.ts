@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import { timeouts } from '../timeouts.ts'
 import { ensureEngineKeys, readDatabasesOfKeys, replaceIndexerKeys } from './engine/engine-keys.ts'
 import { requireSingleServer } from './engine/single-server-check.ts'
+import { UnusedIndexRemoval } from './engine/unused-indexes.ts'
 import { type LeasedTarget, nextIndexName } from './index-address.ts'
 import { recordOtherTimeline } from './index-after-failover.ts'
 import { markSeveralServers } from './index-record.ts'
@@ -52,6 +53,9 @@ export async function runIndexer(
     backoff: new ErrorBackoff(log),
     rebuildBackoff: new RebuildBackoff(log),
     synonymLog: new SynonymLog(log),
+    unusedIndexes: new UnusedIndexRemoval(db, registrationName, options, (succeeded) =>
+      state.recordTask('unused_indexes', succeeded),
+    ),
   }
   let isStandingBy = false
   while (!signal.aborted) {

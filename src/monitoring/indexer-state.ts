@@ -11,8 +11,8 @@ const indexerErrorKinds = [
 ] as const
 export type IndexerErrorKind = (typeof indexerErrorKinds)[number]
 
-const regularTasks = ['quote_links', 'search_report', 'popularity'] as const
-/** What an indexer does besides indexing: two kinds of deletion, and the popularity of products. */
+const regularTasks = ['quote_links', 'search_report', 'popularity', 'unused_indexes'] as const
+/** What an indexer does besides indexing: three kinds of deletion, and counting popularity. */
 export type RegularTask = (typeof regularTasks)[number]
 
 export type TaskState = { lastSuccessMs: number; failures: number; isFailing: boolean }

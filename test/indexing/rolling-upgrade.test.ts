@@ -7,10 +7,14 @@ import { removeUnusedIndexes } from '../../src/indexing/engine/unused-indexes.ts
 import type { IndexAddress } from '../../src/indexing/index-address.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
 import { nameWithoutShape, nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { servers } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
+import { startIndexer, waitForOutput } from './run-indexer.ts'
 
 const otherShape = '00000000'
 
@@ -71,4 +75,26 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   `.execute(db)
   t.equal(rows.length, 0)
   t.match(lines.join('\n'), older.indexName)
+})
+
+t.test('a removal that fails is logged once and does not disturb the indexer', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.unusedCheck, { ms: 200 })
+  const service = await testService(t)
+  const { db, config } = service
+  const olderIndex = nameWithShape(nameWithoutShape(config.SEARCH_INDEX), otherShape)
+  const proxy = await startFaultyProxy(t, config.MEILI_URL)
+  proxy.cut = { text: `temporary key for ${olderIndex}`, times: 3 }
+  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+  await waitForOutput(indexer, 'Following changes.')
+  await registerIndex(db, nameWithShape('main', otherShape))
+  await sql`
+    update search_engines set used_at = now() - interval '1 hour', index_name = ${olderIndex}
+    where name <> ${config.SEARCH_ENGINE}
+  `.execute(db)
+  const output = await waitForOutput(indexer, 'Unused indexes are removed again.')
+  t.equal(proxy.cut.times, 0)
+  t.notMatch(output, 'Trying again', 'it does not start over')
+  t.equal(output.match(/The indexes of other releases stay\./g)?.length, 1, 'logged once')
+  t.match(output, 'Removed the index')
+  t.match(indexer.state.tasks.get('unused_indexes'), { failures: 3, isFailing: false })
 })

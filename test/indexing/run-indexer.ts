@@ -44,7 +44,12 @@ type IndexerSettings = {
   plugin?: KyselyPlugin
 }
 
-export type RunningIndexer = { output(): string; isRunning(): boolean; stop(): Promise<void> }
+export type RunningIndexer = {
+  state: IndexerState
+  output(): string
+  isRunning(): boolean
+  stop(): Promise<void>
+}
 
 /** Starts an indexer within the test process, with the rights of its role. Stops with the test. */
 export async function startIndexer(
@@ -67,7 +72,8 @@ export async function startIndexer(
     await stop()
     await options.db.destroy()
   })
-  return { output: () => lines.join('\n'), isRunning: () => isRunning, stop }
+  const { state } = options
+  return { state, output: () => lines.join('\n'), isRunning: () => isRunning, stop }
 }
 
 /** Runs an indexer within the test process until the index is up to date. Returns its log. */

@@ -2,8 +2,10 @@
 import { type Kysely, sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
+import { FailureLog } from '../../monitoring/log/failure-log.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { haveSameEngine } from '../../search-engine/shape-suffix.ts'
+import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { nextRegistrationName } from '../index-address.ts'
 import { deleteRecord } from '../index-record.ts'
@@ -43,6 +45,47 @@ export async function removeUnusedIndexes(
     await removeRegistration(db, name)
     const subject = indexName === null ? 'registration' : `index ${indexName}`
     log(`Removed the ${subject} of another release (${name}), which no program uses.`)
+  }
+}
+
+/** Removes unused indexes, and logs an error instead of throwing it: nothing depends on this. */
+export class UnusedIndexRemoval {
+  readonly #db: Kysely<Tables>
+  readonly #registrationName: string
+  readonly #options: RemovalOptions
+  readonly #onResult: (succeeded: boolean) => void
+  readonly #failures: FailureLog
+
+  constructor(
+    db: Kysely<Tables>,
+    registrationName: string,
+    options: RemovalOptions,
+    onResult: (succeeded: boolean) => void,
+  ) {
+    this.#db = db
+    this.#registrationName = registrationName
+    this.#options = options
+    this.#onResult = onResult
+    const { log } = options
+    this.#failures = new FailureLog(
+      { error: (line) => log(line, 'warn'), info: log },
+      {
+        failure: (cause) => `${toSentence(cause)} The indexes of other releases stay.`,
+        recovery: 'Unused indexes are removed again.',
+      },
+    )
+  }
+
+  /** Removes what is unused now. Never throws. */
+  async run(): Promise<void> {
+    try {
+      await removeUnusedIndexes(this.#db, this.#registrationName, this.#options)
+      this.#failures.logSuccess()
+      this.#onResult(true)
+    } catch (error) {
+      this.#failures.logFailure(error)
+      this.#onResult(false)
+    }
   }
 }
 
