@@ -6,7 +6,7 @@ import { timeouts } from '../timeouts.ts'
 import { ensureEngineKeys, readDatabasesOfKeys, replaceIndexerKeys } from './engine/engine-keys.ts'
 import { requireSingleServer } from './engine/single-server-check.ts'
 import { UnusedIndexRemoval } from './engine/unused-indexes.ts'
-import { type LeasedTarget, nextIndexName } from './index-address.ts'
+import type { LeasedTarget } from './index-address.ts'
 import { recordOtherTimeline } from './index-after-failover.ts'
 import { markSeveralServers } from './index-record.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
@@ -135,7 +135,7 @@ async function prepareEngine(
     lease,
     progress: new OutboxProgress(db, lease, registrationName),
   }
-  await deleteNextIndex({ ...target, indexName: nextIndexName(indexName) })
+  await deleteNextIndex(target)
   await deleteRebuildRows(target)
   return target
 }

@@ -8,7 +8,7 @@ import {
   unfinishedStatuses,
   waitForSuccess,
 } from '../engine/engine-tasks.ts'
-import { type LeasedTarget, nextRegistrationName } from '../index-address.ts'
+import { type LeasedTarget, nextIndexName, nextRegistrationName } from '../index-address.ts'
 import { markRebuilt, markUnknown } from '../index-record.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
 import { deleteOutboxRows } from '../outbox.ts'
@@ -68,7 +68,10 @@ export async function recordRebuildEnd(
   progress.resetAfterRebuild()
 }
 
-/** Deletes the outbox rows and parked documents of an unfinished rebuild. Throws LeaseLost. */
+/**
+ * Deletes the outbox rows and parked documents of an unfinished rebuild of this live index. Throws
+ * LeaseLost.
+ */
 export async function deleteRebuildRows({
   db,
   lease,
@@ -88,18 +91,19 @@ async function deleteNextRows(
 }
 
 /**
- * Deletes the next index of an unfinished rebuild, and cancels its tasks, which would delay every
- * other task.
+ * Deletes the next index beside this live index, which an unfinished rebuild has left, and cancels
+ * its tasks, which would delay every other task.
  */
 export async function deleteNextIndex({
   client,
   taskClient,
   indexName,
-}: Pick<LeasedTarget, 'client' | 'taskClient' | 'indexName'>): Promise<void> {
+}: LeasedTarget): Promise<void> {
+  const nextName = nextIndexName(indexName)
   const cancellation = client.tasks.cancelTasks({
-    indexUids: [indexName],
+    indexUids: [nextName],
     statuses: unfinishedStatuses,
   })
   await waitForSuccess(taskClient, cancellation)
-  await deleteIndex(client, indexName)
+  await deleteIndex(client, nextName)
 }

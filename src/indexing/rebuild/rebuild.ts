@@ -79,7 +79,7 @@ async function replaceIndex(
   const start = await recordRebuildStart(live, hasLiveIndex)
 
   // (2) Upload the catalogue to the new index.
-  const creation = createEmptyIndex(next, log)
+  const creation = createNextIndex(live, next, log)
   const upload = new CatalogueUpload(next, { indexCreated: creation, throwIfStopped, onProgress })
   if (hasLiveIndex) await applyChangesDuring(upload, live, next, options)
   const productCount = await upload.finished
@@ -106,16 +106,17 @@ async function replaceIndex(
 }
 
 /**
- * Creates an index and returns the version of its synonyms. If the engine rejects the synonyms, the
- * index has none, which is better than no index.
+ * Creates the empty next index and returns the version of its synonyms. If the engine rejects the
+ * synonyms, the index has none, which is better than no index.
  */
-async function createEmptyIndex(
+async function createNextIndex(
+  live: LeasedTarget,
   next: LeasedTarget,
   log: LogLine,
 ): Promise<{ synonymsVersion: string }> {
   const { db, client, taskClient, indexName } = next
   const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
-  await deleteNextIndex(next)
+  await deleteNextIndex(live)
   await waitForSuccess(taskClient, taskClient.createIndex(indexName, { primaryKey: 'id' }))
   await waitForSuccess(taskClient, client.index(indexName).updateSettings(indexSettings))
   await sendSynonyms(next, synonyms, log)
