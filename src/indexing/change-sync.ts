@@ -129,7 +129,7 @@ type AppliedBatch = UploadResult & {
 
 /**
  * Deletes the processed outbox rows and parks rejected documents, only while the lease is held. If
- * nothing else is pending, records that the index is up to date.
+ * nothing else is pending and the index has a record, records that it is up to date.
  */
 async function recordBatch(
   target: LeasedTarget,
@@ -137,13 +137,14 @@ async function recordBatch(
 ): Promise<void> {
   const { db, client, lease, registrationName, progress } = target
   const newest = maxTaskNumber([progress.unrecordedTaskNumber, taskNumber])
-  const task = read.isComplete && newest !== null ? await readEngineTask(client, newest) : null
+  const isSettled = read.isComplete && progress.hasRecord
+  const task = isSettled && newest !== null ? await readEngineTask(client, newest) : null
   await executeUnderLease(db, lease, async (transaction) => {
     await deleteOutboxRows(transaction, registrationName, read.changes)
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
     if (productIds.length > 0) await unparkDocuments(transaction, registrationName, productIds)
     await parkDocuments(transaction, registrationName, rejected)
-    if (read.isComplete) await markSettled(transaction, registrationName, read, task)
+    if (isSettled) await markSettled(transaction, registrationName, read, task)
   })
   progress.settle(read, newest)
 }

@@ -11,6 +11,8 @@ import { OutboxCursor, type OutboxRead } from './outbox.ts'
  * changes, and `settle` when they have been applied and recorded.
  */
 export class OutboxProgress {
+  /** Whether the index has a record. The next index of a rebuild has none until it is live. */
+  readonly hasRecord: boolean
   readonly #db: Kysely<Tables>
   readonly #lease: Lease
   readonly #registrationName: string
@@ -24,10 +26,16 @@ export class OutboxProgress {
   #wasTruncated = false
   #recordedAt = Number.NEGATIVE_INFINITY
 
-  constructor(db: Kysely<Tables>, lease: Lease, registrationName: string) {
+  constructor(
+    db: Kysely<Tables>,
+    lease: Lease,
+    registrationName: string,
+    { hasRecord = true } = {},
+  ) {
     this.#db = db
     this.#lease = lease
     this.#registrationName = registrationName
+    this.hasRecord = hasRecord
     this.#cursor = new OutboxCursor(db, registrationName)
   }
 
@@ -57,9 +65,10 @@ export class OutboxProgress {
   /**
    * Records that the index may from now on contain changes that are not recorded. Until they are
    * recorded, no cached answer is used, and the engine may have newer tasks than the recorded one.
+   * Does nothing if the index has no record.
    */
   async recordWriting(pending: number): Promise<void> {
-    if (this.#writing === 'recorded') return
+    if (!this.hasRecord || this.#writing === 'recorded') return
     await executeUnderLease(this.#db, this.#lease, (transaction) =>
       markWriting(transaction, this.#registrationName, pending),
     )

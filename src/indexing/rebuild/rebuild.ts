@@ -43,15 +43,14 @@ export type RebuildOptions = {
  */
 export async function rebuild(live: LeasedTarget, options: RebuildOptions): Promise<number> {
   const { db, lease } = live
-  // Its outbox rows and parked documents have a name of their own, which has no row in
-  // search_engines, so recording its progress there changes nothing. Its lease, and
-  // lease.registrationName, are those of the live index.
+  // Its outbox rows and parked documents have a name of their own, which has no record. Its lease,
+  // and lease.registrationName, are those of the live index.
   const registrationName = nextRegistrationName(live.registrationName)
   const next: LeasedTarget = {
     ...live,
     indexName: nextIndexName(live.indexName),
     registrationName,
-    progress: new OutboxProgress(db, lease, registrationName),
+    progress: new OutboxProgress(db, lease, registrationName, { hasRecord: false }),
   }
   try {
     return await replaceIndex(live, next, options)
