@@ -1,7 +1,10 @@
 // Classifies the errors of the indexer by what failed, for its metrics.
 import { MeilisearchApiError, MeilisearchError } from 'meilisearch'
+import { DatabaseError } from 'pg'
+import { isBrokenConnection, isPoolTimeout } from '../database/failover/broken-connections.ts'
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
+import { KeyUnknown } from './engine/engine-keys.ts'
 import { TaskFailed } from './engine/engine-tasks.ts'
 import { SeveralServersFound } from './engine/single-server-check.ts'
 import { LeaseLost, ServerReplaced } from './indexer-lease.ts'
@@ -14,14 +17,19 @@ export function findErrorKind(error: unknown): IndexerErrorKind {
   if (error instanceof LeaseLost) return 'lease_lost'
   if (error instanceof SeveralServersFound) return 'several_servers'
   if (error instanceof TaskFailed || error instanceof PayloadRejected) return 'engine_task'
-  if (error instanceof MeilisearchApiError) return 'engine_refused'
+  if (error instanceof KeyUnknown || error instanceof MeilisearchApiError) return 'engine_refused'
   if (error instanceof MeilisearchError) return 'engine_unreachable'
   return isPostgresError(error) ? 'postgresql' : 'other'
 }
 
-/** The errors of the driver have a code of PostgreSQL or of the socket. */
+/** The messages of the driver's errors without a code if PostgreSQL refuses encryption. */
+const encryptionMessages = [
+  'The server does not support SSL connections',
+  'There was an error establishing an SSL connection',
+]
+
 function isPostgresError(error: unknown): boolean {
+  if (error instanceof DatabaseError || isBrokenConnection(error)) return true
   if (!(error instanceof Error)) return false
-  const code = 'code' in error ? String(error.code) : ''
-  return /^[0-9A-Z]{5}$|^E[A-Z]+$/.test(code) || /connection|timeout/i.test(error.message)
+  return isPoolTimeout(error) || encryptionMessages.includes(error.message)
 }

@@ -37,6 +37,9 @@ const driverMessages = [
 /** The message of the pool if no connection becomes free in time. */
 const poolTimeoutMessage = 'timeout exceeded when trying to connect'
 
+/** Whether no connection of the pool became free, or was opened, in time. */
+export const isPoolTimeout = (error: Error) => error.message === poolTimeoutMessage
+
 /** Whether the connection, not the statement, is the cause of the error. */
 export function isBrokenConnection(error: unknown): boolean {
   if (error instanceof BrokenConnectionError) return true
@@ -62,6 +65,6 @@ export function isPostgresUnavailable(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isPostgresUnavailable)
   if (!(error instanceof Error)) return false
   if (error instanceof DatabaseError) return unavailableCodes.test(error.code ?? '')
-  const isTimeout = error instanceof TimeoutError || error.message === poolTimeoutMessage
+  const isTimeout = error instanceof TimeoutError || isPoolTimeout(error)
   return isTimeout || 'syscall' in error
 }

@@ -25,7 +25,7 @@ export function indexerKey(masterKey: string): string {
 
 /**
  * Creates the search key and the key of the indexer if they do not exist. `client` is opened with
- * the master key, or with the indexer's key if that exists.
+ * the master key, or with the indexer's key if that exists. Throws KeyUnknown.
  */
 export async function ensureEngineKeys(client: Meilisearch): Promise<void> {
   await ensureKey(client, {
@@ -65,14 +65,21 @@ async function ensureKey(client: Meilisearch, key: KeyCreation & { uid: string }
     // Another process has created it at the same time.
     if (cause.cause?.code === 'api_key_already_exists') return
     if (cause.response.status !== 403) throw cause
-    throw new Error(unknownKeyMessage, { cause })
+    throw new KeyUnknown(cause)
   })
 }
 
-const unknownKeyMessage =
-  'The search engine does not know this key. scripts/migrate.ts creates the keys. After the ' +
-  'engine lost its data, run it again with MEILI_URL and MEILI_MASTER_KEY ' +
-  '(`docker compose run --rm migrate`). The indexer then builds the index'
+/** The engine does not know the key of the client. */
+export class KeyUnknown extends Error {
+  constructor(cause: MeilisearchApiError) {
+    super(
+      'The search engine does not know this key. scripts/migrate.ts creates the keys. After the ' +
+        'engine lost its data, run it again with MEILI_URL and MEILI_MASTER_KEY ' +
+        '(`docker compose run --rm migrate`). The indexer then builds the index',
+      { cause },
+    )
+  }
+}
 
 /** An index of an engine. `client` is opened with the indexer's key. */
 type IndexOfEngine = Pick<IndexAddress, 'client' | 'indexName' | 'registrationName'>
