@@ -49,7 +49,6 @@ SEARCH_ENGINE, POPULARITY_MINUTES, OPS_HOST, INDEXER_OPS_PORT, LOG_LEVEL. Ctrl+C
 two batches.
 `
 
-const requestTimeoutMs = timeouts.indexing.request.ms
 const maxListedIds = 20
 const progressStep = 50_000
 
@@ -64,15 +63,14 @@ await runCommand(
     const config = readIndexerConfig()
     const db = openDatabase(config.DATABASE_URL, {
       connections: 4,
-      responseTimeoutMs: requestTimeoutMs,
+      responseTimeoutMs: timeouts.indexing.request.ms,
     })
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
     const options: CommandOptions = {
       config,
       db,
-      openClient: (key) =>
-        openIndexingClient(config.MEILI_URL, key, { timeoutMs: requestTimeoutMs }),
+      openClient: (key) => openIndexingClient(config.MEILI_URL, key),
       indexerApiKey: config.MEILI_INDEXER_KEY,
       indexName: nameWithShape(config.SEARCH_INDEX, computeIndexShape()),
       registrationName: nameWithShape(config.SEARCH_ENGINE, computeIndexShape()),

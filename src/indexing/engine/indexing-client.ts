@@ -1,19 +1,16 @@
 // The Meilisearch client of the indexer and the scripts: the official SDK. The API searches with a
 // smaller and faster client (search-engine/search-client.ts).
 import { Meilisearch } from 'meilisearch'
+import { timeouts } from '../../timeouts.ts'
 
 /**
- * Creates a Meilisearch client. It does not have to be closed. `timeoutMs` limits each request;
- * the default is no limit.
+ * Creates a Meilisearch client. It does not have to be closed. `timeoutMs` limits each request. The
+ * SDK itself has no limit, so an indexer could wait for ever, and renew its lease meanwhile.
  */
 export function openIndexingClient(
   url: string,
   apiKey: string,
-  { timeoutMs }: { timeoutMs?: number } = {},
+  { timeoutMs = timeouts.indexing.request.ms }: { timeoutMs?: number } = {},
 ): Meilisearch {
-  return new Meilisearch({
-    host: url,
-    apiKey,
-    ...(timeoutMs !== undefined && { timeout: timeoutMs }),
-  })
+  return new Meilisearch({ host: url, apiKey, timeout: timeoutMs })
 }
