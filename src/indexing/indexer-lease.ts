@@ -156,6 +156,8 @@ export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease): LeaseRenewa
         .set({ held_until: leaseEnd() })
         .where('engine', '=', lease.registrationName)
         .where('fence', '=', lease.fencingToken)
+        // stop() does not wait for a renewal, which may arrive after the release of the lease.
+        .where('holder', 'is not', null)
         .returning(leaseColumns)
         .executeTakeFirst()
       loss = findLoss(renewed, lease)
