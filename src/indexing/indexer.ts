@@ -2,6 +2,8 @@
 // docs/indexing.md follows one change of a product through these files and explains the terms.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { describeError } from '../monitoring/describe-error.ts'
+import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
 import { ensureEngineKeys, readDatabasesOfKeys, replaceIndexerKeys } from './engine/engine-keys.ts'
 import { requireSingleServer } from './engine/single-server-check.ts'
@@ -106,8 +108,13 @@ async function runUnderLease(
     await popularity.running
     renewal.stop()
     // In these cases no request to the engine is still running, so another indexer may start at
-    // once. If the release fails, the lease expires.
-    if (hasEndedNormally || signal.aborted) await releaseLease(db, lease).catch(() => undefined)
+    // once.
+    if (hasEndedNormally || signal.aborted)
+      await releaseLease(db, lease).catch((error: unknown) => {
+        const seconds = timeouts.indexing.lease.ms / 1_000
+        const reason = toSentence(describeError(error))
+        log(`The lease was not released and expires within ${seconds} s: ${reason}`, 'warn')
+      })
   }
 }
 

@@ -99,6 +99,17 @@ t.test('applies changes made during the upload in batches, each exactly once', a
   t.equal((await db.selectFrom('product_changes').select('id').execute()).length, 0)
 })
 
+t.test('ends the catch-up after a hundred rounds, and says so', async (t) => {
+  const service = await serviceWithProducts(t, 120)
+  await service.sync()
+  await service.pool.query("update products set name = 'Cambiada ' || sku")
+  const lines: string[] = []
+  await rebuildIndex(service.target, { catchUpBatch: 1, log: (line) => void lines.push(line) })
+  t.match(lines, [/^Changes arrive faster than the new index gets them\./])
+  const { missing, stale, extra } = await verifyIndex(service.target)
+  t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
+})
+
 t.test('loses no change made during a requested rebuild and delays none', async (t) => {
   const service = await testService(t)
   const { db, pool } = service

@@ -114,7 +114,8 @@ export class CatalogueUpload {
 
   async #abandon(error: unknown): Promise<never> {
     await this.#catalogue.waitUntilIdle()
-    // The tasks would delay the next attempt, which cancels them if the engine is unreachable now.
+    // The tasks would delay the next attempt. If they cannot be cancelled, most often because the
+    // engine is unreachable, no log is needed: `error` says so, and the next attempt cancels them.
     await this.#cancelAccepted().catch(() => undefined)
     const { db, lease } = this.#target
     const acceptedIds = this.#accepted.flatMap(({ joinedIds }) => joinedIds.split(' '))

@@ -1,6 +1,8 @@
 // Builds a new index beside the live one and swaps them. Search and changes continue meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeError } from '../../monitoring/describe-error.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
+import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { hasPendingChanges, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'
@@ -55,7 +57,8 @@ export async function rebuild(live: LeasedTarget, options: RebuildOptions): Prom
   try {
     return await replaceIndex(live, next, options)
   } catch (error) {
-    // The first error is thrown. If this fails too, the next run of an indexer deletes the rows.
+    // The first error is thrown. If this fails too, most often for the same reason, nothing is lost
+    // and no log is needed: the next run of an indexer deletes the rows.
     await deleteRebuildRows(live).catch(() => undefined)
     throw error
   }
@@ -133,9 +136,9 @@ async function applyChangesDuring(
     while (!upload.isFinished) {
       throwIfStopped()
       if (await haveWordsChangedInTables(live))
-        await runBefore(upload, () => applySynonyms(live, log))
+        await runBefore(upload, log, () => applySynonyms(live, log))
       if (await hasPendingChanges(live))
-        await runBefore(upload, () => syncBatch(live, { alsoQueueFor: next.registrationName }))
+        await runBefore(upload, log, () => syncBatch(live, { alsoQueueFor: next.registrationName }))
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }
   } catch (error) {
@@ -152,13 +155,16 @@ async function applyChangesDuring(
  */
 async function runBefore(
   upload: CatalogueUpload,
+  log: LogLine,
   changeLiveIndex: () => Promise<unknown>,
 ): Promise<void> {
   await upload.yieldToChange()
   const change = changeLiveIndex()
   const yieldAgain = () => {
-    // If the uploads cannot be cancelled, the change waits for them.
-    upload.yieldToChange({ isUrgent: true }).catch(() => undefined)
+    upload.yieldToChange({ isUrgent: true }).catch((error: unknown) => {
+      const reason = toSentence(describeError(error))
+      log(`The uploads of the rebuild were not cancelled, so a change waits: ${reason}`, 'warn')
+    })
   }
   const urgentTimer = setTimeout(yieldAgain, timeouts.indexing.changeDuringRebuild.ms)
   await change.finally(() => clearTimeout(urgentTimer))
@@ -184,12 +190,19 @@ const maxCatchUpRounds = 100
 async function applyRemainingChanges(
   live: LeasedTarget,
   next: LeasedTarget,
-  { throwIfStopped, catchUpBatch = 5_000 }: RebuildOptions,
+  { throwIfStopped, log, catchUpBatch = 5_000 }: RebuildOptions,
 ): Promise<void> {
   const fewChanges = catchUpBatch / 10
-  for (let round = 1; round <= maxCatchUpRounds; round++) {
+  for (let round = 1; ; round++) {
     const changeCount = await syncBatch(next, { limit: catchUpBatch })
     if (changeCount <= fewChanges) break
+    if (round > maxCatchUpRounds) {
+      log(
+        'Changes arrive faster than the new index gets them. Newer ones wait until it is complete.',
+        'warn',
+      )
+      break
+    }
     throwIfStopped()
     await syncBatch(live, { alsoQueueFor: next.registrationName, limit: catchUpBatch })
   }
