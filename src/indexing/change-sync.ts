@@ -94,7 +94,8 @@ async function applyChanges(
       if (lines.length >= uploadSize) upload()
     }
   } catch (error) {
-    // A stopped indexer now releases its lease: none of its requests may run any longer.
+    // If the indexer is being stopped, the caller releases the lease next. So wait until no request
+    // is running.
     await Promise.allSettled(requests)
     throw error
   }

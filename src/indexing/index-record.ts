@@ -219,8 +219,9 @@ export async function markCompared(
 }
 
 /**
- * Records this database identity if it is this database on another timeline, and if the record
- * names the present one.
+ * If `identity` names an earlier or later timeline of the connected database, and the record names
+ * the current timeline, replaces the current identity in the record by `identity`. Then
+ * readIndexRecord() reports a failover.
  */
 export async function markOtherTimeline(
   transaction: Transaction<Tables>,

@@ -9,7 +9,7 @@ type OutboxRow = { id: string; xid: string; productId: string | null }
 type ProductChange = OutboxRow & { productId: string }
 
 export type OutboxRead = {
-  /** In the order of their positions. */
+  /** Ordered by (xid, id). */
   changes: ProductChange[]
   /** Whether the table of products was truncated, which requires a rebuild. */
   hasTruncation: boolean

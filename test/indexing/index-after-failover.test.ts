@@ -38,13 +38,19 @@ async function addDocuments(index: Index, count: number): Promise<void> {
   await index.addDocuments(documents, { primaryKey: 'id' }).waitTask({ timeout: 60_000 })
 }
 
-/** Compares the index until a change has been applied. More documents differ than are repaired. */
+/**
+ * Compares the index with the catalogue, and throws as soon as a change has been applied meanwhile.
+ * So many documents differ that the comparison would repair nothing: only a pending change changes
+ * the index.
+ */
 async function compareUntilChanged({ target }: Awaited<ReturnType<typeof startIndexed>>) {
   const leased = await leaseTarget(target)
+  // A record is due until this target has recorded its first batch as applied.
+  const hasAppliedChange = () => !leased.progress.isRecordDue()
   return keepIndexAfterFailover(leased, {
     log: () => undefined,
     throwIfStopped: () => {
-      if (!leased.progress.isRecordDue()) throw new Error('A change was applied.')
+      if (hasAppliedChange()) throw new Error('A change was applied.')
     },
   })
 }
