@@ -18,10 +18,10 @@ export class OutboxProgress {
   readonly #registrationName: string
   readonly #cursor: OutboxCursor
   /**
-   * What this indexer has recorded as `is_writing` of the index. Unknown if it has recorded
-   * nothing, or if a rebuild has recorded it.
+   * What this indexer has recorded last about the index: `is_writing` is true for `writing`, and
+   * false for `settled`. Unknown if it has recorded nothing, or if a rebuild has recorded it.
    */
-  #writing: 'unknown' | 'recorded' | 'no' = 'unknown'
+  #recordedState: 'unknown' | 'writing' | 'settled' = 'unknown'
   #unrecordedTaskNumber: number | null = null
   #wasTruncated = false
   #recordedAt = Number.NEGATIVE_INFINITY
@@ -52,7 +52,7 @@ export class OutboxProgress {
   /** Whether an idle indexer must record again that the index is up to date. */
   isRecordDue(): boolean {
     const age = performance.now() - this.#recordedAt
-    return this.#writing !== 'no' || age > timeouts.indexing.idleRecord.ms
+    return this.#recordedState !== 'settled' || age > timeouts.indexing.idleRecord.ms
   }
 
   /** Reads at most `limit` outbox rows. They are returned again until they are settled. */
@@ -68,11 +68,11 @@ export class OutboxProgress {
    * Does nothing if the index has no record.
    */
   async recordWriting(pending: number): Promise<void> {
-    if (!this.hasRecord || this.#writing === 'recorded') return
+    if (!this.hasRecord || this.#recordedState === 'writing') return
     await executeUnderLease(this.#db, this.#lease, (transaction) =>
       markWriting(transaction, this.#registrationName, pending),
     )
-    this.#writing = 'recorded'
+    this.#recordedState = 'writing'
   }
 
   /**
@@ -83,13 +83,13 @@ export class OutboxProgress {
     this.#cursor.settle(read)
     this.#unrecordedTaskNumber = read.isComplete ? null : taskNumber
     if (!read.isComplete) return
-    this.#writing = 'no'
+    this.#recordedState = 'settled'
     this.#recordedAt = performance.now()
   }
 
   /** Must be called after the transaction that records a rebuild, with its own task. */
   resetAfterRebuild(): void {
-    this.#writing = 'unknown'
+    this.#recordedState = 'unknown'
     this.#unrecordedTaskNumber = null
   }
 }
