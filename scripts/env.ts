@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { readCompany } from '../src/company/company.ts'
-import { indexerKey, searchKey } from '../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, deriveSearchKey } from '../src/indexing/engine/engine-keys.ts'
 import { runCommand } from './cli/command.ts'
 import {
   addToEnv,
@@ -209,7 +209,10 @@ function checkEnv(env: NodeJS.Dict<string>, user: string, required: readonly str
 
 /** The keys of Meilisearch are derived from the master key. */
 function deriveKeys(masterKey: string): Record<string, string> {
-  return { MEILI_INDEXER_KEY: indexerKey(masterKey), MEILI_SEARCH_KEY: searchKey(masterKey) }
+  return {
+    MEILI_INDEXER_KEY: deriveIndexerKey(masterKey),
+    MEILI_SEARCH_KEY: deriveSearchKey(masterKey),
+  }
 }
 
 function findWrongKeys(env: NodeJS.Dict<string>): string[] {

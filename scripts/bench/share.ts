@@ -12,7 +12,7 @@ import { recordCompany } from '../../src/company/company-record.ts'
 import { languages } from '../../src/company/languages.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { hashLinkToken } from '../../src/quotes/links/link-token.ts'
 import type { OpenLink } from '../../src/quotes/links/read-link.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
@@ -271,7 +271,7 @@ async function startApi(servers: {
     DATABASE_URL: servers.databaseUrl,
     REDIS_URL: servers.redisUrl,
     MEILI_URL: servers.meiliUrls[0],
-    MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
+    MEILI_SEARCH_KEY: deriveSearchKey(servers.meiliMasterKey),
     COMPANY_FILE: 'company.example.json',
     PORT: String(port),
     OPS_PORT: String(await choosePort('Health')),

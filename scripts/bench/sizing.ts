@@ -10,7 +10,7 @@ import { readCompany } from '../../src/company/company.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
@@ -195,7 +195,7 @@ async function measureApi(
       redisUrl,
       databaseUrl: url,
       meiliUrl: meilisearch.url,
-      meiliKey: searchKey(masterKey),
+      meiliKey: deriveSearchKey(masterKey),
       indexName: 'products',
       company: await readFile(join(root, 'company.example.json'), 'utf8'),
     },

@@ -1,6 +1,6 @@
 // The environment variables of the demo's programs: each gets only what it needs, as in production.
 import type { Program } from '../../src/database/role-grants.ts'
-import { indexerKey, searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import type { DemoServers } from './demo-servers.ts'
 
 export type ApiSettings = {
@@ -32,7 +32,7 @@ export function programEnvironments(
       ...shared,
       API_DATABASE_URL: roleUrls.api,
       ...(redisUrl && { REDIS_URL: redisUrl }),
-      MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
+      MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
       COMPANY_FILE: companyFile,
       HOST: '127.0.0.1',
       PORT: String(ports.api),
@@ -47,7 +47,7 @@ export function programEnvironments(
     indexer: {
       ...shared,
       INDEXER_DATABASE_URL: roleUrls.indexer,
-      MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
+      MEILI_INDEXER_KEY: deriveIndexerKey(meiliMasterKey),
       // Any free port: several demos may run.
       INDEXER_OPS_PORT: '0',
     },

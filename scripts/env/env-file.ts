@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { Settings } from '../../src/config/settings-schema.ts'
-import { indexerKey, searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 
 /** Returns 32 random bytes in letters that need no encoding in a URL. */
 export function createSecret(): string {
@@ -14,8 +14,8 @@ export function createEngineKeys() {
   const masterKey = createSecret()
   return {
     MEILI_MASTER_KEY: masterKey,
-    MEILI_INDEXER_KEY: indexerKey(masterKey),
-    MEILI_SEARCH_KEY: searchKey(masterKey),
+    MEILI_INDEXER_KEY: deriveIndexerKey(masterKey),
+    MEILI_SEARCH_KEY: deriveSearchKey(masterKey),
   }
 }
 

@@ -138,7 +138,7 @@ async function prepareEngine(
   const target: LeasedTarget = {
     ...address,
     client: openClient(keys.documents),
-    taskClient: openClient(keys.rebuild),
+    taskClient: openClient(keys.tasks),
     lease,
     progress: new OutboxProgress(db, lease, registrationName),
   }

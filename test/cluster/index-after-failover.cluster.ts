@@ -2,7 +2,7 @@
 // changes that were lost, is not built anew, and later changes reach it.
 import t, { type Test } from 'tap'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
@@ -28,7 +28,7 @@ async function startIndexer(t: Test, url: string, engine: Engine): Promise<Runni
   const options = {
     db,
     openClient: (key: string) => openIndexingClient(engine.url, key),
-    indexerApiKey: indexerKey(masterKey),
+    indexerApiKey: deriveIndexerKey(masterKey),
     indexName,
     registrationName: engine.name,
     popularityIntervalMs: 3_600_000,

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { indexerKey, searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { writeCompanyFile } from '../support/company.ts'
 import { buildRoleUrlOfHosts } from '../support/database-roles.ts'
 import { fastStart } from '../support/fast-start.ts'
@@ -74,7 +74,7 @@ export async function startPrograms(
 const indexerEnv = (databaseUrl: string, { url, name }: Engine): Env => ({
   ...fastStart,
   INDEXER_DATABASE_URL: buildRoleUrlOfHosts(databaseUrl, 'indexer'),
-  MEILI_INDEXER_KEY: indexerKey(masterKey),
+  MEILI_INDEXER_KEY: deriveIndexerKey(masterKey),
   MEILI_URL: url,
   SEARCH_ENGINE: name,
   SEARCH_INDEX: indexName,
@@ -86,7 +86,7 @@ const apiEnv = ({ databaseUrl, redisUrl, engines: [first, second] }: Servers): E
   API_DATABASE_URL: buildRoleUrlOfHosts(databaseUrl, 'api'),
   REDIS_URL: redisUrl,
   MEILI_URL: first.url,
-  MEILI_SEARCH_KEY: searchKey(masterKey),
+  MEILI_SEARCH_KEY: deriveSearchKey(masterKey),
   SEARCH_ENGINE: first.name,
   MORE_SEARCH_ENGINES: `${second.name}=${second.url}`,
   SEARCH_INDEX: indexName,

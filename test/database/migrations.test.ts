@@ -15,7 +15,7 @@ import {
   migrate,
   readPendingMigrations,
 } from '../../src/database/run-migrations.ts'
-import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { company } from '../support/company.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -465,7 +465,7 @@ async function startProgram(
       DATABASE_URL: databaseUrl,
       COMPANY_FILE: company,
       MEILI_URL: meiliUrls[0],
-      MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
+      MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
       PORT: '0',
       OPS_PORT: '0',
     },

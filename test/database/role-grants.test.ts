@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
-import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { logins } from '../support/database-roles.ts'
 import { startProgram } from '../support/run-program.ts'
@@ -353,7 +353,7 @@ t.test(
     const { config, target, engine: master } = await testService(t)
     const { meiliMasterKey } = await servers()
     await ensureEngineKeys(master)
-    const engine = openIndexingClient(config.MEILI_URL, indexerKey(meiliMasterKey))
+    const engine = openIndexingClient(config.MEILI_URL, deriveIndexerKey(meiliMasterKey))
     t.ok(await engine.index(target.indexName).getStats())
     for (const attempt of [
       () => engine.index(target.indexName).addDocuments([{ id: 1 }]),

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { startPrometheus } from '../operations/fault-world.ts'
 import { eventually } from '../support/eventually.ts'
@@ -42,7 +42,7 @@ const port = await chooseFixedPort()
 const indexer = startProgram(t, ['scripts/indexer.ts'], {
   INDEXER_DATABASE_URL: roles.indexer,
   MEILI_URL: engine.url,
-  MEILI_INDEXER_KEY: indexerKey(masterKey),
+  MEILI_INDEXER_KEY: deriveIndexerKey(masterKey),
   INDEXER_OPS_PORT: String(port),
 })
 const prometheus = await startPrometheus(t)

@@ -17,7 +17,7 @@ import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { company, writeCompanyFile } from '../support/company.ts'
@@ -168,7 +168,7 @@ async function startPrograms(t: Test, directory: string, servers: Servers): Prom
     REDIS_URL: servers.redisUrl,
     MEILI_URL: servers.meiliUrl,
     MEILI_MASTER_KEY: servers.masterKey,
-    MEILI_SEARCH_KEY: searchKey(servers.masterKey),
+    MEILI_SEARCH_KEY: deriveSearchKey(servers.masterKey),
     ANONYMOUS_SCOPES: 'search:read,stats:read',
     SEARCH_LIMIT_PER_SECOND: '1000000',
     STATS_LIMIT_PER_MINUTE: '100000000',

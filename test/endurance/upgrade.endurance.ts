@@ -11,7 +11,7 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { indexerKey, searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -140,8 +140,8 @@ async function startServers(t: Test, directory: string): Promise<{ url: string; 
     REDIS_URL: redis.url,
     MEILI_URL: engine.url,
     MEILI_MASTER_KEY: masterKey,
-    MEILI_SEARCH_KEY: searchKey(masterKey),
-    MEILI_INDEXER_KEY: indexerKey(masterKey),
+    MEILI_SEARCH_KEY: deriveSearchKey(masterKey),
+    MEILI_INDEXER_KEY: deriveIndexerKey(masterKey),
     COMPANY_FILE: companyFile,
     PUBLIC_BASE_URL: 'https://quotes.example',
     ANONYMOUS_SCOPES: 'search:read,stats:read',

@@ -11,7 +11,11 @@ import { recordCompany } from '../../src/company/company-record.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { ensureEngineKeys, indexerKey, searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import {
+  deriveIndexerKey,
+  deriveSearchKey,
+  ensureEngineKeys,
+} from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { company, writeCompanyFile } from '../support/company.ts'
 import { buildRoleUrl, logins } from '../support/database-roles.ts'
@@ -222,14 +226,14 @@ async function prepareDatabase(url: string): Promise<void> {
 
 const indexerEnv = (databaseUrl: string) => ({
   INDEXER_DATABASE_URL: buildRoleUrl(databaseUrl, 'indexer'),
-  MEILI_INDEXER_KEY: indexerKey(masterKey),
+  MEILI_INDEXER_KEY: deriveIndexerKey(masterKey),
   POPULARITY_MINUTES: '1',
 })
 
 const apiEnv = (databaseUrl: string, redisUrl: string, companyFile: string) => ({
   API_DATABASE_URL: buildRoleUrl(databaseUrl, 'api'),
   REDIS_URL: redisUrl,
-  MEILI_SEARCH_KEY: searchKey(masterKey),
+  MEILI_SEARCH_KEY: deriveSearchKey(masterKey),
   COMPANY_FILE: companyFile,
   ANONYMOUS_SCOPES: 'search:read,stats:read',
   ...Object.fromEntries(rateLimits.map((limit) => [limit, '1000000'])),

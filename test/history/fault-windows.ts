@@ -1,6 +1,6 @@
 // Records when each process was faulty, so that a failed response during a fault is excused.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
@@ -54,7 +54,7 @@ export async function watchEngine(
   faults: FaultWindows,
   isOver: () => boolean,
 ): Promise<void> {
-  const client = openIndexingClient(engines[name].url, searchKey(masterKey))
+  const client = openIndexingClient(engines[name].url, deriveSearchKey(masterKey))
   const index = client.index(nameWithShape(indexName, computeIndexShape()))
   for (let lastProbeAt = Date.now(); !isOver(); ) {
     const from = lastProbeAt

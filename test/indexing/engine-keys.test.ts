@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import {
+  deriveSearchKey,
   describeIndexerKey,
   ensureEngineKeys,
   readDatabaseOfDescription,
   readDatabasesOfKeys,
   replaceIndexerKeys,
-  searchKey,
 } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { servers } from '../support/test-database.ts'
@@ -28,7 +28,7 @@ t.test(
         (error: { response?: { status: number } }) => error.response?.status,
       )
     await ensureEngineKeys(engine)
-    const searching = withKey(searchKey(meiliMasterKey))
+    const searching = withKey(deriveSearchKey(meiliMasterKey))
     t.equal(await readStatus(searching.index(indexName).search('')), 200)
     t.equal(await readStatus(searching.index(indexName).addDocuments([{ id: '1' }])), 403)
     t.equal(await readStatus(searching.index(indexName).getDocuments()), 403)

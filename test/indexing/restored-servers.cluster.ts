@@ -8,7 +8,7 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { readIndexRecord } from '../../src/indexing/index-record.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
@@ -40,7 +40,7 @@ const build = (databaseUrl: string, meiliUrl: string) =>
   buildIndexOf({
     databaseUrl,
     meiliUrl,
-    indexerApiKey: indexerKey(masterKey),
+    indexerApiKey: deriveIndexerKey(masterKey),
     indexName,
     registrationName,
   })

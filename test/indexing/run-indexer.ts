@@ -2,7 +2,7 @@
 import type { KyselyPlugin } from 'kysely'
 import type { Test } from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
@@ -29,7 +29,7 @@ export async function startIndexerProcess(
     MEILI_URL,
     SEARCH_INDEX,
     SEARCH_ENGINE,
-    MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
+    MEILI_INDEXER_KEY: deriveIndexerKey(meiliMasterKey),
     ...env,
   })
 }
@@ -104,7 +104,7 @@ async function settingsOf({ config, roles }: Service): Promise<IndexerSettings> 
   return {
     databaseUrl: roles.indexer,
     meiliUrl: config.MEILI_URL,
-    indexerApiKey: indexerKey(meiliMasterKey),
+    indexerApiKey: deriveIndexerKey(meiliMasterKey),
     indexName: config.SEARCH_INDEX,
     registrationName: config.SEARCH_ENGINE,
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { writeCompanyFile } from '../support/company.ts'
 import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/run-program.ts'
@@ -49,7 +49,7 @@ t.test('a second engine is added as the runbook says', async (t) => {
       COMPANY_FILE: join(directory, 'company.json'),
       MEILI_URL: service.config.MEILI_URL,
       MEILI_MASTER_KEY: masterKey,
-      MEILI_INDEXER_KEY: indexerKey(masterKey),
+      MEILI_INDEXER_KEY: deriveIndexerKey(masterKey),
       SEARCH_INDEX: service.config.SEARCH_INDEX,
       ...env,
       ...valuesOf(step),

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
-import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import {
   acquireLease,
   type Lease,
@@ -139,7 +139,7 @@ t.test('each of two engines has an indexer, which waits for missing keys', async
   await startIndexer(t, service)
   const second = await startIndexerProcess(t, service, [], {
     MEILI_URL: url,
-    MEILI_INDEXER_KEY: indexerKey(masterKey),
+    MEILI_INDEXER_KEY: deriveIndexerKey(masterKey),
     SEARCH_ENGINE: 'second',
   })
   const command = '`docker compose run --rm migrate`'

@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { eventually } from '../support/eventually.ts'
 import { startRoundRobinRelay } from '../support/round-robin-relay.ts'
@@ -37,7 +37,7 @@ t.test('detects a second server behind the URL of a running engine', async (t) =
   const { meiliMasterKey } = await servers()
   const service = await testService(t, {
     index: false,
-    config: { MEILI_URL: relay.url, MEILI_SEARCH_KEY: searchKey(meiliMasterKey) },
+    config: { MEILI_URL: relay.url, MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey) },
   })
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Alicate' }).execute()
   const indexer = await startIndexer(t, service, { meiliUrl: relay.url })

@@ -17,7 +17,7 @@ import { sql } from 'kysely'
 import type { Test } from 'tap'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
-import { indexerKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -174,7 +174,7 @@ export async function startFaultWorld(t: Test) {
     const program = startProgram(t, ['scripts/indexer.ts'], {
       INDEXER_DATABASE_URL: service.roles.indexer,
       MEILI_URL: proxies.engine.url,
-      MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
+      MEILI_INDEXER_KEY: deriveIndexerKey(meiliMasterKey),
       SEARCH_INDEX: nameWithoutShape(config.SEARCH_INDEX),
       INDEXER_OPS_PORT: String(port),
       ...env,

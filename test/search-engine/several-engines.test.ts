@@ -2,7 +2,7 @@
 // `indexedAt` is that of the engine that answered.
 import t, { type Test } from 'tap'
 import { buildApp } from '../../src/app.ts'
-import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import type { IndexAddress } from '../../src/indexing/index-address.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
@@ -52,7 +52,7 @@ async function startSecondEngine(t: Test, service: TestService) {
 async function openCountingEngine(t: Test, url: string) {
   const proxy = await startFaultyProxy(t, url)
   const { meiliMasterKey } = await servers()
-  const engine = countSearches(openSearchEngine(proxy.url, searchKey(meiliMasterKey)))
+  const engine = countSearches(openSearchEngine(proxy.url, deriveSearchKey(meiliMasterKey)))
   t.teardown(() => engine.close())
   return { proxy, engine }
 }

@@ -19,7 +19,7 @@ import {
   openSearchPool,
 } from '../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
-import { ensureEngineKeys, searchKey } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import type { IndexAddress } from '../../src/indexing/index-address.ts'
 import { readIndexRecord } from '../../src/indexing/index-record.ts'
@@ -110,7 +110,7 @@ export async function testService(
     REDIS_URL: redisUrl,
     REDIS_PREFIX: `test:${own}:`,
     MEILI_URL: meiliUrl,
-    MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
+    MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
     SEARCH_INDEX: nameWithShape(`test_${own}`, computeIndexShape()),
     SEARCH_ENGINE: nameWithShape('main', computeIndexShape()),
     PORT: 0,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { searchKey } from '../../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey } from '../../../src/indexing/engine/engine-keys.ts'
 import { choosePort } from '../../servers/free-port.ts'
 import type { TestServers } from '../../servers/test-servers.ts'
 import { hasWrk, type Load, measureMaximumLoad } from '../support/maximum-load.ts'
@@ -118,7 +118,7 @@ function serverEnvironment(
     REDIS_URL: servers.redisUrl,
     REDIS_PREFIX: `bench:${randomBytes(4).toString('hex')}:`,
     MEILI_URL: servers.meiliUrls[0],
-    MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
+    MEILI_SEARCH_KEY: deriveSearchKey(servers.meiliMasterKey),
     COMPANY_FILE: companyFile,
     // Requests are counted, but the limit is never reached.
     STATS_LIMIT_PER_MINUTE: '1000000000',

@@ -13,7 +13,7 @@ import { readCompany } from '../../../src/company/company.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import { type Database, openDatabase, openSearchPool } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
-import { ensureEngineKeys, searchKey } from '../../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey, ensureEngineKeys } from '../../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { computeIndexShape } from '../../../src/indexing/rebuild/index-shape.ts'
 import { registerIndex } from '../../../src/indexing/register-index.ts'
@@ -101,14 +101,14 @@ export async function benchService(
     scopes: ['search:read', 'stats:read'],
     unlimited: true,
   })
-  const searchEngine = openSearchEngine(meiliUrl, searchKey(servers.meiliMasterKey))
+  const searchEngine = openSearchEngine(meiliUrl, deriveSearchKey(servers.meiliMasterKey))
   const redis = await openRedis(servers.redisUrl)
   const config = {
     DATABASE_URL: url.href,
     DATABASE_CONNECTIONS: 10,
     REDIS_PREFIX: `bench:${name}:`,
     MEILI_URL: meiliUrl,
-    MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
+    MEILI_SEARCH_KEY: deriveSearchKey(servers.meiliMasterKey),
     SEARCH_INDEX: target.indexName,
     SEARCH_ENGINE: target.registrationName,
     MORE_SEARCH_ENGINES: [],

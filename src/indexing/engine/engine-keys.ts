@@ -11,15 +11,18 @@ const searchKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c01'
 const indexerKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c02'
 
 /**
- * The key with which the API searches: HMAC-SHA-256 of the uid with the master key, as documented
- * by Meilisearch.
+ * Returns the key with which the API searches: HMAC-SHA-256 of the uid with the master key, as
+ * documented by Meilisearch.
  */
-export function searchKey(masterKey: string): string {
+export function deriveSearchKey(masterKey: string): string {
   return deriveKey(masterKey, searchKeyUid)
 }
 
-/** The key of the indexer. It can read, create keys and delete keys, but not write documents. */
-export function indexerKey(masterKey: string): string {
+/**
+ * Returns the key of the indexer. It can read, create keys and delete keys, but not write
+ * documents.
+ */
+export function deriveIndexerKey(masterKey: string): string {
   return deriveKey(masterKey, indexerKeyUid)
 }
 
@@ -116,8 +119,8 @@ export type IndexerKeys = {
    * engine rejects a write after the engine has lost its data.
    */
   documents: string
-  /** Creates indexes and reads the tasks of every index. */
-  rebuild: string
+  /** Reads the tasks of every index, and creates indexes. */
+  tasks: string
 }
 
 /**
@@ -158,7 +161,7 @@ export async function replaceIndexerKeys(
   for (const { uid } of await readIndexerKeys(index)) await client.deleteKey(uid)
   const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
-    rebuild: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
+    tasks: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
   } satisfies Record<keyof IndexerKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
   const createKey = async (purpose: keyof IndexerKeys): Promise<string> => {
     const { key } = await client.createKey({
@@ -172,7 +175,7 @@ export async function replaceIndexerKeys(
     })
     return key
   }
-  return { documents: await createKey('documents'), rebuild: await createKey('rebuild') }
+  return { documents: await createKey('documents'), tasks: await createKey('tasks') }
 }
 
 /**

@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
-import { searchKey } from '../../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey } from '../../../src/indexing/engine/engine-keys.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../../support/add-quote.ts'
 import { writeCompanyFile } from '../../support/company.ts'
@@ -596,7 +596,7 @@ async function startApi(t: Test, { roles }: TestDatabase) {
     REDIS_URL: redisUrl,
     REDIS_PREFIX: `test:${port}:`,
     MEILI_URL: meiliUrls[0],
-    MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
+    MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
     COMPANY_FILE: writeCompanyFile(directory),
     PORT: String(port),
     OPS_PORT: '0',
