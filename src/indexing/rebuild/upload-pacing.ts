@@ -14,8 +14,14 @@ const initialRate = 1_000
 export type QueuedUploads = { uploads: number; documents: number; bytes: number }
 
 export class UploadPacing {
+  readonly #readClockMs: () => number
   #documentsPerSecond = initialRate
   #changedAt = Number.NEGATIVE_INFINITY
+
+  /** `readClockMs` returns a time that never goes back. */
+  constructor(readClockMs: () => number = () => performance.now()) {
+    this.#readClockMs = readClockMs
+  }
 
   /**
    * Returns how many documents the next upload should have. With a smaller first upload the engine
@@ -48,7 +54,7 @@ export class UploadPacing {
    */
   recordChange({ documents }: QueuedUploads, isUrgent: boolean): 'cancel queued' | 'keep queued' {
     const wasQuiet = this.#isQuiet()
-    this.#changedAt = performance.now()
+    this.#changedAt = this.#readClockMs()
     const mustCancel = documents > minBatch && (wasQuiet || isUrgent)
     if (mustCancel) this.#documentsPerSecond = wasQuiet ? initialRate : this.#documentsPerSecond / 2
     return mustCancel ? 'cancel queued' : 'keep queued'
@@ -60,7 +66,7 @@ export class UploadPacing {
   }
 
   #msSinceChange(): number {
-    return performance.now() - this.#changedAt
+    return this.#readClockMs() - this.#changedAt
   }
 
   #isQuiet(): boolean {
