@@ -35,6 +35,11 @@ export type RebuildOptions = {
    * waits for one such batch. Default: 5,000.
    */
   catchUpBatch?: number
+  /**
+   * After this many rounds the catch-up ends, even if changes arrive faster than it applies them.
+   * Default: 100.
+   */
+  maxCatchUpRounds?: number
 }
 
 /**
@@ -180,9 +185,6 @@ async function registerFields({ client, indexName }: LeasedTarget): Promise<void
   await deleteDocuments(client.index(indexName), [document.id])
 }
 
-/** After this many rounds the catch-up ends, even if changes arrive faster than it applies them. */
-const maxCatchUpRounds = 100
-
 /**
  * Applies the changes made during the upload to the new index. Between batches, the live index gets
  * newer changes. It gets none during the last batches, so that the new index misses nothing.
@@ -190,7 +192,7 @@ const maxCatchUpRounds = 100
 async function applyRemainingChanges(
   live: LeasedTarget,
   next: LeasedTarget,
-  { throwIfStopped, log, catchUpBatch = 5_000 }: RebuildOptions,
+  { throwIfStopped, log, catchUpBatch = 5_000, maxCatchUpRounds = 100 }: RebuildOptions,
 ): Promise<void> {
   const fewChanges = catchUpBatch / 10
   for (let round = 1; ; round++) {
