@@ -2,7 +2,7 @@
 // docs/statistics.md follows a request and a changed quote through these files.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { AccessControl } from '../auth/access-control.ts'
 import { createLocalDateReader } from '../company/calendar.ts'
@@ -54,7 +54,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
   const { access, rateLimit, observer } = options
   const readToday = createLocalDateReader(options.company.timeZone, options.clock)
   const versions = startBackgroundTasks(app, options)
-  const cache = createStatsCache(options, versions, readToday)
+  const cache = createStatsCache(options, { versions, readToday, log: app.log })
 
   app.get(
     statsPath,
@@ -115,8 +115,11 @@ function startBackgroundTasks(
 
 function createStatsCache(
   { db, replica, redis, keyPrefix, company }: StatsOptions,
-  versions: DataVersionPoller,
-  readToday: () => string,
+  {
+    versions,
+    readToday,
+    log,
+  }: { versions: DataVersionPoller; readToday: () => string; log: FastifyBaseLogger },
 ): StatsCache {
   const source = {
     db,
@@ -129,6 +132,7 @@ function createStatsCache(
     versions,
     readToday,
     compute: (request) => readStatsPreferringReplica(source, request),
+    log,
     recordSentPosition: (position) => replica?.history.recordSentPosition(position),
   })
 }

@@ -32,6 +32,12 @@ export const statsTimeouts = {
     why: 'PostgreSQL ends a statement of the API after the same time.',
     afterwards: 'The request fails with 503.',
   },
+  failureMemory: {
+    ms: 60_000,
+    what: 'The time for which a request counts as failing after its statistics were not computed',
+    why: 'Some requests may succeed while others fail. The log must not call this a recovery.',
+    afterwards: 'The next statistics that are computed are logged as the recovery.',
+  },
   sharedStats: {
     ms: 100,
     what: 'Reading shared statistics from Redis',

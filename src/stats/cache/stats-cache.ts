@@ -12,11 +12,13 @@
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
+import type { TaskLog } from '../../monitoring/log/failure-log.ts'
 import { maxRunningStats } from '../../overload/concurrency-limit.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { ComputedStats } from '../read-stats.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
+import { ComputationFailures } from './computation-failures.ts'
 import { isAtLeast, type ObservedVersion } from './data-version.ts'
 import type { DataVersionPoller } from './data-version-poller.ts'
 import { formatMoment, type Moment } from './moments.ts'
@@ -62,6 +64,7 @@ export type StatsCacheOptions = {
   /** Returns the current local day, as requests have it. */
   readToday(): string
   compute(request: StatsRequest): Promise<ComputedStats>
+  log: TaskLog
   /** Called with a WAL position at or after every change in cached statistics, if it is known. */
   recordSentPosition?(position: number): void
 }
@@ -72,16 +75,18 @@ export class StatsCache {
   readonly #readToday: StatsCacheOptions['readToday']
   readonly #compute: StatsCacheOptions['compute']
   readonly #recordSentPosition: StatsCacheOptions['recordSentPosition']
+  readonly #failures: ComputationFailures
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries, maxSize: maxBytes })
   readonly #refreshes = new Map<string, Promise<Entry>>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
-  constructor({ shared, versions, readToday, compute, recordSentPosition }: StatsCacheOptions) {
-    this.#shared = shared
-    this.#versions = versions
-    this.#readToday = readToday
-    this.#compute = compute
-    this.#recordSentPosition = recordSentPosition
+  constructor(options: StatsCacheOptions) {
+    this.#shared = options.shared
+    this.#versions = options.versions
+    this.#readToday = options.readToday
+    this.#compute = options.compute
+    this.#recordSentPosition = options.recordSentPosition
+    this.#failures = new ComputationFailures(options.log)
   }
 
   /**
@@ -94,7 +99,7 @@ export class StatsCache {
     if (entry?.today !== request.today) return this.#waitForRefresh(key, request, entry)
     const ageMs = this.#renewAndGetAge(entry)
     if (ageMs >= timeouts.stats.maxAge.ms) return this.#waitForRefresh(key, request, entry)
-    // The error is ignored here. The next request that has to wait for a refresh reports it.
+    // The request does not need the refresh. #load logs the error.
     if (ageMs >= timeouts.stats.refreshAge.ms) this.#refresh(key, request).catch(() => undefined)
     return toCachedStats(entry, 'hit', ageMs)
   }
@@ -136,6 +141,7 @@ export class StatsCache {
     } catch (error) {
       this.#versions.readInBackground()
       if (!older) throw error
+      // #load logs the error, unless the refresh is only slow and continues.
       return toCachedStats(older, 'stale', this.#renewAndGetAge(older))
     }
   }
@@ -171,6 +177,7 @@ export class StatsCache {
     try {
       return await this.#limitConcurrency(() => this.#computeAndShare(key, request, requestedAt))
     } catch (error) {
+      this.#failures.recordFailure(key, error)
       this.#versions.readInBackground()
       // Another process may have computed newer statistics before PostgreSQL became unreachable.
       const local = this.#entries.get(key)
@@ -212,6 +219,7 @@ export class StatsCache {
     // Determined before computing: midnight may pass meanwhile.
     const startedAt = this.#latestMomentOfRequestDay(request, requestedAt, performance.now())
     const snapshot = await this.#compute(request)
+    this.#failures.recordSuccess(key)
     const knownCurrentAt = Math.min(startedAt, snapshot.knownCurrentAt)
     const computed = { ...snapshot, knownCurrentAt }
     // Shared only under the id of the database that the statistics were computed from.

@@ -227,6 +227,27 @@ t.test('a defect is an internal error that is logged, not an outage', async (t) 
   t.ok(lines.some(({ level, err }) => level === 50 && isLogged.test(err?.message ?? '')))
 })
 
+t.test('a defect is logged once if older statistics are sent, and also its end', async (t) => {
+  const lines: { level: number; msg: string }[] = []
+  const service = await statsService(t, { log: (line) => lines.push(JSON.parse(line)) })
+  const ofStatistics = () =>
+    lines.flatMap(({ level, msg }) => (/Statistics .*computed/.test(msg) ? [{ level, msg }] : []))
+  t.equal((await requestStats(service)).total, 0)
+  await sql`alter table quote_validity rename to renamed`.execute(service.db)
+  await insertQuote(service.db, '1')
+  const isStale = ({ cacheStatus }: { cacheStatus: string }) => cacheStatus.includes('stale')
+  for (let request = 0; request < 3; request++)
+    t.match(await eventually(() => requestStats(service), isStale), { status: 200, total: 0 })
+  t.match(ofStatistics(), [{ level: 50, msg: /relation "quote_validity" does not exist/ }])
+  t.equal(ofStatistics().length, 1)
+  await sql`alter table renamed rename to quote_validity`.execute(service.db)
+  await eventually(
+    () => requestStats(service),
+    ({ total }) => total === 1,
+  )
+  t.match(ofStatistics().slice(1), [{ level: 30, msg: 'Statistics can be computed again' }])
+})
+
 t.test(
   'a new process sends stale statistics from Redis if PostgreSQL is unreachable',
   async (t) => {
@@ -268,6 +289,7 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
       isFailing: () => false,
     },
     readToday: () => request.today,
+    log: noLog,
     compute: async () => {
       if (!isUp) throw new Error('PostgreSQL is unreachable')
       return statsAfter(2)
@@ -304,6 +326,7 @@ t.test('the bodies of an entry count towards the size of the cache', async (t) =
       isFailing: () => false,
     },
     readToday: () => '2026-11-21',
+    log: noLog,
     compute: async () => computedStats('x'.repeat(3_000_000)),
   })
   const read = (country: string) => cache.read({ date: 'issued', today: '2026-11-21', country })
@@ -332,6 +355,7 @@ t.test('statistics that were computed across midnight do not count as current', 
       isFailing: () => !isUp,
     },
     readToday: () => today,
+    log: noLog,
     compute: async () => {
       if (!isUp) throw new Error('PostgreSQL is unreachable')
       const computed = computedStats('of yesterday')
@@ -370,6 +394,7 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
         isFailing: () => false,
       },
       readToday: () => '2026-11-21',
+      log: noLog,
       compute: async () => computedStats('x'.repeat(characters)),
     })
   const resultOf = async (cache: StatsCache, to: string) =>
@@ -392,6 +417,8 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
   t.equal(await resultOf(largeAnswers, 'third'), 'miss')
   t.equal(await resultOf(largeAnswers, 'first'), 'miss', 'more than 20,000,000 characters')
 })
+
+const noLog = { error: () => undefined, info: () => undefined }
 
 /** Statistics that have only this text, computed now. */
 const computedStats = (text: string): ComputedStats => ({

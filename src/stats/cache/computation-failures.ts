@@ -1,0 +1,40 @@
+// Logs that statistics cannot be computed, once per cause, and that they can be again. Requests do
+// not report it while they get older statistics.
+import { LRUCache } from 'lru-cache'
+import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
+import { timeouts } from '../../timeouts.ts'
+
+const maxFailingKeys = 500
+
+/**
+ * Remembers which requests fail. A defect can concern some requests only, such as those with
+ * `by=customer`. The others succeed meanwhile, and are no recovery.
+ */
+export class ComputationFailures {
+  readonly #log: FailureLog
+  readonly #failingKeys = new LRUCache<string, true>({
+    max: maxFailingKeys,
+    ttl: timeouts.stats.failureMemory.ms,
+  })
+
+  constructor(log: TaskLog) {
+    this.#log = new FailureLog(log, {
+      failure: (cause) =>
+        `Statistics cannot be computed (${cause}): requests get older ones or an error`,
+      recovery: 'Statistics can be computed again',
+    })
+  }
+
+  /** `key` is the cache key of the request. */
+  recordFailure(key: string, error: unknown): void {
+    this.#failingKeys.set(key, true)
+    this.#log.logFailure(error)
+  }
+
+  recordSuccess(key: string): void {
+    if (!this.#log.isFailing()) return
+    this.#failingKeys.delete(key)
+    this.#failingKeys.purgeStale()
+    if (this.#failingKeys.size === 0) this.#log.logSuccess()
+  }
+}
