@@ -18,12 +18,12 @@ export function acceptanceRates({
   wonNet,
   lostNet,
 }: GroupTotals): Stats['quotes']['acceptance'] {
-  const decided = accepted + rejected + expired
-  const decidedNet = add(wonNet, lostNet)
+  const noLongerOpen = accepted + rejected + expired
+  const noLongerOpenNet = add(wonNet, lostNet)
   return {
-    ofSent: divide(accepted, openQuotes + decided, ratioDecimals),
-    ofDecided: divide(accepted, decided, ratioDecimals),
-    ofSentValue: divide(wonNet, add(openNet, decidedNet), ratioDecimals),
-    ofDecidedValue: divide(wonNet, decidedNet, ratioDecimals),
+    ofSent: divide(accepted, openQuotes + noLongerOpen, ratioDecimals),
+    ofDecided: divide(accepted, noLongerOpen, ratioDecimals),
+    ofSentValue: divide(wonNet, add(openNet, noLongerOpenNet), ratioDecimals),
+    ofDecidedValue: divide(wonNet, noLongerOpenNet, ratioDecimals),
   }
 }

@@ -8,19 +8,19 @@ const decimals = 1
 const digitsPerCount = 8
 
 /**
- * Returns the number of decided quotes, and the mean and the median of their days with one decimal.
- * Mean and median are null if no quote is decided. The mean is rounded half up. The median is the
- * middle value, or the mean of the two middle values; it is exact up to 1,000 days, because the
- * database counts more days as 1,000.
+ * Returns the number of quotes with a day of decision, and the mean and the median of their days
+ * with one decimal. Mean and median are null if there is none. The mean is rounded half up. The
+ * median is the middle value, or the mean of the two middle values; it is exact up to 1,000 days,
+ * because the database counts more days as 1,000.
  */
 export function daysToDecision({
-  decided,
+  quotesWithDecisionDay,
   decisionDays,
   packedDayCounts,
 }: GroupTotals): Stats['quotes']['daysToDecision'] {
   return {
-    quotes: decided,
-    mean: divide(decisionDays, decided, decimals),
+    quotes: quotesWithDecisionDay,
+    mean: divide(decisionDays, quotesWithDecisionDay, decimals),
     median: medianOf(unpackDayCounts(packedDayCounts)),
   }
 }

@@ -9,7 +9,7 @@ function totalsOf(days: number[]) {
   const histogram = days.reduce((sum, day) => sum + 10n ** BigInt(8 * Math.min(day, 1_000)), 0n)
   return {
     ...emptyGroupTotals('EUR'),
-    decided: days.length,
+    quotesWithDecisionDay: days.length,
     decisionDays: days.reduce((sum, day) => sum + day, 0),
     packedDayCounts: String(histogram),
   }
@@ -41,8 +41,8 @@ t.test('the median is exact to 1,000 days, the mean without a limit', async (t) 
 
 t.test('the histogram counts up to 99,999,999 quotes for each number of days', async (t) => {
   const quotes = 99_999_999
-  const totals = (packedDayCounts: string, decided: number) =>
-    daysToDecision({ ...totalsOf([]), decided, packedDayCounts })
+  const totals = (packedDayCounts: string, quotesWithDecisionDay: number) =>
+    daysToDecision({ ...totalsOf([]), quotesWithDecisionDay, packedDayCounts })
   t.equal(totals(String(quotes), quotes).median, '0.0')
   t.equal(totals(`${quotes}00000000`, quotes).median, '1.0')
   t.equal(totals(`${quotes}${quotes}`, 2 * quotes).median, '0.5')

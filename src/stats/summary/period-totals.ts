@@ -26,10 +26,13 @@ export type GroupTotals = {
   /** The net of `rejected` and `expired`. */
   lostNet: string
   /** Accepted and rejected quotes whose day of decision is known. */
-  decided: number
-  /** The sum of the days from issue to decision of `decided`. */
+  quotesWithDecisionDay: number
+  /** The sum of the days from issue to decision of `quotesWithDecisionDay`. */
   decisionDays: number
-  /** The numbers of `decided` by days, packed into one number as days-to-decision.ts explains. */
+  /**
+   * The numbers of `quotesWithDecisionDay` by days, packed into one number as days-to-decision.ts
+   * explains.
+   */
   packedDayCounts: string
 }
 
@@ -58,7 +61,7 @@ export function emptyGroupTotals(baseCurrency: string): GroupTotals {
     openNet: zero,
     wonNet: zero,
     lostNet: zero,
-    decided: 0,
+    quotesWithDecisionDay: 0,
     decisionDays: 0,
     packedDayCounts: '0',
   }
@@ -128,7 +131,7 @@ function toGroupTotals(row: GroupRow): GroupTotals {
     openNet: row.open_net,
     wonNet: row.won_net,
     lostNet: row.lost_net,
-    decided: Number(row.decided),
+    quotesWithDecisionDay: Number(row.decided),
     decisionDays: Number(row.decision_days),
     packedDayCounts: row.decision_histogram,
   }
