@@ -27,7 +27,8 @@ const file = join(import.meta.dirname, '../src/stats/summary/summary-query.sql')
 const introduction = `-- The statements that PostgreSQL gets for two requests of 2026-11-21.
 -- Written by \`node scripts/stats-sql.ts\`: do not edit it. summary-query.ts explains the steps.
 -- The literals in where clauses and the digits of round() are parameters. A comment \`likewise\`
--- stands for further columns of the same form.
+-- stands for further columns of the same form. \`1 = 1\` means that no country and no currency is
+-- asked for.
 `
 
 /** Creates queries for PostgreSQL. Cannot execute any. */
@@ -45,7 +46,7 @@ export function describeStatements(): string {
   const request = { date: 'issued', today: '2026-11-21' } as const
   const year = { from: '2026-01-01', to: '2026-10-20' }
   const month = { from: '2026-10-01', to: '2026-10-31' }
-  const totals = queryTotals(db, request, year, { baseDigits: 2, byCountryAndMonth: true })
+  const totals = queryTotals(db, request, year, 2)
   const days = queryDays(db, { ...request, country: 'ES' }, month, 2)
   return [
     introduction,

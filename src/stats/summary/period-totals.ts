@@ -5,7 +5,13 @@ import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { Stats, StatsRequest } from '../schema.ts'
 import type { DateRange } from './summary-grains.ts'
-import { type GroupRow, queryDays, queryTotals, type SummaryLevel } from './summary-query.ts'
+import {
+  type GroupRow,
+  queryDays,
+  queryTotals,
+  queryTotalsByCurrency,
+  type SummaryLevel,
+} from './summary-query.ts'
 
 /**
  * Totals over one group of quotes: those of a period, a country, a month or a day. Amounts are
@@ -84,8 +90,8 @@ export async function readPeriodTotals(
   { range, byCountryAndMonth }: { range: DateRange; byCountryAndMonth: boolean },
 ): Promise<PeriodTotals> {
   const baseDigits = requireCurrencyDigits(company.baseCurrency)
-  const query = queryTotals(db, request, range, { baseDigits, byCountryAndMonth })
-  const rows = await query.execute()
+  const query = byCountryAndMonth ? queryTotals : queryTotalsByCurrency
+  const rows = await query(db, request, range, baseDigits).execute()
   const rowsOf = (level: SummaryLevel) => rows.filter((row) => row.level === level)
   const [total] = rowsOf('total')
   const currencies = rowsOf('currency')

@@ -1,12 +1,13 @@
 -- The statements that PostgreSQL gets for two requests of 2026-11-21.
 -- Written by `node scripts/stats-sql.ts`: do not edit it. summary-query.ts explains the steps.
 -- The literals in where clauses and the digits of round() are parameters. A comment `likewise`
--- stands for further columns of the same form.
+-- stands for further columns of the same form. `1 = 1` means that no country and no currency is
+-- asked for.
 
 -- GET /api/stats?from=2026-01-01&to=2026-10-20
 -- The year without the months after October and the last 11 days of October.
 
-with details as (
+with changed_and_open as (
   select
     sum(drafts) filter (where drafts <> 0) as drafts,
     -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
@@ -46,12 +47,12 @@ with details as (
     and starts_on >= '2026-10-21' and starts_on <= '2026-10-31') and 1 = 1
   group by date_trunc('month', starts_on::timestamp)::date, country, currency
 ),
-pairs as (
+by_country_and_currency as (
   select
     drafts, sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
       base_sent, base_lost, decided, decision_days, decision_histogram, open_quotes, base_open,
       country, currency
-  from details
+  from changed_and_open
   union all
   select
     sum(drafts) filter (where drafts <> 0) as drafts,
@@ -77,7 +78,7 @@ pairs as (
     and starts_on <= '2026-10-31')) and 1 = 1
   group by country, currency
 ),
-totals as (
+by_level as (
   select
     coalesce(sum(drafts), 0) as drafts,
     -- likewise sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
@@ -86,7 +87,7 @@ totals as (
       as level,
     null::date as month,
     country as country, currency as currency
-  from pairs
+  from by_country_and_currency
   group by grouping sets ((), (country), (currency))
   union all
   select
@@ -101,7 +102,7 @@ totals as (
       drafts, sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
         base_sent, base_lost, decided, decision_days, decision_histogram, open_quotes, base_open,
         month
-    from details
+    from changed_and_open
     union all
     select
       sum(drafts) filter (where drafts <> 0) as drafts,
@@ -138,10 +139,10 @@ select
   nullif(country, '') as country,
   round(net, digits) as own_net,
   round(unconverted_net, digits) as own_unconverted_net
-from totals
-left join currencies on currencies.code = totals.currency
+from by_level
+left join currencies on currencies.code = by_level.currency
 where drafts + sent + accepted + rejected + expired > '0'
-order by totals.month, base_net desc, nullif(country, '') asc nulls last, currency;
+order by by_level.month, base_net desc, nullif(country, '') asc nulls last, currency;
 
 -- GET /api/stats?from=2026-10-01&to=2026-10-31&country=ES&by=day
 -- A second statement, for byDay.

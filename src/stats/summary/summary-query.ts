@@ -48,14 +48,11 @@ export type SummaryLevel = 'total' | 'country' | 'currency' | 'month'
 /** The sums over a group of quotes. Counts and amounts are decimal text. */
 export type GroupRow = Omit<InferResult<ReturnType<typeof queryDays>>[number], 'day'>
 
-type TotalsOptions = { baseDigits: number; byCountryAndMonth: boolean }
-
 /**
- * Returns the query for the total of the quotes in the range and the totals of each currency; with
- * `byCountryAndMonth` also those of each country and of each month. Groups without quotes are left
- * out. Amounts are in the base currency, but `own_net` and `own_unconverted_net` are in the
- * currency of the row. Currencies and countries are ordered by revenue and then by code, with the
- * unknown country last.
+ * Returns the query for the total of the quotes in the range, and for the totals of each country,
+ * currency and month. Groups without quotes are left out. Amounts are in the base currency, but
+ * `own_net` and `own_unconverted_net` are in the currency of the row. Currencies and countries are
+ * ordered by revenue and then by code, with the unknown country last.
  *
  * Two accepted quotes, of 100 EUR from Spain and of 60 USD from an unknown country at a rate of
  * 0.5, both of January, give these rows among others:
@@ -70,40 +67,58 @@ export function queryTotals(
   db: Kysely<Tables>,
   request: StatsRequest,
   range: DateRange,
-  { baseDigits, byCountryAndMonth }: TotalsOptions,
+  baseDigits: number,
 ) {
-  return (
-    db
-      // What is not in grouped_figures. Both of the next steps use it, so it is computed once.
-      .with('details', () => selectDetails(db, request, range))
-      .with('pairs', (query) =>
-        selectPairs(
-          query,
-          request,
-          byCountryAndMonth ? coverWithYears(range) : monthsOf(request, range),
-        ),
-      )
-      .with('totals', (query) =>
-        byCountryAndMonth
-          ? sumByGroup(query).unionAll(sumByMonth(query, request, monthsOf(request, range)))
-          : sumByGroup(query),
-      )
-      .selectFrom('totals')
-      .leftJoin('currencies', 'currencies.code', 'totals.currency')
-      .where(quoteCount, '>', '0')
-      .$if(!byCountryAndMonth, (query) => query.where('level', '<>', 'country'))
-      .select(['level', 'currency', ...summedColumns, ...moneyByOutcome(baseDigits)])
-      .select([
-        sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
-        sql<string | null>`nullif(country, '')`.as('country'),
-        sql<string>`round(net, digits)`.as('own_net'),
-        sql<string>`round(unconverted_net, digits)`.as('own_unconverted_net'),
-      ])
-      .orderBy('totals.month')
-      .orderBy('base_net', 'desc')
-      .orderBy(sql`nullif(country, '')`, (order) => order.asc().nullsLast())
-      .orderBy('currency')
-  )
+  const query = db
+    // Both of the next steps use it, so it is computed once.
+    .with('changed_and_open', () => selectChangedAndOpen(db, request, range))
+    .with('by_country_and_currency', (query) =>
+      selectByCountryAndCurrency(query, request, coverWithYears(range)),
+    )
+    .with('by_level', (query) =>
+      sumCountriesAndCurrencies(query).unionAll(
+        sumMonths(query, request, monthsOf(request, range)),
+      ),
+    )
+  return selectLevels(query, baseDigits)
+}
+
+/**
+ * Returns the query for the total and the currencies alone, with the same columns as `queryTotals`.
+ * It reads rows across countries, which are fewer.
+ */
+export function queryTotalsByCurrency(
+  db: Kysely<Tables>,
+  request: StatsRequest,
+  range: DateRange,
+  baseDigits: number,
+) {
+  const query = db
+    .with('changed_and_open', () => selectChangedAndOpen(db, request, range))
+    .with('by_country_and_currency', (query) =>
+      selectByCountryAndCurrency(query, request, monthsOf(request, range)),
+    )
+    .with('by_level', (query) => sumCurrencies(query))
+  return selectLevels(query, baseDigits)
+}
+
+/** Selects the groups with quotes, in order. */
+function selectLevels(query: QueryCreator<Tables & { by_level: LevelSums }>, baseDigits: number) {
+  return query
+    .selectFrom('by_level')
+    .leftJoin('currencies', 'currencies.code', 'by_level.currency')
+    .where(quoteCount, '>', '0')
+    .select(['level', 'currency', ...summedColumns, ...moneyByOutcome(baseDigits)])
+    .select([
+      sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
+      sql<string | null>`nullif(country, '')`.as('country'),
+      sql<string>`round(net, digits)`.as('own_net'),
+      sql<string>`round(unconverted_net, digits)`.as('own_unconverted_net'),
+    ])
+    .orderBy('by_level.month')
+    .orderBy('base_net', 'desc')
+    .orderBy(sql`nullif(country, '')`, (order) => order.asc().nullsLast())
+    .orderBy('currency')
 }
 
 /** Rows over all countries are fewer, but they cannot be filtered by country. */
@@ -111,11 +126,20 @@ const monthsOf = ({ country }: StatsRequest, range: DateRange) =>
   coverWithMonths(range, { acrossCountries: country === undefined })
 
 type Sums = Record<(typeof summedColumns)[number], string | null>
-type Pair = Sums & { country: string; currency: string }
-type Detail = Pair & { month: string | null }
+type CountryAndCurrencySums = Sums & { country: string; currency: string }
+type ChangedAndOpenSums = CountryAndCurrencySums & { month: string | null }
+type LevelSums = Record<(typeof summedColumns)[number], string> & {
+  level: SummaryLevel
+  month: string | null
+  country: string | null
+  currency: string | null
+}
 
-/** Sums the sent quotes that are still valid and the single changes that are not folded. */
-function selectDetails(db: Kysely<Tables>, request: StatsRequest, range: DateRange) {
+/**
+ * Sums what grouped_figures lacks, by month, country and currency: the single changes that are not
+ * folded, and the sent quotes that are still valid.
+ */
+function selectChangedAndOpen(db: Kysely<Tables>, request: StatsRequest, range: DateRange) {
   return sumChangedFigures(db, request, range)
     .select([monthOf('day').as('month'), 'country', 'currency'])
     .groupBy([monthOf('day'), 'country', 'currency'])
@@ -128,14 +152,17 @@ function selectDetails(db: Kysely<Tables>, request: StatsRequest, range: DateRan
     )
 }
 
-/** Sums for each pair of a country and a currency. A pair can have several rows. */
-function selectPairs(
-  query: QueryCreator<Tables & { details: Detail }>,
+/**
+ * Unites the sums of changed_and_open and of grouped_figures by country and currency. A country and
+ * a currency can have several rows, one from each source and month: the next step adds them up.
+ */
+function selectByCountryAndCurrency(
+  query: QueryCreator<Tables & { changed_and_open: ChangedAndOpenSums }>,
   request: StatsRequest,
   ranges: GrainRange[],
 ) {
   return query
-    .selectFrom('details')
+    .selectFrom('changed_and_open')
     .select([...summedColumns, 'country', 'currency'])
     .unionAll(
       sumGroupedFigures(query, request, ranges).map((sums) =>
@@ -144,13 +171,17 @@ function selectPairs(
     )
 }
 
+type FromCountriesAndCurrencies = QueryCreator<
+  Tables & { by_country_and_currency: CountryAndCurrencySums }
+>
+
 /**
- * Returns the total, the countries and the currencies. Grouping the few pairs again costs almost
+ * Returns the total, the countries and the currencies. Grouping the few rows again costs almost
  * nothing. Grouping sets over the rows of the summary would add each row several times.
  */
-function sumByGroup(query: QueryCreator<Tables & { pairs: Pair }>) {
+function sumCountriesAndCurrencies(query: FromCountriesAndCurrencies) {
   return query
-    .selectFrom('pairs')
+    .selectFrom('by_country_and_currency')
     .groupBy(sql`grouping sets ((), (country), (currency))`)
     .select(sumsOfSums)
     .select([
@@ -163,14 +194,30 @@ function sumByGroup(query: QueryCreator<Tables & { pairs: Pair }>) {
     ])
 }
 
+/** Returns the total and the currencies. */
+function sumCurrencies(query: FromCountriesAndCurrencies) {
+  return query
+    .selectFrom('by_country_and_currency')
+    .groupBy(sql`grouping sets ((), (currency))`)
+    .select(sumsOfSums)
+    .select([
+      sql<SummaryLevel>`case grouping(currency) when 1 then 'total' else 'currency' end`.as(
+        'level',
+      ),
+      sql<string | null>`null::date`.as('month'),
+      sql<string | null>`null::text`.as('country'),
+      sql<string | null>`currency`.as('currency'),
+    ])
+}
+
 /** Returns the months. */
-function sumByMonth(
-  query: QueryCreator<Tables & { details: Detail }>,
+function sumMonths(
+  query: QueryCreator<Tables & { changed_and_open: ChangedAndOpenSums }>,
   request: StatsRequest,
   ranges: GrainRange[],
 ) {
   const sums = query
-    .selectFrom('details')
+    .selectFrom('changed_and_open')
     .select([...summedColumns, 'month'])
     .unionAll(
       sumGroupedFigures(query, request, ranges).map((rows) =>
