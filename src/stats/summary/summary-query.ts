@@ -1,6 +1,23 @@
 // The queries that read the summary: totals of a period by country, by currency, by month and by
 // day. Their cost depends on the number of days, countries and currencies, not of quotes.
 // summary-query.sql shows the statements that PostgreSQL gets for two typical requests.
+//
+// The terms, of which docs/statistics.md has more, and the tables and views of schema.sql:
+//
+//   grain                   What a row covers: a day, month or year of one country, or of all
+//                           countries (`day_total`, `month_total`).
+//   date kind               Whether quotes count by issue (`issued`) or acceptance (`accepted`).
+//   fold                    To move appended rows into the summary. No sum changes.
+//   quote_figures           The folded figures, by grain.
+//   quote_figures_unfolded  Those of statements that changed many quotes, until they are folded.
+//   grouped_figures         Both of these tables.
+//   changed_figures         The figures of single changes that are not folded, by day.
+//   current_figures         grouped_figures, and changed_figures in each grain.
+//   current_validity        The sent quotes by last valid day, folded or not.
+//
+// The totals read grouped_figures and changed_figures apart. They read rows of several grains, and
+// current_figures would compute the figures of each change again for every read of it. Dates are
+// read from the rows of single days alone, so there current_figures is enough.
 import { type InferResult, type Kysely, type QueryCreator, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Tables } from '../../database/table-types.ts'
