@@ -4,7 +4,7 @@ import type { Stats } from './schema.ts'
 import type { GroupTotals } from './summary/period-totals.ts'
 
 const decimals = 1
-/** Migration 0019 packs the counts with as many digits. */
+/** Must equal the width of a count in the SQL function quote_figures_of (migration 0022). */
 const digitsPerCount = 8
 
 /**

@@ -73,13 +73,15 @@ export async function readStats(
 /**
  * Prepares a transaction to read the summary: locks its tables before the snapshot is taken, and
  * sets the planner for short statements. Without the lock, a truncate that commits between two
- * statements would empty the tables for the later one. Every program locks in this order, so that a
- * reader and a truncate cannot deadlock.
+ * statements would empty the tables for the later one. docs/statistics.md defines the order of the
+ * locks, and names the programs that must follow it.
  *
  * The settings are for statements of a few milliseconds: parallel workers and compiled expressions
  * (JIT) would cost more than they save. Sequential scans would read the dead rows that folding
  * leaves behind while an old snapshot is open. A generic plan is reused, and does not depend on
  * table statistics, which are out of date after a bulk write.
+ *
+ * All of it is one text, so that it takes one round trip to PostgreSQL instead of five.
  */
 export async function prepareSnapshot(
   transaction: Kysely<Tables>,

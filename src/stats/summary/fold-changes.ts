@@ -10,8 +10,10 @@ import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
 const batchSize = 20_000
 /**
  * If a fold moved at least this many rows, its batch was probably full, and more may be waiting.
- * The SQL function fold_quote_changes moves at most this many rows of products, fewer than of any
- * other table. If you change one of the two numbers, change both.
+ * This must equal `greatest(batch / 8, 1)` of the SQL function fold_quote_changes, whose present
+ * form is in migration 0042. That is how many rows of products it moves at most, fewer than of any
+ * other table, because each of them is folded into eight. If a new migration divides the batch by
+ * another number, change it here too.
  */
 const fullBatchThreshold = batchSize / 8
 /**
@@ -84,9 +86,8 @@ export function startFolding(
  * Returns the number of changes that are not folded, where a statement that changes many quotes
  * counts once, and the age of the oldest one from the start of its transaction; 0 without any.
  *
- * The view unfolded_changes locks quote_changes, then quote_summary. A truncate locks them in the
- * other order, so the two could deadlock. Naming quote_summary before the view locks it first here
- * too.
+ * The view unfolded_changes locks quote_changes, then quote_summary. Naming quote_summary before
+ * the view locks it first: docs/statistics.md defines the order of locks.
  */
 export async function readUnfoldedChanges(
   db: Kysely<Tables>,
