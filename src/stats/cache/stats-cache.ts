@@ -3,12 +3,18 @@
 // What a request gets depends on the time since the cached statistics were last known to be
 // current. The waiting times are in src/timeouts/stats-timeouts.ts.
 //
-//   up to 0.5 s   They are sent.
-//   up to 2 s     They are sent, and refreshed in the background.
-//   over 2 s      The request waits up to 1 s for a refresh. If that fails, they are sent as stale.
-//   none cached   The request waits up to 10 s. If computing fails, it gets 503.
+//   up to 0.5 s       They are sent.
+//   up to 2 s         They are sent, and refreshed in the background.
+//   over 2 s          The request waits up to 1 s for a refresh, but only 1 ms while PostgreSQL is
+//                     known not to respond. If the refresh fails or takes longer, they are sent as
+//                     stale.
+//   of another day    As over 2 s, whatever their age: since midnight, more quotes have expired.
+//   none cached       The request waits up to 10 s. It gets 503 if PostgreSQL is unavailable or
+//                     takes longer, and 500 if computing fails because of a defect.
 //
-// A refresh takes the statistics from Redis if they are current there, or else computes them.
+// A refresh takes the statistics from Redis if they are current there, or else computes them. If
+// computing fails, it takes those from Redis if they are newer than those of this process. They are
+// sent as stale. Each new cause of a failure is logged once.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
@@ -29,7 +35,8 @@ import type { SharedStatsCache } from './shared-stats-cache.ts'
  * - `shared`: found in Redis and at most two seconds old.
  * - `miss`: computed for this request.
  * - `collapsed`: computed for an earlier request that was still waiting for the same statistics.
- * - `stale`: more than two seconds old, because computing failed or took too long.
+ * - `stale`: more than two seconds old or of another day, because computing failed or took too
+ *   long. Also statistics of any age from Redis, if computing failed.
  */
 export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
 
@@ -67,6 +74,8 @@ export type StatsCacheOptions = {
   log: TaskLog
   /** Called with a WAL position at or after every change in cached statistics, if it is known. */
   recordSentPosition?(position: number): void
+  /** Returns the current moment. Default: performance.now(). */
+  now?(): Moment
 }
 
 export class StatsCache {
@@ -76,6 +85,7 @@ export class StatsCache {
   readonly #compute: StatsCacheOptions['compute']
   readonly #recordSentPosition: StatsCacheOptions['recordSentPosition']
   readonly #failures: ComputationFailures
+  readonly #now: () => Moment
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries, maxSize: maxBytes })
   readonly #refreshes = new Map<string, Promise<Entry>>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
@@ -87,6 +97,7 @@ export class StatsCache {
     this.#compute = options.compute
     this.#recordSentPosition = options.recordSentPosition
     this.#failures = new ComputationFailures(options.log)
+    this.#now = options.now ?? (() => performance.now())
   }
 
   /**
@@ -96,20 +107,23 @@ export class StatsCache {
   async read(request: StatsRequest): Promise<CachedStats> {
     const key = cacheKeyOf(request)
     const entry = this.#entries.get(key)
-    if (entry?.today !== request.today) return this.#waitForRefresh(key, request, entry)
-    const ageMs = this.#renewAndGetAge(entry)
-    if (ageMs >= timeouts.stats.maxAge.ms) return this.#waitForRefresh(key, request, entry)
+    if (!entry) return this.#waitForRefresh(key, request, null)
+    this.#renew(entry)
+    const ageMs = this.#ageMsOf(entry)
+    const isOfOtherDay = entry.today !== request.today
+    if (isOfOtherDay || ageMs >= timeouts.stats.maxAge.ms)
+      return this.#waitForRefresh(key, request, entry)
     // The request does not need the refresh. #load logs the error.
     if (ageMs >= timeouts.stats.refreshAge.ms) this.#refresh(key, request).catch(() => undefined)
     return toCachedStats(entry, 'hit', ageMs)
   }
 
   /**
-   * Returns the age of the entry in milliseconds. If neither the data nor the local day has changed
-   * since it was last known to be current, first renews that moment. The day is read again here,
-   * because a request may have waited across midnight.
+   * Advances the moment when the entry was last known to be current, if neither the data nor the
+   * local day has changed since. The day is read again here, because a request may have waited
+   * across midnight.
    */
-  #renewAndGetAge(entry: Entry): number {
+  #renew(entry: Entry): void {
     const latest = this.#versions.latest()
     if (
       latest &&
@@ -120,13 +134,16 @@ export class StatsCache {
       entry.knownCurrentAt = latest.readAt
       entry.asOf = formatMoment(latest.readAt)
     }
-    return performance.now() - entry.knownCurrentAt
+  }
+
+  #ageMsOf({ knownCurrentAt }: Entry): number {
+    return this.#now() - knownCurrentAt
   }
 
   async #waitForRefresh(
     key: string,
     request: StatsRequest,
-    older: Entry | undefined,
+    older: Entry | null,
   ): Promise<CachedStats> {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
     try {
@@ -134,7 +151,8 @@ export class StatsCache {
         milliseconds: this.#maxWaitMs(older),
         message: 'Computing the statistics takes too long',
       })
-      const ageMs = this.#renewAndGetAge(entry)
+      this.#renew(entry)
+      const ageMs = this.#ageMsOf(entry)
       if (ageMs >= timeouts.stats.maxAge.ms) return toCachedStats(entry, 'stale', ageMs)
       const isCollapsed = entry.refreshResult === 'miss' && isJoined
       return toCachedStats(entry, isCollapsed ? 'collapsed' : entry.refreshResult, ageMs)
@@ -142,11 +160,12 @@ export class StatsCache {
       this.#versions.readInBackground()
       if (!older) throw error
       // #load logs the error, unless the refresh is only slow and continues.
-      return toCachedStats(older, 'stale', this.#renewAndGetAge(older))
+      this.#renew(older)
+      return toCachedStats(older, 'stale', this.#ageMsOf(older))
     }
   }
 
-  #maxWaitMs(older: Entry | undefined): number {
+  #maxWaitMs(older: Entry | null): number {
     if (!older) return timeouts.stats.firstComputation.ms
     if (this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms))
       return timeouts.stats.refreshDuringOutage.ms
@@ -164,14 +183,14 @@ export class StatsCache {
   }
 
   async #load(key: string, request: StatsRequest): Promise<Entry> {
-    const requestedAt = performance.now()
+    const requestedAt = this.#now()
     const { shared, latest } = await this.#readShared(key)
     const isCurrent =
       shared?.today === request.today &&
       latest !== null &&
       isAtLeast(shared.version, latest.version)
     if (isCurrent) {
-      const knownCurrentAt = this.#latestMomentOfRequestDay(request, requestedAt, latest.readAt)
+      const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
       return this.#store(key, { ...shared, knownCurrentAt }, 'shared')
     }
     try {
@@ -207,17 +226,21 @@ export class StatsCache {
   }
 
   /**
-   * Returns `moment`, or `requestedAt` if the day of the request has ended since. A request of
-   * 23:59:59 whose statistics are computed at 00:00:01 gets those of the day that has just ended.
-   * They are known to have been current at 23:59:59, but not at 00:00:01.
+   * Returns `moment`, but at most `requestedAt` if the day of the request has ended since. A
+   * request of 23:59:59 whose statistics are computed at 00:00:01 gets those of the day that has
+   * just ended. They are known to have been current at 23:59:59, but not at 00:00:01.
    */
-  #latestMomentOfRequestDay({ today }: StatsRequest, requestedAt: Moment, moment: Moment): Moment {
+  #capAtRequestTimeIfDayEnded(
+    { today }: StatsRequest,
+    requestedAt: Moment,
+    moment: Moment,
+  ): Moment {
     return this.#readToday() === today ? moment : Math.min(moment, requestedAt)
   }
 
   async #computeAndShare(key: string, request: StatsRequest, requestedAt: Moment): Promise<Entry> {
     // Determined before computing: midnight may pass meanwhile.
-    const startedAt = this.#latestMomentOfRequestDay(request, requestedAt, performance.now())
+    const startedAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, this.#now())
     const snapshot = await this.#compute(request)
     this.#failures.recordSuccess(key)
     const knownCurrentAt = Math.min(startedAt, snapshot.knownCurrentAt)
