@@ -59,6 +59,72 @@ t.test(
   },
 )
 
+t.test('at each end of a period, the fewer rows are added or subtracted', async (t) => {
+  const day = (sign: 1 | -1, from: string, to: string) => ({ grain: 'day', sign, from, to })
+  const month = (from: string, to: string) => ({ grain: 'month', sign: 1, from, to })
+  for (const [from, to, expected] of [
+    // Within a month.
+    ['2026-03-05', '2026-03-05', [day(1, '2026-03-05', '2026-03-05')]],
+    ['2026-04-01', '2026-04-15', [day(1, '2026-04-01', '2026-04-15')]],
+    [
+      '2026-03-03',
+      '2026-03-31',
+      [month('2026-03-01', '2026-03-31'), day(-1, '2026-03-01', '2026-03-02')],
+    ],
+    // Over several months.
+    ['2026-03-01', '2026-05-31', [month('2026-03-01', '2026-05-31')]],
+    [
+      '2026-03-30',
+      '2026-05-02',
+      [
+        day(1, '2026-03-30', '2026-03-31'),
+        month('2026-04-01', '2026-04-30'),
+        day(1, '2026-05-01', '2026-05-02'),
+      ],
+    ],
+    [
+      '2026-03-03',
+      '2026-05-29',
+      [
+        day(-1, '2026-03-01', '2026-03-02'),
+        month('2026-03-01', '2026-05-31'),
+        day(-1, '2026-05-30', '2026-05-31'),
+      ],
+    ],
+    // No whole month is left between the ends.
+    [
+      '2026-03-30',
+      '2026-04-02',
+      [day(1, '2026-03-30', '2026-03-31'), day(1, '2026-04-01', '2026-04-02')],
+    ],
+  ] as const)
+    t.same(coverWithMonths({ from, to }, { acrossCountries: false }), expected, `${from} ${to}`)
+})
+
+t.test('the days of the month of today are added or subtracted, whichever are fewer', async (t) => {
+  const issued = { from: '2026-01-01', to: '2026-01-31' }
+  t.same(coverValidityWithMonths(issued, '2026-02-03'), [
+    {
+      ...{ grain: 'month_by_month', sign: 1, ...issued },
+      validUntil: { from: '2026-02-28', to: 'infinity' },
+    },
+    {
+      ...{ grain: 'month', sign: -1, ...issued },
+      validUntil: { from: '2026-02-01', to: '2026-02-02' },
+    },
+  ])
+  t.same(coverValidityWithMonths(issued, '2026-02-26'), [
+    {
+      ...{ grain: 'month_by_month', sign: 1, ...issued },
+      validUntil: { from: '2026-03-01', to: 'infinity' },
+    },
+    {
+      ...{ grain: 'month', sign: 1, ...issued },
+      validUntil: { from: '2026-02-26', to: '2026-02-28' },
+    },
+  ])
+})
+
 t.test('an open end is the end of the calendar, and no day outside is computed', async (t) => {
   t.same(coverWithYears({ from: '0001-01-01', to: '9999-12-31' }), [
     { grain: 'year', sign: 1, from: '0001-01-01', to: '9999-12-31' },
