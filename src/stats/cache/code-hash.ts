@@ -4,6 +4,11 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/**
+ * A file that statistics import belongs here if a change of it can change their values or what
+ * Redis stores of them. A file that only decides when, where or for whom they are computed does
+ * not, such as those of connections, waiting times and access.
+ */
 const sourceFiles = [
   'stats/**/*.ts',
   'company/calendar.ts',
@@ -14,11 +19,20 @@ const sourceFiles = [
 ]
 const sourceDirectory = join(import.meta.dirname, '../..')
 
-export const codeHash = hashSources()
+export const codeHash = hashFiles(sourceDirectory, sourceFiles)
 
-function hashSources(): string {
+/**
+ * Returns the hash of the files in `directory` that match the patterns. Throws if one of the
+ * patterns matches no file: if the sources are missing, as in a bundle, all releases would get the
+ * same hash and share their statistics.
+ */
+export function hashFiles(directory: string, patterns: string[]): string {
   const hash = createHash('sha256')
-  for (const file of globSync(sourceFiles, { cwd: sourceDirectory }).toSorted())
-    hash.update(readFileSync(join(sourceDirectory, file)))
+  for (const pattern of patterns) {
+    const files = globSync(pattern, { cwd: directory }).toSorted()
+    if (files.length === 0)
+      throw new Error(`The hash of the statistics code needs ${pattern}, but no file matches`)
+    for (const file of files) hash.update(readFileSync(join(directory, file)))
+  }
   return hash.digest('base64url').slice(0, 16)
 }
