@@ -38,6 +38,7 @@ import {
 /**
  * The columns of quote_figures that are added up. `sent` and `base_sent` include sent quotes that
  * are no longer valid; `unconverted` is the number of accepted quotes without a rate.
+ * docs/statistics.md says how to add a figure.
  */
 const figures = [
   'drafts',
