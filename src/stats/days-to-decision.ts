@@ -16,12 +16,12 @@ const digitsPerCount = 8
 export function daysToDecision({
   quotesWithDecisionDay,
   decisionDays,
-  packedDayCounts,
+  decisionHistogram,
 }: GroupTotals): Stats['quotes']['daysToDecision'] {
   return {
     quotes: quotesWithDecisionDay,
     mean: divide(decisionDays, quotesWithDecisionDay, decimals),
-    median: medianOf(unpackDayCounts(packedDayCounts)),
+    median: medianOf(unpackHistogram(decisionHistogram)),
   }
 }
 
@@ -32,7 +32,7 @@ export function daysToDecision({
  * the database adds them with sum(), as long as no count reaches 10^8. Throws if the text is not a
  * whole number.
  */
-function unpackDayCounts(packed: string): number[] {
+function unpackHistogram(packed: string): number[] {
   if (!/^\d+$/.test(packed))
     throw new Error(`The histogram of decision days is not a whole number: ${packed.slice(0, 40)}`)
   const counts: number[] = []

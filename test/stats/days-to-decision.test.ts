@@ -11,7 +11,7 @@ function totalsOf(days: number[]) {
     ...emptyGroupTotals('EUR'),
     quotesWithDecisionDay: days.length,
     decisionDays: days.reduce((sum, day) => sum + day, 0),
-    packedDayCounts: String(histogram),
+    decisionHistogram: String(histogram),
   }
 }
 const daysOf = (...days: number[]) => daysToDecision(totalsOf(days))
@@ -41,8 +41,8 @@ t.test('the median is exact to 1,000 days, the mean without a limit', async (t) 
 
 t.test('the histogram counts up to 99,999,999 quotes for each number of days', async (t) => {
   const quotes = 99_999_999
-  const totals = (packedDayCounts: string, quotesWithDecisionDay: number) =>
-    daysToDecision({ ...totalsOf([]), quotesWithDecisionDay, packedDayCounts })
+  const totals = (decisionHistogram: string, quotesWithDecisionDay: number) =>
+    daysToDecision({ ...totalsOf([]), quotesWithDecisionDay, decisionHistogram })
   t.equal(totals(String(quotes), quotes).median, '0.0')
   t.equal(totals(`${quotes}00000000`, quotes).median, '1.0')
   t.equal(totals(`${quotes}${quotes}`, 2 * quotes).median, '0.5')
@@ -50,8 +50,8 @@ t.test('the histogram counts up to 99,999,999 quotes for each number of days', a
 })
 
 t.test('a histogram that is not a whole number is an error', async (t) => {
-  for (const packedDayCounts of ['', '-1', '1.5', 'NaN', '1e8'])
-    t.throws(() => daysToDecision({ ...totalsOf([3]), packedDayCounts }), /is not a whole number/)
+  for (const decisionHistogram of ['', '-1', '1.5', 'NaN', '1e8'])
+    t.throws(() => daysToDecision({ ...totalsOf([3]), decisionHistogram }), /is not a whole number/)
 })
 
 t.test('the median equals the middle of the sorted days', async (t) => {

@@ -19,17 +19,17 @@ import {
  */
 export type GroupTotals = {
   draft: number
-  /** Sent quotes that are still valid: `byStatus.sent` in the response. */
+  /** Sent quotes that are still valid. The response has them as `byStatus.sent`. */
   openQuotes: number
   accepted: number
   rejected: number
   /** Includes sent quotes whose validity is over. */
   expired: number
-  /** The net of `openQuotes`. */
+  /** The net of `openQuotes`. The response has it as `money.open`. */
   openNet: string
-  /** The net of `accepted`. */
+  /** The net of `accepted`. The response has it as `money.won` and as `revenue`. */
   wonNet: string
-  /** The net of `rejected` and `expired`. */
+  /** The net of `rejected` and `expired`. The response has it as `money.lost`. */
   lostNet: string
   /** Accepted and rejected quotes whose day of decision is known. */
   quotesWithDecisionDay: number
@@ -39,7 +39,7 @@ export type GroupTotals = {
    * The numbers of `quotesWithDecisionDay` by days, packed into one number as days-to-decision.ts
    * explains.
    */
-  packedDayCounts: string
+  decisionHistogram: string
 }
 
 /** Totals over a period. */
@@ -69,7 +69,7 @@ export function emptyGroupTotals(baseCurrency: string): GroupTotals {
     lostNet: zero,
     quotesWithDecisionDay: 0,
     decisionDays: 0,
-    packedDayCounts: '0',
+    decisionHistogram: '0',
   }
 }
 
@@ -139,7 +139,7 @@ function toGroupTotals(row: GroupRow): GroupTotals {
     lostNet: row.lost_net,
     quotesWithDecisionDay: Number(row.decided),
     decisionDays: Number(row.decision_days),
-    packedDayCounts: row.decision_histogram,
+    decisionHistogram: row.decision_histogram,
   }
 }
 
