@@ -29,7 +29,10 @@ export function checkPeriod({ from, to, by }: StatsQuery, today: string): void {
 
 function checkListedDays(from: string | undefined, to: string | undefined): void {
   if (from !== undefined && to !== undefined && countDays(from, to) < maxListedDays) return
-  throw invalidParameter('by', `day needs from and to, and lists at most ${maxListedDays} days`)
+  throw invalidParameter(
+    'by',
+    `day needs both from and to, which may cover at most ${maxListedDays} days`,
+  )
 }
 
 function checkDay(parameter: 'from' | 'to', day: string): void {

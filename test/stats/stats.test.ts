@@ -366,6 +366,8 @@ t.test('an invalid parameter is named', async (t) => {
     t.equal(response.statusCode, 400, query)
     t.match(response.json(), { code: 'invalid_parameter', errors: [{ parameter }] }, query)
   }
+  const { errors } = (await service.app.inject('/api/stats?by=day')).json()
+  t.match(errors, [{ detail: 'day needs both from and to, which may cover at most 92 days' }])
 })
 
 t.test('by=day lists every day of the period, in JSON and CSV, without a key', async (t) => {
