@@ -14,7 +14,7 @@ import { daysToDecision } from './days-to-decision.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import { resolvePeriod } from './resolve-period.ts'
 import {
-  listsNames,
+  listsCustomersOrProducts,
   type Period,
   ratioDecimals,
   type Stats,
@@ -33,14 +33,14 @@ import { rangeOf } from './summary/summary-grains.ts'
 
 /**
  * The statistics of a snapshot and its data version, for the local day `today`. They contain every
- * commit before `knownCurrentAt`. `position` is that of `readVersion`.
+ * commit before `knownCurrentAt`. `readVersion` explains `walPosition`.
  */
 export type ComputedStats = {
   stats: StatsWithoutAsOf
   version: DataVersion
   today: string
   knownCurrentAt: Moment
-  position: number | null
+  walPosition: number | null
 }
 
 /**
@@ -52,7 +52,7 @@ export async function readStats(
   db: Kysely<Tables>,
   company: Company,
   request: StatsRequest,
-  { withPosition = false } = {},
+  { withWalPosition = false } = {},
 ): Promise<ComputedStats> {
   const read = () => {
     const knownCurrentAt = performance.now()
@@ -61,10 +61,10 @@ export async function readStats(
       .setIsolationLevel('repeatable read')
       .setAccessMode('read only')
       .execute(async (transaction) => {
-        await prepareSnapshot(transaction, { withBreakdown: listsNames(request) })
-        const { version, position } = await readVersion(transaction, { withPosition })
+        await prepareSnapshot(transaction, { withBreakdown: listsCustomersOrProducts(request) })
+        const { version, walPosition } = await readVersion(transaction, { withWalPosition })
         const stats = await assembleStats(transaction, company, request)
-        return { stats, version, today: request.today, knownCurrentAt, position }
+        return { stats, version, today: request.today, knownCurrentAt, walPosition }
       })
   }
   return retryIfConnectionBreaks(read)

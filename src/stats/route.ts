@@ -26,7 +26,7 @@ import { checkCodes } from './check-codes.ts'
 import { checkPeriod } from './check-period.ts'
 import { chooseFormat, negotiate } from './negotiate-format.ts'
 import type { Format } from './response-body.ts'
-import { listsNames, Stats, StatsQuery, unavailableDetail } from './schema.ts'
+import { listsCustomersOrProducts, Stats, StatsQuery, unavailableDetail } from './schema.ts'
 import { readStatsPreferringReplica } from './stats-source.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
 import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
@@ -74,7 +74,8 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     async (request, reply) => {
       const { query } = request
       // Checked before the cache is read, because all callers share it.
-      if (listsNames(query)) access.requireAlso(request, 'stats:detail', `by=${query.by}`)
+      if (listsCustomersOrProducts(query))
+        access.requireAlso(request, 'stats:detail', `by=${query.by}`)
       const today = readToday()
       checkPeriod(query, today)
       checkCodes(query)

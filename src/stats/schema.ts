@@ -94,8 +94,11 @@ export type StatsRequest = Pick<
   'from' | 'to' | 'date' | 'country' | 'currency' | 'compare' | 'by'
 > & { today: string }
 
-/** Whether the response lists customers or products, which also needs the scope stats:detail. */
-export const listsNames = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
+/**
+ * Whether the response lists customers or products. That needs the scope stats:detail too, and
+ * reads more tables.
+ */
+export const listsCustomersOrProducts = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
   by === 'customer' || by === 'product'
 
 export const Period = Type.Object({

@@ -30,7 +30,7 @@ export async function readStatsPreferringReplica(
     { isOnlySource },
   )
   if (replicated) return replicated
-  return readStats(db, company, request, { withPosition: replica !== null })
+  return readStats(db, company, request, { withWalPosition: replica !== null })
 }
 
 /**
@@ -53,7 +53,7 @@ async function readStatsFromReplica(
     const contained = state.isInRecovery ? history.latestContainedIn(state) : undefined
     if (!contained || performance.now() - contained.readAt > maxAgeMs) return null
     if (!history.includesSentPositions(state)) return null
-    const computed = await readStats(connection, company, request, { withPosition: true })
+    const computed = await readStats(connection, company, request, { withWalPosition: true })
     // A commit with synchronous_commit = off may be later in the WAL than the position of the
     // primary that was read with its version.
     if (computed.version.changeCount < contained.version.changeCount) return null

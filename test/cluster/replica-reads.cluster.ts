@@ -235,10 +235,10 @@ t.test('statistics that are older than the bound come from the primary', async (
   t.teardown(() => replicaDb.destroy())
   const addState = async () => {
     const readAt = performance.now()
-    const { version, position } = await readVersion(db, { withPosition: true })
+    const { version, walPosition } = await readVersion(db, { withWalPosition: true })
     const [databaseId, timeline] = [(await readDatabaseId(db)) ?? '', await readTimeline(db)]
-    if (position === null || timeline === null) throw new Error('The primary has no position.')
-    replica.history.add({ databaseId, timeline, position, version, readAt })
+    if (walPosition === null || timeline === null) throw new Error('The primary has no position.')
+    replica.history.add({ databaseId, timeline, position: walPosition, version, readAt })
   }
   const readTotal = async (isPrimaryFailing: boolean) => {
     const source = { db, replica, company, isPrimaryFailing: () => isPrimaryFailing }

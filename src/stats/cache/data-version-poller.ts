@@ -27,7 +27,8 @@ export function createDataVersionPoller(
     onNewer({ databaseId, version, readAt, wal }) {
       if (wal) history?.add({ databaseId, version, readAt, ...wal })
     },
-    // A replica is compared with recent states of the primary.
+    // A replica is compared with recent states of the primary, so polling must not pause while
+    // there are no requests.
     mayIdle: history === null,
     pauses: { alone: timeouts.stats.dataVersionPoll, shared: timeouts.stats.redisVersionPoll },
   })
@@ -37,15 +38,15 @@ async function readObservedVersion(
   db: Kysely<Tables>,
   readAt: number,
   previous: ObservedVersion | null,
-  withPosition: boolean,
+  withWalPosition: boolean,
 ): Promise<ObservedVersion> {
-  const { version, position } = await readVersion(db, { withPosition })
-  const timeline = position === null ? null : await timelineOf(db, version, previous)
+  const { version, walPosition } = await readVersion(db, { withWalPosition })
+  const timeline = walPosition === null ? null : await timelineOf(db, version, previous)
   return {
     version,
     databaseId: await databaseIdOf(db, version, previous),
     readAt,
-    ...(position !== null && timeline !== null && { wal: { timeline, position } }),
+    ...(walPosition !== null && timeline !== null && { wal: { timeline, position: walPosition } }),
   }
 }
 

@@ -6,7 +6,8 @@ import type { Moment } from './moments.ts'
 
 /**
  * `changeCount` counts the changes of this generation that the snapshot contains, folded or not. It
- * grows with each commit, however long ago the transaction began. Folding does not change it.
+ * grows with each commit, also with that of a transaction that began long ago. Folding does not
+ * change it.
  *
  * `generation` changes when the summary is rebuilt, when the quotes are truncated, and when the
  * database is restored. A restored copy continues the count from an older state, so the generation
@@ -15,14 +16,14 @@ import type { Moment } from './moments.ts'
 export type DataVersion = { generation: string; changeCount: number }
 
 /**
- * Returns the data version of the snapshot that `db` reads. `position` is a WAL position at or
- * after every change in the snapshot. Only to compare a primary with a replica it is needed, and
- * read: otherwise it is null.
+ * Returns the data version of the snapshot that `db` reads. `walPosition` is a position in the WAL
+ * at or after every change in the snapshot. It is read only if there is a replica to compare with,
+ * and is null otherwise.
  */
 export async function readVersion(
   db: Kysely<Tables>,
-  { withPosition = false } = {},
-): Promise<{ version: DataVersion; position: number | null }> {
+  { withWalPosition = false } = {},
+): Promise<{ version: DataVersion; walPosition: number | null }> {
   const { generation, changeCount, position } = await db
     .selectFrom('quote_summary')
     .select([
@@ -31,11 +32,11 @@ export async function readVersion(
       )`.as('generation'),
       sql<string>`folded + count_unfolded_changes()`.as('changeCount'),
     ])
-    .$if(withPosition, (query) => query.select(walPosition.as('position')))
+    .$if(withWalPosition, (query) => query.select(walPosition.as('position')))
     .executeTakeFirstOrThrow()
   return {
     version: { generation, changeCount: Number(changeCount) },
-    position: parseWalPosition(position ?? null),
+    walPosition: parseWalPosition(position ?? null),
   }
 }
 

@@ -28,6 +28,7 @@ export function shareDataVersions(
 /**
  * Returns the scope of `SharedPolling`: only processes that know the same database and generation
  * share versions. Those with a replica also need the WAL position, so they share among themselves.
+ * A position has a meaning only in its timeline, so the timeline is part of their scope.
  */
 export function scopeOf({ databaseId, version, wal }: ObservedVersion): string {
   return `${databaseId}:${version.generation}${wal ? `:${wal.timeline}` : ''}`

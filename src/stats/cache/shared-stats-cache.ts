@@ -64,7 +64,7 @@ export class SharedStatsCache {
 function parseStored(text: string): ComputedStats | null {
   try {
     const stored = JSON.parse(text) as Partial<StoredStats>
-    const { stats, version, today, currentAtEpochMs, position, hash } = stored
+    const { stats, version, today, currentAtEpochMs, walPosition, hash } = stored
     if (stats === undefined || hash !== hashOf(stats)) return null
     if (typeof today !== 'string' || typeof currentAtEpochMs !== 'number') return null
     if (typeof version?.generation !== 'string' || typeof version.changeCount !== 'number')
@@ -75,7 +75,7 @@ function parseStored(text: string): ComputedStats | null {
       version: { generation, changeCount },
       today,
       knownCurrentAt: toMoment(currentAtEpochMs),
-      position: typeof position === 'number' ? position : null,
+      walPosition: typeof walPosition === 'number' ? walPosition : null,
     }
   } catch {
     // Not JSON: another program may have written to the key.

@@ -254,8 +254,8 @@ export class StatsCache {
   }
 
   #store(key: string, computed: ComputedStats, refreshResult: Entry['refreshResult']): Entry {
-    const { stats, position, knownCurrentAt } = computed
-    if (position !== null) this.#recordSentPosition?.(position)
+    const { stats, walPosition, knownCurrentAt } = computed
+    if (walPosition !== null) this.#recordSentPosition?.(walPosition)
     const asOf = formatMoment(knownCurrentAt)
     const statsSize = JSON.stringify(stats).length
     const bodies = new ResponseBodies(stats, () => {

@@ -473,7 +473,7 @@ const computedStats = (text: string, knownCurrentAt = performance.now()): Comput
   version: { generation: '1', changeCount: 0 },
   today: '2026-11-21',
   knownCurrentAt,
-  position: null,
+  walPosition: null,
 })
 
 /** Waits until the statistics are in Redis. The service writes it in the background. */
