@@ -215,13 +215,13 @@ t.test('a version is published only if another process awaits it', async (t) => 
   t.equal((await poller.lock()).isAwaited, true)
 })
 
-t.test('versions of another database, generation or computation are not shared', async (t) => {
+t.test('versions of another database, generation or code are not shared', async (t) => {
   const { createProcess } = await startPolling(t)
   const poller = createProcess()
   const others = [
     { process: createProcess(), known: { ...known, databaseId: 'another' } },
     { process: createProcess(), known: { ...known, version: { ...version, generation: '2' } } },
-    { process: createProcess('another computation'), known },
+    { process: createProcess('other code'), known },
   ]
   for (const { process, known } of others) await process.poll({ known })
   await createProcess().poll()
@@ -304,8 +304,8 @@ async function startPolling(t: Test) {
   t.teardown(() => redis.disconnect())
   const prefix = `test:${randomBytes(6).toString('hex')}:`
   prefixes.set(redis, prefix)
-  const createProcess = (computation = 'computation') => {
-    const polling = shareDataVersions(unobserved(redis), prefix, computation)
+  const createProcess = (code = 'code') => {
+    const polling = shareDataVersions(unobserved(redis), prefix, code)
     const pollOnce = async ({ known: own = known, mayLock = false } = {}) => {
       const result = await polling.poll(scopeOf(own), { mayLock })
       return (

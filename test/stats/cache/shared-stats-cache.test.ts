@@ -200,7 +200,7 @@ t.test('an invalid entry in Redis counts as missing', async (t) => {
     (keys) => keys.length > 0,
   )
   const valid = (await redis.get(key)) ?? ''
-  const invalidAnswers = [
+  const invalidTexts = [
     '{"stats": 1',
     'null',
     '[]',
@@ -211,7 +211,7 @@ t.test('an invalid entry in Redis counts as missing', async (t) => {
   const computed = { status: 200, total: 1, cacheStatus: 'stats; fwd=miss' }
   /** The Redis key of a query that is in no cache of the process. */
   const keyOf = (to: string) => key.replace('issued  ', `issued  ${to}`)
-  for (const [index, text] of invalidAnswers.entries()) {
+  for (const [index, text] of invalidTexts.entries()) {
     const to = dayAfter('2027-01-01', index)
     await redis.set(keyOf(to), text)
     t.match(await requestStats(service, `?to=${to}`), computed, text.slice(0, 40))

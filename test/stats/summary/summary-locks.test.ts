@@ -81,7 +81,7 @@ t.test('a partly locked truncate never deadlocks with readers, writers or foldin
   const readers = {
     'the check in the background': () => checkNextMonth(db, 0),
     'the count of the changes that wait': () => readUnfoldedChanges(db),
-    'an answer': () => readStats(db, company, request),
+    'a reader': () => readStats(db, company, request),
   }
   for (const [name, read] of Object.entries(readers)) {
     for (let held = 1; held < tables.length; held += 1) {
