@@ -72,9 +72,13 @@ export function queryProducts(
   const rows: GrainRange<FigureGrain | ProductGrain>[] =
     request.country === undefined ? ranges.map(toTotalGrain) : ranges
   const columns: SummedColumns = [
+    // The collation of product_figures, also for the days that are computed from the quotes. By it,
+    // products with equal revenue have the same order on every server.
     sql`sku collate "C"`.as('key'),
     sql`lines`.as('counted'),
     sql`0`.as('accepted'),
+    // Quotes in the base currency need no rate. The summary of products does not know the base
+    // currency (decision 20), so it is compared here. For customers, `base_net` is already chosen.
     sql`case when currency = ${currency} then net else rated_net end`.as('net'),
     sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ]
@@ -89,6 +93,7 @@ export function queryProducts(
   const sumsOfDays = sumDays(db, request, days, 'product_figures_between', columns)
   return rankGroups(db, [...sums, ...sumsOfDays], digits)
     .leftJoin('products', (join) =>
+      // The collation of the index on products.sku, which another one could not use.
       join.on('products.sku', '=', sql<string>`listed_key collate "default"`),
     )
     .select('products.name')

@@ -107,8 +107,14 @@ export async function readPeriodTotals(
       )
       .sort((a, b) => (a.currency < b.currency ? -1 : 1)),
     byCountry: rowsOf('country').map((row) => ({ country: row.country, ...toGroupTotals(row) })),
-    byMonth: rowsOf('month').map((row) => ({ month: row.month ?? '', ...toGroupTotals(row) })),
+    byMonth: rowsOf('month').map((row) => ({ month: requireMonth(row), ...toGroupTotals(row) })),
   }
+}
+
+/** Returns the month of a row of the level `month`. Throws if it has none. */
+function requireMonth({ month }: { month: string | null }): string {
+  if (month === null) throw new Error('A row of the totals by month has no month')
+  return month
 }
 
 /** Returns the totals of the days that have quotes, in order. Both ends of `range` are included. */
