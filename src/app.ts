@@ -68,7 +68,6 @@ export async function buildApp({
 }: AppOptions): Promise<FastifyInstance> {
   const { db, preparingDb, searchPool, searchEngines } = connections
   const generateRequestId = createRequestIdGenerator()
-  const isRegisteredOrigin = createOriginCheck(db)
   const malformedRequests = new MalformedRequestResponder(
     metrics.requests,
     createEarlyErrorPages(company),
@@ -87,6 +86,7 @@ export async function buildApp({
   ).withTypeProvider<TypeBoxTypeProvider>()
   // Response schemas are documentation. Serializers made of them would delay the start by 80 ms.
   app.setSerializerCompiler(() => JSON.stringify)
+  const isRegisteredOrigin = createOriginCheck(db, app.log)
   const isStopping = trackStopping(app)
   malformedRequests.answerExpectations(app)
   await registerLoadShedding(app, {

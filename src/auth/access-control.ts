@@ -8,6 +8,7 @@ import type {
 import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
+import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { ApiKeyCache } from './api-key-cache.ts'
 import { ApiKeyUsage } from './api-key-usage.ts'
@@ -64,7 +65,7 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
     done()
   })
   app.addHook('onClose', () => usage.stop())
-  return new AccessControl(options, usage)
+  return new AccessControl(options, usage, app.log)
 }
 
 /**
@@ -76,10 +77,13 @@ export class AccessControl {
   readonly #usage: ApiKeyUsage
   readonly #keys: ApiKeyCache
 
-  constructor(options: AccessOptions, usage: ApiKeyUsage) {
+  constructor(options: AccessOptions, usage: ApiKeyUsage, log: TaskLog) {
     this.#options = options
     this.#usage = usage
-    this.#keys = new ApiKeyCache(options.db, (id) => usage.recordWrongSecret(id))
+    this.#keys = new ApiKeyCache(options.db, {
+      log,
+      onWrongSecret: (id) => usage.recordWrongSecret(id),
+    })
   }
 
   /** Returns a hook that rejects callers without the scope. */

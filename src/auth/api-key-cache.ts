@@ -5,23 +5,27 @@ import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
+import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { timeouts } from '../timeouts.ts'
 import { hashKey, parseKey } from './api-key-format.ts'
 import type { ApiKey } from './api-keys.ts'
 import { createCheckFailedProblem } from './auth-problems.ts'
 
 const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp } = timeouts.auth
-/** A row in use is read again this long before requests would have to wait for it. */
-const refreshAheadMs = keyCache.ms - keyRefresh.ms
 
 /**
- * A row of api_keys in the cache. Times are those of performance.now(). A request does:
- * - until `usableUntil - refreshAheadMs`: it uses the row.
- * - until `usableUntil`: it uses the row, and starts to read it again in the background.
- * - later: it waits until the row has been read again, or has failed to be.
- * A row that was read is usable for `keyCache`, counted from the start of its query. If PostgreSQL
- * does not respond, the old row is usable for another `keyOutageRetry` each time, up to `keyOutage`
- * after `readAt`. Then requests fail.
+ * A row of api_keys in the cache. Its age is counted from the start of the query that read it.
+ * Times are those of performance.now().
+ *
+ * | age           | a request                                                   |
+ * | ------------- | ----------------------------------------------------------- |
+ * | 0             | uses the row, which was just read                           |
+ * | `keyRefresh`  | uses the row, and starts to read it again in the background |
+ * | `keyCache`    | waits until the row has been read again                     |
+ *
+ * If the row cannot be read again, the next attempt follows after `keyOutageRetry`, and requests
+ * use the row without waiting for another `keyCache`. A row whose age is `keyOutage` is not used:
+ * its requests fail until it can be read again.
  */
 type CachedKey = {
   readonly id: string
@@ -31,6 +35,8 @@ type CachedKey = {
   isRemoved: boolean
   /** When the last query that returned the row began. */
   readAt: number
+  /** From this moment on, a request starts to read the row again in the background. */
+  nextReadAt: number
   /** Until this moment, requests use the row without waiting. */
   usableUntil: number
   /** The query that reads the row again. */
@@ -41,11 +47,17 @@ const maxCachedKeys = 10_000
 /** Anybody can invent ids, so at most this many are looked up at the same time. */
 const maxConcurrentLookUps = 64
 
+type CacheOptions = {
+  log: TaskLog
+  /** Called with an id if a key has this id and a wrong secret. */
+  onWrongSecret?: (id: string) => void
+}
+
 /**
  * Finds keys, also those that are revoked or expired. Secrets are compared in constant time. A
  * revocation is noticed within `keyCache` (the lifetime of a cached row) and `lookUp` (the timeout
- * of one look-up). While PostgreSQL is unreachable, cached keys stay valid for `keyOutage`, so
- * active callers can still search.
+ * of one look-up). While keys cannot be read, cached keys stay valid for `keyOutage`, so active
+ * callers can still search. The log says so once per cause.
  */
 export class ApiKeyCache {
   readonly #db: Kysely<Tables>
@@ -55,11 +67,17 @@ export class ApiKeyCache {
   readonly #rowsByKey = new LRUCache<string, CachedKey>({ max: maxCachedKeys })
   readonly #unknownIds = new LRUCache<string, true>({ max: maxCachedKeys, ttl: keyCache.ms })
   readonly #loading = new Map<string, Promise<CachedKey | null>>()
+  readonly #failures: FailureLog
 
-  /** `onWrongSecret` is called with an id if a key has this id and a wrong secret. */
-  constructor(db: Kysely<Tables>, onWrongSecret: (id: string) => void = () => undefined) {
+  constructor(db: Kysely<Tables>, { log, onWrongSecret = () => undefined }: CacheOptions) {
     this.#db = db
     this.#onWrongSecret = onWrongSecret
+    this.#failures = new FailureLog(log, {
+      failure: (cause) =>
+        `API keys cannot be read (${cause}). Cached keys stay valid for up to ` +
+        `${keyOutage.ms / 60_000} minutes, even if they are revoked`,
+      recovery: 'API keys are read again',
+    })
   }
 
   /** Returns a key that was found before and needs no query now, and otherwise null. */
@@ -102,11 +120,11 @@ export class ApiKeyCache {
 
   /**
    * Returns null if the row may be used at once, and otherwise the query to wait for. Starts that
-   * query, or joins it, if the row is or will soon be too old.
+   * query, or joins it, if it is time to read the row again.
    */
   #refreshIfOld(row: CachedKey): Promise<void> | null {
     const now = performance.now()
-    if (now < row.usableUntil - refreshAheadMs) return null
+    if (now < row.nextReadAt && now < row.usableUntil) return null
     row.refresh ??= this.#refresh(row).finally(() => {
       row.refresh = null
     })
@@ -115,11 +133,18 @@ export class ApiKeyCache {
     return now < row.usableUntil ? null : row.refresh
   }
 
+  /**
+   * Reads the row again. There is no limit on how many rows are read at the same time, because only
+   * found keys have rows. pTimeout does not cancel the query, which may still wait for a
+   * connection. The pool ends that wait after a few seconds, and a query that hangs is repeated at
+   * most once per `lookUp`. So each key in use has only a few queries in the queue of the pool.
+   */
   async #refresh(row: CachedKey): Promise<void> {
     const startedAt = performance.now()
     try {
-      const current = await readRow(this.#db, row.id)
+      const current = await this.#readRow(row.id)
       row.readAt = startedAt
+      row.nextReadAt = startedAt + keyRefresh.ms
       row.usableUntil = startedAt + keyCache.ms
       if (current && timingSafeEqual(current.secretHash, row.secretHash)) {
         row.apiKey = current.apiKey
@@ -128,9 +153,25 @@ export class ApiKeyCache {
         this.#rowsById.delete(row.id)
       }
     } catch (error) {
-      // PostgreSQL is unreachable: the row stays as it is, until it is too old.
-      if (performance.now() - row.readAt >= keyOutage.ms) throw error
-      row.usableUntil = performance.now() + keyOutageRetry.ms
+      // The row stays in use after any error, not only if PostgreSQL is unreachable. A defect, such
+      // as a missing right, would otherwise fail every request. The log has the cause.
+      const now = performance.now()
+      const endsAt = row.readAt + keyOutage.ms
+      if (now >= endsAt) throw error
+      row.nextReadAt = now + keyOutageRetry.ms
+      row.usableUntil = Math.min(now + keyCache.ms, endsAt)
+    }
+  }
+
+  /** Reads a row, and logs if that fails and when it works again. */
+  async #readRow(id: string): ReturnType<typeof readRow> {
+    try {
+      const row = await readRow(this.#db, id)
+      this.#failures.logSuccess()
+      return row
+    } catch (error) {
+      this.#failures.logFailure(error)
+      throw error
     }
   }
 
@@ -150,7 +191,7 @@ export class ApiKeyCache {
 
   async #load(id: string): Promise<CachedKey | null> {
     const start = performance.now()
-    const read = await readRow(this.#db, id)
+    const read = await this.#readRow(id)
     if (!read) {
       this.#unknownIds.set(id, true, { start })
       return null
@@ -160,6 +201,7 @@ export class ApiKeyCache {
       ...read,
       isRemoved: false,
       readAt: start,
+      nextReadAt: start + keyRefresh.ms,
       usableUntil: start + keyCache.ms,
       refresh: null,
     }

@@ -58,6 +58,8 @@ export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<
 
 /**
  * Revokes a key. ApiKeyCache says when every process rejects it; the documentation promises 5 s.
+ * During an outage of PostgreSQL, a cached key stays valid for up to `keyOutage`.
+ *
  * Returns false if the key is unknown or already revoked.
  */
 export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<boolean> {

@@ -2,11 +2,12 @@
 import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
+import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * Resolves to whether a valid publishable key is bound to the origin. Rejects if PostgreSQL is
- * unreachable and no list is cached.
+ * Resolves to whether a valid publishable key is bound to the origin. Rejects if the list
+ * of origins cannot be read and none is cached.
  */
 export type OriginCheck = (origin: string) => Promise<boolean>
 
@@ -22,10 +23,17 @@ export function parseWebOrigin(text: string): string | null {
 }
 
 /**
- * Returns a check that caches the list of origins for `originCache`. While PostgreSQL is
- * unreachable, it uses the last list for `originOutage`.
+ * Returns a check that caches the list of origins for `originCache`. While the list cannot be read,
+ * the check uses the last one for `originOutage`, after any error, as ApiKeyCache does. The log
+ * says so once per cause.
  */
-export function createOriginCheck(db: Kysely<Tables>): OriginCheck {
+export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck {
+  const failures = new FailureLog(log, {
+    failure: (cause) =>
+      `The origins of publishable keys cannot be read (${cause}). The last list stays in use for ` +
+      `up to ${timeouts.auth.originOutage.ms / 60_000} minutes`,
+    recovery: 'The origins of publishable keys are read again',
+  })
   let origins: Promise<Set<string>> | null = null
   let requestedAt = Number.NEGATIVE_INFINITY
   let readAt = Number.NEGATIVE_INFINITY
@@ -35,8 +43,10 @@ export function createOriginCheck(db: Kysely<Tables>): OriginCheck {
     try {
       const current = await readOrigins(db)
       readAt = startedAt
+      failures.logSuccess()
       return current
     } catch (error) {
+      failures.logFailure(error)
       if (previous && startedAt - readAt < timeouts.auth.originOutage.ms) return previous
       origins = null
       throw error

@@ -22,15 +22,15 @@ export const authTimeouts = {
   },
   keyOutage: {
     ms: 900_000,
-    what: 'Lifetime of a cached key while PostgreSQL is unreachable',
+    what: 'Lifetime of a cached key that cannot be read again',
     why: 'Searches continue during an outage that is repaired within 15 minutes.',
     afterwards: '503.',
   },
   keyOutageRetry: {
     ms: 1_000,
-    what: 'Between two attempts to read a key while PostgreSQL is unreachable',
+    what: 'Between two attempts to read a key that cannot be read',
     why: 'An outage must not delay every request.',
-    afterwards: 'The next request reads the key again.',
+    afterwards: 'The next request reads the key again, in the background.',
   },
   originCache: {
     ms: 3_000,
@@ -40,7 +40,7 @@ export const authTimeouts = {
   },
   originOutage: {
     ms: 900_000,
-    what: 'Lifetime of the list of origins while PostgreSQL is unreachable',
+    what: 'Lifetime of a list of origins that cannot be read again',
     why: 'The same as for keys.',
     afterwards: '503.',
   },
