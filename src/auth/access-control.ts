@@ -144,7 +144,9 @@ export class AccessControl {
 
   /** Returns null if there is no such key. Throws a 429 problem after too many failed attempts. */
   async #lookUp(request: FastifyRequest, key: string): Promise<ApiKey | null> {
-    // A known key is looked up even then, so that the log of a 429 has its id.
+    // If the address has used up its attempts, only keys that this process has found before are
+    // looked up. A valid key that is new to this process is rejected too: looking it up would let
+    // the address go on guessing.
     if (!this.#keys.isKnown(key)) this.#options.failedAttempts.rejectIfExceeded(request)
     try {
       return await this.#keys.find(key)

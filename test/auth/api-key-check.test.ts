@@ -34,7 +34,7 @@ t.test('rejects a revoked key in every process within 5 s', async (t) => {
   t.ok(ms < 5_000, `after ${ms} ms`)
 })
 
-t.test('limits invalid keys per address, but not requests with a valid key (S9)', async (t) => {
+t.test('limits invalid keys per address, but not keys that were found before (S9)', async (t) => {
   lengthenSearchLimits(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
@@ -58,13 +58,35 @@ t.test('limits invalid keys per address, but not requests with a valid key (S9)'
   t.equal(
     (await search(valid, '2001:db8:1:2::1')).statusCode,
     200,
-    'a valid key works even if its address has used up its attempts',
+    'a key that was found before works even if its address has used up its attempts',
   )
   t.equal(
     (await search(unknownKey(99), '192.0.2.1')).statusCode,
     401,
     'a different address has attempts of its own',
   )
+})
+
+t.test('a valid key that is new to a process is limited with its address (S9)', async (t) => {
+  lengthenSearchLimits(t)
+  const { app, db } = await testService(t, {
+    config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
+    index: false,
+  })
+  const search = async (key: string, remoteAddress: string) =>
+    (await app.inject({ url: '/api/search', headers: bearer(key), remoteAddress })).statusCode
+  const searchAfterFailedAttempts = async () => {
+    for (let n = 0; n < 6; n += 1) await search(unknownKey(n), '192.0.2.1')
+    const key = await createSecretKey(db)
+    return {
+      atOnce: await search(key, '192.0.2.1'),
+      elsewhere: await search(key, '192.0.2.2'),
+      onceFound: await search(key, '192.0.2.1'),
+    }
+  }
+  // Repeated, because a new window may start in between.
+  const statuses = await eventually(searchAfterFailedAttempts, ({ atOnce }) => atOnce === 429)
+  t.same(statuses, { atOnce: 429, elsewhere: 200, onceFound: 200 })
 })
 
 /** A service with what it logs about requests, and functions that create and use keys. */
