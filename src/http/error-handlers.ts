@@ -32,7 +32,8 @@ function formatList(items: string[]): string {
 
 /**
  * Returns the problem that the caller sees for an error. For a validation error it names each
- * invalid parameter. For an unexpected error it gives no reason: only the log has it.
+ * invalid parameter. For an unexpected error it gives no reason: only the log has it, under the
+ * request id as `reqId`.
  */
 export function toProblem(error: FastifyError | Problem): Problem {
   if (error instanceof Problem) return error

@@ -52,6 +52,7 @@ export const ProblemBody = Type.Object(
     code: Type.Union(
       (Object.keys(problemKinds) as ProblemCode[]).map((code) => Type.Literal(code)),
     ),
+    /** The log has it as `reqId`, and the response header is `x-request-id`. */
     requestId: Type.String({ description: 'Also in the log of the service' }),
     errors: Type.Optional(
       Type.Array(Type.Object({ parameter: Type.String(), detail: Type.String() })),
