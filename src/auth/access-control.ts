@@ -113,6 +113,7 @@ export class AccessControl {
       await this.#options.failedAttempts.recordFailure(request)
       throw createUnauthenticatedProblem(
         `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
+        describeInvalidKey(apiKey),
       )
     }
     checkScope(apiKey, scope)
@@ -161,6 +162,12 @@ export class AccessControl {
     if (origin === null || !origins.includes(origin)) throw createWrongOriginProblem(origin)
     reply.headers(corsHeaders(origin))
   }
+}
+
+/** Returns for the log why a key is refused. The caller must not learn which keys exist. */
+function describeInvalidKey(apiKey: ApiKey | null): string {
+  if (!apiKey) return 'unknown key'
+  return apiKey.isRevoked ? 'revoked key' : 'expired key'
 }
 
 /** Throws a problem unless the key has the scope. */

@@ -8,12 +8,19 @@ const maxShownOriginLength = 200
 export const howToGetKey =
   'The operator creates keys with scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".'
 
-/** Returns the 401 problem, with the header that RFC 9110 requires. */
-export function createUnauthenticatedProblem(detail: string): Problem {
+/**
+ * Returns the 401 problem, with the header that RFC 9110 requires. `reason` is for the log. Without
+ * it, the caller has no key.
+ */
+export function createUnauthenticatedProblem(detail: string, reason?: string): Problem {
   return new Problem('unauthenticated', detail, {
+    ...(reason !== undefined && { reason }),
     headers: { 'www-authenticate': 'Bearer realm="trade-quoting-service"' },
   })
 }
+
+/** The reason in the log of a 403 problem because of an origin, not of a scope. */
+export const wrongOrigin = 'wrong origin'
 
 /** Returns the 403 problem of a publishable key. `origin` is null if the request has none. */
 export function createWrongOriginProblem(origin: string | null): Problem {
@@ -22,12 +29,14 @@ export function createWrongOriginProblem(origin: string | null): Problem {
       'insufficient_scope',
       'A publishable key works only for the web pages that it is bound to, and this request ' +
         'has no Origin. Programs need a secret key: scripts/api-key.ts create.',
+      { reason: wrongOrigin },
     )
   return new Problem(
     'insufficient_scope',
     `The key is not bound to the origin ${origin.slice(0, maxShownOriginLength)}. ` +
       'The operator sets the origins when creating the key: ' +
       'scripts/api-key.ts create --kind publishable --origins.',
+    { reason: wrongOrigin },
   )
 }
 

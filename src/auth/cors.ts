@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noStore } from '../http/common-headers.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
-import { toCheckFailedProblem } from './auth-problems.ts'
+import { toCheckFailedProblem, wrongOrigin } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 const exposedHeaders =
@@ -75,5 +75,6 @@ function createUnregisteredOriginProblem(): Problem {
     'insufficient_scope',
     'No publishable key is bound to this origin. The operator creates one with ' +
       'scripts/api-key.ts create --kind publishable.',
+    { reason: wrongOrigin },
   )
 }

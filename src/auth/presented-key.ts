@@ -45,5 +45,6 @@ function rejectSecretKeys(keyInUrl: unknown): void {
     'This is a secret key in a URL, where logs and browser histories store it: revoke it ' +
       '(scripts/api-key.ts revoke), create another, and send that only as ' +
       '"Authorization: Bearer tqs_…".',
+    'secret key in the URL',
   )
 }

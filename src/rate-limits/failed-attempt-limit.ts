@@ -76,6 +76,7 @@ export class FailedAttemptLimit {
     const seconds = Math.max(1, Math.ceil(remainingMs / 1000))
     return new Problem('rate_limited', `Too many ${attempts}. Try again in ${seconds} seconds.`, {
       headers: { 'retry-after': String(seconds) },
+      reason: 'too many failed attempts',
     })
   }
 

@@ -43,6 +43,7 @@ export async function registerRateLimiter(
     errorResponseBuilder: (_request, { after, max, ttl }) =>
       new Problem('rate_limited', `More than ${max} requests. Try again in ${after}.`, {
         headers: { 'retry-after': String(Math.max(1, Math.ceil(ttl / 1000))) },
+        reason: 'request rate',
       }),
   })
 }

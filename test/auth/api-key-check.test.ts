@@ -1,7 +1,7 @@
 // Checks of API keys: revocation, limits on invalid keys, and what logs and reports say of them.
 // Numbers such as S9 are those of the attacks in docs/security.md.
 import t, { type Test } from 'tap'
-import { revokeApiKey } from '../../src/auth/api-keys.ts'
+import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
@@ -91,7 +91,7 @@ t.test('a valid key that is new to a process is limited with its address (S9)', 
 
 /** A service with what it logs about requests, and functions that create and use keys. */
 async function serviceWithRequestLog(t: Test) {
-  type Line = { msg: string; key: string | null; status: number }
+  type Line = { msg: string; key: string | null; status: number; reason?: string }
   const lines: Line[] = []
   lengthenSearchLimits(t)
   const { app, db } = await testService(t, {
@@ -160,6 +160,55 @@ t.test('the log names the id of a key that exceeds its rate limit', async (t) =>
   const rejected = lines.filter(({ msg, status }) => msg === 'request' && status === 429)
   t.ok(rejected.length > 0)
   t.ok(rejected.every(({ key }) => key === idOf(slow)))
+})
+
+t.test('the log says why a caller was refused, in other words than the response', async (t) => {
+  const { app, createKey, db, lines } = await serviceWithRequestLog(t)
+  const publishable = await createApiKey(db, {
+    kind: 'publishable',
+    name: 'shop',
+    scopes: ['search:read'],
+    origins: ['https://shop.example'],
+  })
+  const revoked = await createKey()
+  await revokeApiKey(db, idOf(revoked))
+  const limited = await createKey()
+  await db
+    .updateTable('api_keys')
+    .set({ limit_factor: '0.001' })
+    .where('id', '=', idOf(limited))
+    .execute()
+  /** Returns the reason in the log. */
+  const getReason = async (
+    headers: Record<string, string>,
+    { url = '/api/search', remoteAddress = '192.0.2.1', isPreflight = false } = {},
+  ) => {
+    lines.length = 0
+    const method = isPreflight ? 'OPTIONS' : 'GET'
+    const { body } = await app.inject({ url, headers, remoteAddress, method })
+    const line = lines.find(({ msg }) => msg === 'request')
+    if (line?.reason !== undefined) t.notMatch(body, line.reason)
+    return line?.reason
+  }
+  const origin = 'https://other.example'
+  t.equal(await getReason(bearer(unknownKey(1))), 'unknown key')
+  t.equal(await getReason(bearer(withOtherSecret(await createKey()))), 'unknown key')
+  // A different address, because the first one must not use up its attempts.
+  const remoteAddress = '192.0.2.2'
+  t.equal(await getReason(bearer(await createKey(aMinuteAgo())), { remoteAddress }), 'expired key')
+  t.equal(await getReason(bearer(revoked), { remoteAddress }), 'revoked key')
+  t.equal(await getReason({}, { url: `/api/search?key=${limited}` }), 'secret key in the URL')
+  t.equal(await getReason(bearer(publishable)), 'wrong origin')
+  t.equal(await getReason({ ...bearer(publishable), origin }), 'wrong origin')
+  const preflight = { origin, 'access-control-request-method': 'GET' }
+  t.equal(await getReason(preflight, { isPreflight: true }), 'wrong origin')
+  t.equal(await getReason(bearer(publishable), { url: '/api/stats' }), undefined, 'no scope')
+  const exceed = () => getReason(bearer(limited))
+  const rate = 'request rate'
+  t.equal(await eventually(exceed, (reason) => reason === rate), rate)
+  const guess = () => getReason(bearer(unknownKey(2)), { remoteAddress: '198.51.100.1' })
+  const tooMany = 'too many failed attempts'
+  t.equal(await eventually(guess, (reason) => reason === tooMany), tooMany)
 })
 
 t.test('the report counts calls, refusals and wrong secrets of each key', async (t) => {
