@@ -30,7 +30,10 @@ import { timeouts } from './timeouts.ts'
 import type { Traces } from './tracing/open-traces.ts'
 
 type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
-  connections: Pick<RouteOptions, 'db' | 'preparingDb' | 'searchPool' | 'searchEngines'> & {
+  connections: Pick<
+    RouteOptions,
+    'db' | 'dbWithPreparedStatements' | 'searchPool' | 'searchEngines'
+  > & {
     /** Connected to the replica, if there is one. */
     replicaDb: Database | null
     redis: RedisClient | null
@@ -66,7 +69,7 @@ export async function buildApp({
   clock = () => new Date(),
   driftCheckMs = timeouts.stats.driftCheck.ms,
 }: AppOptions): Promise<FastifyInstance> {
-  const { db, preparingDb, searchPool, searchEngines } = connections
+  const { db, dbWithPreparedStatements, searchPool, searchEngines } = connections
   const generateRequestId = createRequestIdGenerator()
   const malformedRequests = new MalformedRequestResponder(
     metrics.requests,
@@ -131,7 +134,7 @@ export async function buildApp({
     config,
     company,
     db,
-    preparingDb,
+    dbWithPreparedStatements,
     replica: observeReplica(app, connections.replicaDb, metrics),
     searchPool,
     redis,

@@ -32,9 +32,10 @@ import { webRoutes } from './web/route.ts'
 export type RouteOptions = {
   config: ServerConfig
   company: Company
+  /** For API keys, search and the search report. */
   db: Database
-  /** Uses prepared statements, on the same pool as `db`. */
-  preparingDb: Database
+  /** For statistics and quote links. On the same pool as `db`. */
+  dbWithPreparedStatements: Database
   /** Null if there is no replica. */
   replica: Replica | null
   /** Used only for searches while the search engine is unavailable. */
@@ -64,7 +65,8 @@ export function describeApi(config: ServerConfig): OpenApiDocument {
 
 /** Registers the routes that the settings enable. */
 export async function registerRoutes(app: FastifyInstance, options: RouteOptions): Promise<void> {
-  const { config, company, db, preparingDb, replica, redis, access, metrics, clock } = options
+  const { config, company, db, dbWithPreparedStatements, replica, redis, access, metrics, clock } =
+    options
   const keyPrefix = config.REDIS_PREFIX
   const searchLimit = createCallerRateLimit(app, {
     name: searchPath,
@@ -107,7 +109,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     }),
   })
   await app.register(statsRoutes, {
-    db: preparingDb,
+    db: dbWithPreparedStatements,
     replica,
     redis,
     keyPrefix,
@@ -119,7 +121,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     observer: metrics.stats,
   })
   await app.register(quoteRoutes, {
-    db: preparingDb,
+    db: dbWithPreparedStatements,
     databaseUrl: config.DATABASE_URL,
     replica,
     replicaUrl: config.REPLICA_DATABASE_URL ?? null,

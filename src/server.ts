@@ -44,7 +44,8 @@ type Connections = Awaited<ReturnType<typeof openConnections>>
 export async function start(clock?: () => Date): Promise<void> {
   checkNodeVersion()
   const config = readServerConfig()
-  // The names of the index and of its registrations end with it, so each release has its own.
+  // A hash of the index settings and of sample documents. The names of indexes and registrations
+  // end with it, so releases whose indexes differ never share one.
   const indexShape = computeIndexShape()
   const stopDelayMs = config.STOP_DELAY_SECONDS * 1_000
   const company = readCompany(config.COMPANY_FILE)
@@ -131,11 +132,17 @@ async function openConnections(config: ServerConfig, indexShape: string, traces:
     if (redis) traces.traceRedis(redis)
   }
   return {
+    /** The primary, DATABASE_CONNECTIONS, statements of up to 10 s. For metrics and the stop. */
     pool,
+    /** On `pool`. For API keys, search, the search report, and the checks of start and health. */
     db: createKysely(pool),
+    /** On `pool`. For statistics and quote links, whose few statements are expensive to plan. */
+    dbWithPreparedStatements: createPreparingKysely(pool),
+    /** The replica, if there is one, statements of up to half a second. For the stop. */
     replicaPool,
+    /** On `replicaPool`. For reads of statistics and quotes while the replica is up to date. */
     replicaDb: replicaPool && createPreparingKysely(replicaPool),
-    preparingDb: createPreparingKysely(pool),
+    /** The primary, 2 connections, statements of up to 800 ms. For searches without an engine. */
     searchPool,
     redis,
     searchEngines,

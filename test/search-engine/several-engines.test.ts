@@ -72,7 +72,7 @@ t.test('two engines', async (t) => {
       indexName: config.SEARCH_INDEX,
       connections: {
         db,
-        preparingDb: db,
+        dbWithPreparedStatements: db,
         replicaDb: null,
         searchPool: service.pool,
         redis,

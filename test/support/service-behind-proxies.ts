@@ -52,7 +52,7 @@ export async function startBehindProxies(
     indexName: service.config.SEARCH_INDEX,
     connections: {
       db,
-      preparingDb: db,
+      dbWithPreparedStatements: db,
       replicaDb: null,
       searchPool,
       redis: redisConnection,

@@ -155,7 +155,7 @@ export async function testService(
     indexName: config.SEARCH_INDEX,
     connections: {
       db: apiDb,
-      preparingDb: createPreparingKysely(apiPool),
+      dbWithPreparedStatements: createPreparingKysely(apiPool),
       replicaDb,
       searchPool,
       redis,

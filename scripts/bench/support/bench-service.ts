@@ -145,7 +145,7 @@ export async function benchService(
     indexName: config.SEARCH_INDEX,
     connections: {
       db,
-      preparingDb: db,
+      dbWithPreparedStatements: db,
       replicaDb: null,
       searchPool,
       redis,

@@ -47,7 +47,7 @@ async function apiWithBaseline() {
     indexName: config.SEARCH_INDEX,
     connections: {
       db,
-      preparingDb: createPreparingKysely(pool),
+      dbWithPreparedStatements: createPreparingKysely(pool),
       replicaDb: null,
       searchPool: pool,
       redis,
