@@ -37,7 +37,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /**
      * True if pages of other sites may call this path with a publishable key. Set for every route
-     * that requires `publishableScope`. Hooks that run before the check of the key need it.
+     * that requires `publishableScope`, which `checkCrossOriginRoutes` enforces. Hooks that run
+     * before the check of the key need it.
      */
     allowsCrossOrigin?: boolean
   }
@@ -65,7 +66,24 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
     done()
   })
   app.addHook('onClose', () => usage.stop())
-  return new AccessControl(options, usage, app.log)
+  const access = new AccessControl(options, usage, app.log)
+  checkCrossOriginRoutes(app, access)
+  return access
+}
+
+/**
+ * Throws for each later route whose `allowsCrossOrigin` and scope disagree. Preflights and refusals
+ * of such a route would lack their CORS headers, or have them without a reason.
+ */
+function checkCrossOriginRoutes(app: FastifyInstance, access: AccessControl): void {
+  app.addHook('onRoute', ({ method, url, onRequest, config }) => {
+    if (method !== 'GET') return
+    const admitsPublishableKeys = [onRequest].flat().some((hook) => access.admitsPublishable(hook))
+    if (admitsPublishableKeys === (config?.allowsCrossOrigin === true)) return
+    throw new Error(
+      `${url} must have allowsCrossOrigin if it requires ${publishableScope}, and only then.`,
+    )
+  })
 }
 
 /**
@@ -76,6 +94,7 @@ export class AccessControl {
   readonly #options: AccessOptions
   readonly #usage: ApiKeyUsage
   readonly #keys: ApiKeyCache
+  readonly #publishableHooks = new WeakSet<object>()
 
   constructor(options: AccessOptions, usage: ApiKeyUsage, log: TaskLog) {
     this.#options = options
@@ -89,7 +108,7 @@ export class AccessControl {
   /** Returns a hook that rejects callers without the scope. */
   requireScope(scope: Scope): onRequestAsyncHookHandler {
     const { isRegisteredOrigin } = this.#options
-    return async (request, reply) => {
+    const hook: onRequestAsyncHookHandler = async (request, reply) => {
       if (scope === publishableScope) reply.header('vary', 'Origin')
       try {
         await this.#admit(request, reply, scope)
@@ -99,13 +118,20 @@ export class AccessControl {
         throw error
       }
     }
+    if (scope === publishableScope) this.#publishableHooks.add(hook)
+    return hook
+  }
+
+  /** Returns whether the hook is one of `requireScope` that publishable keys can pass. */
+  admitsPublishable(hook: unknown): boolean {
+    return typeof hook === 'function' && this.#publishableHooks.has(hook)
   }
 
   /** Sets the key of the request. Throws a problem if the caller may not use the scope. */
   async #admit(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
-    const mayBeInUrl = scope === publishableScope
-    const key = readPresentedKey(request, mayBeInUrl)
-    if (mayBeInUrl) removeKeyFromQuery(request)
+    const allowsUrl = scope === publishableScope
+    const key = readPresentedKey(request, allowsUrl)
+    if (allowsUrl) removeKeyFromQuery(request)
     if (key === null) return this.#checkAnonymousScope(scope)
     const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
     request.knownKeyId = apiKey?.id ?? null
@@ -122,7 +148,10 @@ export class AccessControl {
     this.#usage.recordUse(apiKey.id)
   }
 
-  /** Throws a problem unless the caller also has `scope`. `neededBy`: what needs it, as `by=…`. */
+  /**
+   * Throws a problem unless the caller also has `scope`. `neededBy` is the parameter as the caller
+   * wrote it, for example `by=customer`, or what the path returns. The message begins with it.
+   */
   requireAlso({ admittedKey }: FastifyRequest, scope: Scope, neededBy: string): void {
     const scopes = admittedKey?.scopes ?? this.#options.anonymousScopes
     if (scopes.includes(scope)) return

@@ -1,6 +1,11 @@
 // Authentication: anonymous scopes, scopes of keys, rate limits per key and address.
+import { randomUUID } from 'node:crypto'
+import Fastify from 'fastify'
 import t from 'tap'
+import { registerAccessControl } from '../../src/auth/access-control.ts'
 import { hashKey } from '../../src/auth/api-key-format.ts'
+import type { Scope } from '../../src/database/table-types.ts'
+import { FailedAttemptLimit } from '../../src/rate-limits/failed-attempt-limit.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
@@ -103,6 +108,29 @@ t.test('rejects a cached key within 5 s of its revocation', async (t) => {
     4_900,
   )
   t.equal(status, 401)
+})
+
+t.test('a route that admits publishable keys must allow cross-origin requests', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const access = registerAccessControl(app, {
+    db,
+    isRegisteredOrigin: async () => false,
+    anonymousScopes: [],
+    failedAttempts: new FailedAttemptLimit({
+      redis: null,
+      keyPrefix: '',
+      maxPerMinute: 1,
+      attempts: 'keys that are not valid',
+    }),
+    ownOrigin: 'https://quotes.example',
+  })
+  const addRoute = (scope: Scope, config: { allowsCrossOrigin?: boolean }) =>
+    app.get(`/${randomUUID()}`, { onRequest: access.requireScope(scope), config }, async () => ({}))
+  t.throws(() => addRoute('search:read', {}), /must have allowsCrossOrigin/)
+  t.throws(() => addRoute('stats:read', { allowsCrossOrigin: true }), /and only then/)
+  t.doesNotThrow(() => addRoute('search:read', { allowsCrossOrigin: true }))
+  t.doesNotThrow(() => addRoute('stats:read', {}))
 })
 
 t.test('stores only the hash of a key', async (t) => {
