@@ -1,4 +1,12 @@
 // Turns the errors of the JSON schema validator into a problem that explains each parameter.
+// A parameter whose values are limited needs one of these in its schema, or the caller reads only
+// that it "is not valid":
+// - `enum`
+// - type integer with `minimum` and `maximum`
+// - type array with `maxItems`, and one of the others for its items
+// - `pattern` with `examples`
+// - `format: date`
+// - `maxLength`
 import type { FastifyError } from 'fastify'
 import { invalidParameters, type ParameterError, type Problem } from './problem-details.ts'
 
@@ -38,16 +46,20 @@ function describeParameter(
     }
   return {
     parameter: instancePath.split('/')[1] ?? String(params.missingProperty ?? context),
-    detail: Array.isArray(data)
-      ? 'must occur only once'
-      : describeAllowedValues(parentSchema, params.missingProperty !== undefined),
+    detail:
+      Array.isArray(data) && parentSchema.type !== 'array'
+        ? 'must occur only once'
+        : describeAllowedValues(parentSchema, params.missingProperty !== undefined),
   }
 }
 
 function describeAllowedValues(schema: Record<string, unknown>, isMissing: boolean): string {
-  const { enum: values, minimum, maximum, minLength, maxLength, pattern, format, examples } = schema
+  const { type, enum: values, minimum, maximum, minItems, maxItems } = schema
+  const { minLength, maxLength, pattern, format, examples } = schema
   if (Array.isArray(values)) return `must be one of ${values.join(', ')}`
-  if (minimum !== undefined && maximum !== undefined)
+  if (type === 'array' && maxItems !== undefined)
+    return `must occur ${minItems ?? 0} to ${maxItems} times`
+  if (type === 'integer' && minimum !== undefined && maximum !== undefined)
     return `must be a whole number from ${minimum} to ${maximum}`
   if (pattern !== undefined && Array.isArray(examples))
     return `must be written like ${examples.join(' or ')}`
