@@ -122,9 +122,9 @@ export async function buildApp({
     anonymousScopes: config.ANONYMOUS_SCOPES,
     failedAttempts: new FailedAttemptLimit({
       redis,
-      keyPrefix: `${config.REDIS_PREFIX}keys:`,
+      keyPrefix: config.REDIS_PREFIX,
+      kind: 'keys',
       maxPerMinute: config.CALLER_GUESS_LIMIT_PER_MINUTE,
-      attempts: 'keys that are not valid',
     }),
     ownOrigin: new URL(getPublicBaseUrl(config)).origin,
   })

@@ -84,11 +84,11 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     maxRequests: config.LINK_LIMIT_PER_MINUTE,
     per: 'minute',
   })
-  const unknownLinkLimit = new FailedAttemptLimit({
+  const failedAttempts = new FailedAttemptLimit({
     redis,
     keyPrefix,
+    kind: 'links',
     maxPerMinute: config.LINK_GUESS_LIMIT_PER_MINUTE,
-    attempts: 'unknown links',
   })
 
   const recorder = config.SEARCH_REPORT
@@ -127,7 +127,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     replicaUrl: config.REPLICA_DATABASE_URL ?? null,
     company,
     rateLimit: linkLimit,
-    failedAttempts: unknownLinkLimit,
+    failedAttempts,
     countViews: config.COUNT_VIEWS,
     offersReplies: config.QUOTE_REPLIES,
     observer: metrics.quotes,

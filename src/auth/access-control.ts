@@ -136,7 +136,7 @@ export class AccessControl {
     const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
     request.knownKeyId = apiKey?.id ?? null
     if (!apiKey || !isUsable(apiKey)) {
-      await this.#options.failedAttempts.recordFailure(request)
+      await this.#options.failedAttempts.recordAttempt(request)
       throw createUnauthenticatedProblem(
         `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
         describeInvalidKey(apiKey),

@@ -96,9 +96,9 @@ export class QuoteLinkHandler {
     const { token } = request.params
     // 1. Find the link by the hash of its token. Check that it is open.
     const found = await this.#links.read(token)
-    // Guesses are counted after the query, so a known link always opens, even if others at the same
-    // address have guessed too often. After too many of them this throws a 429 problem.
-    if (found.state === 'unknown') await this.#options.failedAttempts.recordFailure(request)
+    // Failed attempts are counted after the query, so a known link always opens, even if others at
+    // the same address have used up their attempts. Then an unknown link gets a 429 problem.
+    if (found.state === 'unknown') await this.#options.failedAttempts.recordAttempt(request)
     const link = requireOpen(found)
     // 2. Limit the requests for each link.
     await request.countLinkRequest(link.linkId)

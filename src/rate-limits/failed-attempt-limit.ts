@@ -1,4 +1,4 @@
-// Limits how often one address may try invalid API keys or unknown quote links.
+// Limits failed attempts: how often one address may try invalid API keys or unknown quote links.
 import { LRUCache } from 'lru-cache'
 import { getCountedAddress } from '../http/client-address.ts'
 import { Problem } from '../http/problem-details.ts'
@@ -9,12 +9,16 @@ import { rateWindowsMs } from './request-rate-limits.ts'
 type FailedAttemptOptions = {
   /** Null: each process counts on its own. */
   redis: RedisAccess | null
+  /** The prefix of every key of this installation in Redis. */
   keyPrefix: string
+  /** What is attempted. Both kinds have counts of their own. */
+  kind: 'keys' | 'links'
   /** For each client address. */
   maxPerMinute: number
-  /** The kind of attempts, for the message to the caller. */
-  attempts: 'keys that are not valid' | 'unknown links'
 }
+
+/** The failed attempts in the message to the caller. */
+const attemptNames = { keys: 'keys that are not valid', links: 'unknown links' }
 
 const windowMs = rateWindowsMs.minute
 /** Above this number, the address whose last attempt is longest ago is forgotten. */
@@ -22,14 +26,14 @@ export const maxCountedAddresses = 100_000
 
 /**
  * Counts failed attempts per client address in windows of a minute. With Redis all processes share
- * the counts, but each process reads them only when it counts a failure itself. So each process
+ * the counts, but each process reads them only when it counts an attempt itself. So each process
  * accepts at most one attempt too many. Without Redis each process counts on its own.
  */
 export class FailedAttemptLimit {
   readonly #options: FailedAttemptOptions
   readonly #redis: OptionalRedis
   // A `max` would reserve the memory of all addresses at the start.
-  readonly #failures = new LRUCache<string, number>({
+  readonly #counts = new LRUCache<string, number>({
     maxSize: maxCountedAddresses,
     sizeCalculation: () => 1,
   })
@@ -43,35 +47,35 @@ export class FailedAttemptLimit {
   /** Throws a 429 problem if the address has used up its attempts. */
   rejectIfExceeded({ ip }: { ip: string }): void {
     this.#startWindow()
-    const failures = this.#getFailures(getCountedAddress(ip))
-    if (failures >= this.#options.maxPerMinute) throw this.#createProblem()
+    const count = this.#getCount(getCountedAddress(ip))
+    if (count >= this.#options.maxPerMinute) throw this.#createProblem()
   }
 
   /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
-  async recordFailure({ ip }: { ip: string }): Promise<void> {
+  async recordAttempt({ ip }: { ip: string }): Promise<void> {
     const address = getCountedAddress(ip)
     const window = this.#startWindow()
-    this.#failures.set(address, this.#getFailures(address) + 1)
-    const sharedFailures = await this.#countInRedis(window, address)
+    this.#counts.set(address, this.#getCount(address) + 1)
+    const sharedCount = await this.#countInRedis(window, address)
     if (window === this.#window)
-      this.#failures.set(address, Math.max(this.#getFailures(address), sharedFailures))
-    if (this.#getFailures(address) > this.#options.maxPerMinute) throw this.#createProblem()
+      this.#counts.set(address, Math.max(this.#getCount(address), sharedCount))
+    if (this.#getCount(address) > this.#options.maxPerMinute) throw this.#createProblem()
   }
 
-  #getFailures(address: string): number {
-    return this.#failures.get(address) ?? 0
+  #getCount(address: string): number {
+    return this.#counts.get(address) ?? 0
   }
 
   /** Returns the current window. Clears the counts if a new one starts. */
   #startWindow(): number {
     const window = Math.floor(Date.now() / windowMs)
-    if (window !== this.#window) this.#failures.clear()
+    if (window !== this.#window) this.#counts.clear()
     this.#window = window
     return window
   }
 
   #createProblem(): Problem {
-    const { attempts } = this.#options
+    const attempts = attemptNames[this.#options.kind]
     const remainingMs = (this.#window + 1) * windowMs - Date.now()
     const seconds = Math.max(1, Math.ceil(remainingMs / 1000))
     return new Problem('rate_limited', `Too many ${attempts}. Try again in ${seconds} seconds.`, {
@@ -80,9 +84,12 @@ export class FailedAttemptLimit {
     })
   }
 
-  /** Returns the number of failures of all processes, or 0 without Redis. */
+  /** Returns the number of failed attempts in all processes, or 0 without Redis. */
   async #countInRedis(window: number, address: string): Promise<number> {
-    const key = `${this.#options.keyPrefix}guesses:${window}:${address}`
+    const { keyPrefix, kind } = this.#options
+    // Named as in the settings (CALLER_GUESS_LIMIT_PER_MINUTE). During an upgrade, processes of the
+    // older release share the counts of keys under this name.
+    const key = `${keyPrefix}${kind}:guesses:${window}:${address}`
     const results = await this.#redis.run(timeouts.redis.command.ms, (redis) =>
       executeAll(redis.multi().incr(key).pexpire(key, windowMs)),
     )

@@ -121,7 +121,7 @@ t.test('a route that admits publishable keys must allow cross-origin requests', 
       redis: null,
       keyPrefix: '',
       maxPerMinute: 1,
-      attempts: 'keys that are not valid',
+      kind: 'keys',
     }),
     ownOrigin: 'https://quotes.example',
   })

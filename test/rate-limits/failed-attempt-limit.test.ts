@@ -14,14 +14,14 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
     redis: null,
     keyPrefix: 'test:',
     maxPerMinute: 2,
-    attempts: 'unknown links',
+    kind: 'links',
   })
   for (let index = 1; index < maxCountedAddresses; index++)
-    await limit.recordFailure({ ip: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
+    await limit.recordAttempt({ ip: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
   const guesser = { ip: '192.0.2.1' }
-  await limit.recordFailure(guesser)
-  await limit.recordFailure(guesser)
+  await limit.recordAttempt(guesser)
+  await limit.recordAttempt(guesser)
   t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
-  await limit.recordFailure({ ip: '192.0.2.2' })
+  await limit.recordAttempt({ ip: '192.0.2.2' })
   t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
 })

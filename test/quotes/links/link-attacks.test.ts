@@ -23,7 +23,7 @@ import { type TestService, testService } from '../../support/test-service.ts'
 import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 
 waitLongForRenderings(t)
-// A slow Redis would make a service count guesses alone.
+// A slow Redis would make a service count failed attempts alone.
 lengthenSearchLimits(t)
 
 // These tests mostly wait, so four run at once. Each has its own database. The longest is first.
@@ -126,7 +126,7 @@ async function findNewestLinkId({ db }: Pick<TestDatabase, 'db'>): Promise<strin
   return id
 }
 
-t.test('guesses of links are limited per address, known links always open (S9, S44)', async (t) => {
+t.test('failed attempts are limited per address, known links always open (S9, S44)', async (t) => {
   const { app, url } = await startServiceWithLink(t, {
     config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 },
   })
