@@ -82,9 +82,10 @@ $(installed): package.json package-lock.json test/api-docs/client/package-lock.j
 	@echo 'Installing dependencies (once) ...'
 	@$(install)
 	@$(install) --prefix test/api-docs/client
-	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 24 ? 1 : 0)' || { \
+	@node -e 'const [major, minor] = process.versions.node.split(".").map(Number); \
+	  process.exit(major > 24 || (major === 24 && minor >= 3) ? 0 : 1)' || { \
 	  echo "The project has no Node for this platform, and this is $$(node --version):" \
-	  'install Node 24.' >&2; exit 1; }
+	  'install Node 24.3 or newer.' >&2; exit 1; }
 	@tap build >/dev/null
 	@touch $@
 

@@ -4,6 +4,7 @@ import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { readCompany } from './company/company.ts'
 import { checkCompany } from './company/company-record.ts'
+import { findNodeProblem } from './config/node-version.ts'
 import {
   getSearchEngines,
   readServerConfig,
@@ -24,6 +25,7 @@ import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLags } from './indexing/index-status.ts'
 import { computeIndexShape } from './indexing/rebuild/index-shape.ts'
 import { buildApiOperationsApp } from './monitoring/api-operations-app.ts'
+import { describeFailedStart } from './monitoring/describe-error.ts'
 import { openLogDestination } from './monitoring/log/log-destination.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { openRedis, redisHealth } from './redis/redis-connection.ts'
@@ -35,14 +37,11 @@ import { readUnfoldedChanges } from './stats/summary/fold-changes.ts'
 import { timeouts } from './timeouts.ts'
 import { openTraces, type Traces } from './tracing/open-traces.ts'
 
-const minNodeMajor = 24
-
 type App = Awaited<ReturnType<typeof buildApp>>
 type Connections = Awaited<ReturnType<typeof openConnections>>
 
 /** Starts the process. Resolves when it listens. Tests pass a `clock` to replace the time. */
 export async function start(clock?: () => Date): Promise<void> {
-  checkNodeVersion()
   const config = readServerConfig()
   // A hash of the index settings and of sample documents. The names of indexes and registrations
   // end with it, so releases whose indexes differ never share one.
@@ -101,14 +100,6 @@ async function logPooler({ pool }: Connections, app: App): Promise<void> {
       'PostgreSQL is behind a pooler: each transaction sets its limits, and prepared statements ' +
         'are disabled',
     )
-}
-
-function checkNodeVersion(): void {
-  if (Number(process.versions.node.split('.')[0]) >= minNodeMajor) return
-  throw new Error(
-    `This is Node ${process.version}, but Node ${minNodeMajor} is required: ` +
-      'run the `make` targets, which install it.',
-  )
 }
 
 async function openConnections(config: ServerConfig, indexShape: string, traces: Traces | null) {
@@ -235,9 +226,16 @@ export async function startOrExit(): Promise<void> {
   try {
     await start()
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error)
-    process.exit(1)
+    exitWithReason(describeFailedStart(error))
   }
 }
 
+function exitWithReason(reason: string): never {
+  console.error(reason)
+  process.exit(1)
+}
+
+// Checked before import.meta.main, which an older Node does not set here.
+const nodeProblem = findNodeProblem(process.versions.node)
+if (nodeProblem !== null) exitWithReason(nodeProblem)
 if (import.meta.main) await startOrExit()

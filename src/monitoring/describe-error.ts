@@ -37,6 +37,19 @@ export function describeStacks(error: unknown): string {
   return withoutQueryStrings(redactSecrets(stacks.join('\nCaused by: ')))
 }
 
+/** The errors that JavaScript itself throws if the code is wrong. */
+const defects = [TypeError, RangeError, ReferenceError, SyntaxError, URIError]
+
+/**
+ * Returns what to print if a program cannot start. Errors of the service are written for the
+ * operator, and those of the system (`EADDRINUSE`) and of PostgreSQL explain themselves: their
+ * message is enough. A defect has its stack too, and that of each cause.
+ */
+export function describeFailedStart(error: unknown): string {
+  const isDefect = defects.some((kind) => error instanceof kind)
+  return isDefect ? describeStacks(error) : describeError(error)
+}
+
 function withoutQueryStrings(text: string): string {
   return text.replace(/(https?:\/\/[^\s?]+)\?\S*/g, '$1')
 }
