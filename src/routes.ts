@@ -164,7 +164,9 @@ async function registerSearchReport(
     keyPrefix: config.REDIS_PREFIX,
     engines: searchEngines,
     indexName,
-    // Every API process has this secret, and PostgreSQL and Redis do not store it.
+    // Keys the hashes of texts and callers, so that the database and Redis reveal neither. Every
+    // API process has this secret, and PostgreSQL and Redis do not store it. After a rotation of
+    // this key, old hashes match nothing: the callers of a rare text are counted from zero.
     secret: config.MEILI_SEARCH_KEY,
     log: app.log,
   })

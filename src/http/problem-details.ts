@@ -29,7 +29,7 @@ const refusals: number[] = [
   problemKinds.rate_limited.status,
 ]
 
-/** Returns whether the status refuses a caller, not a request that is wrong or fails. */
+/** True for 401, 403, 421 and 429: the caller is turned away, whatever the request says. */
 export function isRefusal(status: number): boolean {
   return refusals.includes(status)
 }
@@ -76,7 +76,8 @@ type ProblemOptions = {
 
 /**
  * Routes and hooks throw a Problem to send it as the response. The caller sees `detail`, so that
- * must say what to do and contain nothing internal.
+ * must say what to do. It must contain nothing of the data, the code or the servers. It may name
+ * the setting or the script with which the operator solves the problem.
  */
 export class Problem extends Error {
   readonly code: ProblemCode
@@ -133,7 +134,10 @@ export function sendProblem(
     .send(buildProblemBody(problem, request.id))
 }
 
-/** Replaces what the log line of the request says by the code and the reason of a problem. */
+/**
+ * Sets the log fields of the request to the code and the reason of the problem only. `source` and
+ * `degraded`, which describe the response that the route did not send, are lost.
+ */
 export function addProblemToLog(request: FastifyRequest, { code, reason }: Problem): void {
   const fields: LogFields = { code, ...(reason !== undefined && { reason }) }
   request.logFields = fields

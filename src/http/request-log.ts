@@ -33,6 +33,7 @@ const clientClosedRequest = 499
 /**
  * Logs the pattern of the route and never the URL, which may contain the token of a quote link.
  * Logs the id of the caller's key, and the network of the caller's address instead of the address.
+ * The app must also have `registerAccessControl`, which declares and sets `knownKeyId`.
  */
 export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
   app.decorateRequest('logFields', null)

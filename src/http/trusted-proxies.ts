@@ -13,7 +13,8 @@ const namedRanges: Record<string, { isWide: boolean }> = {
 
 /**
  * The shortest prefixes without a warning. Smaller networks are probably a few proxies. A private
- * network must be even smaller, because one of 256 addresses is probably an office.
+ * network must be even smaller. A private /24 is usually an office network, whose machines are
+ * visitors and not proxies.
  */
 const narrowPrefix = { ipv4: 24, ipv6: 120, private: 30 }
 const privateIpv4 = /^(10|192\.168|172\.(1[6-9]|2\d|3[01])|169\.254)\./

@@ -43,6 +43,7 @@ export function createStoreClass(
     readonly #counts = new LRUCache<string, RequestCount>({ max: maxCountedKeys })
     readonly #group: string
 
+    /** The plugin passes its options object here. Only `child` passes a name. */
     constructor(group: unknown = '') {
       this.#group = typeof group === 'string' ? group : ''
     }
