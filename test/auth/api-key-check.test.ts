@@ -29,9 +29,11 @@ t.test('rejects a revoked key in every process within 5 s', async (t) => {
     t.same(await eventually(statuses, areAll(401)), [401, 401])
     return Date.now() - revokedAt
   }
-  // Repeated, because a busy machine may stop for seconds.
-  const ms = await eventually(measureRevocation, (duration) => duration < 5_000)
-  t.ok(ms < 5_000, `after ${ms} ms`)
+  // One may be slower, because a busy machine may stop for seconds.
+  const durationsMs = [await measureRevocation(), await measureRevocation()]
+  const areFast = () => durationsMs.filter((ms) => ms < 5_000).length >= 2
+  if (!areFast()) durationsMs.push(await measureRevocation())
+  t.ok(areFast(), `after ${durationsMs.join(', ')} ms`)
 })
 
 t.test('limits invalid keys per address, but not keys that were found before (S9)', async (t) => {

@@ -1,4 +1,4 @@
-// Trusted proxies: none by default, and a warning about wide ranges.
+// Trusted proxies: none by default, and warnings about wide ranges and unknown proxies.
 // Numbers such as S39 are those of the attacks in docs/security.md.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,4 +53,28 @@ t.test('warns at the start about wide ranges in TRUST_PROXY (S46)', async (t) =>
   const [warning, ...others] = await warnings(['10.1.2.3', ...wide])
   t.same(warning?.ranges, wide)
   t.same(others, [])
+})
+
+t.test('warns once if requests come through a proxy that is not trusted', async (t) => {
+  const collectWarnings = async (trusted: string[]) => {
+    const lines: string[] = []
+    const { app } = await testService(t, {
+      config: { TRUST_PROXY: trusted },
+      log: (line) => lines.push(line),
+      index: false,
+    })
+    const send = (headers = {}) =>
+      app.inject({ url: '/nothing', headers, remoteAddress: '10.1.2.3' })
+    const countWarnings = () => lines.filter((line) => line.includes('TRUST_PROXY is empty')).length
+    await send()
+    t.equal(countWarnings(), 0, 'no header of a proxy')
+    for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip'])
+      await send({ [name]: '198.51.100.7' })
+    return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes('TRUST_PROXY'))
+  }
+  const [warning, ...others] = await collectWarnings([])
+  t.match(warning, { level: 40, network: '10.1.2.0/24', reqId: String })
+  t.notMatch(JSON.stringify(warning), /198\.51\.100|10\.1\.2\.3/)
+  t.same(others, [])
+  t.same(await collectWarnings(['10.1.2.3']), [])
 })
