@@ -7,12 +7,12 @@ import { hashKey } from '../../src/auth/api-key-format.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { FailedAttemptLimit } from '../../src/rate-limits/failed-attempt-limit.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 /** The service of the tests that need no particular settings. */
 const { app, db } = await testService(t, { index: false })

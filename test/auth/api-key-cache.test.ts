@@ -10,7 +10,7 @@ import type { Tables } from '../../src/database/table-types.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { createSecretKey, unknownKey } from '../support/secret-keys.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -28,7 +28,7 @@ function collectLines() {
 const silentLog = { error: () => undefined, info: () => undefined }
 
 t.test('looks up a limited number of unknown ids at the same time, and each id once', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { db } = await testDatabase(t)
   const key = await createSecretKey(db)
   const cache = new ApiKeyCache(db, { log: silentLog })

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { bearer, createSecretKey, unknownKey } from '../support/secret-keys.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { startApi, testService } from '../support/test-service.ts'
@@ -37,7 +37,7 @@ t.test('rejects a revoked key in every process within 5 s', async (t) => {
 })
 
 t.test('limits invalid keys per address, but not keys that were found before (S9)', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
     index: false,
@@ -70,7 +70,7 @@ t.test('limits invalid keys per address, but not keys that were found before (S9
 })
 
 t.test('a valid key that is new to a process is limited with its address (S9)', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
     index: false,
@@ -95,7 +95,7 @@ t.test('a valid key that is new to a process is limited with its address (S9)', 
 async function serviceWithRequestLog(t: Test) {
   type Line = { msg: string; key: string | null; status: number; reason?: string }
   const lines: Line[] = []
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3, SEARCH_LIMIT_PER_SECOND: 1_000 },
     log: (line) => lines.push(JSON.parse(line)),
@@ -232,7 +232,7 @@ t.test('the report counts calls, refusals and wrong secrets of each key', async 
 })
 
 t.test('counts an IPv4-mapped address as the IPv4 address (S9)', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3 },
     index: false,

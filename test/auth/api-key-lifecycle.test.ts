@@ -6,13 +6,13 @@ import { ApiKeyUsage } from '../../src/auth/api-key-usage.ts'
 import { rotateApiKey } from '../../src/auth/api-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { startProgram } from '../support/run-program.ts'
 import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const noLog = { error: () => undefined, info: () => undefined }
 

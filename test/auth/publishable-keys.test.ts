@@ -4,10 +4,10 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { parseWebOrigin } from '../../src/auth/registered-origins.ts'
 import { secretOf } from '../support/key-parts.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const shop = 'https://shop.example'
 

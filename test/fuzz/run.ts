@@ -5,7 +5,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { describeApi } from '../../src/routes.ts'
 import { addQuote } from '../support/add-quote.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
@@ -21,7 +21,7 @@ export type FuzzResult = {
 /** A service with products, of which one has special characters, and quotes. */
 export async function fuzzService(t: { teardown(fn: () => unknown): void }): Promise<TestService> {
   // A busy machine is no failure of the service.
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   waitLongForRenderings(t)
   const service = await testService(t)
   const { db, sync } = service

@@ -1,10 +1,10 @@
 // Hosts that are allowed and those that are not.
 // Numbers such as S45 are those of the attacks in docs/security.md.
 import t from 'tap'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { testService } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 t.test(
   'answers only for the host of PUBLIC_BASE_URL and loopback, on any port (S45)',

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import t from 'tap'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { testService } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const slowLookUps = [
   {

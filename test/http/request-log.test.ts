@@ -13,7 +13,7 @@ import { addQuote } from '../support/add-quote.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { servers } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -82,7 +82,7 @@ t.test(
 )
 
 t.test('names the source of a response, why it is degraded, and problems', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const lines: Line[] = []
   const { app, config, engine } = await testService(t, {
     log: (line) => lines.push(JSON.parse(line)),

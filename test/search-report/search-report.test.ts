@@ -6,11 +6,11 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchLimits, withLongerLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts, withLongerTimeouts } from '../support/longer-timeouts.ts'
 import { type TestDatabase, testDatabase } from '../support/test-database.ts'
 import { startApi, type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const run = promisify(execFile)
 
@@ -307,8 +307,8 @@ t.test('counts a query once that is typed on two processes', async (t) => {
   const service = await testService(t, { database, config: { TRUST_PROXY: ['127.0.0.1'] } })
   await service.sync()
   const apis = [
-    await startApi(t, service, withLongerLimits),
-    await startApi(t, service, withLongerLimits),
+    await startApi(t, service, withLongerTimeouts),
+    await startApi(t, service, withLongerTimeouts),
   ]
   const search = (api: number, address: string, text: string) =>
     fetch(`${apis[api]?.url}/api/search?q=${encodeURIComponent(text)}`, {

@@ -6,11 +6,11 @@ import type { SearchResponse } from '../../src/search/schema.ts'
 import { listEnyePrefixes } from '../../src/text/enye-words.ts'
 import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-and-hs-codes.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService, withoutEngine } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 t.test(
   'the service and PostgreSQL compute the same key for every character that both define',

@@ -6,7 +6,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
 import type { TestService } from '../support/test-service.ts'
@@ -56,7 +56,7 @@ t.test('a slow engine delays one search only, and is used again when it is fast'
 })
 
 t.test('an engine that was unreachable is used again without a restart', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, engine } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
   t.equal((await search(app, 'taladro')).body.meta.source, 'index')
   engine.refuseConnections()
@@ -71,7 +71,7 @@ t.test('an engine that was unreachable is used again without a restart', async (
 t.test(
   'PostgreSQL answers a request that the engine rejects, and the engine answers the next one',
   async (t) => {
-    lengthenSearchLimits(t)
+    lengthenSearchTimeouts(t)
     const { app, service } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
     await service.engine
       .index(service.config.SEARCH_INDEX)
@@ -153,7 +153,7 @@ t.test('without the engine and PostgreSQL the response is 503, not an empty list
 })
 
 t.test('search works without Redis', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, redis } = await startBehindProxies(t)
   redis.refuseConnections()
   t.match(await search(app, 'martillo'), {
@@ -200,7 +200,7 @@ t.test('the version of an index changes when outbox rows are deleted, and only t
 t.test(
   'a client that disconnects cancels the request to the engine and has no other effect',
   async (t) => {
-    lengthenSearchLimits(t)
+    lengthenSearchTimeouts(t)
     const { app, engine, postgres } = await startBehindProxies(t, {
       config: { SEARCH_CACHE_MB: 0 },
     })

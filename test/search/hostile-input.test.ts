@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const products = [
   { sku: 'V-1', name: 'Martillo 100% acero', category: 'Herramientas', brand: 'Uno' },

@@ -7,7 +7,7 @@ import { overloadedProblem } from '../../src/overload/overloaded-problem.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService, withoutEngine } from '../support/test-service.ts'
 
@@ -107,7 +107,7 @@ t.test('while the table of products is locked', async (t) => {
 })
 
 t.test('reports when there are too many products to count facets', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   const search = async (query: string) =>
     (await app.inject(`/api/search?${query}`)).json<SearchResponse>()
@@ -129,7 +129,7 @@ t.test('reports when there are too many products to count facets', async (t) => 
 })
 
 t.test('short words are looked up in a bounded number of products', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await sql`
     insert into products (sku, name)
@@ -163,7 +163,7 @@ t.test('short words are looked up in a bounded number of products', async (t) =>
 })
 
 t.test('finds words despite a typo after their first letters, in any order', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await db
     .insertInto('products')
@@ -187,7 +187,7 @@ t.test('finds words despite a typo after their first letters, in any order', asy
 })
 
 t.test('finds the most similar word among many with the same first letters', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await sql`
     insert into products (sku, name) select 'A-' || n, 'Martensita ' || n

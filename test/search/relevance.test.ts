@@ -3,10 +3,10 @@
 import t, { type Test } from 'tap'
 import type { Hit, SearchResponse } from '../../src/search/schema.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 type Ranges = [start: number, length: number][]
 

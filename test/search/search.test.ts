@@ -3,10 +3,10 @@ import t from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { rebuildIndex } from '../support/leased-target.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const products = [
   {

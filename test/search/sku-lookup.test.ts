@@ -3,11 +3,11 @@ import t from 'tap'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { testService } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const metrics = createMetrics()
 const service = await testService(t, { index: false, metrics })

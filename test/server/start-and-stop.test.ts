@@ -9,7 +9,7 @@ import { writeCompanyFile } from '../support/company.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
-import { withLongerLimits } from '../support/longer-limits.ts'
+import { withLongerTimeouts } from '../support/longer-timeouts.ts'
 import { type RunningProgram, startProgram } from '../support/run-program.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -269,7 +269,7 @@ t.test('counts a search for the report although another request takes too long',
   const api = await createStarter(t)({
     SEARCH_REPORT: 'true',
     DATABASE_URL: faultyProxy.url,
-    ...withLongerLimits,
+    ...withLongerTimeouts,
   })
   await waitForStatus(t, `${api.ops}/health/ready?need=links`, 200, api)
   t.equal(await status(`${api.url}/api/search?q=alicate`), 200)
@@ -293,7 +293,7 @@ t.test(
   'loses no request when two instances behind a proxy restart one after the other',
   async (t) => {
     const start = createStarter(t)
-    const instances = [await start(withLongerLimits), await start(withLongerLimits)]
+    const instances = [await start(withLongerTimeouts), await start(withLongerTimeouts)]
     for (const api of instances) await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
     const proxyUrl = await startLoadBalancer(
       t,
@@ -316,7 +316,7 @@ t.test(
       await sleep(300)
       api.child.kill('SIGTERM')
       t.equal(await api.exit, 0, api.output())
-      const restarted = await start(withLongerLimits, api.port)
+      const restarted = await start(withLongerTimeouts, api.port)
       await waitForStatus(t, `${restarted.ops}/health/ready`, 200, restarted)
       instances[index] = restarted
     }

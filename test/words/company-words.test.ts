@@ -5,11 +5,11 @@ import t, { type Test } from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { startIndexer } from '../indexing/run-indexer.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const products = [
   { sku: 'DST-1', name: 'Destornillador plano', category: 'Tools' },

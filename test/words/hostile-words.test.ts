@@ -3,11 +3,11 @@ import t from 'tap'
 import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
 import { eventually } from '../support/eventually.ts'
 import { leaseTarget } from '../support/leased-target.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService, withoutEngine } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const hostile = [
   `');drop table--`,

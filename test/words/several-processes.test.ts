@@ -8,7 +8,7 @@ import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { serviceWithProducts, waitForUpload } from '../indexing/rebuild-test-helpers.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
 import { eventually } from '../support/eventually.ts'
-import { withLongerLimits } from '../support/longer-limits.ts'
+import { withLongerTimeouts } from '../support/longer-timeouts.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { startApi, testService } from '../support/test-service.ts'
 
@@ -23,8 +23,8 @@ await db
   .execute()
 const indexer = await startIndexer(t, service)
 const apis = [
-  await startApi(t, service, withLongerLimits),
-  await startApi(t, service, withLongerLimits),
+  await startApi(t, service, withLongerTimeouts),
+  await startApi(t, service, withLongerTimeouts),
 ]
 
 async function skusFrom(url: string, q: string): Promise<string[]> {
@@ -58,7 +58,7 @@ t.test('each process follows changes, although it has cached the response', asyn
 })
 
 t.test('a process that starts later knows the words', async (t) => {
-  const { url } = await startApi(t, service, withLongerLimits)
+  const { url } = await startApi(t, service, withLongerTimeouts)
   t.same(await waitUntilFound(url, 'bomba', ['B-1', 'A-1']), ['B-1', 'A-1'])
 })
 

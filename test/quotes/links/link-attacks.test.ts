@@ -15,7 +15,7 @@ import { writeCompanyFile } from '../../support/company.ts'
 import { eventually } from '../../support/eventually.ts'
 import { chooseFixedPort } from '../../support/fixed-port.ts'
 import { secretOf } from '../../support/key-parts.ts'
-import { lengthenSearchLimits } from '../../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../../support/longer-timeouts.ts'
 import { startProgram } from '../../support/run-program.ts'
 import { startServiceWithLink } from '../../support/service-with-link.ts'
 import { servers, type TestDatabase, testDatabase } from '../../support/test-database.ts'
@@ -24,7 +24,7 @@ import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
 
 waitLongForRenderings(t)
 // A slow Redis would make a service count failed attempts alone.
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 // These tests mostly wait, so four run at once. Each has its own database. The longest is first.
 t.jobs = 4

@@ -1,4 +1,4 @@
-// Longer time limits of searches, for test files that claim what is answered and not how fast.
+// Longer timeouts of searches, for test files that claim what is answered and not how fast.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { timeouts } from '../../src/timeouts.ts'
@@ -12,9 +12,9 @@ const ms = 10_000
  * Until the test ends, a slow engine does not leave the search to PostgreSQL, and a slow PostgreSQL
  * or Redis does not fail it. Services must be built after this call.
  */
-export function lengthenSearchLimits(t: { teardown(fn: () => unknown): void }): void {
+export function lengthenSearchTimeouts(t: { teardown(fn: () => unknown): void }): void {
   const { auth, overload, redis, search, searchEngine } = timeouts
-  for (const limit of [
+  for (const timeout of [
     auth.lookUp,
     overload.queue,
     redis.command,
@@ -25,12 +25,12 @@ export function lengthenSearchLimits(t: { teardown(fn: () => unknown): void }): 
     searchEngine.connect,
     searchEngine.indexStateMaxAge,
   ])
-    replaceUntilEnd(t, limit, { ms })
+    replaceUntilEnd(t, timeout, { ms })
   // PostgreSQL must be able to report that it has cancelled a statement.
   replaceUntilEnd(t, search.fallbackResponse, { ms: ms + 1_000 })
 }
 
-const preload = pathToFileURL(join(import.meta.dirname, 'preload-longer-limits.ts')).href
+const preload = pathToFileURL(join(import.meta.dirname, 'preload-longer-timeouts.ts')).href
 
 /** The same for a program that a test starts: to be added to its environment. */
-export const withLongerLimits = { NODE_OPTIONS: `${fastStart.NODE_OPTIONS} --import=${preload}` }
+export const withLongerTimeouts = { NODE_OPTIONS: `${fastStart.NODE_OPTIONS} --import=${preload}` }
