@@ -13,6 +13,9 @@ install := PATH="$(system_path)" npm ci --no-audit --no-fund --loglevel=error
 installed := node_modules/.installed
 examples_installed := examples/node_modules/.installed
 kubernetes_tools := test/operations/kubernetes-tools
+# Before 24.3, import.meta.main is missing or false in a TypeScript file, so programs do nothing.
+check_node := const [major, minor] = process.versions.node.split(".").map(Number); \
+  process.exit(major > 24 || (major === 24 && minor >= 3) ? 0 : 1)
 kubernetes_installed := $(kubernetes_tools)/node_modules/.installed
 
 .PHONY: help demo test local-test browser-test cluster-test operations-test container-test \
@@ -82,8 +85,7 @@ $(installed): package.json package-lock.json test/api-docs/client/package-lock.j
 	@echo 'Installing dependencies (once) ...'
 	@$(install)
 	@$(install) --prefix test/api-docs/client
-	@node -e 'const [major, minor] = process.versions.node.split(".").map(Number); \
-	  process.exit(major > 24 || (major === 24 && minor >= 3) ? 0 : 1)' || { \
+	@node -e '$(check_node)' || { \
 	  echo "The project has no Node for this platform, and this is $$(node --version):" \
 	  'install Node 24.3 or newer.' >&2; exit 1; }
 	@tap build >/dev/null
