@@ -152,13 +152,18 @@ function rejectNul(parameter: string, value: string | undefined): void {
     throw invalidParameter(parameter, 'must not contain the character NUL (%00)')
 }
 
+/** Returns whether a URL asks for exact SKUs. For use before the request has been validated. */
+export function isSkuLookUp(url: string): boolean {
+  return readParameters(url).has('sku')
+}
+
 /**
- * Returns the request that a URL makes, or null if the URL is not valid. For use before the request
- * has been validated.
+ * Returns the search that a URL asks for, or null if the URL is not valid or asks for exact SKUs.
+ * For use before the request has been validated.
  */
 export function parseSearchUrl(url: string): SearchRequest | null {
   // The API key in the URL is not part of the search.
-  const { key: _key, ...parameters } = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
+  const { key: _key, ...parameters } = Object.fromEntries(readParameters(url))
   if (parameters.sku !== undefined || listInvalidIntegers(parameters).length > 0) return null
   const query = Value.Convert(SearchQuery, Value.Default(SearchQuery, parameters))
   if (!Value.Check(SearchQuery, query)) return null
@@ -169,3 +174,5 @@ export function parseSearchUrl(url: string): SearchRequest | null {
     return null
   }
 }
+
+const readParameters = (url: string) => new URLSearchParams(url.split('?')[1])

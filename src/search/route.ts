@@ -35,7 +35,11 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       onRequest: access.requireScope('search:read'),
       preParsing: rateLimit,
       preValidation: prepareQuery,
-      config: { allowsCrossOrigin: true, hasCapacity: (url) => service.hasCapacity(url) },
+      config: {
+        allowsCrossOrigin: true,
+        // Load shedding calls it for every GET and HEAD request, before Fastify handles it.
+        hasCapacity: (url) => service.hasCapacity(url),
+      },
     },
     async (request, reply) => {
       const { sku: skus } = request.query

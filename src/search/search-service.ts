@@ -20,7 +20,7 @@ import {
 import { parseQuery } from '../text/parse-query.ts'
 import { CompanyWordsFollower } from '../words/company-words-follower.ts'
 import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.ts'
-import { parseSearchUrl } from './query-parameters.ts'
+import { isSkuLookUp, parseSearchUrl } from './query-parameters.ts'
 import { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
 import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
 import { addMeta, type CachedResult, ResponseCache, serializeResult } from './response-cache.ts'
@@ -109,11 +109,13 @@ export class SearchService {
 
   /**
    * Whether a request for this URL can be answered now or after a short wait. A cached response
-   * needs no capacity.
+   * needs no capacity. While no engine is healthy, searches wait for PostgreSQL. Exact look-ups do
+   * not, because they have other connections.
    */
   hasCapacity(url: string): boolean {
     const isEngineHealthy = this.#selection.candidates.some(({ breaker }) => !breaker.isOpen)
-    const limit = isEngineHealthy ? this.#limit : this.#resources.fallbackLimit
+    const usesFallback = !isEngineHealthy && !isSkuLookUp(url)
+    const limit = usesFallback ? this.#resources.fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)
   }
 
