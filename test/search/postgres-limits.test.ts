@@ -128,6 +128,35 @@ t.test('reports when there are too many products to count facets', async (t) => 
   }
 })
 
+t.test('reports that facets are omitted if only some products with a code are read', async (t) => {
+  lengthenSearchLimits(t)
+  const { app, db } = await testService(t, { config: onlyPostgres, index: false })
+  const addProducts = (count: number, sku: string, name: string) =>
+    sql`
+      insert into products (sku, name, category)
+      select ${sku}::text || n, ${name}::text || n, 'Herramientas'
+      from generate_series(1, ${count}::int) n
+    `.execute(db)
+  const search = async (q: string) =>
+    (
+      await app.inject(`/api/search?${new URLSearchParams({ q, facets: 'category' })}`)
+    ).json<SearchResponse>()
+  await addProducts(150, 'KX742-', 'Llave ')
+  const few = await search('742')
+  t.match(few, { total: 150, facets: { category: { Herramientas: 150 } } })
+  t.notOk(few.meta.facetsOmitted)
+  await addProducts(150, 'KY742-', 'Sierra ')
+  const many = await search('742')
+  t.match(many, { total: 200, meta: { facetsOmitted: true } })
+  t.same(many.facets, { category: {} })
+  // A short word is looked for in 5,000 of the products with the other word.
+  await addProducts(1, 'N', 'Arandela zq ')
+  await addProducts(6_000, 'M', 'Arandela ')
+  const filtered = await search('arandela zq')
+  t.match(filtered, { hits: [{ sku: 'N1' }], total: 1, meta: { facetsOmitted: true } })
+  t.same(filtered.facets, { category: {} })
+})
+
 t.test('short words are looked up in a bounded number of products', async (t) => {
   lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })

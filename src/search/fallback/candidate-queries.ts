@@ -1,5 +1,6 @@
 // The queries with which PostgreSQL finds products. Each reads an index and returns a bounded
-// number of candidates, whatever the number of products.
+// number of candidates, whatever the number of products. `is_cut` says whether a query may find
+// more products than it returns. It is the same in all rows of a query.
 //
 // A higher score ranks first. A product that several queries find has its highest score.
 //   empty query: 1 for quoted products, 0 for others
@@ -49,8 +50,19 @@ const minSimilarity = 0.4
 const quotedScore = sql.lit(1)
 const notQuotedScore = sql.lit(0)
 
-/** An SQL fragment: a condition, or a query for the ids and scores of products. */
+/** An SQL fragment: a condition, or a query for candidates (id, score and is_cut). */
 type Sql = RawBuilder<unknown>
+
+/**
+ * Returns the query for at most `limit` of the candidates that a query for ids and scores finds.
+ * `is_cut` says of all of them whether there may be more.
+ */
+function limitCandidates(query: Sql, limit: number): Sql {
+  return sql`(
+    select id, score, count(*) over () >= ${sql.lit(limit)} as is_cut
+    from (${query} limit ${sql.lit(limit)}) as limited
+  )`
+}
 
 /** What a request requires of every product: active, in the category, of the brand. */
 export function visibleProducts({ category, brand }: ParsedRequest): Sql {
@@ -64,28 +76,26 @@ export function visibleProducts({ category, brand }: ParsedRequest): Sql {
 
 /** For an empty query: the products quoted most often, then the first ones by name. */
 export function productsForEmptyQuery(visible: Sql): Sql {
+  const firstByName = sql`
+    select id, ${notQuotedScore}::real as score from products where ${visible} order by name, id`
   return sql`(
-    select id, ${quotedScore}::real as score
+    select id, ${quotedScore}::real as score, false as is_cut
     from products join product_popularity on product_id = id
     where rank is not null and ${visible}
-  ) union (
-    select id, ${notQuotedScore}::real from products where ${visible}
-    order by name, id limit ${maxCandidates}
-  )`
+  ) union all ${limitCandidates(firstByName, maxCandidates)}`
 }
 
 /**
  * The products that the company puts first. They have no score, so they do not count as matches.
  */
 export function pinnedProducts(query: ParsedQuery, visible: Sql): Sql {
-  return sql`(
+  const withPinnedKey = sql`
     select id, null::real as score from products
+    where ${visible} and sku_key = any (${pinnedKeysOf(query)})`
+  return sql`(
+    select id, null::real as score, false as is_cut from products
     where ${visible} and sku = any (${query.pinnedSkus}::text[])
-  ) union all (
-    select id, null::real from products
-    where ${visible} and sku_key = any (${pinnedKeysOf(query)})
-    limit ${maxCodeMatches}
-  )`
+  ) union all ${limitCandidates(withPinnedKey, maxCodeMatches)}`
 }
 
 /**
@@ -117,14 +127,15 @@ export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
 function skuQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
   return [
     sql`(
-      select id, ${exactSkuScore}::real as score from products
+      select id, ${exactSkuScore}::real as score, false as is_cut from products
       where ${visible} and sku in (${text}, ${text.normalize('NFD')})
     )`,
-    sql`(
-      select id, ${exactSkuScore}::real as score from products
-      where ${visible} and sku_key = ${skuKeyOf(text)}
-      limit ${maxCodeMatches}
-    )`,
+    limitCandidates(
+      sql`
+        select id, ${exactSkuScore}::real as score from products
+        where ${visible} and sku_key = ${skuKeyOf(text)}`,
+      maxCodeMatches,
+    ),
   ]
 }
 
@@ -138,12 +149,13 @@ function partialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
     sql`sku_key like ${isPart ? '%' : ''} || ${skuKeyOf(text)} || '%'`,
     ...(canBeginHsCode(key) ? [sql`hs_code like ${`${key}%`}`] : []),
   ]
-  return conditions.map(
-    (condition) => sql`(
-      select id, ${partialCodeScore}::real as score
-      from products where ${visible} and ${condition}
-      limit ${maxCodeMatches}
-    )`,
+  return conditions.map((condition) =>
+    limitCandidates(
+      sql`
+        select id, ${partialCodeScore}::real as score
+        from products where ${visible} and ${condition}`,
+      maxCodeMatches,
+    ),
   )
 }
 
@@ -190,7 +202,8 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[], visi
     select id,
       -coalesce(
         nullif(strpos(search_text, fold_text(${firstWord})), 0), ${sql.lit(afterEveryWord)}
-      )::real as score
+      )::real as score,
+      (select count(*) from matching) >= ${sql.lit(maxFiltered)} as is_cut
     from matching
     where ${sql.join([sql`true`, ...shortWordConditions], sql` and `)}
     limit ${maxCandidates}
@@ -200,12 +213,14 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[], visi
 /** Names that begin with a text that is too short to be looked up as a word. */
 function namesBeginningWith(text: string, visible: Sql): Sql[] {
   const prefixes = [text, text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`]
-  return [...new Set(prefixes)].map(
-    (prefix) => sql`(
-      select id, ${nameBeginningScore}::real as score from products
-      where ${visible} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
-      order by name, id limit ${maxCandidates}
-    )`,
+  return [...new Set(prefixes)].map((prefix) =>
+    limitCandidates(
+      sql`
+        select id, ${nameBeginningScore}::real as score from products
+        where ${visible} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
+        order by name, id`,
+      maxCandidates,
+    ),
   )
 }
 
@@ -233,7 +248,7 @@ export function similarWordMatches({ foldedWords }: ParsedQuery, visible: Sql): 
     (word) => sql`word_similarity(fold_text(${word}), search_text)`,
   )
   return sql`
-    select id, score from (
+    select id, score, is_cut from (
       with matching as materialized (
         select id, search_text from products
         where ${visible}
@@ -241,7 +256,8 @@ export function similarWordMatches({ foldedWords }: ParsedQuery, visible: Sql): 
         limit ${maxFiltered}
       )
       select id,
-        ((${sql.join(similarities, sql` + `)}) / ${sql.lit(mistypable.length)})::real as score
+        ((${sql.join(similarities, sql` + `)}) / ${sql.lit(mistypable.length)})::real as score,
+        (select count(*) from matching) >= ${sql.lit(maxFiltered)} as is_cut
       from matching order by score desc, id limit ${maxCandidates}
     ) as nearest
     where score >= ${minSimilarity}`

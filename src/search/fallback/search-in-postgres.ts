@@ -63,6 +63,8 @@ type SearchRow = {
   total: number
   /** The number of products that match the words, pinned or not. */
   matching: number
+  /** Whether there may be more products than were found. */
+  is_cut: boolean
   category: Record<string, number> | null
   brand: Record<string, number> | null
 }
@@ -73,9 +75,14 @@ function toResult({ query, facets }: ParsedRequest, row: SearchRow | undefined):
     hits: (row?.hits ?? []).map((product) => toHit(product, query)),
     total: Math.min(maxTotal, total),
     facets: Object.fromEntries(facets.map((name) => [name, row?.[name] ?? {}])) as Facets,
-    facetsOmitted: facets.length > 0 && total >= maxCandidates,
+    facetsOmitted: facets.length > 0 && row?.is_cut === true,
   }
 }
+
+/** Whether a query for candidates has returned only some, or too many were found. */
+const isCut = sql`(
+  select coalesce(bool_or(is_cut), false) or count(*) >= ${sql.lit(maxCandidates)} from found
+)`
 
 /** Orders the candidates, and returns the requested page, the totals and the facet counts. */
 function searchQuery(
@@ -87,7 +94,7 @@ function searchQuery(
     facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
   return sql<SearchRow>`
     with found as materialized (
-      select id, max(score) as score
+      select id, max(score) as score, bool_or(is_cut) as is_cut
       from (${candidates}) as candidates
       group by id
     ), page as (
@@ -112,6 +119,7 @@ function searchQuery(
     select (select jsonb_agg(page order by place) from page) as hits,
       (select count(*)::int from found) as total,
       (select count(score)::int from found) as matching,
+      ${isCut} as is_cut,
       ${countFacet('category')} as category,
       ${countFacet('brand')} as brand
   `
@@ -127,7 +135,7 @@ function facetCounts(name: FacetName): RawBuilder<unknown> {
     select jsonb_object_agg(value, count) from (
       select (array_agg(${column} order by id))[1] as value, count(*)
       from found join products using (id)
-      where ${column} is not null and (select count(*) from found) < ${sql.lit(maxCandidates)}
+      where ${column} is not null and not ${isCut}
       group by filter_key(${column}) order by 2 desc, 1 limit ${sql.lit(maxFacetValues)}
     ) as counts
   )`
