@@ -51,7 +51,7 @@ export const SearchQuery = Type.Object(
         pattern: '^(category|brand)(,(category|brand))*$',
         examples: ['category', 'category,brand'],
         description:
-          'Comma-separated list of category and brand. The response counts all matching products ' +
+          'Comma-separated list of category and brand. The response counts the products found ' +
           `by each, for the ${maxFacetValues} most frequent values`,
       }),
     ),
@@ -103,7 +103,11 @@ const Counts = Type.Record(Type.String(), Type.Integer(), {
 })
 export const Facets = Type.Object(
   { category: Type.Optional(Counts), brand: Type.Optional(Counts) },
-  { description: 'Counts over all matching products, for the requested facets' },
+  {
+    description:
+      'Counts over all products found, for the requested facets. If a facet has more than ' +
+      `${maxFacetValues} values, the counts of rare ones may be too low`,
+  },
 )
 export type Facets = Static<typeof Facets>
 
@@ -112,7 +116,9 @@ export const SearchResponse = Type.Object({
   hits: Type.Array(Hit, { description: 'The matching products, best first' }),
   total: Type.Integer({
     maximum: maxTotal,
-    description: 'The number of matching products, exact below 1,000 and never above',
+    description:
+      'At most 1,000. Exact if the search engine has found products with all the words; ' +
+      'otherwise the number of products found',
   }),
   facets: Type.Optional(Facets),
   bySku: Type.Optional(

@@ -10,7 +10,7 @@ export const spanishTexts: Record<string, string> = {
   'The number of hits to skip': 'El número de resultados que saltar',
   'Return products of this category only': 'Solo productos de esta categoría',
   'Return products of this brand only': 'Solo productos de esta marca',
-  ['Comma-separated list of category and brand. The response counts all matching products by ' +
+  ['Comma-separated list of category and brand. The response counts the products found by ' +
     'each, for the 100 most frequent values']:
     'Lista separada por comas de category y brand. La respuesta cuenta todos los productos ' +
     'encontrados por cada una, para los 100 valores más frecuentes',
@@ -136,10 +136,14 @@ export const spanishTexts: Record<string, string> = {
   'RFC 9457 problem': 'Problema de RFC 9457',
   'Also in the log of the service': 'También está en el registro del servicio',
   'The normalised q: trimmed, NFC': 'El q normalizado: sin espacios en los extremos, NFC',
-  'The number of matching products, exact below 1,000 and never above':
-    'El número de productos encontrados, exacto por debajo de 1.000 y nunca mayor',
-  'Counts over all matching products, for the requested facets':
-    'Recuentos de todos los productos encontrados, para las facetas pedidas',
+  ['At most 1,000. Exact if the search engine has found products with all the words; ' +
+    'otherwise the number of products found']:
+    'Como mucho 1.000. Exacto si el motor de búsqueda ha encontrado productos con todas las ' +
+    'palabras; si no, el número de productos encontrados',
+  ['Counts over all products found, for the requested facets. If a facet has more than ' +
+    '100 values, the counts of rare ones may be too low']:
+    'Recuentos de todos los productos encontrados, para las facetas pedidas. Si una faceta ' +
+    'tiene más de 100 valores, los de los poco frecuentes pueden ser demasiado bajos',
   'The number of products by value': 'El número de productos por valor',
   ['Only if `sku` is given: the product of each SKU, in that order. Null: no active product ' +
     'has exactly this SKU']:
