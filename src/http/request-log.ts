@@ -12,6 +12,10 @@ declare module 'fastify' {
 export type LogFields = {
   /** The component that produced the response. */
   source?: string
+  /** The name of the search engine that answered a search, now or when the response was cached. */
+  engine?: string
+  /** How many search engines a search was sent to. */
+  attempts?: number
   /** Set if the response is older or less complete than it should be. */
   degraded?: true
   /** Why the response is degraded, or why the request was rejected. */

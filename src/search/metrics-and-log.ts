@@ -51,7 +51,7 @@ export class SearchLog {
     this.#rejections.set(engine, { loggedAt: now, unlogged: 0 })
     this.#logger.error(
       { engine, err, alsoRejected: last?.unlogged ?? 0 },
-      'search engine rejected a search as invalid; PostgreSQL answers',
+      'search engine rejected a search as invalid',
     )
   }
 

@@ -177,19 +177,22 @@ export class SearchService {
     const result = this.#cache.get(engine.registrationName, version, key)
     if (!result) return null
     this.#observer.countResponse('cache')
-    return toResponse(result, { source: 'index', degraded: false, indexedAt }, { source: 'cache' })
+    const meta: SearchMeta = { source: 'index', degraded: false, indexedAt }
+    return toResponse(result, meta, { source: 'cache', engine: engine.engineName })
   }
 
   /** Returns the response with what an engine or PostgreSQL has found. */
   #toServiceResponse(outcome: SearchOutcome, result: CachedResult): ServiceResponse {
-    const { source, degradedReason: reason } = outcome
+    const { source, degradedReason: reason, attempts } = outcome
     const degraded = reason !== null
     // A response from PostgreSQL says how old the index is that it replaces.
     const { indexedAt } =
       outcome.source === 'index' ? outcome.indexState : this.#selection.candidates[0].askForState()
     const facetsOmitted = outcome.result.facetsOmitted && { facetsOmitted: true }
     const meta = { source, degraded, indexedAt, ...facetsOmitted }
-    return toResponse(result, meta, degraded ? { source, degraded, reason } : { source })
+    const engine = outcome.source === 'index' && { engine: outcome.engineName }
+    const logFields = { source, ...engine, attempts, ...(degraded && { degraded, reason }) }
+    return toResponse(result, meta, logFields)
   }
 
   /** The words of the company also decide what a response contains. */

@@ -22,11 +22,18 @@ const maxEngines = 2
 
 /**
  * What answered a search. `degradedReason`: why PostgreSQL answered, or why the result of the index
- * may lack products; null if the index has answered completely. It is logged.
+ * may lack products; null if the index has answered completely. `attempts`: how many engines the
+ * search was sent to. Both are logged.
  */
-export type SearchOutcome = { result: SearchResult; degradedReason: string | null } & (
+export type SearchOutcome = {
+  result: SearchResult
+  degradedReason: string | null
+  attempts: number
+} & (
   | {
       source: 'index'
+      /** The name of the engine in the log. */
+      engineName: string
       /** The engine that answered, by the name under which its index is registered. */
       registrationName: string
       /** Read before the search: the result contains at least what this state says. */
@@ -58,7 +65,9 @@ export async function searchWithFallback(
 ): Promise<SearchOutcome | null> {
   const { index, observer, log } = resources
   let degradedReason: string | null = 'no engine available'
+  let attempts = 0
   for (const candidate of engines.slice(0, maxEngines)) {
+    attempts += 1
     const { engine, engineName, registrationName, breaker } = candidate
     const indexState = candidate.askForState()
     const signal = createTimeLimit(disconnected)
@@ -77,6 +86,8 @@ export async function searchWithFallback(
         source: 'index',
         result: search.result,
         degradedReason,
+        attempts,
+        engineName,
         registrationName,
         indexState,
       }
@@ -86,7 +97,7 @@ export async function searchWithFallback(
   // If no engine was tried, the search may also wait for the time that an engine would have had.
   const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
   const result = await searchInDatabase(resources, request, disconnected, moreWaitMs)
-  return result && { source: 'database', result, degradedReason }
+  return result && { source: 'database', result, degradedReason, attempts }
 }
 
 /** A search that was sent to an engine. `failed`: there is no result; `error` says why. */
@@ -114,19 +125,19 @@ function assessSearch({ ended, error }: EngineSearch): Assessment {
   return { outcome, outcomeForBreaker: outcome, degradedReason }
 }
 
-/** The reason for which the requests of a search are aborted at its time limit. */
-const limitReached = new EngineTimeout(timeouts.search.engine.ms)
-
 /**
- * Returns a signal that aborts at the time limit, or when the client disconnects. The timer is
- * never cleared, because requests that the search did not need may still run when it has ended.
- * Aborting them at once would close connections that are free again soon.
+ * Returns a signal that aborts with an `EngineTimeout` at the time limit, or when the client
+ * disconnects. The timer is never cleared, because requests that the search did not need may still
+ * run when it has ended. Aborting them at once would close connections that are free again soon.
  */
 function createTimeLimit(disconnected: AbortSignal): AbortSignal {
+  const limitMs = timeouts.search.engine.ms
+  // Created here and not by the timer, because then its stack leads to the search.
+  const limitReached = new EngineTimeout(limitMs)
   const stop = new AbortController()
   if (disconnected.aborted) stop.abort()
   disconnected.addEventListener('abort', () => stop.abort(), { once: true })
-  setTimeout(() => stop.abort(limitReached), timeouts.search.engine.ms).unref()
+  setTimeout(() => stop.abort(limitReached), limitMs).unref()
   return stop.signal
 }
 

@@ -372,6 +372,34 @@ t.test('logs once that the words of the company cannot be read', async (t) => {
   t.equal(findLines().length, 1)
 })
 
+t.test('the log says which engine answered, and how many were tried', async (t) => {
+  replaceUntilEnd(t, timeouts.search.engine, { ms: 10_000 })
+  const { app, engine, log } = await startBehindProxies(t)
+  const searchAndReadLog = async (q: string) => {
+    const linesBefore = log.length
+    const response = await search(app, q)
+    const lines = await eventually(
+      async () => log.slice(linesBefore).filter((line) => line.includes('"msg":"request"')),
+      ([line]) => line !== undefined,
+    )
+    const { source, engine, attempts, reason } = JSON.parse(lines[0] ?? '{}')
+    return { meta: response.meta, fields: { source, engine, attempts, reason } }
+  }
+  const answered = await searchAndReadLog('martillo')
+  t.match(answered.fields, { source: 'index', engine: 'main', attempts: 1 })
+  const cached = await eventually(
+    () => searchAndReadLog('martillo'),
+    ({ fields }) => fields.source === 'cache',
+  )
+  t.match(cached.fields, { source: 'cache', engine: 'main', attempts: undefined })
+  engine.refuseConnections()
+  const failed = await searchAndReadLog('taladro')
+  t.match(failed.fields, { source: 'database', attempts: 1, reason: 'engine outage' })
+  const skipped = await searchAndReadLog('taladro')
+  t.match(skipped.fields, { source: 'database', attempts: 0, reason: 'no engine available' })
+  t.equal(skipped.fields.engine, undefined)
+})
+
 t.test('logs and counts a search that the engine rejects', async (t) => {
   replaceUntilEnd(t, timeouts.search.engine, { ms: 10_000 })
   const { app, service, metrics, log } = await startBehindProxies(t, withoutCache)
@@ -391,6 +419,7 @@ t.test('logs and counts a search that the engine rejects', async (t) => {
   const lines = log.filter((line) => line.includes('rejected a search'))
   t.equal(lines.length, 1, 'repeated rejections are one line')
   t.match(lines[0], /invalid_search_filter/)
+  t.notMatch(lines[0], /PostgreSQL/, 'an index may have answered too')
   t.notMatch(log.join(''), /geheim/, 'the log does not contain what was searched')
   t.equal(await readMetric(metrics, 'tqs_search_engine_available', { engine: 'main' }), 1)
 })
