@@ -46,6 +46,26 @@ export type SearchEngine = {
   close(): Promise<void>
 }
 
+/**
+ * Sends all queries in one request. Returns a function that returns the result of one of them.
+ * Throws like `SearchEngine.search`, or if the engine has not answered every query.
+ */
+export async function requestResults(
+  engine: SearchEngine,
+  queries: EngineQuery[],
+  signal: AbortSignal,
+): Promise<(query: EngineQuery) => EngineResult> {
+  const results = await engine.search(queries, signal)
+  const resultByQuery = new Map(queries.map((query, index) => [query, results[index]]))
+  return (query) => {
+    const result = resultByQuery.get(query)
+    if (result) return result
+    throw new Error(
+      `the search engine returned ${results.length} results for ${queries.length} queries`,
+    )
+  }
+}
+
 /** Opens a client on keep-alive connections. Close it with `close()`. */
 export function openSearchEngine(url: string, apiKey: string): SearchEngine {
   const base = new URL(url)

@@ -2,11 +2,12 @@
 // highlights. Relaxes the query if no product contains all its words.
 import { EngineTimeout } from '../search-engine/request-outcome.ts'
 import { maxTotal } from '../search-engine/result-limits.ts'
-import type {
-  EngineHit,
-  EngineQuery,
-  EngineResult,
-  SearchEngine,
+import {
+  type EngineHit,
+  type EngineQuery,
+  type EngineResult,
+  requestResults,
+  type SearchEngine,
 } from '../search-engine/search-client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { countFacets, sumFacetCounts } from './hits/facet-counts.ts'
@@ -118,14 +119,13 @@ async function requestParts(
   const queries = parts.flatMap(({ query, firstHitsQuery }): EngineQuery[] =>
     firstHitsQuery ? [query, firstHitsQuery] : [query],
   )
-  const results = await engine.search(queries, signal)
-  const resultOf = new Map(queries.map((query, index) => [query, results[index]]))
-  return parts.flatMap(({ kind, query, firstHitsQuery = query }): PartResult[] => {
-    const result = resultOf.get(query)
-    if (!result) return []
-    const { hits } = resultOf.get(firstHitsQuery) ?? result
-    return [{ kind, offset: query.offset, result, firstHits: hits.slice(0, firstHitCount) }]
-  })
+  const resultOf = await requestResults(engine, queries, signal)
+  return parts.map(({ kind, query, firstHitsQuery = query }) => ({
+    kind,
+    offset: query.offset,
+    result: resultOf(query),
+    firstHits: resultOf(firstHitsQuery).hits.slice(0, firstHitCount),
+  }))
 }
 
 /** Whether no relaxation is needed: a code was found, or a best hit contains all the words. */

@@ -54,17 +54,13 @@ export async function countProductsPerWord(
   subqueries: Subqueries,
   { searched, synonyms, translations }: ParsedQuery,
 ): Promise<QueryWord[]> {
-  const texts = searched.significantWords
-  const counts = await subqueries.count(texts)
-  return texts.map((text, position) => {
-    const productCount = counts[position] ?? 0
-    return {
-      text,
-      position,
-      isLast: text === searched.words.at(-1),
-      productCount,
-      synonyms: synonyms.get(foldText(text)) ?? [],
-      translations: (productCount === 0 && translations.get(text)) || [],
-    }
-  })
+  const counts = await subqueries.count(searched.significantWords)
+  return counts.map(({ text, productCount }, position) => ({
+    text,
+    position,
+    isLast: text === searched.words.at(-1),
+    productCount,
+    synonyms: synonyms.get(foldText(text)) ?? [],
+    translations: (productCount === 0 && translations.get(text)) || [],
+  }))
 }

@@ -1,6 +1,11 @@
 // Sends the subqueries of one relaxed query to the engine, and holds their results.
 import { shownAttributes } from '../../search-engine/document-fields.ts'
-import type { EngineQuery, EngineResult, SearchEngine } from '../../search-engine/search-client.ts'
+import {
+  type EngineQuery,
+  type EngineResult,
+  requestResults,
+  type SearchEngine,
+} from '../../search-engine/search-client.ts'
 
 /** The subqueries are divided among this many requests, which the engine answers in parallel. */
 const parallelRequests = 2
@@ -35,16 +40,21 @@ export class Subqueries {
   }
 
   /**
-   * Returns for each word how many products contain it as typed. Holds no results. Throws like
-   * `SearchEngine.search`.
+   * Returns for each text, which is a word, how many products contain it as typed. Does not store
+   * the results. Throws like `requestResults`.
    */
-  async count(words: string[]): Promise<number[]> {
-    const queries = words.map((word) => this.#toQuery({ text: quote(word), limit: 0 }))
-    const results = await this.#engine.search(queries, this.#signal)
-    return words.map((_, index) => results[index]?.estimatedTotalHits ?? 0)
+  async count(texts: string[]): Promise<{ text: string; productCount: number }[]> {
+    const queries = new Map(
+      texts.map((text) => [text, this.#toQuery({ text: quote(text), limit: 0 })]),
+    )
+    const resultOf = await requestResults(this.#engine, [...queries.values()], this.#signal)
+    return Array.from(queries, ([text, query]) => ({
+      text,
+      productCount: resultOf(query).estimatedTotalHits,
+    }))
   }
 
-  /** Sends the subqueries whose text was not sent before. Throws like `SearchEngine.search`. */
+  /** Sends the subqueries whose text was not sent before. Throws like `requestResults`. */
   async send(subqueries: Subquery[]): Promise<void> {
     const unsent = new Map(
       subqueries
@@ -67,10 +77,9 @@ export class Subqueries {
   }
 
   async #request(subqueries: Subquery[]): Promise<void> {
-    const queries = subqueries.map((subquery) => this.#toQuery(subquery))
-    const results = await this.#engine.search(queries, this.#signal)
-    for (const [index, { text }] of subqueries.entries())
-      this.#results.set(text, results[index] ?? noHits)
+    const queries = new Map(subqueries.map((subquery) => [subquery.text, this.#toQuery(subquery)]))
+    const resultOf = await requestResults(this.#engine, [...queries.values()], this.#signal)
+    for (const [text, query] of queries) this.#results.set(text, resultOf(query))
   }
 
   #toQuery({ text, limit }: Subquery): EngineQuery {

@@ -1,0 +1,206 @@
+// What answers a search if engines fail or relax nothing: another engine, or PostgreSQL.
+import t, { type Test } from 'tap'
+import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
+import { ConcurrencyLimit } from '../../src/overload/concurrency-limit.ts'
+import { SearchLog } from '../../src/search/metrics-and-log.ts'
+import { RelaxationForecast } from '../../src/search/relaxation/relaxation-forecast.ts'
+import { maxRelaxing, RelaxationQueue } from '../../src/search/relaxation/relaxation-queue.ts'
+import { searchWithFallback } from '../../src/search/search-with-fallback.ts'
+import { CircuitBreaker } from '../../src/search-engine/circuit-breaker.ts'
+import type { EngineCandidate } from '../../src/search-engine/engine-selection.ts'
+import { EngineError } from '../../src/search-engine/request-outcome.ts'
+import {
+  type EngineHit,
+  type EngineQuery,
+  type EngineResult,
+  requestResults,
+  type SearchEngine,
+} from '../../src/search-engine/search-client.ts'
+import { parseQuery } from '../../src/text/parse-query.ts'
+import { timeouts } from '../../src/timeouts.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { testDatabase } from '../support/test-database.ts'
+
+type Answer = (queries: EngineQuery[]) => EngineResult[] | Promise<EngineResult[]>
+
+const { db: ownerDb, roles } = await testDatabase(t)
+await ownerDb.insertInto('products').values({ sku: 'PG-1', name: 'Martillo' }).execute()
+const db = openDatabase(roles.api)
+const pool = openSearchPool(roles.api)
+t.teardown(async () => {
+  await db.destroy()
+  await pool.end()
+})
+
+const noHits: EngineResult = { hits: [], estimatedTotalHits: 0 }
+const answerNothing: Answer = (queries) => queries.map(() => noHits)
+const breakDown: Answer = () => Promise.reject(new Error('no connection'))
+const isCount = ({ limit }: EngineQuery) => limit === 0
+
+/** The first request of a search finds a product with one of its two words. */
+const answerFirstRequest: Answer = (queries) =>
+  queries.map(({ q }) =>
+    q === '' ? noHits : { hits: [hitWithOneOfTwoWords], estimatedTotalHits: 1 },
+  )
+const hitWithOneOfTwoWords: EngineHit = {
+  id: '1',
+  sku: 'E-1',
+  name: 'Martillo',
+  description: null,
+  category: null,
+  brand: null,
+  unit: 'C62',
+  price: null,
+  hsCode: null,
+  originCountry: null,
+  _rankingScoreDetails: { words: { matchingWords: 1, maxMatchingWords: 2 } },
+}
+
+function toCandidate(t: Test, engineName: string, answer: Answer): EngineCandidate {
+  const breaker = new CircuitBreaker({ probe: async () => undefined, onChange: () => undefined })
+  t.teardown(() => breaker.stop())
+  const engine: SearchEngine = {
+    search: async (queries, signal) =>
+      Promise.race([
+        answer(queries),
+        new Promise<never>((_, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason)),
+        ),
+      ]),
+    health: async () => undefined,
+    close: async () => undefined,
+  }
+  const state = { indexedAt: null, version: null, isOfThisDatabase: true }
+  return { registrationName: engineName, engineName, engine, breaker, askForState: () => state }
+}
+
+/** Searches in engines with these answers. Returns what answered, and what was logged. */
+async function searchIn(
+  t: Test,
+  answers: Answer[],
+  { text = 'martillo', relaxationQueue = new RelaxationQueue() } = {},
+) {
+  const candidates = answers.map((answer, n) => toCandidate(t, `engine ${n + 1}`, answer))
+  const requestOutcomes: string[] = []
+  const log: string[] = []
+  const write = (values: { err?: unknown }, message: string) =>
+    void log.push(`${message}: ${String(values.err)}`)
+  const outcome = await searchWithFallback(
+    {
+      index: {
+        indexName: 'products',
+        relaxationQueue,
+        relaxationForecast: new RelaxationForecast(),
+      },
+      database: { db, pool },
+      fallbackLimit: new ConcurrencyLimit({ maxRunning: 1, maxQueued: 1 }),
+      observer: {
+        countResponse: () => undefined,
+        countDegraded: () => undefined,
+        countEngineRequest: (name, requestOutcome) =>
+          void requestOutcomes.push(`${name} ${requestOutcome}`),
+        setEngineAvailable: () => undefined,
+      },
+      log: new SearchLog({ info: write, warn: write, error: write }),
+    },
+    candidates,
+    { text, query: parseQuery(text), limit: 8, offset: 0, facets: [] },
+    new AbortController().signal,
+  )
+  const openBreakers = candidates.filter(({ breaker }) => breaker.isOpen)
+  return {
+    outcome,
+    log,
+    requestOutcomes,
+    openBreakers: openBreakers.map((each) => each.engineName),
+  }
+}
+
+t.test('the second engine answers if the first one fails', async (t) => {
+  const { outcome, requestOutcomes, openBreakers } = await searchIn(t, [breakDown, answerNothing])
+  t.match(outcome, { source: 'index', registrationName: 'engine 2', attempts: 2 })
+  t.equal(outcome?.degradedReason, null)
+  t.same(requestOutcomes, ['engine 1 outage', 'engine 2 answered'])
+  t.same(openBreakers, ['engine 1'])
+})
+
+t.test('PostgreSQL answers if two engines fail, and a third one is not tried', async (t) => {
+  const { outcome } = await searchIn(t, [breakDown, breakDown, answerNothing])
+  t.match(outcome, {
+    source: 'database',
+    attempts: 2,
+    degradedReason: 'engine outage',
+    result: { hits: [{ sku: 'PG-1' }] },
+  })
+})
+
+t.test('PostgreSQL answers if an engine leaves a query unanswered', async (t) => {
+  const answerFewer: Answer = (queries) => answerNothing(queries.slice(1))
+  const { outcome, openBreakers } = await searchIn(t, [answerFewer])
+  t.match(outcome, { source: 'database', degradedReason: 'engine outage' })
+  t.same(openBreakers, ['engine 1'])
+  for (const isIncomplete of [isCount, (query: EngineQuery) => query.limit === 40]) {
+    const { outcome } = await searchIn(
+      t,
+      [(queries) => (queries.some(isIncomplete) ? answerFewer : answerNothing)(queries)],
+      { text: 'martillo bola' },
+    )
+    t.match(outcome, { source: 'database', degradedReason: 'engine outage' })
+  }
+})
+
+t.test('the error of an unanswered query says how many results are missing', async (t) => {
+  const candidate = toCandidate(t, 'main', (queries) => answerNothing(queries.slice(1)))
+  const queries = ['a', 'b'].map((q) => ({
+    indexUid: 'products',
+    q,
+    limit: 1,
+    attributesToRetrieve: ['id'] as const,
+  }))
+  const resultOf = await requestResults(candidate.engine, queries, new AbortController().signal)
+  t.equal(resultOf(queries[0] as EngineQuery), noHits)
+  t.throws(() => resultOf(queries[1] as EngineQuery), {
+    message: 'the search engine returned 1 results for 2 queries',
+  })
+})
+
+t.test('without its relaxation, a search is answered with what was found before', async (t) => {
+  const text = 'martillo bola'
+  const found = { source: 'index', result: { hits: [{ sku: 'E-1' }], total: 1 } }
+
+  t.test('not relaxed: too many other queries are relaxed', async (t) => {
+    replaceUntilEnd(t, timeouts.search.relaxation, { ms: 10 })
+    const relaxationQueue = new RelaxationQueue()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    for (let n = 0; n < maxRelaxing; n++) void relaxationQueue.run(2, () => promise)
+    const options = { text, relaxationQueue }
+    const { outcome, requestOutcomes } = await searchIn(t, [answerFirstRequest], options)
+    t.match(outcome, { ...found, degradedReason: 'not relaxed' })
+    t.same(requestOutcomes, ['engine 1 answered'])
+    resolve()
+  })
+
+  t.test('relaxation failed: the engine rejects it', async (t) => {
+    const rejectCounts: Answer = (queries) =>
+      queries.some(isCount)
+        ? Promise.reject(new EngineError(400, '{"code":"invalid_search_q"}'))
+        : answerFirstRequest(queries)
+    const { outcome, log, requestOutcomes } = await searchIn(t, [rejectCounts], { text })
+    t.match(outcome, { ...found, degradedReason: 'engine rejected' })
+    t.same(requestOutcomes, ['engine 1 rejected'])
+    t.same(log, [
+      'search engine rejected a search as invalid: ' +
+        'Error: Meilisearch answered 400 (invalid_search_q)',
+    ])
+  })
+
+  t.test('relaxation failed: it takes longer than the limit', async (t) => {
+    replaceUntilEnd(t, timeouts.search.engine, { ms: 50 })
+    const stallCounts: Answer = (queries) =>
+      queries.some(isCount) ? new Promise(() => undefined) : answerFirstRequest(queries)
+    const { outcome, requestOutcomes, openBreakers } = await searchIn(t, [stallCounts], { text })
+    t.match(outcome, { ...found, degradedReason: 'engine timeout' })
+    t.same(requestOutcomes, ['engine 1 timeout'])
+    t.same(openBreakers, [])
+  })
+})
