@@ -87,7 +87,7 @@ export async function searchInEngine(
   // would end the process if they are not needed.
   earlyCounts?.catch(() => undefined)
 
-  const parts = await requestParts(engine, planParts(request, indexName), signal)
+  const parts = await requestParts(engine, request, indexName, signal)
   const hasAllWords = !mayRelax || isSatisfied(query, parts)
   if (query.searched.words.length > 1) relaxationForecast.record(query.text, hasAllWords)
   if (hasAllWords) return { ended: 'complete', result: mergeParts(request, parts), error: null }
@@ -110,8 +110,30 @@ export async function searchInEngine(
   }
 }
 
-/** Sends the queries of all parts in one request. */
+/**
+ * Requests the hits of all parts. If an engine should have skipped fewer hits, because the parts
+ * before them have very many products, requests all parts again from their beginning.
+ */
 async function requestParts(
+  engine: SearchEngine,
+  request: ParsedRequest,
+  indexName: string,
+  signal: AbortSignal,
+): Promise<PartResult[]> {
+  const parts = await sendPartQueries(engine, planParts(request, indexName), signal)
+  if (!hasSkippedTooMany(parts, request.offset)) return parts
+  return sendPartQueries(engine, planParts(request, indexName, { maySkipHits: false }), signal)
+}
+
+/** Whether the engine has skipped hits that belong to the page, or to a later one. */
+function hasSkippedTooMany(parts: PartResult[], offset: number): boolean {
+  const skipped = parts.at(-1)?.offset ?? 0
+  const before = parts.slice(0, -1).map(({ result }) => result.estimatedTotalHits)
+  return skipped > 0 && skipped + before.reduce((sum, total) => sum + total, 0) > offset
+}
+
+/** Sends the queries of all parts in one request. */
+async function sendPartQueries(
   engine: SearchEngine,
   parts: HitPart[],
   signal: AbortSignal,

@@ -2,7 +2,13 @@
 // hits before them again.
 import t from 'tap'
 import { planParts } from '../../src/search/hits/hit-parts.ts'
+import type { SearchResponse } from '../../src/search/schema.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
+import { eventually } from '../support/eventually.ts'
+import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { testService } from '../support/test-service.ts'
+
+lengthenSearchLimits(t)
 
 const plan = (text: string, offset: number) =>
   planParts({ text, query: parseQuery(text), offset, limit: 50, facets: [] }, 'products').map(
@@ -27,4 +33,33 @@ t.test('parts of a code or words with ñ are requested from their beginning', as
     plan('caña', 300).map(([, offset]) => offset),
     [0, 0, 0],
   )
+})
+
+t.test('no product is missing or repeated after many SKUs with the same key', async (t) => {
+  const { app, db, sync } = await testService(t, { config: { SEARCH_CACHE_MB: 0 } })
+  // Digits of other scripts are not in the key, so these SKUs have the key of "Z".
+  const toArabic = (n: number) =>
+    String(n).replace(/\d/g, (digit) => '٠١٢٣٤٥٦٧٨٩'.charAt(Number(digit)))
+  const withSameKey = Array.from({ length: 212 }, (_, n) => `Z-${toArabic(1_000 + n)}`)
+  const withWord = Array.from({ length: 200 }, (_, n) => `A-${n}`)
+  const skus = [...withSameKey, ...withWord]
+  await db
+    .insertInto('products')
+    .values(skus.map((sku) => ({ sku, name: 'Z' })))
+    .execute()
+  await sync()
+  const readPage = (offset: number) =>
+    eventually(
+      async () =>
+        (await app.inject(`/api/search?q=Z&limit=50&offset=${offset}`)).json<SearchResponse>(),
+      ({ meta }) => meta.source === 'index' && !meta.degraded,
+    )
+  const found: string[] = []
+  for (let offset = 0; offset < skus.length; offset += 50) {
+    const { hits, total } = await readPage(offset)
+    t.equal(total, skus.length)
+    found.push(...hits.map(({ sku }) => sku))
+  }
+  t.same(found.slice(0, withSameKey.length).toSorted(), withSameKey.toSorted())
+  t.same(found.toSorted(), skus.toSorted())
 })

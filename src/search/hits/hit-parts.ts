@@ -48,15 +48,20 @@ function isOrderedByService(kind: PartKind): boolean {
 /**
  * Returns the parts in the order in which they are shown, each with its query. No product is in two
  * parts, and together the parts are all products that match, so totals and facet counts can be
- * added.
+ * added. Without `maySkipHits` every part is requested from its beginning.
  */
-export function planParts(request: ParsedRequest, indexName: string): HitPart[] {
+export function planParts(
+  request: ParsedRequest,
+  indexName: string,
+  { maySkipHits = true }: { maySkipHits?: boolean } = {},
+): HitPart[] {
   const { text, searched, code } = request.query
   const hasSeveralWords = searched.words.length > 1
   const partFilters = splitIntoParts(request)
   const hitsUpToPage = request.offset + request.limit
   return partFilters.map(({ kind, filter }) => {
-    const offset = kind === 'words' ? countSkippableHits(partFilters, request.offset) : 0
+    const offset =
+      maySkipHits && kind === 'words' ? countSkippableHits(partFilters, request.offset) : 0
     const query: HitPart['query'] = {
       indexUid: indexName,
       q: usesWords(kind) ? searched.text : '',
@@ -130,10 +135,10 @@ function quoteFilterValue(value: string): string {
 }
 
 /**
- * Returns how many hits of the part `words` are certainly before the page, so that the engine may
+ * Returns how many hits of the part `words` are probably before the page, so that the engine may
  * skip them. The parts before it also fill pages, but their totals are unknown until the engine has
- * answered. The exact SKU and pins have few products; other parts may have many, and then nothing
- * can be skipped.
+ * answered. The exact SKU and pins hardly ever have more products than the service orders; other
+ * parts may have many, and then nothing can be skipped.
  */
 function countSkippableHits(parts: PartFilter[], offset: number): number {
   if (parts.length === 1) return offset
