@@ -111,8 +111,8 @@ export async function searchInEngine(
 }
 
 /**
- * Requests the hits of all parts. If an engine should have skipped fewer hits, because the parts
- * before them have very many products, requests all parts again from their beginning.
+ * Requests the hits of all parts. The engine may have skipped too many hits, if the parts before
+ * them have very many products. Then requests all parts again, from their beginning.
  */
 async function requestParts(
   engine: SearchEngine,

@@ -5,21 +5,30 @@ import type { EngineHit } from '../../src/search-engine/search-client.ts'
 
 const product = (values: Partial<EngineHit>) =>
   ({ sku: 'A-1', name: '', brand: null, category: null, description: null, ...values }) as EngineHit
+const createSimilarity = (
+  words: string[],
+  {
+    lastWord = '',
+    synonyms = [] as string[],
+    translations = [] as string[],
+    unknownWords = [''],
+  } = {},
+) =>
+  new TextSimilarity(
+    words.map((text, position) => ({
+      text,
+      position,
+      isLast: text === lastWord,
+      productCount: unknownWords.includes(text) ? 0 : 100,
+      synonyms,
+      translations,
+    })),
+  )
 const compare = (
   words: string[],
   values: Partial<EngineHit>,
-  { lastWord = '', equivalents = new Map<string, string[]>(), unknownWords = [''] } = {},
-) => {
-  const queryWords = words.map((text, position) => ({
-    text,
-    position,
-    isLast: text === lastWord,
-    productCount: unknownWords.includes(text) ? 0 : 100,
-    synonyms: equivalents.get(text) ?? [],
-    translations: [],
-  }))
-  return new TextSimilarity(queryWords).compare(product(values))
-}
+  options?: Parameters<typeof createSimilarity>[1],
+) => createSimilarity(words, options).compare(product(values))
 
 t.test('an equal word counts by its field', async (t) => {
   t.same(compare(['martillo'], { name: 'Martillo de bola' }), [1])
@@ -30,12 +39,28 @@ t.test('an equal word counts by its field', async (t) => {
   t.same(compare(['plata'], { name: 'Martillo' }), [0])
 })
 
-t.test('singular, plural, sizes, codes and translations count as the word', async (t) => {
+t.test('singular, plural, sizes, codes, translations and synonyms count as the word', async (t) => {
   t.same(compare(['motores', 'luces'], { name: 'Motor con luz' }), [1, 1])
   t.same(compare(['18v'], { name: 'Taladro 18 V' }), [1])
   t.same(compare(['742'], { sku: 'AB-742-X', name: 'Uno' }), [1])
-  const equivalents = new Map([['syringe', ['jeringa']]])
-  t.same(compare(['syringe'], { name: 'Jeringas desechables' }, { equivalents }), [1])
+  const needle = { name: 'Jeringas desechables' }
+  t.same(compare(['syringe'], needle, { translations: ['jeringa'] }), [1])
+  t.same(compare(['inyectadora'], needle, { synonyms: ['jeringa'] }), [1])
+})
+
+t.test('a synonym of several words counts as the word if they follow each other', async (t) => {
+  const synonyms = ['drill bit', 'punta']
+  t.same(compare(['broca'], { name: 'HSS Drill bit 13 mm' }, { synonyms }), [1])
+  t.same(compare(['broca'], { category: 'Drill Bit' }, { synonyms }), [0.8])
+  t.same(compare(['broca'], { name: 'Bit for a drill' }, { synonyms }), [0])
+  t.same(compare(['broca'], { name: 'Drill bits' }, { synonyms }), [0], 'only as written')
+})
+
+t.test('the rest of a long description is not compared', async (t) => {
+  const description = `${'x '.repeat(500)}martillo`
+  t.same(compare(['martillo'], { description }), [0])
+  const similarity = createSimilarity(['martillo'])
+  t.same(similarity.listMatches(product({ name: 'Martillos', description })), ['martillos'])
 })
 
 t.test(

@@ -25,8 +25,10 @@ const maxDescriptionLength = 1_000
 const textWords = /[\p{L}\p{N}]+(?:[./]\p{N}+)*/gu
 
 type ComparedWord = {
-  /** The word, its singular and plural, its translations and its synonyms, folded. */
+  /** The word, its translations and its synonyms of one word, in singular and plural, folded. */
   forms: Set<string>
+  /** Its synonyms of several words, folded, exactly as the company wrote them. */
+  phrases: string[]
   folded: string
   isLast: boolean
   /** The last word may be unfinished. One that no product contains as typed may be cut short. */
@@ -44,6 +46,7 @@ export class TextSimilarity {
       const folded = foldText(text)
       return {
         forms: new Set([folded, ...translations, ...synonyms].flatMap(listNumberForms)),
+        phrases: synonyms.filter((synonym) => synonym.includes(' ')),
         folded,
         mayBePrefix: isLast || (isUnknown(word) && text.length >= minLettersForPrefix),
         isLast,
@@ -54,8 +57,8 @@ export class TextSimilarity {
 
   /** Returns the words of the product that match a word of the query, folded, for highlights. */
   listMatches({ name, brand, category, description }: EngineHit): string[] {
-    return [name, brand, category, description]
-      .flatMap((text) => (text === null ? [] : splitIntoComparedWords(text)))
+    return [name, brand ?? '', category ?? '', shortenDescription(description)]
+      .flatMap(splitIntoComparedWords)
       .filter((candidate) => this.#words.some((word) => compareWords(word, candidate) > 0))
   }
 
@@ -65,10 +68,7 @@ export class TextSimilarity {
       [splitIntoComparedWords(`${product.name} ${product.brand ?? ''}`), nameWeight],
       [findSizeForms(product.name), nameWeight],
       [splitIntoComparedWords(product.category ?? ''), categoryWeight],
-      [
-        splitIntoComparedWords((product.description ?? '').slice(0, maxDescriptionLength)),
-        descriptionWeight,
-      ],
+      [splitIntoComparedWords(shortenDescription(product.description)), descriptionWeight],
     ]
     const sku = foldText(toCodeKey(product.sku))
     return this.#words.map((word) => {
@@ -76,11 +76,14 @@ export class TextSimilarity {
       return fields.reduce((best, [words, weight]) => {
         // A match in this field cannot be better.
         if (best >= weight) return best
-        return Math.max(best, weight * bestQuality(word, words))
+        const quality = hasPhrase(word, words) ? 1 : bestQuality(word, words)
+        return Math.max(best, weight * quality)
       }, 0)
     })
   }
 }
+
+const shortenDescription = (text: string | null) => (text ?? '').slice(0, maxDescriptionLength)
 
 function splitIntoComparedWords(text: string): string[] {
   return foldText(text).match(textWords) ?? []
@@ -88,6 +91,13 @@ function splitIntoComparedWords(text: string): string[] {
 
 function isPartOfCode(word: string, sku: string): boolean {
   return /\d/.test(word) && word.length >= 3 && sku.includes(toCodeKey(word))
+}
+
+/** Whether these words, in their order, contain a synonym of several words. */
+function hasPhrase({ phrases }: ComparedWord, words: string[]): boolean {
+  if (phrases.length === 0) return false
+  const text = ` ${words.join(' ')} `
+  return phrases.some((phrase) => text.includes(` ${phrase} `))
 }
 
 /** Returns the quality of the best match among these words. */
