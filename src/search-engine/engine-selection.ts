@@ -17,8 +17,8 @@ export type EngineCandidate = RegisteredEngine & {
   /** The name in the log and in metrics: the registration name without the shape of the index. */
   engineName: string
   breaker: CircuitBreaker
-  /** Returns the state of its index, and notes that a search needs it (IndexStateFollower). */
-  askForState(): IndexState
+  /** Returns the state of its index, which a search needs (IndexStateFollower). */
+  getLastKnownState(): IndexState
 }
 
 type SelectionOptions = {
@@ -56,8 +56,8 @@ export class EngineSelection {
         probe: () => probe(engine, indexName),
         onChange: (isOpen, error) => onAvailabilityChange(engineName, !isOpen, error),
       })
-      const askForState = () => indexStates.askForState(registrationName)
-      return { registrationName, engineName, engine, breaker, askForState }
+      const getLastKnownState = () => indexStates.getLastKnownState(registrationName)
+      return { registrationName, engineName, engine, breaker, getLastKnownState }
     }
     const [first, ...others] = engines
     this.candidates = [toCandidate(first), ...others.map(toCandidate)]
@@ -69,15 +69,28 @@ export class EngineSelection {
    * index that is up to date, then healthy ones with an older index. Empty if none is healthy.
    */
   select(): EngineCandidate[] {
-    const healthy = this.candidates.filter(
-      ({ breaker, askForState }) => !breaker.isOpen && askForState().isOfThisDatabase,
-    )
+    const healthy = this.#listHealthy()
     if (healthy.length <= 1) return healthy
     this.#requestCount += 1
     const upToDate = withoutOutdated(healthy)
     const next = this.#requestCount % upToDate.length
     const outdated = healthy.filter((candidate) => !upToDate.includes(candidate))
     return [...upToDate.slice(next), ...upToDate.slice(0, next), ...outdated]
+  }
+
+  /**
+   * Returns the engines whose cached results may be sent: healthy ones with an index that is up to
+   * date. While none is healthy, what the first one answered before is still valid.
+   */
+  listCacheable(): EngineCandidate[] {
+    const healthy = this.#listHealthy()
+    return healthy.length === 0 ? [this.candidates[0]] : withoutOutdated(healthy)
+  }
+
+  #listHealthy(): EngineCandidate[] {
+    return this.candidates.filter(
+      (candidate) => !candidate.breaker.isOpen && candidate.getLastKnownState().isOfThisDatabase,
+    )
   }
 
   async stop(): Promise<void> {
@@ -103,7 +116,7 @@ function withoutOutdated(candidates: EngineCandidate[]): EngineCandidate[] {
 }
 
 /** Returns 0, the oldest possible instant, while the state of the index is unknown. */
-function indexedAtMs({ askForState }: EngineCandidate): number {
-  const { indexedAt } = askForState()
+function indexedAtMs(candidate: EngineCandidate): number {
+  const { indexedAt } = candidate.getLastKnownState()
   return indexedAt === null ? 0 : Date.parse(indexedAt)
 }

@@ -81,10 +81,10 @@ export class IndexStateFollower {
   }
 
   /**
-   * Notes that a search needs the states, which ends an idle pause. Returns the last known state of
-   * the index of this engine. While PostgreSQL is unreachable, it has no version.
+   * Returns the last known state of the index of this engine. While PostgreSQL is unreachable, it
+   * has no version. Also ends an idle pause, after which the states are read again.
    */
-  askForState(registrationName: string): IndexState {
+  getLastKnownState(registrationName: string): IndexState {
     const latest = this.#poller.latest()
     const state = this.#states.get(registrationName) ?? unknownState
     const ageMs = performance.now() - (latest?.readAt ?? Number.NEGATIVE_INFINITY)

@@ -12,11 +12,7 @@ import {
   maxRunningSearches,
 } from '../overload/concurrency-limit.ts'
 import type { SharedPolling } from '../redis/shared-polling.ts'
-import {
-  type EngineCandidate,
-  EngineSelection,
-  type RegisteredEngine,
-} from '../search-engine/engine-selection.ts'
+import { EngineSelection, type RegisteredEngine } from '../search-engine/engine-selection.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import { CompanyWordsFollower } from '../words/company-words-follower.ts'
 import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.ts'
@@ -54,6 +50,8 @@ export type ServiceResponse = {
   isDegraded: boolean
   logFields: LogFields
 }
+
+type CachedAnswer = { result: CachedResult; indexedAt: string | null; engineName: string }
 
 export class SearchService {
   readonly #observer: SearchObserver
@@ -125,12 +123,15 @@ export class SearchService {
    * capacity, or if neither an engine nor PostgreSQL answers.
    */
   async search(request: SearchRequest, disconnected: AbortSignal): Promise<ServiceResponse | null> {
+    const cached = this.#findCached(request)
+    if (cached) {
+      const { result, indexedAt, engineName } = cached
+      this.#observer.countResponse('cache')
+      const meta: SearchMeta = { source: 'index', degraded: false, indexedAt }
+      return toResponse(result, meta, { source: 'cache', engine: engineName })
+    }
     const key = this.#toCacheKey(request)
     const engines = this.#selection.select()
-    // While every engine is down, the cached responses of the first one are still valid.
-    const cached = this.#readCache(engines[0] ?? this.#selection.candidates[0], key)
-    if (cached) return cached
-
     const words = this.#companyWords.current()
     const outcome = await this.#run(() => {
       const parsed = { ...request, query: parseQuery(request.text, words) }
@@ -170,15 +171,17 @@ export class SearchService {
     }
   }
 
-  /** Returns the response with the cached result of this engine; null if there is none. */
-  #readCache(engine: EngineCandidate, key: string): ServiceResponse | null {
-    const { version, indexedAt } = engine.askForState()
-    this.#cache.startVersion(engine.registrationName, version)
-    const result = this.#cache.get(engine.registrationName, version, key)
-    if (!result) return null
-    this.#observer.countResponse('cache')
-    const meta: SearchMeta = { source: 'index', degraded: false, indexedAt }
-    return toResponse(result, meta, { source: 'cache', engine: engine.engineName })
+  /** Returns the cached result of an engine, and its state; null if no engine has one. */
+  #findCached(request: SearchRequest): CachedAnswer | null {
+    const key = this.#toCacheKey(request)
+    for (const engine of this.#selection.listCacheable()) {
+      const { registrationName, engineName } = engine
+      const { version, indexedAt } = engine.getLastKnownState()
+      this.#cache.startVersion(registrationName, version)
+      const result = this.#cache.get(registrationName, version, key)
+      if (result) return { result, indexedAt, engineName }
+    }
+    return null
   }
 
   /** Returns the response with what an engine or PostgreSQL has found. */
@@ -187,7 +190,9 @@ export class SearchService {
     const degraded = reason !== null
     // A response from PostgreSQL says how old the index is that it replaces.
     const { indexedAt } =
-      outcome.source === 'index' ? outcome.indexState : this.#selection.candidates[0].askForState()
+      outcome.source === 'index'
+        ? outcome.indexState
+        : this.#selection.candidates[0].getLastKnownState()
     const facetsOmitted = outcome.result.facetsOmitted && { facetsOmitted: true }
     const meta = { source, degraded, indexedAt, ...facetsOmitted }
     const engine = outcome.source === 'index' && { engine: outcome.engineName }
@@ -202,12 +207,7 @@ export class SearchService {
 
   #isCached(url: string): boolean {
     const request = parseSearchUrl(url)
-    if (request === null) return false
-    const key = this.#toCacheKey(request)
-    return this.#selection.candidates.some(
-      ({ registrationName, askForState }) =>
-        this.#cache.get(registrationName, askForState().version, key) !== undefined,
-    )
+    return request !== null && this.#findCached(request) !== null
   }
 }
 

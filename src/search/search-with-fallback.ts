@@ -69,7 +69,7 @@ export async function searchWithFallback(
   for (const candidate of engines.slice(0, maxEngines)) {
     attempts += 1
     const { engine, engineName, registrationName, breaker } = candidate
-    const indexState = candidate.askForState()
+    const indexState = candidate.getLastKnownState()
     const signal = createTimeLimit(disconnected)
     const search: EngineSearch = await searchInEngine(index, engine, request, signal).catch(
       (error: unknown) => ({ ended: 'failed', result: null, error }),

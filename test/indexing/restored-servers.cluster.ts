@@ -112,7 +112,7 @@ t.test(
     })
     indexStates.start()
     const state = await eventually(
-      async () => indexStates.askForState(registrationName),
+      async () => indexStates.getLastKnownState(registrationName),
       ({ isOfThisDatabase }) => !isOfThisDatabase,
     )
     t.match(state, { isOfThisDatabase: false, version: null }, 'the API does not use the index')

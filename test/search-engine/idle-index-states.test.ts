@@ -62,7 +62,7 @@ t.test('a search while a process becomes idle does not double its reads', async 
         // The first read also records that the index is used, which takes longer.
         if (reads[steps] !== 2) return
         for (let step = 0; step < steps; step++) await undefined
-        follower.askForState('main')
+        follower.getLastKnownState('main')
       },
     })
     t.teardown(() => follower.stop())

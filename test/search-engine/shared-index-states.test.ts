@@ -54,8 +54,8 @@ async function startProcesses(t: Test) {
     })
     processes.push({
       postgres,
-      version: () => indexStates.askForState(config.SEARCH_ENGINE).version,
-      isUsed: () => indexStates.askForState(config.SEARCH_ENGINE).isOfThisDatabase,
+      version: () => indexStates.getLastKnownState(config.SEARCH_ENGINE).version,
+      isUsed: () => indexStates.getLastKnownState(config.SEARCH_ENGINE).isOfThisDatabase,
       wordsVersion: () => wordsVersion,
     })
   }

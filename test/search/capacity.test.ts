@@ -1,11 +1,18 @@
-// Which requests have capacity while the engine is down and PostgreSQL is busy with searches.
-import t from 'tap'
+// Which requests have capacity while engines or PostgreSQL are busy with searches.
+import t, { type Test } from 'tap'
 import { searchConnections } from '../../src/database/connection-counts.ts'
 import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
+import { registerIndex } from '../../src/indexing/register-index.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
-import { maxQueuedFallbacks } from '../../src/overload/concurrency-limit.ts'
+import {
+  maxQueuedFallbacks,
+  maxQueuedSearches,
+  maxRunningSearches,
+} from '../../src/overload/concurrency-limit.ts'
 import { SearchService } from '../../src/search/search-service.ts'
-import { openSearchEngine } from '../../src/search-engine/search-client.ts'
+import type { RegisteredEngine } from '../../src/search-engine/engine-selection.ts'
+import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
+import { eventually } from '../support/eventually.ts'
 import { lengthenSearchLimits } from '../support/longer-limits.ts'
 import { testDatabase } from '../support/test-database.ts'
 
@@ -14,37 +21,51 @@ lengthenSearchLimits(t)
 const silentLogger = { info() {}, warn() {}, error() {} }
 const connected = new AbortController().signal
 
-t.test('an exact look-up does not wait for searches in PostgreSQL', async (t) => {
+/** Starts a service with these engines, whose indexes count as up to date. */
+async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEngine[]]) {
   const { db: ownerDb, roles } = await testDatabase(t)
   await ownerDb.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
+  for (const { registrationName } of engines) await registerIndex(ownerDb, registrationName)
+  await ownerDb.deleteFrom('product_changes').execute()
+  await ownerDb
+    .updateTable('search_engines')
+    .set({ indexed_at: new Date(), is_writing: false })
+    .execute()
   const db = openDatabase(roles.api)
   const searchPool = openSearchPool(roles.api)
-  const engine = openSearchEngine('http://127.0.0.1:9', 'no key')
   const service = new SearchService(
     {
       db,
       searchPool,
-      engines: [{ registrationName: 'main', engine }],
+      engines,
       indexName: 'products',
-      cacheBytes: 0,
+      cacheBytes: 1_000_000,
       observer: createMetrics().search,
     },
     silentLogger,
   )
   t.teardown(async () => {
     await service.stop()
-    await engine.close()
     await db.destroy()
     await searchPool.end()
   })
-  const search = () =>
-    service.search({ text: 'martillo', limit: 8, offset: 0, facets: [] }, connected)
+  const search = (text = 'martillo') =>
+    service.search({ text, limit: 8, offset: 0, facets: [] }, connected)
+  return { service, searchPool, search }
+}
+
+t.test('an exact look-up does not wait for searches in PostgreSQL', async (t) => {
+  const engine = openSearchEngine('http://127.0.0.1:9', 'no key')
+  t.teardown(() => engine.close())
+  const { service, searchPool, search } = await startService(t, [
+    { registrationName: 'main', engine },
+  ])
   t.match((await search())?.json, /"source":"database"/, 'the engine is down')
 
   const held = await Promise.all(
     Array.from({ length: searchConnections }, () => searchPool.connect()),
   )
-  const searches = Array.from({ length: searchConnections + maxQueuedFallbacks }, search)
+  const searches = Array.from({ length: searchConnections + maxQueuedFallbacks }, () => search())
   await new Promise(setImmediate)
   t.notOk(service.hasCapacity('/api/search?q=martillo'), 'the limit of searches is reached')
   t.ok(service.hasCapacity('/api/search?sku=AB-1'))
@@ -53,4 +74,38 @@ t.test('an exact look-up does not wait for searches in PostgreSQL', async (t) =>
   for (const connection of held) connection.release()
   for (const response of await Promise.all(searches)) t.match(response?.json, /"sku":"AB-1"/)
   t.ok(service.hasCapacity('/api/search?q=martillo'))
+})
+
+t.test('what an engine has answered needs no capacity, whichever engine is next', async (t) => {
+  const { promise: end, resolve: endStalled } = Promise.withResolvers<void>()
+  const engine: SearchEngine = {
+    async search(queries) {
+      if (queries.some(({ q }) => q.startsWith('stalled'))) await end
+      return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
+    },
+    health: async () => undefined,
+    close: async () => undefined,
+  }
+  const { service, search } = await startService(t, [
+    { registrationName: 'first', engine },
+    { registrationName: 'second', engine },
+  ])
+  // Nothing is cached until the states of the indexes were read.
+  await eventually(
+    () => search('taladro'),
+    (response) => response?.logFields.source === 'cache',
+  )
+  await search()
+  for (let n = 0; n < 4; n++) t.equal((await search())?.logFields.source, 'cache')
+
+  const stalled = Array.from({ length: maxRunningSearches + maxQueuedSearches }, (_, n) =>
+    search(`stalled${n}`),
+  )
+  t.notOk(service.hasCapacity('/api/search?q=sierra'))
+  for (let n = 0; n < 4; n++) {
+    t.ok(service.hasCapacity('/api/search?q=martillo'))
+    t.equal((await search())?.logFields.source, 'cache')
+  }
+  endStalled()
+  await Promise.all(stalled)
 })

@@ -71,7 +71,13 @@ function toCandidate(t: Test, engineName: string, answer: Answer): EngineCandida
     close: async () => undefined,
   }
   const state = { indexedAt: null, version: null, isOfThisDatabase: true }
-  return { registrationName: engineName, engineName, engine, breaker, askForState: () => state }
+  return {
+    registrationName: engineName,
+    engineName,
+    engine,
+    breaker,
+    getLastKnownState: () => state,
+  }
 }
 
 /** Searches in engines with these answers. Returns what answered, and what was logged. */

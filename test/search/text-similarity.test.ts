@@ -43,9 +43,9 @@ t.test('singular, plural, sizes, codes, translations and synonyms count as the w
   t.same(compare(['motores', 'luces'], { name: 'Motor con luz' }), [1, 1])
   t.same(compare(['18v'], { name: 'Taladro 18 V' }), [1])
   t.same(compare(['742'], { sku: 'AB-742-X', name: 'Uno' }), [1])
-  const needle = { name: 'Jeringas desechables' }
-  t.same(compare(['syringe'], needle, { translations: ['jeringa'] }), [1])
-  t.same(compare(['inyectadora'], needle, { synonyms: ['jeringa'] }), [1])
+  const syringes = { name: 'Jeringas desechables' }
+  t.same(compare(['syringe'], syringes, { translations: ['jeringa'] }), [1])
+  t.same(compare(['inyectadora'], syringes, { synonyms: ['jeringa'] }), [1])
 })
 
 t.test('a synonym of several words counts as the word if they follow each other', async (t) => {
