@@ -51,13 +51,13 @@ export type SearchedIndex = {
 }
 
 /**
- * A search that the engine has answered:
+ * What the engine has answered to a search:
  * - `complete`: products contain all the words, or the query was relaxed.
  * - `not relaxed`: too many other queries were being relaxed. The result is that of the first
  *   request, and may lack products.
  * - `relaxation failed`: the same, but because of `error`, which is null otherwise.
  */
-export type AnsweredSearch = {
+export type EngineAnswer = {
   ended: 'complete' | 'not relaxed' | 'relaxation failed'
   result: SearchResult
   error: unknown
@@ -74,7 +74,7 @@ export async function searchInEngine(
   engine: SearchEngine,
   request: ParsedRequest,
   signal: AbortSignal,
-): Promise<AnsweredSearch> {
+): Promise<EngineAnswer> {
   const { query } = request
   const mayRelax = canRelax(query)
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }

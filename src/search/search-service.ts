@@ -22,7 +22,7 @@ import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
 import { addMeta, type CachedResult, ResponseCache, serializeResult } from './response-cache.ts'
 import type { SearchMeta, SearchRequest } from './schema.ts'
 import {
-  type SearchOutcome,
+  type SearchAnswer,
   type SearchResources,
   searchWithFallback,
   toSearchProblem,
@@ -133,18 +133,18 @@ export class SearchService {
     const key = this.#toCacheKey(request)
     const engines = this.#selection.select()
     const words = this.#companyWords.current()
-    const outcome = await this.#run(() => {
+    const answer = await this.#run(() => {
       const parsed = { ...request, query: parseQuery(request.text, words) }
       return searchWithFallback(this.#resources, engines, parsed, disconnected)
     })
-    this.#observer.countResponse(outcome?.source ?? 'cancelled')
-    if (!outcome) return null
+    this.#observer.countResponse(answer?.source ?? 'cancelled')
+    if (!answer) return null
 
-    const result = serializeResult(request, outcome.result)
-    if (outcome.degradedReason !== null) this.#observer.countDegraded()
-    else if (outcome.source === 'index')
-      this.#cache.set(outcome.registrationName, outcome.indexState.version, key, result)
-    return this.#toServiceResponse(outcome, result)
+    const result = serializeResult(request, answer.result)
+    if (answer.degradedReason !== null) this.#observer.countDegraded()
+    else if (answer.source === 'index')
+      this.#cache.set(answer.registrationName, answer.indexState.version, key, result)
+    return this.#toServiceResponse(answer, result)
   }
 
   /**
@@ -162,7 +162,7 @@ export class SearchService {
   }
 
   /** Runs a search within the concurrency limit, and counts it if it fails. */
-  async #run<Outcome>(search: () => Promise<Outcome>): Promise<Outcome> {
+  async #run<Answer>(search: () => Promise<Answer>): Promise<Answer> {
     try {
       return await this.#limit.run(search)
     } catch (error) {
@@ -185,17 +185,17 @@ export class SearchService {
   }
 
   /** Returns the response with what an engine or PostgreSQL has found. */
-  #toServiceResponse(outcome: SearchOutcome, result: CachedResult): ServiceResponse {
-    const { source, degradedReason: reason, attempts } = outcome
+  #toServiceResponse(answer: SearchAnswer, result: CachedResult): ServiceResponse {
+    const { source, degradedReason: reason, attempts } = answer
     const degraded = reason !== null
     // A response from PostgreSQL says how old the index is that it replaces.
     const { indexedAt } =
-      outcome.source === 'index'
-        ? outcome.indexState
+      answer.source === 'index'
+        ? answer.indexState
         : this.#selection.candidates[0].getLastKnownState()
-    const facetsOmitted = outcome.result.facetsOmitted && { facetsOmitted: true }
+    const facetsOmitted = answer.result.facetsOmitted && { facetsOmitted: true }
     const meta = { source, degraded, indexedAt, ...facetsOmitted }
-    const engine = outcome.source === 'index' && { engine: outcome.engineName }
+    const engine = answer.source === 'index' && { engine: answer.engineName }
     const logFields = { source, ...engine, attempts, ...(degraded && { degraded, reason }) }
     return toResponse(result, meta, logFields)
   }

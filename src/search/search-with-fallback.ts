@@ -13,33 +13,35 @@ import { timeouts } from '../timeouts.ts'
 import { type SearchDatabase, searchInPostgres } from './fallback/search-in-postgres.ts'
 import type { SearchLog, SearchObserver } from './metrics-and-log.ts'
 import type { ParsedRequest, SearchResult } from './schema.ts'
-import { type AnsweredSearch, type SearchedIndex, searchInEngine } from './search-in-engine.ts'
+import { type EngineAnswer, type SearchedIndex, searchInEngine } from './search-in-engine.ts'
 
 export const searchUnavailable = 'Search is temporarily unavailable. Try again in a moment.'
 
 /** At most two engines are tried, so a search waits for at most two timeouts. */
 const maxEngines = 2
 
-/**
- * What answered a search. `degradedReason`: why PostgreSQL answered, or why the result of the index
- * may lack products; null if the index has answered completely. `attempts`: how many engines the
- * search was sent to. Both are logged.
- */
-export type SearchOutcome = {
+/** What answered a search. The service logs all but the result. */
+export type SearchAnswer = {
   result: SearchResult
-  degradedReason: string | null
+  /** How many engines the search was sent to. */
   attempts: number
 } & (
   | {
       source: 'index'
+      /** Why the result may lack products; null if the index has answered completely. */
+      degradedReason: string | null
       /** The name of the engine in the log. */
       engineName: string
-      /** The engine that answered, by the name under which its index is registered. */
+      /** The name under which the index of the engine is registered. */
       registrationName: string
       /** Read before the search: the result contains at least what this state says. */
       indexState: IndexState
     }
-  | { source: 'database' }
+  | {
+      source: 'database'
+      /** Why no engine answered. */
+      degradedReason: string
+    }
 )
 
 /** What the searches of a process share. */
@@ -54,7 +56,7 @@ export type SearchResources = {
 
 /**
  * Searches in the first of these engines, in the second one if it fails, and then in PostgreSQL.
- * `disconnected` aborts when the client disconnects; then the outcome is null. Throws an
+ * `disconnected` aborts when the client disconnects; then the answer is null. Throws an
  * `unavailable` problem if PostgreSQL fails too, or if too many searches wait for it.
  */
 export async function searchWithFallback(
@@ -62,67 +64,65 @@ export async function searchWithFallback(
   engines: EngineCandidate[],
   request: ParsedRequest,
   disconnected: AbortSignal,
-): Promise<SearchOutcome | null> {
+): Promise<SearchAnswer | null> {
   const { index, observer, log } = resources
-  let degradedReason: string | null = 'no engine available'
+  let failure = 'no engine available'
   let attempts = 0
   for (const candidate of engines.slice(0, maxEngines)) {
     attempts += 1
     const { engine, engineName, registrationName, breaker } = candidate
     const indexState = candidate.getLastKnownState()
     const signal = createTimeLimit(disconnected)
-    const search: EngineSearch = await searchInEngine(index, engine, request, signal).catch(
-      (error: unknown) => ({ ended: 'failed', result: null, error }),
-    )
-    const assessment = assessSearch(search)
-    const { outcome } = assessment
-    observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : outcome)
+    const answer: EngineAnswer | FailedSearch = await searchInEngine(
+      index,
+      engine,
+      request,
+      signal,
+    ).catch((error: unknown) => ({ ended: 'failed', result: null, error }))
+    const { requestOutcome, outcomeForBreaker, degradedReason } = assessAnswer(answer)
+    observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : requestOutcome)
     if (disconnected.aborted) return null
-    if (outcome === 'rejected') log.logRejection(engineName, search.error)
-    breaker.record(assessment.outcomeForBreaker, search.error)
-    degradedReason = assessment.degradedReason
-    if (search.result)
-      return {
-        source: 'index',
-        result: search.result,
-        degradedReason,
-        attempts,
-        engineName,
-        registrationName,
-        indexState,
-      }
+    if (requestOutcome === 'rejected') log.logRejection(engineName, answer.error)
+    breaker.record(outcomeForBreaker, answer.error)
+    if (answer.result) {
+      const { result } = answer
+      const source = 'index'
+      return { source, result, degradedReason, attempts, engineName, registrationName, indexState }
+    }
+    failure = describeFailure(requestOutcome)
     // Another engine would reject the same search.
-    if (outcome === 'rejected') break
+    if (requestOutcome === 'rejected') break
   }
   // If no engine was tried, the search may also wait for the time that an engine would have had.
   const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
   const result = await searchInDatabase(resources, request, disconnected, moreWaitMs)
-  return result && { source: 'database', result, degradedReason, attempts }
+  return result && { source: 'database', result, degradedReason: failure, attempts }
 }
 
-/** A search that was sent to an engine. `failed`: there is no result; `error` says why. */
-type EngineSearch = AnsweredSearch | { ended: 'failed'; result: null; error: unknown }
+/** A search for which an engine has returned no result, because of `error`. */
+type FailedSearch = { ended: 'failed'; result: null; error: unknown }
 
 type Assessment = {
   /** Counted in metrics. */
-  outcome: RequestOutcome
+  requestOutcome: RequestOutcome
   /** Decides whether the engine gets further searches. */
   outcomeForBreaker: RequestOutcome
   degradedReason: string | null
 }
 
+const describeFailure = (requestOutcome: RequestOutcome) => `engine ${requestOutcome}`
+
 /** Returns what a search says about the engine and about the response. */
-function assessSearch({ ended, error }: EngineSearch): Assessment {
-  if (ended === 'complete')
-    return { outcome: 'answered', outcomeForBreaker: 'answered', degradedReason: null }
-  if (ended === 'not relaxed')
-    return { outcome: 'answered', outcomeForBreaker: 'answered', degradedReason: 'not relaxed' }
-  const outcome = classifyFailure(error)
-  const degradedReason = `engine ${outcome}`
+function assessAnswer({ ended, error }: EngineAnswer | FailedSearch): Assessment {
+  if (ended === 'complete' || ended === 'not relaxed') {
+    const degradedReason = ended === 'complete' ? null : ended
+    return { requestOutcome: 'answered', outcomeForBreaker: 'answered', degradedReason }
+  }
+  const requestOutcome = classifyFailure(error)
   // If only relaxing a query takes too long, that says nothing about the searches of others.
-  if (ended === 'relaxation failed' && outcome === 'timeout')
-    return { outcome, outcomeForBreaker: 'answered', degradedReason }
-  return { outcome, outcomeForBreaker: outcome, degradedReason }
+  const isOnlySlow = ended === 'relaxation failed' && requestOutcome === 'timeout'
+  const outcomeForBreaker = isOnlySlow ? 'answered' : requestOutcome
+  return { requestOutcome, outcomeForBreaker, degradedReason: describeFailure(requestOutcome) }
 }
 
 /**

@@ -91,7 +91,7 @@ async function searchIn(
   const log: string[] = []
   const write = (values: { err?: unknown }, message: string) =>
     void log.push(`${message}: ${String(values.err)}`)
-  const outcome = await searchWithFallback(
+  const answer = await searchWithFallback(
     {
       index: {
         indexName: 'products',
@@ -115,7 +115,7 @@ async function searchIn(
   )
   const openBreakers = candidates.filter(({ breaker }) => breaker.isOpen)
   return {
-    outcome,
+    answer,
     log,
     requestOutcomes,
     openBreakers: openBreakers.map((each) => each.engineName),
@@ -123,16 +123,16 @@ async function searchIn(
 }
 
 t.test('the second engine answers if the first one fails', async (t) => {
-  const { outcome, requestOutcomes, openBreakers } = await searchIn(t, [breakDown, answerNothing])
-  t.match(outcome, { source: 'index', registrationName: 'engine 2', attempts: 2 })
-  t.equal(outcome?.degradedReason, null)
+  const { answer, requestOutcomes, openBreakers } = await searchIn(t, [breakDown, answerNothing])
+  t.match(answer, { source: 'index', registrationName: 'engine 2', attempts: 2 })
+  t.equal(answer?.degradedReason, null)
   t.same(requestOutcomes, ['engine 1 outage', 'engine 2 answered'])
   t.same(openBreakers, ['engine 1'])
 })
 
 t.test('PostgreSQL answers if two engines fail, and a third one is not tried', async (t) => {
-  const { outcome } = await searchIn(t, [breakDown, breakDown, answerNothing])
-  t.match(outcome, {
+  const { answer } = await searchIn(t, [breakDown, breakDown, answerNothing])
+  t.match(answer, {
     source: 'database',
     attempts: 2,
     degradedReason: 'engine outage',
@@ -142,16 +142,16 @@ t.test('PostgreSQL answers if two engines fail, and a third one is not tried', a
 
 t.test('PostgreSQL answers if an engine leaves a query unanswered', async (t) => {
   const answerFewer: Answer = (queries) => answerNothing(queries.slice(1))
-  const { outcome, openBreakers } = await searchIn(t, [answerFewer])
-  t.match(outcome, { source: 'database', degradedReason: 'engine outage' })
+  const { answer, openBreakers } = await searchIn(t, [answerFewer])
+  t.match(answer, { source: 'database', degradedReason: 'engine outage' })
   t.same(openBreakers, ['engine 1'])
   for (const isIncomplete of [isCount, (query: EngineQuery) => query.limit === 40]) {
-    const { outcome } = await searchIn(
+    const { answer } = await searchIn(
       t,
       [(queries) => (queries.some(isIncomplete) ? answerFewer : answerNothing)(queries)],
       { text: 'martillo bola' },
     )
-    t.match(outcome, { source: 'database', degradedReason: 'engine outage' })
+    t.match(answer, { source: 'database', degradedReason: 'engine outage' })
   }
 })
 
@@ -180,8 +180,8 @@ t.test('without its relaxation, a search is answered with what was found before'
     const { promise, resolve } = Promise.withResolvers<void>()
     for (let n = 0; n < maxRelaxing; n++) void relaxationQueue.run(2, () => promise)
     const options = { text, relaxationQueue }
-    const { outcome, requestOutcomes } = await searchIn(t, [answerFirstRequest], options)
-    t.match(outcome, { ...found, degradedReason: 'not relaxed' })
+    const { answer, requestOutcomes } = await searchIn(t, [answerFirstRequest], options)
+    t.match(answer, { ...found, degradedReason: 'not relaxed' })
     t.same(requestOutcomes, ['engine 1 answered'])
     resolve()
   })
@@ -191,8 +191,8 @@ t.test('without its relaxation, a search is answered with what was found before'
       queries.some(isCount)
         ? Promise.reject(new EngineError(400, '{"code":"invalid_search_q"}'))
         : answerFirstRequest(queries)
-    const { outcome, log, requestOutcomes } = await searchIn(t, [rejectCounts], { text })
-    t.match(outcome, { ...found, degradedReason: 'engine rejected' })
+    const { answer, log, requestOutcomes } = await searchIn(t, [rejectCounts], { text })
+    t.match(answer, { ...found, degradedReason: 'engine rejected' })
     t.same(requestOutcomes, ['engine 1 rejected'])
     t.same(log, [
       'search engine rejected a search as invalid: ' +
@@ -204,8 +204,8 @@ t.test('without its relaxation, a search is answered with what was found before'
     replaceUntilEnd(t, timeouts.search.engine, { ms: 50 })
     const stallCounts: Answer = (queries) =>
       queries.some(isCount) ? new Promise(() => undefined) : answerFirstRequest(queries)
-    const { outcome, requestOutcomes, openBreakers } = await searchIn(t, [stallCounts], { text })
-    t.match(outcome, { ...found, degradedReason: 'engine timeout' })
+    const { answer, requestOutcomes, openBreakers } = await searchIn(t, [stallCounts], { text })
+    t.match(answer, { ...found, degradedReason: 'engine timeout' })
     t.same(requestOutcomes, ['engine 1 timeout'])
     t.same(openBreakers, [])
   })
