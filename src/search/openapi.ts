@@ -16,8 +16,8 @@ Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
 * \`category\` and \`brand\` ignore case, and \`facets\` count such spellings together.
 * The last word is a prefix. Words match with and without accents.
 * Trade words in Spanish and English, and the synonyms of the company, find each other. Products
-  that the company has pinned to exactly this query come first, after an exact SKU. Both hold in
-  responses from PostgreSQL too.
+  that the company has pinned to exactly this query come first, after an exact SKU. Synonyms and
+  pins also apply when PostgreSQL answers.
 * An empty \`q\` returns the products quoted most often in the last 12 months, to show when a
   palette opens.
 * While the search engine is slow or unavailable, PostgreSQL answers in the same shape and

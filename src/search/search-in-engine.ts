@@ -21,7 +21,7 @@ import {
   toEngineFilters,
   usesWords,
 } from './hits/hit-parts.ts'
-import { canRelax, countProductsPerWord, missesWords } from './relaxation/query-words.ts'
+import { canRelax, loadQueryWords, missesWords } from './relaxation/query-words.ts'
 import { relaxQuery } from './relaxation/relax-query.ts'
 import type { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
 import type { RelaxationQueue } from './relaxation/relaxation-queue.ts'
@@ -79,13 +79,13 @@ export async function searchInEngine(
   const mayRelax = canRelax(query)
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }
   const subqueries = new Subqueries(engine, scope, signal)
-  const countProducts = () => countProductsPerWord(subqueries, query)
-  // The relaxation needs these counts. If it is likely, they are requested beside the parts.
+  const loadWords = () => loadQueryWords(subqueries, query)
+  // The relaxation needs the words. If it is likely, they are requested in parallel with the parts.
   const isEarly = mayRelax && relaxationForecast.shouldCountEarly(query)
-  const earlyCounts = isEarly ? countProducts() : null
-  // If the counts are needed, their error is thrown where they are awaited. Without this line Node
+  const earlyWords = isEarly ? loadWords() : null
+  // If the words are needed, their error is thrown where they are awaited. Without this line Node
   // would end the process if they are not needed.
-  earlyCounts?.catch(() => undefined)
+  earlyWords?.catch(() => undefined)
 
   const parts = await requestParts(engine, request, indexName, signal)
   const hasAllWords = !mayRelax || isSatisfied(query, parts)
@@ -95,8 +95,8 @@ export async function searchInEngine(
   try {
     const firstHits = parts.filter(({ kind }) => usesWords(kind)).map((part) => part.firstHits)
     const relaxed = await relaxationQueue.run(query.searched.words.length, async () => {
-      const productsPerWord = await (earlyCounts ?? countProducts())
-      return relaxQuery(subqueries, productsPerWord, query.synonyms, firstHits)
+      const words = await (earlyWords ?? loadWords())
+      return relaxQuery(subqueries, words, query.synonyms, firstHits)
     })
     return relaxed
       ? { ended: 'complete', result: buildRelaxedResult(request, parts, relaxed), error: null }

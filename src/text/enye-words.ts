@@ -1,5 +1,6 @@
-// Finds words with ñ. Meilisearch treats ñ as n, so these words are indexed once more, in a field
-// of their own, and names with ñ come first if ñ was typed.
+// Finds words with the letter ñ, which is called eñe: `enye` in identifiers. Meilisearch treats ñ
+// as n, so these words are indexed once more, in a field of their own, and names with ñ come first
+// if ñ was typed.
 import { foldTextKeepingEnye } from './accent-folding.ts'
 
 const enye = /ñ/u

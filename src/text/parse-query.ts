@@ -40,7 +40,10 @@ export type ParsedQuery = {
   translations: ReadonlyMap<string, string[]>
   /** The SKUs that the company puts first for this query, in their order. */
   pinnedSkus: readonly string[]
-  /** Whether the text has only signs and blanks. The engine would treat it as an empty query. */
+  /**
+   * Whether the text has only punctuation, symbols and blanks. The engine would treat it as an
+   * empty query.
+   */
   hasNoWords: boolean
   highlight: HighlightTerms
 }

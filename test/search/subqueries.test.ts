@@ -1,6 +1,6 @@
 // What a relaxed query sends to the engine: each text once, in two parallel requests.
 import t from 'tap'
-import { countProductsPerWord } from '../../src/search/relaxation/query-words.ts'
+import { loadQueryWords } from '../../src/search/relaxation/query-words.ts'
 import { relaxQuery } from '../../src/search/relaxation/relax-query.ts'
 import { Subqueries } from '../../src/search/relaxation/subqueries.ts'
 import type {
@@ -34,7 +34,7 @@ t.test('a translation that two words share is sent once', async (t) => {
   const query = parseQuery('navigation waterway')
   for (const word of ['navigation', 'waterway'])
     t.ok(query.translations.get(word)?.includes('navegacion'), word)
-  const words = await countProductsPerWord(subqueries, query)
+  const words = await loadQueryWords(subqueries, query)
   await relaxQuery(subqueries, words, query.synonyms, [])
   const sent = sentTexts()
   t.equal(sent.filter((text) => text === 'navegacion').length, 1)

@@ -10,7 +10,7 @@ type Translation = {
 /** The texts by operation id. The Markdown is that of markdown.ts. */
 export const spanishOperations: Record<string, Translation> = {
   searchProducts: {
-    translatedFrom: 'ded1d57e82b2',
+    translatedFrom: 'a861c2803359',
     summary: 'Buscar productos mientras se escribe',
     description: `Búsqueda de productos a medida que se escribe: para una paleta (Ctrl+K), un ERP
 o un CRM.
@@ -23,7 +23,7 @@ o un CRM.
 * La última palabra es un prefijo. Las palabras coinciden con y sin acentos.
 * Las palabras del oficio en español e inglés y los sinónimos de la empresa se encuentran entre
   sí. Los productos que la empresa ha fijado para esa misma consulta van primero, detrás de un SKU
-  exacto. Ambas cosas valen también en las respuestas de PostgreSQL.
+  exacto. Los sinónimos y los productos fijados valen también cuando contesta PostgreSQL.
 * Con \`q\` vacío devuelve los productos más presupuestados de los últimos 12 meses, para
   mostrarlos al abrir una paleta.
 * Mientras el motor de búsqueda está lento o no responde, contesta PostgreSQL con la misma forma y

@@ -12,11 +12,11 @@ import { maxOrderedSkus, toPinKey } from './hit-order.ts'
 /**
  * What selects the products of a part:
  * - `exact-sku`: the SKU equals the query, except for case and separators (its key). If many SKUs
- *   may have the same key, there are two parts of this kind: first the SKUs that also match in
- *   signs, then all others with the same key.
+ *   may have the same key, there are two parts of this kind: first the SKUs that also have the same
+ *   symbols and digits of other scripts, then all others with the same key.
  * - `pinned`: the company puts the SKU first for this query. Case and separators do not matter.
  * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
- * - `enye-names`: the name has every typed word with ñ, and matches the words.
+ * - `enye-names`: the name has every typed word with ñ (eñe), and matches the words.
  * - `words`: the remaining products that match the words.
  */
 export type PartKind = 'exact-sku' | 'pinned' | 'partial-code' | 'enye-names' | 'words'
@@ -117,7 +117,10 @@ function toPinnedCondition(pinnedSkus: readonly string[]): string {
   return `skuKey IN [${pinnedSkus.map((sku) => quoteFilterValue(toPinKey(sku))).join(', ')}]`
 }
 
-/** A code is a filter and not a search, because only a filter can be negated for later parts. */
+/**
+ * A code is a filter and not a search, because only a filter can be negated for later parts.
+ * `skuForms` has the key of the SKU and its endings, so any part of a SKU begins one of them.
+ */
 function listPartialCodeConditions({ code }: ParsedQuery): string[] {
   const key = code.possibleKey
   if (key === undefined) return []

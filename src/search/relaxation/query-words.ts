@@ -9,7 +9,7 @@ import type { Subqueries } from './subqueries.ts'
 /** A significant word of a query. */
 export type QueryWord = {
   text: string
-  /** Its position among the significant words. */
+  /** Its position among the significant words, of which there are at most ten. */
   position: number
   /** Whether it is the last of all words, which may be unfinished. */
   isLast: boolean
@@ -47,10 +47,10 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
 }
 
 /**
- * Returns the significant words of a query. Asks the engine how many products contain each as
- * typed. Throws if it does not answer.
+ * Returns the significant words of a query: at most ten, each once. Asks the engine how many
+ * products contain each as typed. Throws if it does not answer.
  */
-export async function countProductsPerWord(
+export async function loadQueryWords(
   subqueries: Subqueries,
   { searched, synonyms, translations }: ParsedQuery,
 ): Promise<QueryWord[]> {
@@ -58,6 +58,7 @@ export async function countProductsPerWord(
   return counts.map(({ text, productCount }, position) => ({
     text,
     position,
+    // Every word is there once, so an equal text is the same word.
     isLast: text === searched.words.at(-1),
     productCount,
     synonyms: synonyms.get(foldText(text)) ?? [],

@@ -26,7 +26,7 @@ const rarityExponent = 0.3
 
 /**
  * Finds products that contain some of the words of a query, in four steps:
- * 1. Count the products that contain each word as typed (countProductsPerWord; the caller has done
+ * 1. Count the products that contain each word as typed (loadQueryWords; the caller has done
  *    it). Words that no product contains are unknown (isUnknown).
  * 2. Request each pair of words, the unknown words, and the translations.
  * 3. If few products were found, request single words too. If a pair has more products than were
@@ -62,7 +62,7 @@ export async function relaxQuery(
   const similarity = new TextSimilarity(words)
   const weights = words.map((word) => weighWord(word, subqueries))
   const lists = [...firstHits, ...subqueries.results().map(({ hits }) => hits)]
-  return { hits: rankByOwnText(similarity, weights, lists), similarity }
+  return { hits: rankByMatchedWords(similarity, weights, lists), similarity }
 }
 
 /** Returns the subqueries for the pairs, or for both words if there are only two. */
@@ -71,7 +71,7 @@ function planMainSubqueries(words: QueryWord[], pairs: WordPair[]): Subquery[] {
   return pairs.map(({ text }) => toSubquery(text))
 }
 
-/** Returns those for unknown words and translations, except texts that a main one requests. */
+/** Returns the subqueries for unknown words and translations that no main subquery covers. */
 function planOtherSubqueries(words: QueryWord[], mainSubqueries: Subquery[]): Subquery[] {
   const mainTexts = mainSubqueries.map(({ text }) => text)
   const unknownTexts = words.filter(isUnknown).map(({ text }) => text)
@@ -113,7 +113,7 @@ function weighWord(word: QueryWord, subqueries: Subqueries): number {
  * Returns the hits of all lists, each once: by the words that they contain, then by
  * reciprocal rank fusion of the lists. `weights` has the weight of each word.
  */
-function rankByOwnText(
+function rankByMatchedWords(
   similarity: TextSimilarity,
   weights: number[],
   lists: EngineHit[][],

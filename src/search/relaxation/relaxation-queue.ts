@@ -18,7 +18,7 @@ export class RelaxationQueue {
    */
   async run<Result>(wordCount: number, relax: () => Promise<Result>): Promise<Result | null> {
     if (this.#running < maxRelaxing) this.#running += 1
-    else if (!(await this.#mayStartInTime(wordCount))) return null
+    else if (!(await this.#waitForPlace(wordCount))) return null
     try {
       return await relax()
     } finally {
@@ -26,8 +26,8 @@ export class RelaxationQueue {
     }
   }
 
-  /** Waits for the end of another query. Returns false if that takes too long. */
-  #mayStartInTime(wordCount: number): Promise<boolean> {
+  /** Waits until another query ends and leaves its place. Returns false if that takes too long. */
+  #waitForPlace(wordCount: number): Promise<boolean> {
     return new Promise((resolve) => {
       const entry = {
         wordCount,

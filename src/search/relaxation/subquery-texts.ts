@@ -15,7 +15,10 @@ const maxTranslations = 8
 /** Two words of a query, and the text that finds products with both. */
 export type WordPair = { word: QueryWord; other: QueryWord; text: string }
 
-/** Returns the pairs of words, except those of words that are far apart and both known. */
+/**
+ * Returns the pairs of words, except those of words that are far apart and both known. A query has
+ * at most ten words, and so at most 45 pairs.
+ */
 export function listPairs(words: QueryWord[], synonyms: SynonymMap): WordPair[] {
   return combineWords(words)
     .filter(
