@@ -29,7 +29,11 @@ export type ParsedQuery = {
   /** As typed, normalised: `"Taladro" de 18 voltios`. Empty: all products. */
   text: string
   searched: SearchedWords
-  /** The typed words, folded, without those that the company ignores: taladro, de, 18, voltios. */
+  /**
+   * The typed words, folded, without those that the company ignores: taladro, de, 18, voltios. They
+   * have letters and digits only, and none is empty, so they are safe in a tsquery and in a regular
+   * expression.
+   */
   foldedWords: string[]
   /** The words with ñ, folded except for ñ: none. */
   enyeWords: string[]
@@ -86,7 +90,8 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
   const { text: searchedText, forms: sizes } = replaceSizes(removeEngineOperators(kept))
   const words = splitIntoWords(searchedText)
   const typed = kept.match(typedWords) ?? []
-  const foldedWords = typed.map(foldText)
+  // Nothing is left of an accent that stands alone.
+  const foldedWords = typed.map(foldText).filter((word) => word !== '')
   const synonyms = findSynonyms(foldedWords, companyWords.synonyms)
   const significantWords = withoutStopWords(words)
   return {

@@ -3,11 +3,13 @@
 // more products than it returns. It is the same in all rows of a query.
 //
 // A higher score ranks first. A product that several queries find has its highest score.
-//   empty query: 1 for quoted products, 0 for others
-//   any other:   2 for the SKU, 1 for a part of a code, 0 for the beginning of a name, and below 0
-//                for all the words: minus the position of the first one, so -1 is the best
-//   similar:     0.4 to 1, how similar the words are; looked up only if nothing else matches
-//   pinned:      null, because a pinned product need not match
+//   empty query   1 if the product is quoted, otherwise 0
+//   code, name    2 for the whole SKU (AB-742), 1 for a part of a code (742), 0 for the beginning
+//                 of a name (a query of one or two letters)
+//   all words     -1, -2 and so on: the position of the first word in the text, so "martillo" ranks
+//                 "Martillo de bola" (-1) before "Mango de martillo" (-10)
+//   similar       0.4 to 1: how similar the words are. Looked up only if nothing else matches
+// A pinned product has no score, because it need not match.
 // searchQuery (search-in-postgres.ts) puts the spelling of the SKU and pinned products before the
 // scores.
 import { type RawBuilder, sql } from 'kysely'
@@ -18,7 +20,7 @@ import { canBeginHsCode, toCodeKey, toDistinctSkuKey } from '../../text/sku-and-
 import { stopWords } from '../../text/stop-words.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import type { ParsedRequest } from '../schema.ts'
-import { toTsQuery } from './ts-query.ts'
+import { checkWord, toTsQuery } from './ts-query.ts'
 
 /**
  * More candidates than this are not read, ranked or counted. If more products have all the words,
@@ -31,7 +33,7 @@ const maxCodeMatches = 200
 const minPartialCodeLength = 3
 /** A shorter word is too frequent as a prefix to be looked up alone. */
 const minPrefixLength = 3
-/** The share of a word, from its beginning, that is free of typos. */
+/** Only the second half of a word may contain typos. */
 const exactShare = 0.5
 /**
  * Short words and similar words are looked up in at most this many products that have the other
@@ -190,7 +192,7 @@ function shortWordQueries(words: string[], synonyms: SynonymMap, visible: Sql): 
  */
 function termsQuery(terms: string, firstWord: string, shortWords: string[], visible: Sql): Sql {
   const shortWordConditions = shortWords.map(
-    (word) => sql`search_text ~ fold_text(${`\\m${word}`})`,
+    (word) => sql`search_text ~ fold_text(${`\\m${checkWord(word)}`})`,
   )
   return sql`(
     with matching as materialized (
@@ -242,6 +244,7 @@ export function similarWordMatches({ foldedWords }: ParsedQuery, visible: Sql): 
   if (mistypable.length === 0) return null
   const tsQuery = words
     .filter((word) => word.length >= minPrefixLength)
+    .map(checkWord)
     .map((word) => `'${mayHaveTypo(word) ? beginningOf(word) : word}':*`)
     .join(' & ')
   const similarities = mistypable.map(

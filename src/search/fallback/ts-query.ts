@@ -9,7 +9,7 @@ import { maxPhraseWords } from '../../words/word-rules.ts'
  *     ((broca:*) | (mecha) | (drill <-> bit)) & ((metal:*))
  *     ((((drill:*) | (taladro)) & ((bit:*))) | (broca) | (mecha))
  *
- * Nothing in words and synonyms is an operator, because they are letters and digits.
+ * Throws if a word or a synonym is not only letters and digits, because it could be an operator.
  */
 export function toTsQuery(
   words: string[],
@@ -22,7 +22,7 @@ export function toTsQuery(
   }
   const phraseTerms = splitIntoPhrases(words, synonyms).map((phrase) => {
     const wordTerms = phrase.flatMap((word) => {
-      const term = toTerm(word)
+      const term = toTerm(checkWord(word))
       return term === undefined ? [] : [addSynonyms(term, word)]
     })
     const everyWord = wordTerms.join(' & ')
@@ -51,4 +51,13 @@ function findPhraseLength(words: string[], synonyms: SynonymMap): number {
   return 1
 }
 
-const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').join(' <-> ')})`
+const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').map(checkWord).join(' <-> ')})`
+
+/**
+ * Returns a folded word that is put into a tsquery or a regular expression. Throws if it is not
+ * only letters and digits, as all words of a ParsedQuery are.
+ */
+export function checkWord(word: string): string {
+  if (/^[\p{L}\p{N}]+$/u.test(word)) return word
+  throw new Error('a word of a query has other characters than letters and digits')
+}
