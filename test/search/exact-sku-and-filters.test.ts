@@ -1,9 +1,9 @@
 // What holds in the search engine and in PostgreSQL: the exact SKU is the first hit, in any script,
 // and filters mean the same.
 import t, { type Test } from 'tap'
-import type { SearchResponse } from '../../src/search/schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
+import { searchProducts } from '../support/search-products.ts'
 import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
 lengthenSearchTimeouts(t)
@@ -55,10 +55,7 @@ for (const source of ['index', 'database'] as const) {
     const service = await addProducts(t, source)
     const search = async (parameters: Record<string, string>) => {
       const { meta, ...response } = await eventually(
-        async () =>
-          (
-            await service.app.inject(`/api/search?${new URLSearchParams(parameters)}`)
-          ).json<SearchResponse>(),
+        () => searchProducts(service.app, parameters),
         (response) => response.meta?.source === source,
       )
       t.equal(meta.source, source)

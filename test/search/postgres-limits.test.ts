@@ -9,6 +9,7 @@ import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { searchProducts } from '../support/search-products.ts'
 import { testService, withoutEngine } from '../support/test-service.ts'
 
 const onlyPostgres = { ...withoutEngine, SEARCH_CACHE_MB: 0 }
@@ -137,10 +138,7 @@ t.test('reports that facets are omitted if only some products with a code are re
       select ${sku}::text || n, ${name}::text || n, 'Herramientas'
       from generate_series(1, ${count}::int) n
     `.execute(db)
-  const search = async (q: string) =>
-    (
-      await app.inject(`/api/search?${new URLSearchParams({ q, facets: 'category' })}`)
-    ).json<SearchResponse>()
+  const search = (q: string) => searchProducts(app, { q, facets: 'category' })
   await addProducts(150, 'KX742-', 'Llave ')
   const few = await search('742')
   t.match(few, { total: 150, facets: { category: { Herramientas: 150 } } })
@@ -166,8 +164,7 @@ t.test('short words are looked up in a bounded number of products', async (t) =>
     from generate_series(1, 40000) n
   `.execute(db)
   await sql`analyze products`.execute(db)
-  const search = async (q: string) =>
-    (await app.inject(`/api/search?${new URLSearchParams({ q })}`)).json<SearchResponse>()
+  const search = (q: string) => searchProducts(app, { q })
   const countRead = async () => {
     await sql`select pg_stat_force_next_flush()`.execute(db)
     const { rows } = await sql<{ count: number }>`
@@ -203,10 +200,7 @@ t.test('finds words despite a typo after their first letters, in any order', asy
       { sku: 'A-4', name: 'Cómoda' },
     ])
     .execute()
-  const skus = async (q: string) =>
-    (await app.inject(`/api/search?${new URLSearchParams({ q })}`))
-      .json<{ hits: { sku: string }[] }>()
-      .hits.map(({ sku }) => sku)
+  const skus = async (q: string) => (await searchProducts(app, { q })).hits.map(({ sku }) => sku)
   t.same(await skus('destornilador planno'), ['A-1'])
   t.same(await skus('estrela destornilador'), ['A-2'])
   t.same(await skus('9 x 32'), ['A-3'])

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { Hit, SearchResponse } from '../../src/search/schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
+import { searchProducts } from '../support/search-products.ts'
 import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
 
 lengthenSearchTimeouts(t)
@@ -44,8 +45,7 @@ async function searchIndex(
   // On a busy machine the engine may be late. Then the response is degraded.
   // Other tests cover that.
   const response = await eventually(
-    async () =>
-      (await app.inject(`/api/search?${new URLSearchParams(parameters)}`)).json<SearchResponse>(),
+    () => searchProducts(app, parameters),
     ({ meta }) => meta.source === 'index' && !meta.degraded,
   )
   t.match(response.meta, { source: 'index', degraded: false }, String(parameters.q))
@@ -312,11 +312,7 @@ t.test(
       .execute()
     await service.sync()
     const search = async (q: string, offset: number, limit = 50) =>
-      (
-        await service.app.inject(
-          `/api/search?${new URLSearchParams({ q, offset: String(offset), limit: String(limit) })}`,
-        )
-      ).json<SearchResponse>()
+      await searchProducts(service.app, { q, offset: String(offset), limit: String(limit) })
     t.equal((await search('zincada', 0)).total, 998)
     t.equal((await search('arandela', 0)).total, 1_000)
     const found = new Set<string>()
@@ -420,9 +416,7 @@ t.test('PostgreSQL highlights words, prefixes, codes and sizes in UTF-16 code un
     ])
     .execute()
   const highlighted = async (q: string) => {
-    const { hits, meta } = (
-      await service.app.inject(`/api/search?${new URLSearchParams({ q })}`)
-    ).json<SearchResponse>()
+    const { hits, meta } = await searchProducts(service.app, { q })
     t.equal(meta.source, 'database')
     const [hit] = hits
     return Object.fromEntries(
