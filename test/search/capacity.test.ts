@@ -13,10 +13,10 @@ import { SearchService } from '../../src/search/search-service.ts'
 import type { RegisteredEngine } from '../../src/search-engine/engine-selection.ts'
 import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { testDatabase } from '../support/test-database.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const silentLogger = { info() {}, warn() {}, error() {} }
 const connected = new AbortController().signal

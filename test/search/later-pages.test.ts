@@ -5,10 +5,10 @@ import { planParts } from '../../src/search/hits/hit-parts.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchLimits } from '../support/longer-limits.ts'
+import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { testService } from '../support/test-service.ts'
 
-lengthenSearchLimits(t)
+lengthenSearchTimeouts(t)
 
 const plan = (text: string, offset: number) =>
   planParts({ text, query: parseQuery(text), offset, limit: 50, facets: [] }, 'products').map(

@@ -130,7 +130,7 @@ t.test('reports when there are too many products to count facets', async (t) => 
 })
 
 t.test('reports that facets are omitted if only some products with a code are read', async (t) => {
-  lengthenSearchLimits(t)
+  lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   const addProducts = (count: number, sku: string, name: string) =>
     sql`
