@@ -62,6 +62,8 @@ t.test(
     t.match(requests[2], { reqId: 'erp-42.A_b', route: '/api/stats', status: 200 })
     t.match(requests[3], { route: null, status: 404 })
     t.same(Object.keys(requests[0] ?? {}).sort(), [
+      'attempts',
+      'engine',
       'hostname',
       'key',
       'level',
