@@ -1,8 +1,8 @@
 // Revokes quote links for the command line.
 import {
   listQuoteLinks,
+  revokeAllLinksOfQuote,
   revokeQuoteLink,
-  revokeQuoteLinks,
 } from '../../src/quotes/links/manage-links.ts'
 import { countNoun } from '../../src/text/count-noun.ts'
 import { parseWholeNumber } from './command.ts'
@@ -29,7 +29,7 @@ export async function revokeLinksOfQuote(
   const links = await listQuoteLinks(db, number)
   if (!links.some((link) => version === undefined || link.version === version))
     throw new Error(`There is no link of ${quote}. Is the number right?`)
-  const revoked = await revokeQuoteLinks(db, number, version)
+  const revoked = await revokeAllLinksOfQuote(db, number, version)
   if (isJson) console.log(JSON.stringify({ number, version: version ?? null, revoked }))
   else if (revoked === 0) console.log(`There is no open link of ${quote}.`)
   else console.log(`${countNoun(revoked, 'link')} of ${quote} revoked.`)

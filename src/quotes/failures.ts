@@ -52,8 +52,8 @@ type Failure = {
    */
   retryAfter?: { ms: number }
   /**
-   * - request: every request that gets this failure logs it. If all requests for a rendering have
-   *   got `pending` before it fails, the rendering logs it instead.
+   * - request: each request that ends with this failure logs it. If no request waits for the
+   *   rendering any more, because all were answered with `pending`, the rendering logs it.
    * - rendering: the rendering logs it once, however many requests wait for it.
    * - nobody: it is expected, and never logged.
    */
@@ -147,6 +147,9 @@ const rows = {
   // rendering/processor-time-limit.ts: the rendering process hardly ran, because the machine is
   // busy. The document is not the cause.
   starved: { ...notRendered, loggedBy: 'rendering' },
+  // rendering/rendering-process.ts: the rendering process cannot be started or reached, for example
+  // because the machine has no memory left. The document is not the cause.
+  'process-unreachable': { ...notRendered, loggedBy: 'rendering' },
   // rendering/rendering-cache.ts: the rendering takes longer than a request waits. It goes on, and
   // a later request gets its result.
   pending: tryAgainSoon,

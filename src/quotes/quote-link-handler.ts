@@ -63,7 +63,7 @@ type LinkRequest = {
   query: unknown
   params: { token: string }
   /** Counts the request for a link. Throws a problem if there were too many. */
-  countLinkRequest(linkId: string): Promise<void>
+  countOrRejectRequest(linkId: string): Promise<void>
   log: { error(fields: object, message: string): void }
 }
 
@@ -101,7 +101,7 @@ export class QuoteLinkHandler {
     if (found.state === 'unknown') await this.#options.failedAttempts.recordAttempt(request)
     const link = requireOpen(found)
     // 2. Limit the requests for each link.
-    await request.countLinkRequest(link.linkId)
+    await request.countOrRejectRequest(link.linkId)
     // 3. Choose page, JSON or PDF.
     const format = getRequestedFormat(request)
     if (format === null) throw new QuoteFailure('not-acceptable')
@@ -109,9 +109,9 @@ export class QuoteLinkHandler {
     try {
       return await this.#answerOpenLink(request, link, format)
     } catch (error) {
-      const failure = await this.#links.explainMissingDocument(token, error)
-      this.#countFailure(failure, format)
-      throw failure
+      const explained = await this.#links.explainMissingDocument(token, error)
+      this.#countFailure(explained, format)
+      throw explained
     }
   }
 
@@ -129,7 +129,7 @@ export class QuoteLinkHandler {
         ? await this.#getPdf(request, link)
         : await this.#getPageOrJson(request, link, format)
     // 6. Verify the document of this link, because another link may have led to the rendering. If
-    //    that or the rendering took time, check again that the link is open.
+    //    the document was read or rendered just now, the link may have been closed meanwhile.
     const wasRead = await this.#links.verifyDocument(token, link)
     if (wasRead || !isCached) requireOpen(await this.#links.read(token))
     // 7. Count the view in the background.
@@ -227,6 +227,7 @@ export class QuoteLinkHandler {
    * a response. Names the link by its id, which scripts/share.ts lists.
    */
   #reportFailedRendering(log: LinkRequest['log'], { linkId }: OpenLink, error: unknown): void {
+    // No request counts it then (#countFailure).
     if (getFailureReason(error) === 'altered') this.#options.observer.countAlteredDocument()
     log.error({ err: error, code: 'unavailable', shareId: linkId }, 'rendering failed')
   }

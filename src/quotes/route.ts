@@ -79,7 +79,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         headers: request.headers,
         query: request.query,
         params: request.params,
-        countLinkRequest: (linkId) => rateLimit(request, reply, linkId),
+        countOrRejectRequest: (linkId) => rateLimit(request, reply, linkId),
         log: request.log,
       })
       return sendResponse(reply, response)

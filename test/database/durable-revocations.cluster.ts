@@ -8,8 +8,8 @@ import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import {
   createQuoteLinkWithDetails,
+  revokeAllLinksOfQuote,
   revokeQuoteLink,
-  revokeQuoteLinks,
 } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
@@ -51,7 +51,7 @@ t.test('revocations survive a failover with synchronous_commit = local', async (
   let doneCount = 0
   const revocations = [
     revokeQuoteLink(db, first.id),
-    revokeQuoteLinks(db, 'P-2'),
+    revokeAllLinksOfQuote(db, 'P-2'),
     revokeApiKey(db, keyId),
   ].map((revocation) => revocation.finally(() => (doneCount += 1)))
   const countWaiting = async () => {

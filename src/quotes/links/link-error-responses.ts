@@ -15,16 +15,19 @@ import { isLinkUrl } from './malformed-link-paths.ts'
 /** An error as JSON shows it (`problem`), and as a page shows it. */
 type DescribedError = { problem: Problem; page: ErrorPageName; showsContact: boolean }
 
-/** Describes why a request does not get its quote. The cause is logged and not sent. */
+/**
+ * Describes why a request does not get its quote. The failure is logged with its cause, but neither
+ * is sent.
+ */
 export function describeFailure(
   failure: QuoteFailure,
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
 ): DescribedError {
-  const { reason, retryAfterMs, cause = failure } = failure
+  const { reason, retryAfterMs } = failure
   const { code, page, detail, showsContact = false, loggedBy } = failures[reason]
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
-    cause,
+    cause: failure,
     skipLogging: loggedBy !== 'request',
     ...(retryAfterMs !== undefined && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },

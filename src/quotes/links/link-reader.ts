@@ -66,9 +66,9 @@ export class LinkReader {
   }
 
   /**
-   * Reads and checks the document of a link, unless that was done before. Returns whether it did.
-   * Large documents too are read in this process then, but that is rare: only for a link that
-   * shares a rendering with another link, or whose row has changed.
+   * Reads and checks the document of a link, unless that was done before. Returns true if the
+   * document was read now. This reads large documents in the main process too, but only for a link
+   * that shares a rendering with another link, or whose row has changed.
    */
   async verifyDocument(token: string, link: OpenLink): Promise<boolean> {
     if (this.#verifiedLinks.has(link)) return false

@@ -2,8 +2,10 @@
 // a token. The visitor then gets the same 404 as for any unknown link.
 import { quoteLinkBase } from '../../http/endpoint-paths.ts'
 
+/** Fastify matches no longer parameter of a path (`maxParamLength`). */
+const maxTokenLength = 100
 const linkPath = new RegExp(`^${quoteLinkBase}([/?]|$)`)
-const wellFormedPath = new RegExp(`^${quoteLinkBase}/[A-Za-z0-9_-]{1,100}([?]|$)`)
+const wellFormedPath = new RegExp(`^${quoteLinkBase}/[A-Za-z0-9_-]{1,${maxTokenLength}}([?]|$)`)
 const unknownLinkPath = `${quoteLinkBase}/-`
 
 /** Returns whether a URL is /quote/share or below it. */

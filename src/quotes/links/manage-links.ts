@@ -115,7 +115,7 @@ export async function revokeQuoteLink(db: Kysely<Tables>, id: string): Promise<b
 /**
  * Revokes all open links of a quote, or of one version of it, immediately. Returns their number.
  */
-export async function revokeQuoteLinks(
+export async function revokeAllLinksOfQuote(
   db: Kysely<Tables>,
   number: string,
   version?: number,

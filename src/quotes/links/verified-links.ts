@@ -19,7 +19,8 @@ export class VerifiedLinks {
   })
 
   /**
-   * Remembers a link whose document matches its hash. Pass the link as read before the document.
+   * Remembers a link whose document matches its hash. Pass the row that was read before the
+   * document, so that a change in between is noticed.
    */
   add(link: OpenLink): void {
     const { rowVersion, contentHash } = link

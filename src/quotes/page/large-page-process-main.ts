@@ -57,7 +57,8 @@ async function readFromReplica(
     onReplicaRead(documentJson === null ? 'behind' : 'used')
     return documentJson
   } catch {
-    // Not logged: the service checks the replica and logs why it fails. It counts this failure.
+    // Not logged here: the service counts this failure. It checks the replica and logs why that
+    // fails.
     onReplicaRead('failed')
     return null
   }

@@ -89,7 +89,8 @@ export class RenderingCache<Result extends object> {
 
   /**
    * Returns a result from the cache or from `render`. Renderings run one at a time, and concurrent
-   * calls with the same key share one rendering. Throws QuoteFailure; its reason is `pending` if
+   * calls with the same key share one rendering and its failure, even if they are for different
+   * links with equal documents. Throws QuoteFailure; its reason is `pending` if
    * this takes too long. Calls `onFailure` if the failure must be logged here (`loggedBy` in
    * failures.ts).
    */

@@ -48,8 +48,9 @@ export class RenderingProcess<Task extends object, Result> {
 
   /**
    * Returns the result of a task. Throws the QuoteFailure that the task threw, or one with the
-   * reason `starved` or, after `stop`, `stopping`. If rendering fails in another way, or if the
-   * process ends or exceeds a limit, replaces the process and throws an error.
+   * reason `starved`, `process-unreachable` or, after `stop`, `stopping`. If rendering fails in
+   * another way, or if the process ends or exceeds a limit, replaces the process and throws an
+   * error.
    */
   async perform(task: Task, onReplicaRead?: ReplicaReadListener): Promise<Result> {
     if (this.#isPerforming) throw new Error('The process already performs a task.')
@@ -140,7 +141,11 @@ export class RenderingProcess<Task extends object, Result> {
 function sendTask<Result>(child: ChildProcess, task: object, what: string): Promise<Reply<Result>> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
-      reject(new Error(`The ${what} process cannot be reached.`, { cause })),
+      reject(
+        new QuoteFailure('process-unreachable', `The ${what} process cannot be reached.`, {
+          cause,
+        }),
+      ),
     )
     child.once('exit', (code, signal) =>
       reject(new Error(`The ${what} process ended (${code ?? signal}).`)),
@@ -154,7 +159,7 @@ function sendTask<Result>(child: ChildProcess, task: object, what: string): Prom
 
 /** Releases an idle process, so it does not keep the service running. */
 function releaseChild(child: ChildProcess): void {
-  child.removeAllListeners()
+  for (const event of ['error', 'exit', 'message']) child.removeAllListeners(event)
   // Without a listener, an 'error' event would end the service. The event is not logged, because
   // the next task starts another process if this one has ended.
   child.on('error', () => undefined)

@@ -43,7 +43,11 @@ export function buildSepaTransfer({ status, document }: SharedQuote): string | n
   if ([...reference].length > maxReferenceLength) return null
   const { bic, name, iban } = account
   const gross = `EUR${totals.gross.amount}`
-  const transfer = ['BCD', '002', '1', 'SCT', bic, name, iban, gross, '', '', reference].join('\n')
+  const [purpose, structuredReference] = ['', '']
+  const transfer = [
+    ...['BCD', '002', '1', 'SCT', bic, name, iban, gross],
+    ...[purpose, structuredReference, reference],
+  ].join('\n')
   return Buffer.byteLength(transfer) > maxTransferBytes ? null : transfer
 }
 

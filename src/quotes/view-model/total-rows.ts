@@ -44,6 +44,9 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
   return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, gross]
 }
 
+/** How existing documents name VAT in English. It stays, even if the texts change. */
+const frozenVatLabel = 'VAT'
+
 /** Returns the name of the tax in a language. */
 export function chooseTaxLabel(totals: Totals, language: Language): string {
   const { taxLabel } = totals
@@ -51,7 +54,7 @@ export function chooseTaxLabel(totals: Totals, language: Language): string {
   if (own !== undefined) return own
   // Older documents name the tax only in es and en, or not at all. If the tax is VAT, its usual
   // name in this language is used, and otherwise its English name.
-  const isVat = taxLabel?.en === undefined || taxLabel.en === quoteTexts.en.tax
+  const isVat = taxLabel?.en === undefined || taxLabel.en === frozenVatLabel
   return isVat ? quoteTexts[language].tax : (taxLabel?.en ?? '')
 }
 

@@ -224,6 +224,22 @@ t.test('a rendering process refuses a task while it performs another', async (t)
   t.match(Buffer.from((await first).pdf).toString('latin1'), /^%PDF-/)
 })
 
+t.test('a process that cannot be reached blocks no quote', async (t) => {
+  const renderer = new PdfRenderer(brand)
+  t.teardown(() => renderer.close())
+  let isBroken = true
+  watchPdfProcesses(t, (child) => {
+    if (isBroken) setImmediate(() => child.emit('error', new Error('spawn EAGAIN')))
+  })
+  await t.rejects(renderDocument(renderer, oneLine), {
+    message: /cannot be reached/,
+    reason: 'process-unreachable',
+    cause: { message: 'spawn EAGAIN' },
+  })
+  isBroken = false
+  t.match((await renderDocument(renderer, oneLine)).pdf.subarray(0, 5).toString(), '%PDF-')
+})
+
 t.test('stopping ends a request whose process starts, even if it replaces another', async (t) => {
   const renderer = new PdfRenderer(brand, {
     process: replaceIdleAfter(0),
@@ -350,7 +366,7 @@ t.test('a large document that was altered or cannot be read is not shown (S41)',
   const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
   t.match(
     errors.at(-1)?.err,
-    { message: /does not match its hash/, stack: /read-document\.ts:\d+/ },
+    { message: /does not match its hash/, cause: { stack: /read-document\.ts:\d+/ } },
     'the log shows where the child process found it',
   )
 })
