@@ -17,9 +17,9 @@ import {
   createUnauthenticatedProblem,
   createWrongOriginProblem,
   howToGetKey,
-  toCheckFailedProblem,
+  replaceIfUnavailable,
 } from './auth-problems.ts'
-import { corsHeaders, corsHeadersOfRefusal, getRequestOrigin, registerPreflights } from './cors.ts'
+import { corsHeaders, corsHeadersOfError, getRequestOrigin, registerPreflights } from './cors.ts'
 import { readPresentedKey, removeKeyFromQuery } from './presented-key.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
@@ -114,7 +114,7 @@ export class AccessControl {
         await this.#admit(request, reply, scope)
       } catch (error) {
         if (request.routeOptions.config.allowsCrossOrigin)
-          reply.headers(await corsHeadersOfRefusal(request.headers.origin, isRegisteredOrigin))
+          reply.headers(await corsHeadersOfError(request.headers.origin, isRegisteredOrigin))
         throw error
       }
     }
@@ -129,14 +129,14 @@ export class AccessControl {
 
   /** Sets the key of the request. Throws a problem if the caller may not use the scope. */
   async #admit(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
-    const allowsUrl = scope === publishableScope
-    const key = readPresentedKey(request, allowsUrl)
-    if (allowsUrl) removeKeyFromQuery(request)
+    const allowsKeyInUrl = scope === publishableScope
+    const key = readPresentedKey(request, allowsKeyInUrl)
+    if (allowsKeyInUrl) removeKeyFromQuery(request)
     if (key === null) return this.#checkAnonymousScope(scope)
     const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
     request.knownKeyId = apiKey?.id ?? null
     if (!apiKey || !isUsable(apiKey)) {
-      await this.#options.failedAttempts.recordAttempt(request)
+      await this.#options.failedAttempts.recordAttemptOrReject(request)
       throw createUnauthenticatedProblem(
         `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
         describeInvalidKey(apiKey),
@@ -152,7 +152,7 @@ export class AccessControl {
    * Throws a problem unless the caller also has `scope`. `neededBy` is the parameter as the caller
    * wrote it, for example `by=customer`, or what the path returns. The message begins with it.
    */
-  requireAlso({ admittedKey }: FastifyRequest, scope: Scope, neededBy: string): void {
+  requireAdditionalScope({ admittedKey }: FastifyRequest, scope: Scope, neededBy: string): void {
     const scopes = admittedKey?.scopes ?? this.#options.anonymousScopes
     if (scopes.includes(scope)) return
     if (admittedKey === null)
@@ -181,7 +181,7 @@ export class AccessControl {
     try {
       return await this.#keys.find(key)
     } catch (error) {
-      throw toCheckFailedProblem('Keys', error as Error)
+      throw replaceIfUnavailable('Keys', error as Error)
     }
   }
 

@@ -48,7 +48,7 @@ export function createCheckFailedProblem(subject: 'Keys' | 'Origins', cause: Err
   })
 }
 
-/** Returns the 503 problem if PostgreSQL cannot answer, and otherwise the error itself. */
-export function toCheckFailedProblem(subject: 'Keys' | 'Origins', error: Error): Error {
+/** Returns the 503 problem instead of the error if PostgreSQL cannot answer, or else the error. */
+export function replaceIfUnavailable(subject: 'Keys' | 'Origins', error: Error): Error {
   return isPostgresUnavailable(error) ? createCheckFailedProblem(subject, error) : error
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noStore } from '../http/common-headers.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
-import { toCheckFailedProblem, wrongOrigin } from './auth-problems.ts'
+import { replaceIfUnavailable, wrongOrigin } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 const exposedHeaders =
@@ -14,8 +14,11 @@ export function corsHeaders(origin: string): Record<string, string> {
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders }
 }
 
-/** Returns the headers with which pages of registered origins can read a refusal. */
-export async function corsHeadersOfRefusal(
+/**
+ * Returns the headers with which pages of registered origins can read an error: a refusal, a 400 or
+ * a 503.
+ */
+export async function corsHeadersOfError(
   origin: string | undefined,
   isRegisteredOrigin: OriginCheck,
 ): Promise<Record<string, string>> {
@@ -50,7 +53,7 @@ export function registerPreflights(app: FastifyInstance, isRegisteredOrigin: Ori
         if (isRegistered) sendPreflight(reply, origin)
         else done(createUnregisteredOriginProblem())
       },
-      (error: Error) => done(toCheckFailedProblem('Origins', error)),
+      (error: Error) => done(replaceIfUnavailable('Origins', error)),
     )
   })
 }

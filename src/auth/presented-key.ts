@@ -9,19 +9,19 @@ const malformedKey = ''
 
 /**
  * Returns the key of the request, or null if it has none. If the Authorization header is malformed,
- * returns `malformedKey`, which is rejected as an unknown key. With `allowsUrl`, the key may also
- * be in the URL, because publishable keys are public. Throws a 401 problem for a secret key in a
- * URL.
+ * returns `malformedKey`, which is rejected as an unknown key. With `allowsKeyInUrl`, the key may
+ * also be in the URL, because publishable keys are public. Throws a 401 problem for a secret key in
+ * a URL.
  */
 export function readPresentedKey(
   { query, headers }: FastifyRequest,
-  allowsUrl: boolean,
+  allowsKeyInUrl: boolean,
 ): string | null {
   const { key: keyInUrl } = query as { key?: unknown }
   const keyInHeader = readBearerToken(headers.authorization)
   if (keyInUrl === undefined) return keyInHeader
   rejectSecretKeys(keyInUrl)
-  if (!allowsUrl) return keyInHeader
+  if (!allowsKeyInUrl) return keyInHeader
   if (typeof keyInUrl !== 'string') throw invalidParameter('key', 'must occur only once')
   if (keyInHeader !== null)
     throw invalidParameter('key', 'is also given in Authorization: send it once')

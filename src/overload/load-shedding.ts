@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
-import { corsHeadersOfRefusal } from '../auth/cors.ts'
+import { corsHeadersOfError } from '../auth/cors.ts'
 import type { OriginCheck } from '../auth/registered-origins.ts'
 import { buildCommonHeaders } from '../http/common-headers.ts'
 import type { BuildErrorPage } from '../http/malformed-requests.ts'
@@ -107,7 +107,7 @@ class LoadShedding {
     const { isRegisteredOrigin, isStopping } = this.#options
     const crossOriginHeaders = route?.config.allowsCrossOrigin && {
       vary: 'Origin',
-      ...(await corsHeadersOfRefusal(request.headers.origin, isRegisteredOrigin)),
+      ...(await corsHeadersOfError(request.headers.origin, isRegisteredOrigin)),
     }
     const page = route?.config.buildOverloadPage?.(request, overloadedProblem)
     const body = page?.bytes ?? serializeOverloadedProblem(requestId)

@@ -98,7 +98,7 @@ export class QuoteLinkHandler {
     const found = await this.#links.read(token)
     // Failed attempts are counted after the query, so a known link always opens, even if others at
     // the same address have used up their attempts. Then an unknown link gets a 429 problem.
-    if (found.state === 'unknown') await this.#options.failedAttempts.recordAttempt(request)
+    if (found.state === 'unknown') await this.#options.failedAttempts.recordAttemptOrReject(request)
     const link = requireOpen(found)
     // 2. Limit the requests for each link.
     await request.countOrRejectRequest(link.linkId)

@@ -52,7 +52,7 @@ export class FailedAttemptLimit {
   }
 
   /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
-  async recordAttempt({ ip }: { ip: string }): Promise<void> {
+  async recordAttemptOrReject({ ip }: { ip: string }): Promise<void> {
     const address = getCountedAddress(ip)
     const window = this.#startWindow()
     this.#counts.set(address, this.#getCount(address) + 1)

@@ -7,7 +7,7 @@ type Callback = (error: Error | null, result?: { current: number; ttl: number })
 
 /** The interface that @fastify/rate-limit requires of a store. */
 type RateLimitStore = {
-  incr(key: string, callback: Callback, windowMs: number, max: number): void
+  incr(counterKey: string, callback: Callback, windowMs: number, max: number): void
   child(route: { path?: string; groupId?: string }): RateLimitStore
 }
 
@@ -24,7 +24,7 @@ type RequestCount = {
   isSynced: boolean
 }
 
-const maxCountedKeys = 10_000
+const maxCounters = 10_000
 const maxBatchSize = 1_000
 
 /**
@@ -40,7 +40,7 @@ export function createStoreClass(
   const redis = new OptionalRedis(access, timeouts.rateLimits.redisPause.ms)
 
   return class Store implements RateLimitStore {
-    readonly #counts = new LRUCache<string, RequestCount>({ max: maxCountedKeys })
+    readonly #counts = new LRUCache<string, RequestCount>({ max: maxCounters })
     readonly #group: string
 
     /** The plugin passes its options object here. Only `child` passes a name. */
@@ -48,20 +48,22 @@ export function createStoreClass(
       this.#group = typeof group === 'string' ? group : ''
     }
 
-    incr(key: string, callback: Callback, windowMs: number, max: number): void {
+    incr(counterKey: string, callback: Callback, windowMs: number, max: number): void {
       const now = Date.now()
       const window = Math.floor(now / windowMs)
       const ttl = (window + 1) * windowMs - now
-      const count = this.#getCount(key, window)
+      const count = this.#getCount(counterKey, window)
       count.unsent += 1
       const batchSize = computeBatchSize(max)
       const countsInBackground = count.isSynced && batchSize > 1
       if (!countsInBackground) {
-        void this.#send(key, count, windowMs).then((current) => callback(null, { current, ttl }))
+        void this.#send(counterKey, count, windowMs).then((current) =>
+          callback(null, { current, ttl }),
+        )
         return
       }
       callback(null, { current: count.total + count.inFlight + count.unsent, ttl })
-      if (count.unsent >= batchSize) void this.#send(key, count, windowMs)
+      if (count.unsent >= batchSize) void this.#send(counterKey, count, windowMs)
     }
 
     child({ groupId }: { path?: string; groupId?: string }): RateLimitStore {
@@ -72,8 +74,8 @@ export function createStoreClass(
      * Adds the unsent requests to the total in Redis and returns the new total. Without Redis,
      * returns the total of this process. The promise never rejects.
      */
-    async #send(key: string, count: RequestCount, windowMs: number): Promise<number> {
-      const redisKey = `${keyPrefix}limit:${this.#group}:${key}:${count.window}`
+    async #send(counterKey: string, count: RequestCount, windowMs: number): Promise<number> {
+      const redisKey = `${keyPrefix}limit:${this.#group}:${counterKey}:${count.window}`
       const sent = count.unsent
       count.unsent = 0
       count.inFlight += sent
@@ -92,11 +94,11 @@ export function createStoreClass(
       }
     }
 
-    #getCount(key: string, window: number): RequestCount {
-      const current = this.#counts.get(key)
+    #getCount(counterKey: string, window: number): RequestCount {
+      const current = this.#counts.get(counterKey)
       if (current?.window === window) return current
       const count = { window, total: 0, inFlight: 0, unsent: 0, isSynced: false }
-      this.#counts.set(key, count)
+      this.#counts.set(counterKey, count)
       return count
     }
   }

@@ -34,7 +34,7 @@ export const searchReportRoutes: FastifyPluginAsyncTypebox<SearchReportOptions> 
       preParsing: rateLimit,
     },
     async (request, reply) => {
-      access.requireAlso(request, 'stats:detail', 'What people search for')
+      access.requireAdditionalScope(request, 'stats:detail', 'What people search for')
       reply.header('cache-control', noStore)
       return readSearchReport(db, request.query.days)
     },

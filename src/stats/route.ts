@@ -75,7 +75,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       const { query } = request
       // Checked before the cache is read, because all callers share it.
       if (listsCustomersOrProducts(query))
-        access.requireAlso(request, 'stats:detail', `by=${query.by}`)
+        access.requireAdditionalScope(request, 'stats:detail', `by=${query.by}`)
       const today = readToday()
       checkPeriod(query, today)
       checkCodes(query)

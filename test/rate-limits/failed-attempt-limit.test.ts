@@ -17,11 +17,13 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
     kind: 'links',
   })
   for (let index = 1; index < maxCountedAddresses; index++)
-    await limit.recordAttempt({ ip: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
+    await limit.recordAttemptOrReject({
+      ip: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
+    })
   const guesser = { ip: '192.0.2.1' }
-  await limit.recordAttempt(guesser)
-  await limit.recordAttempt(guesser)
+  await limit.recordAttemptOrReject(guesser)
+  await limit.recordAttemptOrReject(guesser)
   t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
-  await limit.recordAttempt({ ip: '192.0.2.2' })
+  await limit.recordAttemptOrReject({ ip: '192.0.2.2' })
   t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
 })
