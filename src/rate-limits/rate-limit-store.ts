@@ -11,7 +11,7 @@ type RateLimitStore = {
   child(route: { path?: string; groupId?: string }): RateLimitStore
 }
 
-/** The requests with one key in one window. Their number is total + inFlight + unsent. */
+/** The requests of one counter in one window. Their number is total + inFlight + unsent. */
 type RequestCount = {
   window: number
   /** The total of all processes, as Redis last returned it. */
@@ -24,14 +24,23 @@ type RequestCount = {
   isSynced: boolean
 }
 
+/**
+ * Above this number, the counter whose last request is longest ago is dropped. Its unsent requests,
+ * less than a batch, are never counted in Redis. Without Redis its caller begins again at 0.
+ */
 const maxCounters = 10_000
 const maxBatchSize = 1_000
+/** A batch is a twentieth of the limit, so that all processes know the total closely enough. */
+const batchesPerLimit = 20
 
 /**
  * Returns a store class that counts in fixed windows, which are the same in every process. At the
  * first request with a key in a window, a process waits for Redis. After that it sends requests in
- * batches, in the background. With n processes a caller can exceed the limit by at most 2 × (n − 1)
- * batches. While Redis is unreachable or slow, each process limits on its own.
+ * batches, in the background. While Redis is unreachable or slow, each process limits on its own.
+ *
+ * With n processes a caller can exceed the limit by at most 2 × (n − 1) batches. One process brings
+ * the total in Redis to the limit. Each of the others learns that from the response to its next
+ * batch. Until then it accepts that batch, and at most another one while Redis responds.
  */
 export function createStoreClass(
   access: RedisAccess | null,
@@ -57,8 +66,10 @@ export function createStoreClass(
       const batchSize = computeBatchSize(max)
       const countsInBackground = count.isSynced && batchSize > 1
       if (!countsInBackground) {
-        void this.#send(counterKey, count, windowMs).then((current) =>
-          callback(null, { current, ttl }),
+        void this.#send(counterKey, count, windowMs).then(
+          (current) => callback(null, { current, ttl }),
+          // Only a defect gets here. Without an answer, the request would wait for ever.
+          (error: Error) => callback(error),
         )
         return
       }
@@ -72,7 +83,8 @@ export function createStoreClass(
 
     /**
      * Adds the unsent requests to the total in Redis and returns the new total. Without Redis,
-     * returns the total of this process. The promise never rejects.
+     * returns the total of this process. An error of Redis does not reject the promise, because
+     * OptionalRedis handles it.
      */
     async #send(counterKey: string, count: RequestCount, windowMs: number): Promise<number> {
       const redisKey = `${keyPrefix}limit:${this.#group}:${counterKey}:${count.window}`
@@ -104,9 +116,9 @@ export function createStoreClass(
   }
 }
 
-/** Returns a twentieth of the limit: small limits are exact, and large limits are cheap. */
+/** Returns how many requests a batch has. Small limits are exact, and large limits are cheap. */
 function computeBatchSize(max: number): number {
-  return Math.min(maxBatchSize, Math.max(1, Math.floor(max / 20)))
+  return Math.min(maxBatchSize, Math.max(1, Math.floor(max / batchesPerLimit)))
 }
 
 /** Returns null if Redis is unreachable or failed within the last second. */
