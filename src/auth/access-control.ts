@@ -49,7 +49,7 @@ type AccessOptions = {
   isRegisteredOrigin: OriginCheck
   /** The scopes of a caller without a key. */
   anonymousScopes: readonly Scope[]
-  /** Limits how many invalid keys an address may send. */
+  /** Limits how many unknown keys an address may send. */
   failedAttempts: FailedAttemptLimit
   /** The origin of the pages that the service itself serves. */
   ownOrigin: string
@@ -135,13 +135,14 @@ export class AccessControl {
     if (key === null) return this.#checkAnonymousScope(scope)
     const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
     request.knownKeyId = apiKey?.id ?? null
-    if (!apiKey || !isUsable(apiKey)) {
-      await this.#options.failedAttempts.recordAttemptOrReject(request)
+    // An expired or revoked key is no guess. If it counted, one program that still sends such a key
+    // would lock out the valid keys of its address.
+    if (!apiKey) await this.#options.failedAttempts.recordAttemptOrReject(request)
+    if (!apiKey || !isUsable(apiKey))
       throw createUnauthenticatedProblem(
         `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
         describeInvalidKey(apiKey),
       )
-    }
     checkScope(apiKey, scope)
     if (apiKey.kind === 'publishable') this.#checkOrigin(apiKey, request, reply)
     request.admittedKey = apiKey

@@ -149,7 +149,7 @@ export const Settings = Type.Object({
   STATS_LIMIT_PER_MINUTE: Limit('Requests for statistics per minute for each key or address', 120),
   // Not for each address: an office or a proxy has one address for many customers.
   LINK_LIMIT_PER_MINUTE: Limit('Requests per minute for each quote link', 600),
-  CALLER_GUESS_LIMIT_PER_MINUTE: Limit('Invalid API keys per minute for each address', 20),
+  CALLER_GUESS_LIMIT_PER_MINUTE: Limit('Unknown API keys per minute for each address', 20),
   LINK_GUESS_LIMIT_PER_MINUTE: Limit('Unknown quote links per minute for each address', 10),
   SHED_DELAY_MS: Type.Integer({
     minimum: 0,

@@ -1,4 +1,4 @@
-// Limits failed attempts: how often one address may try invalid API keys or unknown quote links.
+// Limits failed attempts: how often one address may try unknown API keys or quote links.
 import { LRUCache } from 'lru-cache'
 import { getCountedAddress } from '../http/client-address.ts'
 import { Problem } from '../http/problem-details.ts'
@@ -18,7 +18,7 @@ type FailedAttemptOptions = {
 }
 
 /** The failed attempts in the message to the caller. */
-const attemptNames = { keys: 'keys that are not valid', links: 'unknown links' }
+const attemptNames = { keys: 'unknown keys', links: 'unknown links' }
 
 const windowMs = rateWindowsMs.minute
 /** Above this number, the address whose last attempt is longest ago is forgotten. */
@@ -78,10 +78,11 @@ export class FailedAttemptLimit {
     const attempts = attemptNames[this.#options.kind]
     const remainingMs = (this.#window + 1) * windowMs - Date.now()
     const seconds = Math.max(1, Math.ceil(remainingMs / 1000))
-    return new Problem('rate_limited', `Too many ${attempts}. Try again in ${seconds} seconds.`, {
-      headers: { 'retry-after': String(seconds) },
-      reason: 'too many failed attempts',
-    })
+    return new Problem(
+      'rate_limited',
+      `Too many ${attempts} from your address. Try again in ${seconds} seconds.`,
+      { headers: { 'retry-after': String(seconds) }, reason: 'too many failed attempts' },
+    )
   }
 
   /** Returns the number of failed attempts in all processes, or 0 without Redis. */

@@ -127,12 +127,24 @@ t.test('the log names the id of an expired key, but not of a forged one', async 
   t.same(await search(withOtherSecret(await createKey()), '192.0.2.3'), { status: 401, key: null })
 })
 
-t.test('the log names the id of a revoked key, also above the limit on invalid keys', async (t) => {
+t.test('expired and revoked keys are no failed attempts of their address', async (t) => {
   const { createKey, db, search } = await serviceWithRequestLog(t)
   const revoked = await createKey()
   await revokeApiKey(db, idOf(revoked))
-  for (const status of [401, 401, 401, 429, 429])
-    t.same(await search(revoked, '192.0.2.4'), { status, key: idOf(revoked) })
+  for (const refused of [revoked, await createKey(aMinuteAgo())])
+    for (let n = 0; n < 5; n += 1)
+      t.same(await search(refused, '192.0.2.4'), { status: 401, key: idOf(refused) })
+  // This process has not found it before, so it would be rejected after too many failed attempts.
+  const valid = await createKey()
+  t.same(await search(valid, '192.0.2.4'), { status: 200, key: idOf(valid) })
+})
+
+t.test('a known id with a wrong secret is a failed attempt', async (t) => {
+  const { createKey, search } = await serviceWithRequestLog(t)
+  const forged = withOtherSecret(await createKey())
+  const guess = () => search(forged, '192.0.2.4')
+  t.match(await guess(), { status: 401 })
+  t.match(await eventually(guess, ({ status }) => status === 429), { status: 429 })
 })
 
 t.test('the log names the id of a key that was revoked while it was in use', async (t) => {
