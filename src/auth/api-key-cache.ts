@@ -5,13 +5,14 @@ import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
+import type { Problem } from '../http/problem-details.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { timeouts } from '../timeouts.ts'
 import { hashKey, parseKey } from './api-key-format.ts'
 import type { ApiKey } from './api-keys.ts'
 import { createCheckFailedProblem } from './auth-problems.ts'
 
-const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp } = timeouts.auth
+const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp, lookUpOverload } = timeouts.auth
 
 /**
  * A row of api_keys in the cache. Its age is counted from the start of the query that read it.
@@ -68,6 +69,9 @@ export class ApiKeyCache {
   readonly #unknownIds = new LRUCache<string, true>({ max: maxCachedKeys, ttl: keyCache.ms })
   readonly #loading = new Map<string, Promise<CachedKey | null>>()
   readonly #failures: FailureLog
+  readonly #overloads: FailureLog
+  /** When a look-up was last rejected because there were too many. */
+  #overloadedAt = Number.NEGATIVE_INFINITY
 
   constructor(db: Kysely<Tables>, { log, onWrongSecret = () => undefined }: CacheOptions) {
     this.#db = db
@@ -76,7 +80,11 @@ export class ApiKeyCache {
       failure: (cause) =>
         `API keys cannot be read (${cause}). Cached keys stay valid for up to ` +
         `${keyOutage.ms / 60_000} minutes, even if they are revoked`,
-      recovery: 'API keys are read again',
+      recovery: 'API keys can be read again',
+    })
+    this.#overloads = new FailureLog(log, {
+      failure: (cause) => `API keys that are not cached are rejected with 503 (${cause})`,
+      recovery: 'API keys that are not cached can be looked up again',
     })
   }
 
@@ -179,14 +187,19 @@ export class ApiKeyCache {
     const cachedOrLoading = this.#rowsById.get(id) ?? this.#loading.get(id)
     if (cachedOrLoading) return cachedOrLoading
     if (this.#unknownIds.has(id)) return null
-    if (this.#loading.size >= maxConcurrentLookUps)
-      throw createCheckFailedProblem(
-        'Keys',
-        new Error(`More than ${maxConcurrentLookUps} unknown keys are being looked up`),
-      )
+    if (this.#loading.size >= maxConcurrentLookUps) throw this.#createOverloadProblem()
+    // Under lasting overload, look-ups are rejected and admitted in turn. That is one failure.
+    if (performance.now() - this.#overloadedAt >= lookUpOverload.ms) this.#overloads.logSuccess()
     const loading = this.#load(id).finally(() => this.#loading.delete(id))
     this.#loading.set(id, loading)
     return loading
+  }
+
+  #createOverloadProblem(): Problem {
+    this.#overloadedAt = performance.now()
+    const cause = new Error(`more than ${maxConcurrentLookUps} look-ups at the same time`)
+    this.#overloads.logFailure(cause)
+    return createCheckFailedProblem('Keys', { cause, reason: 'too many look-ups of keys' })
   }
 
   async #load(id: string): Promise<CachedKey | null> {

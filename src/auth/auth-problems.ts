@@ -40,15 +40,26 @@ export function createWrongOriginProblem(origin: string | null): Problem {
   )
 }
 
-/** Returns the 503 problem for keys or origins that are not cached if PostgreSQL cannot answer. */
-export function createCheckFailedProblem(subject: 'Keys' | 'Origins', cause: Error): Problem {
+/**
+ * Returns the 503 problem for keys or origins that are not cached and cannot be checked now. It is
+ * not logged as an error, because anybody can cause it: the caller must have logged the cause once.
+ * `reason` is for the line of each request.
+ */
+export function createCheckFailedProblem(
+  subject: 'Keys' | 'Origins',
+  { cause, reason }: { cause: Error; reason: string },
+): Problem {
   return new Problem('unavailable', `${subject} cannot be checked at the moment. Try again.`, {
     headers: { 'retry-after': String(timeouts.auth.retryAfter.ms / 1_000) },
     cause,
+    skipLogging: true,
+    reason,
   })
 }
 
 /** Returns the 503 problem instead of the error if PostgreSQL cannot answer, or else the error. */
 export function replaceIfUnavailable(subject: 'Keys' | 'Origins', error: Error): Error {
-  return isPostgresUnavailable(error) ? createCheckFailedProblem(subject, error) : error
+  if (!isPostgresUnavailable(error)) return error
+  const reason = `${subject.toLowerCase()} cannot be read`
+  return createCheckFailedProblem(subject, { cause: error, reason })
 }

@@ -8,6 +8,12 @@ export const authTimeouts = {
     why: 'Callers wait for it, so a database that hangs is treated as unreachable.',
     afterwards: 'A cached key stays valid, other keys get 503.',
   },
+  lookUpOverload: {
+    ms: 60_000,
+    what: 'Since a look-up of a key was rejected because there were too many',
+    why: 'Anybody can cause it, so the log has at most two lines a minute about it.',
+    afterwards: 'The log says that keys can be looked up again.',
+  },
   keyRefresh: {
     ms: 1_500,
     what: 'Age at which a cached key is read again in the background',

@@ -47,6 +47,29 @@ t.test('looks up a limited number of unknown ids at the same time, and each id o
   t.equal(await cache.find(unknownKey(0)), null)
 })
 
+t.test('logs once that too many keys are looked up, and the end after a while', async (t) => {
+  lengthenSearchTimeouts(t)
+  const { db } = await testDatabase(t)
+  const { lines, log } = collectLines()
+  const cache = new ApiKeyCache(db, { log })
+  const overload = async (round: number) => {
+    const keys = Array.from({ length: 200 }, (_, n) => unknownKey(1_000 * round + n))
+    const results = await Promise.allSettled(keys.map((key) => cache.find(key)))
+    const rejected = results.filter((result) => result.status === 'rejected')
+    t.ok(rejected.length > 0)
+    for (const { reason } of rejected)
+      t.match(reason, { status: 503, skipLogging: true, reason: 'too many look-ups of keys' })
+  }
+  for (const round of [1, 2, 3]) await overload(round)
+  const failure =
+    'error: API keys that are not cached are rejected with 503 (more than 64 look-ups at the ' +
+    'same time)'
+  t.same(lines, [failure], 'one line, although look-ups are admitted in between')
+  replaceUntilEnd(t, timeouts.auth.lookUpOverload, { ms: 0 })
+  await cache.find(unknownKey(9_000))
+  t.same(lines, [failure, 'info: API keys that are not cached can be looked up again'])
+})
+
 t.test(
   'accepts cached keys while PostgreSQL hangs, and rejects other keys after a timeout',
   async (t) => {
@@ -144,7 +167,7 @@ t.test('logs once that keys cannot be read, why, and that they can be read again
   ])
   await sql`alter table api_keys rename column factor to limit_factor`.execute(db)
   await findUntilLogged(2)
-  t.same(lines.slice(1), ['info: API keys are read again'])
+  t.same(lines.slice(1), ['info: API keys can be read again'])
 })
 
 t.test('rejects a cached key once it could not be read for `keyOutage`', async (t) => {

@@ -2,7 +2,9 @@
 // Numbers such as S9 are those of the attacks in docs/security.md.
 import t, { type Test } from 'tap'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
+import { buildRoleUrl } from '../support/database-roles.ts'
 import { eventually } from '../support/eventually.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { bearer, createSecretKey, unknownKey } from '../support/secret-keys.ts'
@@ -223,6 +225,44 @@ t.test('the log says why a caller was refused, in other words than the response'
   const guess = () => getReason(bearer(unknownKey(2)), { remoteAddress: '198.51.100.1' })
   const tooMany = 'too many failed attempts'
   t.equal(await eventually(guess, (reason) => reason === tooMany), tooMany)
+})
+
+t.test('requests whose key or origin cannot be checked write no error each', async (t) => {
+  const database = await testDatabase(t)
+  const faultyProxy = await startFaultyProxy(t, database.url)
+  type Line = { level: number; msg: string; status?: number; reason?: string }
+  const lines: Line[] = []
+  const { app } = await testService(t, {
+    database,
+    apiUrl: buildRoleUrl(faultyProxy.url, 'api'),
+    log: (line) => lines.push(JSON.parse(line)),
+    index: false,
+  })
+  faultyProxy.refuseConnections()
+  for (let n = 0; n < 20; n += 1) {
+    const { statusCode } = await app.inject({
+      url: '/api/search?q=a',
+      headers: bearer(unknownKey(n)),
+      remoteAddress: `192.0.2.${n}`,
+    })
+    t.equal(statusCode, 503)
+  }
+  const preflight = { origin: 'https://shop.example', 'access-control-request-method': 'GET' }
+  for (let n = 0; n < 20; n += 1)
+    t.equal(
+      (await app.inject({ url: '/api/search', headers: preflight, method: 'OPTIONS' })).statusCode,
+      503,
+    )
+  faultyProxy.restore()
+  const reasons = lines.filter(({ status }) => status === 503).map(({ reason }) => reason)
+  t.same(
+    [...new Set(reasons)],
+    ['keys cannot be read', 'origins cannot be read'],
+    'each request has a reason',
+  )
+  t.notOk(lines.some(({ msg }) => msg === 'request failed'))
+  for (const subject of [/^API keys cannot be read/, /^The origins .* cannot be read/])
+    t.ok(lines.some(({ level, msg }) => level === 50 && subject.test(msg)))
 })
 
 t.test('the report counts calls, refusals and wrong secrets of each key', async (t) => {
