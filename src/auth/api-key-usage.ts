@@ -32,7 +32,7 @@ export class ApiKeyUsage {
     this.#db = db
     this.#failures = new FailureLog(log, {
       failure: (cause) => `The use of API keys cannot be recorded (${cause})`,
-      recovery: 'The use of API keys is recorded again',
+      recovery: 'The use of API keys can be recorded again',
     })
     this.#timer = setInterval(() => void this.#write(), timeouts.auth.usageWrite.ms).unref()
   }

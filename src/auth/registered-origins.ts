@@ -23,16 +23,18 @@ export function parseWebOrigin(text: string): string | null {
 }
 
 /**
- * Returns a check that caches the list of origins for `originCache`. While the list cannot be read,
- * the check uses the last one for `originOutage`, after any error, as ApiKeyCache does. The log
- * says so once per cause.
+ * Returns a check that caches the list of origins for `originCache`. Then every check waits until
+ * the list has been read again; ApiKeyCache reads in the background instead. While the list cannot
+ * be read, the check uses the last one for `originOutage`, after any error, as ApiKeyCache does.
+ * Even then one attempt follows per `originCache`, for which every check waits. The log says once
+ * per cause that the list cannot be read.
  */
 export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck {
   const failures = new FailureLog(log, {
     failure: (cause) =>
       `The origins of publishable keys cannot be read (${cause}). The last list stays in use for ` +
       `up to ${timeouts.auth.originOutage.ms / 60_000} minutes`,
-    recovery: 'The origins of publishable keys are read again',
+    recovery: 'The origins of publishable keys can be read again',
   })
   let origins: Promise<Set<string>> | null = null
   let requestedAt = Number.NEGATIVE_INFINITY

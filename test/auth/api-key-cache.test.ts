@@ -229,5 +229,5 @@ t.test('uses the last list of origins for `originOutage`, and logs the outage on
   t.equal(await eventually(check, Boolean), true, 'read again')
   t.equal(lines.filter((line) => line.startsWith('error: ')).length, new Set(lines).size - 1)
   t.match(lines[0], /^error: The origins of publishable keys cannot be read \(.+2 minutes$/)
-  t.equal(lines.at(-1), 'info: The origins of publishable keys are read again')
+  t.equal(lines.at(-1), 'info: The origins of publishable keys can be read again')
 })
