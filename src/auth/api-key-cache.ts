@@ -24,8 +24,8 @@ const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp, lookUpOverload 
  * | `keyRefresh`  | uses the row, and starts to read it again in the background |
  * | `keyCache`    | waits until the row has been read again                     |
  *
- * If the row cannot be read again, the next attempt follows after `keyOutageRetry`, and requests
- * use the row without waiting for another `keyCache`. A row whose age is `keyOutage` is not used:
+ * If the row cannot be read again, the next attempt follows after `keyOutageRetry`. For a further
+ * `keyCache`, requests use the old row and do not wait. A row whose age is `keyOutage` is not used:
  * its requests fail until it can be read again.
  */
 type CachedKey = {

@@ -57,7 +57,7 @@ export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<
 }
 
 /**
- * Revokes a key. ApiKeyCache says when every process rejects it; the documentation promises 5 s.
+ * Revokes a key. Every process rejects it within 5 s: `keyCache` and `lookUp` together are shorter.
  * During an outage of PostgreSQL, a cached key stays valid for up to `keyOutage`.
  *
  * Returns false if the key is unknown or already revoked.
