@@ -177,9 +177,19 @@ type Lifecycle = {
 }
 
 /**
- * Stops the process in the reverse order of its start. It becomes not ready, answers requests for
- * `stopDelayMs`, and then accepts no new connections. Open requests have `timeouts.process.drain`
- * to finish. A second signal ends the process at once.
+ * Stops the process in the reverse order of its start. It exits as soon as everything is closed,
+ * but these steps have a latest time. `drain`, `lastStatements` and `stop` are those of
+ * `timeouts.process`.
+ *
+ * | latest time                      | step                                                    |
+ * | -------------------------------- | ------------------------------------------------------- |
+ * | 0                                | The process is not ready, but still answers requests.   |
+ * | `stopDelayMs`                    | The app begins to close: it accepts no new connections. |
+ * | `stopDelayMs` + `drain`          | The connections of open requests are closed.            |
+ * | `stopDelayMs` + `lastStatements` | The connections to PostgreSQL are destroyed.            |
+ * | `stopDelayMs` + `stop`           | The process exits with status 1.                        |
+ *
+ * After an unexpected error the app begins to close at 0. A second signal ends the process at once.
  */
 function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
   closeWithGrace({ delay: stopDelayMs + timeouts.process.stop.ms }, async ({ err }) => {
@@ -194,7 +204,8 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     else if (stopDelayMs > 0) await sleep(stopDelayMs)
     setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
-    // The last statements record the use of API keys. A process that never served has none.
+    // The last statements record the use of API keys. A process that never served has none, and may
+    // still wait for a PostgreSQL that does not answer. So its connections are destroyed at once.
     const destroyAfterMs = isServing ? timeouts.process.lastStatements.ms : 0
     setTimeout(() => destroyDatabaseConnections(connections), destroyAfterMs).unref()
     await app.close()

@@ -1,8 +1,10 @@
-// Every waiting time is in src/timeouts/ and nowhere else, and docs/timeouts.md lists them.
+// Every waiting time is in src/timeouts/ and nowhere else, docs/timeouts.md lists them, and those
+// that depend on each other fit together.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { timeoutsDocument } from '../scripts/timeouts-table.ts'
+import { timeouts } from '../src/timeouts.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -39,6 +41,18 @@ t.test('the search for literal waiting times finds each form', async (t) => {
     'const startedMs = performance.now()',
   ])
     t.same(literalWaitingTimes(line), [], line)
+})
+
+t.test('a stop leaves time for each of its steps', async (t) => {
+  const { drain, lastStatements, lastTraces, stop } = timeouts.process
+  t.ok(drain.ms < lastStatements.ms, 'requests end before the connections that they need')
+  t.ok(lastStatements.ms + lastTraces.ms <= stop.ms, 'traces are sent before the process exits')
+})
+
+t.test('a revocation is noticed within the 5 s that the documentation promises', async (t) => {
+  const { keyCache, keyRefresh, lookUp } = timeouts.auth
+  t.ok(keyCache.ms + lookUp.ms < 5_000)
+  t.ok(keyRefresh.ms + lookUp.ms < keyCache.ms, 'a key in use never waits for PostgreSQL')
 })
 
 /** Returns the lines with a waiting time that is written as a number. */
