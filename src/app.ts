@@ -105,6 +105,8 @@ export async function buildApp({
   // Step 2: the hooks of every request. They run in this order, and precede those of step 3.
   // First, so that the span of a request begins before all other hooks.
   traces?.traceRequests(app)
+  // Before the hooks that take time or reject a request, so that every duration is whole.
+  logRequests(app, metrics)
   // Before every route, because its onRoute hook adds the rejection of other methods.
   registerErrorHandlers(app, endpointPaths.map(toOpenApiPath))
   // Before the first hook that can reject a request, so that the problem has these headers.
@@ -115,7 +117,6 @@ export async function buildApp({
     allowedHosts: config.ALLOWED_HOSTS,
   })
   closeConnectionsOnStop(app, isStopping)
-  logRequests(app, metrics)
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
   warnAboutWideRanges(app.log, config.TRUST_PROXY)
 

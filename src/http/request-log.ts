@@ -6,6 +6,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the log line says about the response. A route sets it; a problem replaces it. */
     logFields: LogFields | null
+    /** When the request began, by performance.now(). For requests that the client cancels. */
+    startedAt: number
   }
 }
 
@@ -41,6 +43,11 @@ const clientClosedRequest = 499
  */
 export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
   app.decorateRequest('logFields', null)
+  app.decorateRequest('startedAt', 0)
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.startedAt = performance.now()
+    done()
+  })
   const count = (request: FastifyRequest, status: number, durationMs: number) => {
     requests.countRequest(request.routeOptions.url, status, durationMs)
     callers.countCaller(request.knownKeyId, getNetwork(request), status)
@@ -52,9 +59,11 @@ export function logRequests(app: FastifyInstance, { requests, callers }: Request
     done()
   })
   app.addHook('onRequestAbort', (request, done) => {
-    count(request, clientClosedRequest, 0)
+    // This hook has no reply, whose `elapsedTime` has the duration of the other requests.
+    const durationMs = performance.now() - request.startedAt
+    count(request, clientClosedRequest, durationMs)
     const fields = describeRequest(request, clientClosedRequest)
-    request.log.info(fields, 'request cancelled by the client')
+    request.log.info({ ...fields, ms: Math.round(durationMs) }, 'request cancelled by the client')
     done()
   })
 }

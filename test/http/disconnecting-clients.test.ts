@@ -1,13 +1,18 @@
 // Clients that disconnect while PostgreSQL is asked for their key or link.
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
+import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { testService } from '../support/test-service.ts'
 
 lengthenSearchTimeouts(t)
+
+/** How long each client waits before it disconnects. */
+const waitMs = 200
 
 const slowLookUps = [
   {
@@ -23,8 +28,10 @@ for (const { name, table, ...options } of slowLookUps)
   for (const trusted of [[], ['127.0.0.1']])
     t.test(`a client that disconnects while ${name} causes no error (${trusted})`, async (t) => {
       const lines: string[] = []
+      const metrics = createMetrics()
       const { app, db } = await testService(t, {
         config: { TRUST_PROXY: trusted },
+        metrics,
         log: (line) => lines.push(line),
         index: false,
       })
@@ -44,9 +51,20 @@ for (const { name, table, ...options } of slowLookUps)
           },
           (waiting) => waiting > 0,
         )
+        await sleep(waitMs)
         aborted.destroy()
+        const findLine = () => lines.find((line) => line.includes('"msg":"request'))
+        const line = await eventually(async () => findLine(), Boolean)
+        const { msg, status, ms } = JSON.parse(line ?? '{}')
+        t.same({ msg, status }, { msg: 'request cancelled by the client', status: 499 })
+        t.ok(ms >= waitMs, `after ${ms} ms`)
       })
-      const isLogged = () => lines.some((line) => line.includes('"msg":"request'))
-      await eventually(async () => isLogged(), Boolean)
+      const sumSeconds = metrics.requests
+        .histogram('duration')
+        .filter(({ metricName }) => metricName === 'duration_sum')
+        .reduce((sum, { value }) => sum + value, 0)
+      t.ok(sumSeconds >= waitMs / 1_000, `${sumSeconds} s are counted`)
+      // By the time of its response, the look-up of the cancelled request has ended as well.
+      await app.inject({ url: options.path, ...(options.headers && { headers: options.headers }) })
       t.notMatch(lines.join('\n'), /"level":50|TypeError/)
     })
