@@ -57,11 +57,11 @@ export class MalformedRequestResponder {
   answerUnparsable(log: FastifyBaseLogger, error: ClientError, socket: Socket): void {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     if (!socket.writable) return void socket.destroy()
-    const problem = getProblem(error.code)
+    const problem = toParserProblem(error.code)
     const request = readStartOfRequest(error.rawPacket)
     const page = request && this.#buildErrorPage(request, problem)
     const requestId = randomUUID()
-    this.#record(log, problem, requestId, socket.remoteAddress)
+    this.#record(log, problem, requestId, socket.remoteAddress, error.code)
     const { headers, body } = serializeProblem(problem, requestId, page)
     const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     const statusLine = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`
@@ -86,19 +86,31 @@ export class MalformedRequestResponder {
     sendProblem(request, reply.headers(buildCommonHeaders(request.id)), problem)
   }
 
-  /** Counts the request, and logs it unless many were logged within a second. */
+  /**
+   * Counts the request, and logs it unless many were logged within a second. `reason` is the code
+   * of Node's error, such as HPE_INVALID_METHOD, which contains nothing of the request.
+   */
   #record(
     log: FastifyBaseLogger,
     { status, code }: Problem,
     requestId: string,
     address: string | undefined,
+    reason?: string,
   ): void {
     this.#requests.countRequest(undefined, status, 0)
     if (!this.#limit.tryAcquire()) return
     const unlogged = this.#limit.takeSkippedCount()
     const network = getLoggedNetwork(address)
     log.info(
-      { reqId: requestId, route: null, status, network, code, ...(unlogged > 0 && { unlogged }) },
+      {
+        reqId: requestId,
+        route: null,
+        status,
+        network,
+        code,
+        ...(reason !== undefined && { reason }),
+        ...(unlogged > 0 && { unlogged }),
+      },
       'malformed request',
     )
   }
@@ -122,7 +134,8 @@ function readStartOfRequest(packet: unknown): RequestStart | null {
   return { url, headers }
 }
 
-function getProblem(code: string | undefined): Problem {
+/** Returns the problem for the code of an error of Node's parser or timer. */
+function toParserProblem(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return tooLarge
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow
   return malformed

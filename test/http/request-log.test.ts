@@ -139,6 +139,14 @@ t.test('logs requests that Node rejects, at most a hundred a second', async (t) 
   const [, requestId] = /"requestId":"([^"]+)"/.exec(large) ?? []
   const line = lines.find(({ reqId }) => reqId === requestId)
   t.match(line, { msg: 'malformed request', status: 431, network: '127.0.0.0/24', level: 30 })
+  t.equal(line?.reason, 'HPE_HEADER_OVERFLOW')
+  for (const [request, reason] of [
+    ['nonsense\r\n\r\n', 'HPE_INVALID_METHOD'],
+    ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n', 'HPE_INVALID_CONTENT_LENGTH'],
+  ] as const) {
+    t.match(await send(request), /^HTTP\/1.1 400 /)
+    t.equal(lines.findLast(({ status }) => status === 400)?.reason, reason)
+  }
   t.match(await send('GET / HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n'), /^HTTP\/1.1 417 /)
   t.equal(lines.filter(({ status }) => status === 417).length, 1)
   const undecodable = await app.inject('/%zz')
@@ -149,12 +157,12 @@ t.test('logs requests that Node rejects, at most a hundred a second', async (t) 
     await Promise.all(Array.from({ length: 60 }, () => send('nonsense\r\n\r\n')))
   const rejectedCount = () =>
     metrics.requests.counts().find(({ status }) => status === 400)?.count ?? 0
-  t.equal(rejectedCount(), 601, 'with /%zz')
+  t.equal(rejectedCount(), 603, 'with /%zz and the two above')
   await sleep(timeouts.monitoring.lineLimit.ms)
   await send('nonsense\r\n\r\n')
   const logged = lines.filter(({ status }) => status === 400)
   const unlogged = logged.reduce((sum, { unlogged = 0 }) => sum + unlogged, 0)
-  t.equal(logged.length + unlogged, 602, 'what has no line is counted')
+  t.equal(logged.length + unlogged, 604, 'what has no line is counted')
 })
 
 t.test('names the id of the key and the network of the caller, in log and metrics', async (t) => {
