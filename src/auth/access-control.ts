@@ -77,7 +77,7 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
  */
 function checkCrossOriginRoutes(app: FastifyInstance, access: AccessControl): void {
   app.addHook('onRoute', ({ method, url, onRequest, config }) => {
-    if (method !== 'GET') return
+    if (![method].flat().includes('GET')) return
     const admitsPublishableKeys = [onRequest].flat().some((hook) => access.admitsPublishable(hook))
     if (admitsPublishableKeys === (config?.allowsCrossOrigin === true)) return
     throw new Error(

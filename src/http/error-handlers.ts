@@ -74,7 +74,7 @@ function rejectOtherMethods(app: FastifyInstance): void {
   // onRequest, so that no body is read.
   // `config` says whether the path answers preflights, whose method is OPTIONS.
   app.addHook('onRoute', function ({ url, method, config = {} }) {
-    if (method === 'GET')
+    if ([method].flat().includes('GET'))
       this.route({ method: otherMethods, url, config, onRequest: reject, handler: reject })
   })
 }

@@ -114,6 +114,13 @@ t.test('a route that admits publishable keys must allow cross-origin requests', 
   t.throws(() => addRoute('stats:read', { allowsCrossOrigin: true }), /and only then/)
   t.doesNotThrow(() => addRoute('search:read', { allowsCrossOrigin: true }))
   t.doesNotThrow(() => addRoute('stats:read', {}))
+  const onRequest = access.requireScope('search:read')
+  const handler = async () => ({})
+  t.throws(
+    () => app.route({ method: ['GET'], url: '/list', onRequest, handler }),
+    /must have allowsCrossOrigin/,
+    'also a route with a list of methods',
+  )
 })
 
 t.test('stores only the hash of a key', async (t) => {

@@ -1,7 +1,9 @@
 // Every error is a problem response, even for malformed HTTP, slow requests and a stopping process.
 // Numbers such as S13 are those of the attacks in docs/security.md.
 import { connect } from 'node:net'
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
+import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { startApi, type TestService, testService } from '../support/test-service.ts'
@@ -279,6 +281,18 @@ t.test(
     }
   },
 )
+
+t.test('answers other methods with 405 on a route with a list of methods', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.decorateRequest('logFields', null)
+  registerErrorHandlers(app, [])
+  app.route({ method: ['GET'], url: '/list', handler: async () => ({}) })
+  t.equal((await app.inject('/list')).statusCode, 200)
+  const rejected = await app.inject({ method: 'POST', url: '/list' })
+  t.equal(rejected.statusCode, 405)
+  t.equal(rejected.headers.allow, 'GET, HEAD')
+})
 
 t.test('answers a misspelt path with 404 and a write with a body with 405', async (t) => {
   const lines: string[] = []
