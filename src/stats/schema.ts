@@ -15,6 +15,12 @@ const RatioText = (description: string) =>
 const Count = Type.Integer({ minimum: 0 })
 const dateKinds = ['issued', 'accepted'] as const satisfies DateKind[]
 
+/**
+ * The values of `by`, and whether the response lists customers or products with them. The schema of
+ * the parameter is made from this table, so no value is accepted without an answer.
+ */
+const breakdowns = { day: false, customer: true, product: true }
+
 export const StatsQuery = Type.Object(
   {
     from: Type.Optional(
@@ -59,9 +65,9 @@ export const StatsQuery = Type.Object(
       }),
     ),
     by: Type.Optional(
-      Type.Unsafe<'day' | 'customer' | 'product'>({
+      Type.Unsafe<keyof typeof breakdowns>({
         type: 'string',
-        enum: ['day', 'customer', 'product'],
+        enum: Object.keys(breakdowns),
         description:
           '`day` adds `byDay`: every day of a period of at most 92 days, with the values of a ' +
           'month. It needs `from` and `to`. `customer` adds `byCustomer` and `product` adds ' +
@@ -99,7 +105,7 @@ export type StatsRequest = Pick<
  * reads more tables.
  */
 export const listsCustomersOrProducts = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
-  by === 'customer' || by === 'product'
+  by !== undefined && breakdowns[by]
 
 export const Period = Type.Object({
   from: LocalDate,

@@ -17,7 +17,7 @@ type Breakdown = Pick<Stats, 'byCustomer' | 'byProduct'>
 const noCustomer = '0'
 const noSku = ''
 
-/** Both ends of `range` are included. Returns no property if the request has no `by`. */
+/** Both ends of `range` are included. Returns no property without `by`, and with `by=day`. */
 export async function readBreakdown(
   db: Kysely<Tables>,
   { baseCurrency }: Company,
@@ -25,12 +25,13 @@ export async function readBreakdown(
   range: DateRange,
 ): Promise<Breakdown> {
   const base: BaseCurrency = { currency: baseCurrency, digits: requireCurrencyDigits(baseCurrency) }
+  if (request.by === undefined) return {}
   switch (request.by) {
     case 'customer':
       return { byCustomer: toCustomers(await queryCustomers(db, request, range, base), base) }
     case 'product':
       return { byProduct: toProducts(await queryProducts(db, request, range, base), base) }
-    default:
+    case 'day':
       return {}
   }
 }
