@@ -39,9 +39,15 @@ export async function serviceBehindFaultyProxy(
   return { ...service, faultyProxy }
 }
 
-/** `total` is the number of quotes, `cacheStatus` the header, `age` the header in seconds. */
-export async function requestStats({ app }: Pick<TestService, 'app'>, query = '') {
-  const response = await app.inject(`/api/stats${query}`)
+/**
+ * Sends `key`, an API key, unless it is empty. Returns the number of quotes as `total`, the header
+ * as `cacheStatus`, and the header in seconds as `age`.
+ */
+export async function requestStats({ app }: Pick<TestService, 'app'>, query = '', key = '') {
+  const response = await app.inject({
+    url: `/api/stats${query}`,
+    headers: key ? { authorization: `Bearer ${key}` } : {},
+  })
   const { statusCode: status, headers } = response
   return {
     status,

@@ -294,8 +294,18 @@ function toCachedStats(
  * The key contains every parameter that the statistics depend on. The company and the clock are the
  * same for all requests of a process. No parameter can contain a space.
  */
-function cacheKeyOf({ from, to, date, country, currency, compare, by }: StatsRequest): string {
-  return [date, from, to, country, currency, compare, by].join(' ')
+function cacheKeyOf({ date, from, to, country, currency, compare, by }: StatsRequest): string {
+  // Its type has every parameter, so that none can be forgotten.
+  const parameters: Record<Exclude<keyof StatsRequest, 'today'>, string | undefined> = {
+    date,
+    from,
+    to,
+    country,
+    currency,
+    compare,
+    by,
+  }
+  return Object.values(parameters).join(' ')
 }
 
 /** Requests of one day share a refresh. A request after midnight starts another one. */

@@ -2,7 +2,9 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
+import { createApiKey } from '../../../src/auth/api-keys.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
+import type { Scope } from '../../../src/database/table-types.ts'
 import { StatsCache } from '../../../src/stats/cache/stats-cache.ts'
 import type { ComputedStats } from '../../../src/stats/read-stats.ts'
 import { ResponseBodies } from '../../../src/stats/response-body.ts'
@@ -29,6 +31,8 @@ const refreshAgeMs = timeouts.stats.refreshAge.ms
 
 t.test('the cache key contains every parameter that the statistics depend on', async (t) => {
   const service = await statsService(t)
+  const scopes: Scope[] = ['stats:read', 'stats:detail']
+  const key = await createApiKey(service.db, { kind: 'secret', name: 'Test', scopes })
   await insertQuote(service.db, '1')
   const queries = [
     '',
@@ -39,11 +43,15 @@ t.test('the cache key contains every parameter that the statistics depend on', a
     '?from=2026-01-01',
     '?to=2026-12-31',
     '?compare=previous_year',
+    '?by=customer',
+    '?by=product',
+    '?from=2026-01-01&to=2026-01-31',
+    '?from=2026-01-01&to=2026-01-31&by=day',
   ]
   for (const query of queries)
-    t.match(await requestStats(service, query), { cacheStatus: 'stats; fwd=miss' }, query)
+    t.match(await requestStats(service, query, key), { cacheStatus: 'stats; fwd=miss' }, query)
   for (const query of queries)
-    t.match(await requestStats(service, query), { cacheStatus: 'stats; hit' }, query)
+    t.match(await requestStats(service, query, key), { cacheStatus: 'stats; hit' }, query)
   t.match(
     await requestStats(service, '?date=issued&locale=es'),
     { cacheStatus: 'stats; hit' },
