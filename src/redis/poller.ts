@@ -85,12 +85,12 @@ export class Poller<T extends Reading> {
   }
 
   /**
-   * Returns the latest value if it is younger than this, and otherwise reads PostgreSQL. Returns
-   * null if PostgreSQL does not respond.
+   * Returns the latest value, and reads PostgreSQL first if that value is not younger than `ageMs`.
+   * Returns null if this query fails.
    */
-  async recent(maxAgeMs: number): Promise<T | null> {
+  async readIfOlderThan(ageMs: number): Promise<T | null> {
     const latest = this.#latest
-    if (latest && performance.now() - latest.readAt < maxAgeMs) return latest
+    if (latest && performance.now() - latest.readAt < ageMs) return latest
     return this.#read()
   }
 
@@ -102,7 +102,7 @@ export class Poller<T extends Reading> {
     if (!this.#isStopped) void this.#read()
   }
 
-  /** Whether the last query failed, or the running one has had no response for this time. */
+  /** Whether the last query failed, or the running one has had no response for `responseMs`. */
   isFailing(responseMs: number): boolean {
     if (this.#hasFailed) return true
     return this.#query !== null && performance.now() - this.#query.startedAt > responseMs

@@ -81,7 +81,7 @@ t.test('keeps a published value that is newer than what its own query returns', 
     (value) => value === 100,
   )
   answers[1]?.()
-  t.match(await poller.recent(0), { value: 2 }, 'the query has answered')
+  t.match(await poller.readIfOlderThan(0), { value: 2 }, 'the query has answered')
   t.equal(poller.latest()?.value, 100)
 })
 
@@ -95,7 +95,7 @@ t.test('does not use what was read from another database', async (t) => {
   })
   await eventually(async () => poller.latest(), Boolean)
   database = 'b'
-  t.match(await poller.recent(0), { database: 'b' })
+  t.match(await poller.readIfOlderThan(0), { database: 'b' })
   sharing.publish(100)
   const before = sharing.countPolls()
   await eventually(
@@ -140,7 +140,7 @@ t.test('fails while the last query has failed, or the running one does not answe
   t.equal(poller.isFailing(1_000), false)
   state = 'broken'
   await eventually(async () => poller.isFailing(1_000), Boolean)
-  t.equal(await poller.recent(0), null)
+  t.equal(await poller.readIfOlderThan(0), null)
   t.match(poller.latest(), { value: 1 }, 'it still knows what it read last')
   state = 'silent'
   await eventually(async () => !poller.isFailing(1_000), Boolean)

@@ -67,7 +67,7 @@ type Entry = ComputedStats & {
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
-  versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'readInBackground' | 'isFailing'>
+  versions: Pick<DataVersionPoller, 'latest' | 'readIfOlderThan' | 'readInBackground' | 'isFailing'>
   /** Returns the current local day, as requests have it. */
   readToday(): string
   compute(request: StatsRequest): Promise<ComputedStats>
@@ -216,12 +216,12 @@ export class StatsCache {
     if (known) {
       const [shared, latest] = await Promise.all([
         this.#shared.read(known.databaseId, key),
-        this.#versions.recent(timeouts.stats.recentDataVersion.ms),
+        this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms),
       ])
       const isSameDatabase = latest === null || latest.databaseId === known.databaseId
       return { shared: isSameDatabase ? shared : null, latest }
     }
-    const latest = await this.#versions.recent(timeouts.stats.recentDataVersion.ms)
+    const latest = await this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms)
     return { shared: latest && (await this.#shared.read(latest.databaseId, key)), latest }
   }
 

@@ -353,7 +353,7 @@ t.test('the bodies of an entry count towards the size of the cache', async (t) =
     shared: { read: async () => null, write: () => undefined },
     versions: {
       latest,
-      recent: async () => latest(),
+      readIfOlderThan: async () => latest(),
       readInBackground: () => undefined,
       isFailing: () => false,
     },
@@ -401,7 +401,7 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
       shared: { read: async () => null, write: () => undefined },
       versions: {
         latest,
-        recent: async () => latest(),
+        readIfOlderThan: async () => latest(),
         readInBackground: () => undefined,
         isFailing: () => false,
       },
@@ -454,7 +454,7 @@ function cacheWithoutServers() {
     shared: { read: async () => state.shared, write: () => undefined },
     versions: {
       latest,
-      recent: async () => (state.isUp ? latest() : null),
+      readIfOlderThan: async () => (state.isUp ? latest() : null),
       readInBackground: () => undefined,
       isFailing: () => false,
     },
