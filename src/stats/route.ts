@@ -83,7 +83,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       const format = chooseFormat(negotiated, query)
       const stats = await cache.read({ ...query, today }).catch(throwProblem)
       observer.countResponse(stats.cacheResult)
-      request.logFields = loggedFields[stats.cacheResult]
+      request.logFields = loggedFieldsOf(stats)
       return sendStats(request, reply, stats, { format, encoding: negotiated.encoding })
     },
   )
@@ -153,15 +153,17 @@ const cacheStatus: Record<CacheResult, string> = {
   shared: 'stats; hit; detail=shared',
   miss: 'stats; fwd=miss',
   collapsed: 'stats; fwd=miss; collapsed',
-  stale: 'stats; fwd=stale; detail="not refreshed in time"',
+  stale: 'stats; fwd=stale',
 }
 
-const loggedFields: Record<CacheResult, LogFields> = {
-  hit: { source: 'hit' },
-  shared: { source: 'shared' },
-  miss: { source: 'miss' },
-  collapsed: { source: 'collapsed' },
-  stale: { source: 'stale', degraded: true, reason: 'not refreshed in time' },
+function cacheStatusOf({ cacheResult, staleReason }: CachedStats): string {
+  const status = cacheStatus[cacheResult]
+  return staleReason === null ? status : `${status}; detail="${staleReason}"`
+}
+
+function loggedFieldsOf({ cacheResult, staleReason }: CachedStats): LogFields {
+  const source = cacheResult
+  return staleReason === null ? { source } : { source, degraded: true, reason: staleReason }
 }
 
 const csvType = 'text/csv; charset=utf-8; header=present'
@@ -174,16 +176,17 @@ const contentTypes: Record<Format, string> = {
 function sendStats(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { bodies, cacheResult, ageMs, asOf }: CachedStats,
+  stats: CachedStats,
   { format, encoding }: { format: Format; encoding: ContentEncoding },
 ): FastifyReply {
+  const { bodies, ageMs, asOf } = stats
   const etag = bodies.etagOf(format)
   reply
     .header('cache-control', 'private, no-cache')
     .header('vary', 'accept, accept-encoding')
     .header('etag', etag)
     .header('age', ageMs < 1_000 ? '0' : String(Math.floor(ageMs / 1_000)))
-    .header('cache-status', cacheStatus[cacheResult])
+    .header('cache-status', cacheStatusOf(stats))
   if (matchesEtag(headers['if-none-match'], etag)) return reply.code(304).send()
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')

@@ -17,7 +17,7 @@
 // sent as stale. Each new cause of a failure is logged once.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
-import pTimeout from 'p-timeout'
+import pTimeout, { TimeoutError } from 'p-timeout'
 import type { TaskLog } from '../../monitoring/log/failure-log.ts'
 import { maxRunningStats } from '../../overload/concurrency-limit.ts'
 import { timeouts } from '../../timeouts.ts'
@@ -41,12 +41,19 @@ import type { SharedStatsCache } from './shared-stats-cache.ts'
 export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
 
 /**
- * `ageMs` is the time since the data was last known to be unchanged. `asOf` is that moment, rounded
- * down to the second, as RFC 3339 text.
+ * Why statistics are stale. `database is failing`: the request did not wait for the refresh,
+ * because the last query of the data version failed or had no response in time.
+ */
+export type StaleReason = 'refresh is slow' | 'refresh failed' | 'database is failing'
+
+/**
+ * `staleReason` is null unless `cacheResult` is `stale`. `ageMs` is the time since the data was
+ * last known to be unchanged. `asOf` is that moment, rounded down to the second, as RFC 3339 text.
  */
 export type CachedStats = {
   bodies: ResponseBodies
   cacheResult: CacheResult
+  staleReason: StaleReason | null
   ageMs: number
   asOf: string
 }
@@ -146,14 +153,17 @@ export class StatsCache {
     older: Entry | null,
   ): Promise<CachedStats> {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
+    const isOutage = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
+    const tooSlow = new TimeoutError('Computing the statistics takes too long')
     try {
       const entry = await pTimeout(this.#refresh(key, request), {
-        milliseconds: this.#maxWaitMs(older),
-        message: 'Computing the statistics takes too long',
+        milliseconds: maxWaitMs(older, isOutage),
+        message: tooSlow,
       })
       this.#renew(entry)
       const ageMs = this.#ageMsOf(entry)
-      if (ageMs >= timeouts.stats.maxAge.ms) return toCachedStats(entry, 'stale', ageMs)
+      if (entry.refreshResult === 'stale') return toStaleStats(entry, 'refresh failed', ageMs)
+      if (ageMs >= timeouts.stats.maxAge.ms) return toStaleStats(entry, 'refresh is slow', ageMs)
       const isCollapsed = entry.refreshResult === 'miss' && isJoined
       return toCachedStats(entry, isCollapsed ? 'collapsed' : entry.refreshResult, ageMs)
     } catch (error) {
@@ -161,15 +171,10 @@ export class StatsCache {
       if (!older) throw error
       // #load logs the error, unless the refresh is only slow and continues.
       this.#renew(older)
-      return toCachedStats(older, 'stale', this.#ageMsOf(older))
+      const slowReason = isOutage ? 'database is failing' : 'refresh is slow'
+      const reason = error === tooSlow ? slowReason : 'refresh failed'
+      return toStaleStats(older, reason, this.#ageMsOf(older))
     }
-  }
-
-  #maxWaitMs(older: Entry | null): number {
-    if (!older) return timeouts.stats.firstComputation.ms
-    if (this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms))
-      return timeouts.stats.refreshDuringOutage.ms
-    return timeouts.stats.refresh.ms
   }
 
   /** Starts a refresh, or joins the one that is running for the same key and day. */
@@ -282,12 +287,22 @@ function isNewer(shared: ComputedStats, local: ComputedStats): boolean {
   return shared.today > local.today
 }
 
+/** Returns how long a request waits for a refresh in milliseconds. */
+function maxWaitMs(older: Entry | null, isOutage: boolean): number {
+  if (!older) return timeouts.stats.firstComputation.ms
+  return isOutage ? timeouts.stats.refreshDuringOutage.ms : timeouts.stats.refresh.ms
+}
+
 function toCachedStats(
   { bodies, asOf }: Entry,
-  cacheResult: CacheResult,
+  cacheResult: Exclude<CacheResult, 'stale'>,
   ageMs: number,
 ): CachedStats {
-  return { bodies, cacheResult, ageMs, asOf }
+  return { bodies, cacheResult, staleReason: null, ageMs, asOf }
+}
+
+function toStaleStats({ bodies, asOf }: Entry, reason: StaleReason, ageMs: number): CachedStats {
+  return { bodies, cacheResult: 'stale', staleReason: reason, ageMs, asOf }
 }
 
 /**

@@ -239,16 +239,22 @@ t.test('a defect is an internal error that is logged, not an outage', async (t) 
 })
 
 t.test('a defect is logged once if older statistics are sent, and also its end', async (t) => {
-  const lines: { level: number; msg: string }[] = []
+  const lines: { level: number; msg: string; reason?: string }[] = []
   const service = await statsService(t, { log: (line) => lines.push(JSON.parse(line)) })
   const ofStatistics = () =>
     lines.flatMap(({ level, msg }) => (/Statistics .*computed/.test(msg) ? [{ level, msg }] : []))
   t.equal((await requestStats(service)).total, 0)
   await sql`alter table quote_validity rename to renamed`.execute(service.db)
   await insertQuote(service.db, '1')
-  const isStale = ({ cacheStatus }: { cacheStatus: string }) => cacheStatus.includes('stale')
+  const failed = 'stats; fwd=stale; detail="refresh failed"'
+  const isFailed = ({ cacheStatus }: { cacheStatus: string }) => cacheStatus === failed
   for (let request = 0; request < 3; request++)
-    t.match(await eventually(() => requestStats(service), isStale), { status: 200, total: 0 })
+    t.match(await eventually(() => requestStats(service), isFailed), {
+      status: 200,
+      total: 0,
+      cacheStatus: failed,
+    })
+  t.ok(lines.some(({ msg, reason }) => msg === 'request' && reason === 'refresh failed'))
   t.match(ofStatistics(), [{ level: 50, msg: /relation "quote_validity" does not exist/ }])
   t.equal(ofStatistics().length, 1)
   await sql`alter table renamed rename to quote_validity`.execute(service.db)
@@ -306,6 +312,28 @@ t.test('the age of the statistics decides whether a request waits for a refresh'
   t.same(await read(), { cacheResult: 'hit', ageMs: maxAgeMs - 1 })
   state.moment += 1
   t.same(await read(), { cacheResult: 'stale', ageMs: maxAgeMs })
+})
+
+t.test('stale statistics come with the reason', async (t) => {
+  const { cache, state } = cacheWithoutServers()
+  const read = async () => {
+    state.moment += maxAgeMs
+    const { cacheResult, staleReason } = await cache.read(request)
+    return { cacheResult, staleReason }
+  }
+  t.same(await read(), { cacheResult: 'miss', staleReason: null })
+  state.isUp = false
+  t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh failed' })
+  state.shared = { ...state.computed, version: { generation: '1', changeCount: 1 } }
+  t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh failed' }, 'from Redis')
+  state.isUp = true
+  const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
+  state.computing = isComputed
+  state.shared = null
+  t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh is slow' })
+  state.isFailing = true
+  t.same(await read(), { cacheResult: 'stale', staleReason: 'database is failing' })
+  finish()
 })
 
 t.test('statistics of another day are stale at any age', async (t) => {
@@ -435,14 +463,16 @@ const noLog = { error: () => undefined, info: () => undefined }
 const request = { date: 'issued', today: '2026-11-21' } as const
 
 /**
- * A cache without servers, and what it sees. While `isUp` is false, computing fails. `computed` is
- * what it computes once `computing` has resolved, and `shared` is what Redis has.
+ * A cache without servers, and what it sees. While `isUp` is false, computing fails. While
+ * `isFailing` is true, PostgreSQL is known not to respond. `computed` is what it computes once
+ * `computing` has resolved, and `shared` is what Redis has.
  */
 function cacheWithoutServers() {
   const state = {
     moment: 0,
     today: '2026-11-21',
     isUp: true,
+    isFailing: false,
     computing: Promise.resolve(),
     computations: 0,
     computed: computedStats('statistics', 0),
@@ -456,7 +486,7 @@ function cacheWithoutServers() {
       latest,
       readIfOlderThan: async () => (state.isUp ? latest() : null),
       readInBackground: () => undefined,
-      isFailing: () => false,
+      isFailing: () => state.isFailing,
     },
     readToday: () => state.today,
     compute: async () => {
