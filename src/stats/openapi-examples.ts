@@ -115,6 +115,7 @@ export const exampleDay: NonNullable<Stats['byDay']>[number] = {
   daysToDecision: { quotes: 2, mean: '0.5', median: '0.5' },
 }
 
+/** Shortened: the service lists 50 customers before there is a rest. */
 export const byCustomer: Stats['byCustomer'] = {
   rows: [
     {
@@ -124,11 +125,12 @@ export const byCustomer: Stats['byCustomer'] = {
       revenue: eur('48210.00'),
       unconverted: 0,
     },
-    { customer: null, quotes: 4, accepted: 1, revenue: eur('310.50'), unconverted: 0 },
+    { customer: null, quotes: 4, accepted: 2, revenue: eur('6120.50'), unconverted: 0 },
   ],
-  rest: { customers: 31, quotes: 114, accepted: 68, revenue: eur('104752.90'), unconverted: 1 },
+  rest: { customers: 31, quotes: 34, accepted: 9, revenue: eur('4104.90'), unconverted: 1 },
 }
 
+/** Shortened: the service lists 50 products before there is a rest. */
 export const byProduct: Stats['byProduct'] = {
   rows: [
     {
@@ -137,7 +139,7 @@ export const byProduct: Stats['byProduct'] = {
       revenue: eur('30161.52'),
       unconverted: 0,
     },
-    { product: { sku: 'A-7', name: null }, lines: 3, revenue: eur('12.01'), unconverted: 1 },
+    { product: { sku: 'A-7', name: null }, lines: 23, revenue: eur('12480.01'), unconverted: 1 },
   ],
-  rest: { products: 212, lines: 388, revenue: eur('123099.87'), unconverted: 0 },
+  rest: { products: 212, lines: 240, revenue: eur('21199.87'), unconverted: 0 },
 }

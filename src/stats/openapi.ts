@@ -85,8 +85,14 @@ export const statsOperation: Operation = {
               summary: 'By day, shortened to one',
               value: { ...exampleStats, byDay: [exampleDay] },
             },
-            byCustomer: { summary: 'By customer', value: { ...exampleStats, byCustomer } },
-            byProduct: { summary: 'By product', value: { ...exampleStats, byProduct } },
+            byCustomer: {
+              summary: 'By customer, shortened to two rows',
+              value: { ...exampleStats, byCustomer },
+            },
+            byProduct: {
+              summary: 'By product, shortened to two rows',
+              value: { ...exampleStats, byProduct },
+            },
           },
         },
         'text/csv': {
@@ -104,6 +110,8 @@ export const statsOperation: Operation = {
     ...problemResponses({
       ...commonProblems('stats:read', 'search:read'),
       invalid_parameter: {
+      insufficient_scope:
+        'by=customer needs the scope stats:detail, which the key lacks; it has stats:read.',
         detail: 'from: 2026-03-01 is after to (2026-01-31)',
         errors: [{ parameter: 'from', detail: '2026-03-01 is after to (2026-01-31)' }],
       },

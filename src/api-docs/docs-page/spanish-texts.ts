@@ -83,8 +83,8 @@ export const spanishTexts: Record<string, string> = {
   'The statistics': 'Las cifras',
   'Two months': 'Dos meses',
   'By day, shortened to one': 'Por día, reducido a uno',
-  'By customer': 'Por cliente',
-  'By product': 'Por producto',
+  'By customer, shortened to two rows': 'Por cliente, reducido a dos filas',
+  'By product, shortened to two rows': 'Por producto, reducido a dos filas',
   'The same statistics in long form': 'Las mismas cifras en forma larga',
   'Nothing but `asOf` has changed since the response with that ETag':
     'Desde la respuesta con ese ETag solo ha cambiado `asOf`',
