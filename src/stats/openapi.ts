@@ -30,7 +30,8 @@ and amounts by country, month, day and customer add up to the total.
 * \`by=customer\` groups all quotes by customer. \`by=product\` groups the lines of accepted quotes
   by SKU. The net of the lines is converted at the rate of the quote and rounded for each
   product, so the sum of all products may differ from the revenue by cents.
-* A committed change is visible within two seconds. The statistics contain every change that was
+* A committed change is visible within two seconds, unless \`Cache-Status\` says \`fwd=stale\`.
+  Then \`asOf\` and \`Age\` tell how old the data is. The statistics contain every change that was
   committed before \`asOf\`, which advances while nothing changes.
 * Poll with \`If-None-Match\`: a 304 is cheap. The \`ETag\` is weak, because it does not depend on
   \`asOf\`. After a 304, the statistics you have are current as of \`Date\` minus \`Age\`.
@@ -109,9 +110,9 @@ export const statsOperation: Operation = {
     },
     ...problemResponses({
       ...commonProblems('stats:read', 'search:read'),
-      invalid_parameter: {
       insufficient_scope:
         'by=customer needs the scope stats:detail, which the key lacks; it has stats:read.',
+      invalid_parameter: {
         detail: 'from: 2026-03-01 is after to (2026-01-31)',
         errors: [{ parameter: 'from', detail: '2026-03-01 is after to (2026-01-31)' }],
       },

@@ -38,7 +38,7 @@ Cancela la petición cuando se pulse la tecla siguiente: el servicio cancela ent
 Necesita el permiso \`search:read\`.`,
   },
   readStats: {
-    translatedFrom: '0f17093e52ca',
+    translatedFrom: '05f5b9763f59',
     summary: 'Cifras de los presupuestos: números, importes, aceptación y días, por país y por mes',
     description: `Cifras de los presupuestos para paneles y ERP: números e importes por estado,
 tasas de aceptación, ingresos y días hasta la decisión, por país y por mes. Los importes son
@@ -68,8 +68,9 @@ total.
   líneas de los presupuestos aceptados. El neto de las líneas se convierte con el cambio del
   presupuesto y se redondea por producto, así que la suma de todos los productos puede diferir de
   los ingresos en céntimos.
-* Un cambio confirmado se ve antes de dos segundos. Las cifras contienen todo cambio confirmado
-  antes de \`asOf\`, que avanza aunque nada cambie.
+* Un cambio confirmado se ve antes de dos segundos, salvo si \`Cache-Status\` dice
+  \`fwd=stale\`. En ese caso, \`asOf\` y \`Age\` indican la antigüedad de los datos. Las cifras
+  contienen todo cambio confirmado antes de \`asOf\`, que avanza aunque nada cambie.
 * Consulta con \`If-None-Match\`: un 304 es barato. El \`ETag\` es débil porque no depende de
   \`asOf\`. Tras un 304, las cifras que tienes están al día a fecha de
   \`Date\` menos \`Age\`.
