@@ -36,9 +36,26 @@ import {
 } from './summary-grains.ts'
 
 /**
- * The columns of quote_figures that are added up. `sent` and `base_sent` include sent quotes that
- * are no longer valid; `unconverted` is the number of accepted quotes without a rate.
- * docs/statistics.md says how to add a figure.
+ * The columns of quote_figures that are added up. docs/statistics.md says how to add a figure. The
+ * response, GroupTotals (period-totals.ts) and the columns use some words for different quotes:
+ *
+ *     response               GroupTotals            column        meaning
+ *     -                      -                      sent          all sent quotes, valid or not
+ *     byStatus.sent          openQuotes             open_quotes   sent quotes that are still valid
+ *     -                      -                      expired       quotes with this status
+ *     byStatus.expired       expired                -             expired + sent - open_quotes
+ *     daysToDecision.quotes  quotesWithDecisionDay  decided       accepted and rejected quotes
+ *                                                                 whose day of decision is known
+ *     money.won, revenue     wonNet                 base_net      net of accepted quotes
+ *     -                      -                      base_sent     net of `sent`
+ *     money.open             openNet                base_open     net of `open_quotes`
+ *     -                      -                      base_lost     net of `rejected` and `expired`
+ *     money.lost             lostNet                -             base_lost + base_sent - base_open
+ *     -                      -                      unconverted   accepted quotes without a rate
+ *
+ * `open_quotes` and `base_open` are the sums of `quotes` and `base_net` of quote_validity.
+ * `acceptance.ofSent` divides by all quotes except drafts, and `acceptance.ofDecided` by accepted,
+ * rejected and expired ones, whether their day of decision is known or not.
  */
 const figures = [
   'drafts',
