@@ -45,7 +45,7 @@ export class ResponseBodies {
     return this.#etags[format]
   }
 
-  /** Returns the body for an instant: RFC 3339 text, in UTC. */
+  /** Returns the body that states this `asOf`: RFC 3339 text, in UTC. */
   get(format: Format, encoding: ContentEncoding, asOf: string): Buffer {
     const existing = this.#bodies[format][encoding]
     if (existing?.asOf === asOf) return existing.bytes

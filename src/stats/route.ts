@@ -81,7 +81,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       checkCodes(query)
       const negotiated = negotiate(request.headers)
       const format = chooseFormat(negotiated, query)
-      const stats = await cache.read({ ...query, today }).catch(throwProblem)
+      const stats = await cache.read({ ...query, today }).catch(rethrowAsProblem)
       observer.countResponse(stats.cacheResult)
       request.logFields = loggedFieldsOf(stats)
       return sendStats(request, reply, stats, { format, encoding: negotiated.encoding })
@@ -139,7 +139,7 @@ function createStatsCache(
 }
 
 /** Throws an `unavailable` problem if PostgreSQL cannot answer now, and otherwise the error. */
-function throwProblem(cause: unknown): never {
+function rethrowAsProblem(cause: unknown): never {
   if (!isPostgresUnavailable(cause)) throw cause
   throw new Problem('unavailable', unavailableDetail, {
     headers: { 'retry-after': String(timeouts.stats.retryAfter.ms / 1_000) },

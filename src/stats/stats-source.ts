@@ -13,7 +13,7 @@ type StatsSourceOptions = {
   /** Null if there is none. */
   replica: Replica | null
   company: Company
-  /** Whether the primary does not respond. Then the replica may be any time behind. */
+  /** Whether the primary does not respond. Then any lag of the replica is accepted. */
   isPrimaryFailing(): boolean
 }
 
@@ -55,7 +55,8 @@ async function readStatsFromReplica(
     if (!history.includesSentPositions(state)) return null
     const computed = await readStats(connection, company, request, { withWalPosition: true })
     // A commit with synchronous_commit = off may be later in the WAL than the position of the
-    // primary that was read with its version.
+    // primary that was read with its version. The replica may then lack that commit, and these
+    // statistics would be taken for current without it.
     if (computed.version.changeCount < contained.version.changeCount) return null
     // Checked again, because meanwhile another request may have been answered from the primary.
     if (!history.includesSentPositions(state)) return null

@@ -8,7 +8,7 @@ const maxFailingKeys = 500
 
 /**
  * Remembers which requests fail. A defect can concern some requests only, such as those with
- * `by=customer`. The others succeed meanwhile, and are no recovery.
+ * `by=customer`. The others succeed meanwhile. Their success must not be logged as a recovery.
  */
 export class ComputationFailures {
   readonly #log: FailureLog

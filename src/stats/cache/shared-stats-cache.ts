@@ -60,7 +60,10 @@ export class SharedStatsCache {
   }
 }
 
-/** Returns null if the text is incomplete, or if its hash does not match. */
+/**
+ * Returns null if the text is incomplete, or if its hash does not match. The hash reveals a value
+ * that was changed by accident. It is no protection against an attacker, who could compute it too.
+ */
 function parseStored(text: string): ComputedStats | null {
   try {
     const stored = JSON.parse(text) as Partial<StoredStats>

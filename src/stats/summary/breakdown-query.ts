@@ -78,7 +78,8 @@ export function queryProducts(
     sql`lines`.as('counted'),
     sql`0`.as('accepted'),
     // Quotes in the base currency need no rate. The summary of products does not know the base
-    // currency (decision 20), so it is compared here. For customers, `base_net` is already chosen.
+    // currency, so it is compared here: docs/decisions/0020-statistics-by-customer-and-product.md
+    // says why. For customers, `base_net` is already chosen.
     sql`case when currency = ${currency} then net else rated_net end`.as('net'),
     sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ]

@@ -9,11 +9,12 @@ import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
 /** One batch takes about a second. */
 const batchSize = 20_000
 /**
- * If a fold moved at least this many rows, its batch was probably full, and more may be waiting.
- * This must equal `greatest(batch / 8, 1)` of the SQL function fold_quote_changes, whose present
- * form is in migration 0042. That is how many rows of products it moves at most, fewer than of any
- * other table, because each of them is folded into eight. If a new migration divides the batch by
- * another number, change it here too.
+ * A fold that moved at least this many rows may have filled its batch, so more may be waiting. This
+ * must equal `greatest(batch / 8, 1)` of the SQL function fold_quote_changes, whose present form is
+ * in migration 0042. If a new migration divides the batch by another number, change it here too.
+ *
+ * A fold moves at most `batch` rows of each table, but of product_figures_unfolded only an eighth:
+ * each of its rows is folded into eight rows of product_figures (two date kinds, four grains).
  */
 const fullBatchThreshold = batchSize / 8
 /**
@@ -68,7 +69,8 @@ export function startFolding(
       // Changes that were appended during the fold wait for the next check: folding those few now
       // would update the same rows of the summary once more.
       mayHaveMore = moved >= fullBatchThreshold
-      // If changes are left and none was moved, another process may be folding, and may fail.
+      // Moving nothing while changes remain proves no recovery: another process may hold the fold
+      // lock and fail.
       if (moved > 0 || count === 0) failures.logSuccess()
       return mayHaveMore
     } catch (error) {

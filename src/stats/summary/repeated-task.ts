@@ -4,8 +4,9 @@ export type BackgroundTask = { stop(): Promise<void> }
 
 /**
  * Runs `task` after a first pause, and then repeatedly. `task` returns the pause before its next
- * run in milliseconds, and must not throw. `stop` waits for the running task. The pauses do not
- * keep the process alive.
+ * run in milliseconds. It must catch, count and log its own failures, as startFolding and
+ * startDriftCheck do: an error that it throws would end the process. `stop` waits for the running
+ * task. The pauses do not keep the process alive.
  */
 export function repeatInBackground(
   firstPauseMs: number,
