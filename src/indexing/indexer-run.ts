@@ -188,6 +188,7 @@ export class IndexerRun {
     // PostgreSQL may have failed over after keepIndexAfterFailover and before the reason was found.
     // Then the lease is lost, and the next run keeps the index.
     await requireLease(db, target.lease)
+    this.#throwIfStopped()
     const { text, deletesIndexFirst } = rebuildReasons[reason]
     log(`${text} Building the index.`)
     const recordEnd = state.startRebuild()

@@ -15,6 +15,7 @@
 // - timeline: the number that PostgreSQL raises at each failover.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../monitoring/describe-error.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
@@ -146,8 +147,10 @@ async function prepareEngine(
   await requireSingleServer(address)
   await markSeveralServers(db, registrationName, false)
   // The previous indexer may still be writing. Requests with its keys that the engine has already
-  // accepted end within this time.
-  if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
+  // accepted end within this time. A stop does not end this pause: it releases the lease, and the
+  // next indexer does not pause then.
+  if (!lease.wasReleased) await sleep(timeouts.indexing.keyReplacement.ms)
+  signal.throwIfAborted()
   const target: LeasedTarget = {
     ...address,
     client: openClient(keys.documents),
