@@ -135,7 +135,8 @@ async function build(options: IndexerOptions, signal: AbortSignal): Promise<numb
 
 async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<number> {
   const { db, registrationName, log } = options
-  await registerIndex(db, registrationName, () => log(waitingForTransactions))
+  const onWait = () => log(waitingForTransactions)
+  await registerIndex(db, registrationName, { onWait, signal })
   await requestRebuild(db, registrationName)
   log('Requested a rebuild.')
   const exitStatus = await build(options, signal)

@@ -76,7 +76,8 @@ export async function runIndexer(
   let isStandingBy = false
   while (!signal.aborted) {
     try {
-      await registerIndex(db, registrationName, () => log(waitingForTransactions))
+      const onWait = () => log(waitingForTransactions)
+      await registerIndex(db, registrationName, { onWait, signal })
       const lease = await acquireLease(db, registrationName, holder)
       if (lease) {
         isStandingBy = false

@@ -1,27 +1,35 @@
 // Registers an index, so that the triggers add outbox rows for it.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import { addRecord, markRegistered } from './index-record.ts'
+import { pause } from './scheduling/pause.ts'
+
+type RegistrationOptions = {
+  /** Called once if there are transactions that the function waits for. */
+  onWait?: () => void
+  /** Ends the wait. Then the function throws the reason of the signal. */
+  signal?: AbortSignal
+}
 
 /**
  * Registers the index if it is new. Must be called before the first build: transactions that
  * began before the registration may have added no outbox rows, so the function waits until all of
  * them have ended. An indexer that starts meanwhile waits too, because the registration is recorded
- * as incomplete. Calls `onWait` once if there are such transactions.
+ * as incomplete.
  */
 export async function registerIndex(
   db: Kysely<Tables>,
   registrationName: string,
-  onWait: () => void = () => undefined,
+  { onWait = () => undefined, signal = new AbortController().signal }: RegistrationOptions = {},
 ): Promise<void> {
   const transactionId = await addRecord(db, registrationName)
   if (transactionId === null) return
   if (await hasOlderTransaction(db, transactionId)) {
     onWait()
     do {
-      await sleep(timeouts.indexing.olderTransactions.ms)
+      await pause(timeouts.indexing.olderTransactions.ms, signal)
+      signal.throwIfAborted()
     } while (await hasOlderTransaction(db, transactionId))
   }
   await markRegistered(db, registrationName, transactionId)

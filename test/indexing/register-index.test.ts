@@ -13,7 +13,7 @@ t.test('waits for transactions that began before the engine was registered', asy
   await late.query("insert into products (sku, name) values ('L-1', 'Temprano')")
   let isRegistered = false
   let waits = 0
-  const registering = registerIndex(db, 'main', () => waits++).then(() => {
+  const registering = registerIndex(db, 'main', { onWait: () => waits++ }).then(() => {
     isRegistered = true
   })
   await eventually(
@@ -41,7 +41,7 @@ t.test('a second indexer and a restarted one wait for the older transactions too
   await late.query("insert into products (sku, name) values ('L-1', 'Temprano')")
   let [waits, registered] = [0, 0]
   const register = () =>
-    registerIndex(db, 'main', () => waits++).then(() => {
+    registerIndex(db, 'main', { onWait: () => waits++ }).then(() => {
       registered++
     })
   const first = register()
