@@ -36,6 +36,23 @@ t.test('does not repeat a rebuild at once for a reason that it did not remove', 
   t.ok(await tryRebuild('count_mismatch'), 'another reason')
 })
 
+t.test('two reasons that alternate have a pause each', async (t) => {
+  const { clock, lines, tryRebuild } = startBackoff()
+  t.ok(await tryRebuild('settings_changed'))
+  t.ok(await tryRebuild('count_mismatch'))
+  for (let n = 0; n < 20; n++) {
+    t.notOk(await tryRebuild('settings_changed'))
+    t.notOk(await tryRebuild('count_mismatch'))
+  }
+  t.equal(lines.length, 2, 'each logged once')
+  clock.ms += 60_000
+  t.ok(await tryRebuild('settings_changed'))
+  t.ok(await tryRebuild('count_mismatch'))
+  clock.ms += 60_000
+  t.notOk(await tryRebuild('settings_changed'), 'the second pause takes two minutes')
+  t.notOk(await tryRebuild('count_mismatch'))
+})
+
 t.test('waits twice as long before each further rebuild, up to an hour', async (t) => {
   const { clock, tryRebuild } = startBackoff()
   const minuteMs = 60_000

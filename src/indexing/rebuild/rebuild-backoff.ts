@@ -4,13 +4,21 @@ import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import { type RebuildReason, rebuildReasons } from './rebuild-reason.ts'
 
+/** The last rebuild for one reason. */
+type LastRebuild = {
+  /** How long the next rebuild for this reason must wait, from the start of the last one. */
+  pauseMs: number
+  /** When that pause is over. */
+  allowedAtMs: number
+  /** Whether the log says that the next rebuild must wait. */
+  isLogged: boolean
+}
+
 export class RebuildBackoff {
   readonly #log: LogLine
   readonly #readClockMs: () => number
-  #reason: RebuildReason | undefined
-  #pauseMs: number = timeouts.indexing.firstRebuildPause.ms
-  #allowedAt = Number.NEGATIVE_INFINITY
-  #hasLogged = false
+  /** By reason, because two reasons that both persist may alternate. */
+  readonly #lastRebuilds = new Map<RebuildReason, LastRebuild>()
 
   /** `readClockMs` returns a time that never goes back. */
   constructor(log: LogLine, readClockMs: () => number = () => performance.now()) {
@@ -27,22 +35,21 @@ export class RebuildBackoff {
     if (!rebuildReasons[reason].backsOff) return rebuild()
     const { firstRebuildPause, longestRebuildPause } = timeouts.indexing
     const startedMs = this.#readClockMs()
-    const hasRecovered = startedMs - this.#allowedAt > longestRebuildPause.ms
-    const isRepeated = reason === this.#reason && !hasRecovered
-    if (isRepeated && startedMs < this.#allowedAt)
-      return this.#logOnce(reason, this.#allowedAt - startedMs)
+    const last = this.#lastRebuilds.get(reason)
+    if (last && startedMs < last.allowedAtMs) return this.#logOnce(reason, last, startedMs)
     await rebuild()
-    const pauseMs = isRepeated ? this.#pauseMs : firstRebuildPause.ms
-    this.#reason = reason
-    this.#allowedAt = startedMs + pauseMs
-    this.#pauseMs = Math.min(2 * pauseMs, longestRebuildPause.ms)
-    this.#hasLogged = false
+    const isRepeated = last && startedMs - last.allowedAtMs <= longestRebuildPause.ms
+    const pauseMs = isRepeated
+      ? Math.min(2 * last.pauseMs, longestRebuildPause.ms)
+      : firstRebuildPause.ms
+    const allowedAtMs = startedMs + pauseMs
+    this.#lastRebuilds.set(reason, { pauseMs, allowedAtMs, isLogged: false })
   }
 
-  #logOnce(reason: RebuildReason, waitMs: number): void {
-    if (this.#hasLogged) return
-    this.#hasLogged = true
-    const seconds = Math.ceil(waitMs / 1_000)
+  #logOnce(reason: RebuildReason, last: LastRebuild, nowMs: number): void {
+    if (last.isLogged) return
+    last.isLogged = true
+    const seconds = Math.ceil((last.allowedAtMs - nowMs) / 1_000)
     this.#log(
       `A rebuild did not help (${reason}). Waiting ${seconds} s before the next one. ` +
         'Is another version of the indexer or of Meilisearch running?',
