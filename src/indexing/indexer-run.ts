@@ -53,6 +53,8 @@ export type RunMemory = {
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
   synonymLog: SynonymLog
+  /** Is idle between two runs. */
+  popularity: PopularityRefresh
   unusedIndexes: UnusedIndexRemoval
 }
 
@@ -60,7 +62,6 @@ type RunOptions = IndexerOptions &
   RunMemory & {
     target: LeasedTarget
     renewal: LeaseRenewal
-    popularity: PopularityRefresh
     /** Stops the run. */
     signal: AbortSignal
     /** Is called when no change is pending. If it returns true, the run ends. */

@@ -69,6 +69,9 @@ export async function runIndexer(
     backoff: new ErrorBackoff(log),
     rebuildBackoff: new RebuildBackoff(log),
     synonymLog: new SynonymLog(log),
+    popularity: new PopularityRefresh(db, log, (succeeded) =>
+      state.recordTask('popularity', succeeded),
+    ),
     unusedIndexes: new UnusedIndexRemoval(db, registrationName, options, (succeeded) =>
       state.recordTask('unused_indexes', succeeded),
     ),
@@ -108,19 +111,16 @@ async function runUnderLease(
 ): Promise<void> {
   const { db, log, state } = options
   const renewal = startLeaseRenewal(db, lease)
-  const popularity = new PopularityRefresh(db, log, (succeeded) =>
-    state.recordTask('popularity', succeeded),
-  )
   let hasEndedNormally = false
   state.holdsLease = true
   try {
     const target = await prepareEngine(options, lease, signal)
-    const context = { target, renewal, popularity, signal, endWhen }
+    const context = { target, renewal, signal, endWhen }
     await new IndexerRun({ ...options, ...memory, ...context }).run()
     hasEndedNormally = true
   } finally {
     state.holdsLease = false
-    await popularity.running
+    await memory.popularity.running
     renewal.stop()
     // In these cases no request to the engine is still running, so another indexer may start at
     // once.

@@ -2,8 +2,9 @@
 // hits of the empty query.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { describeError } from '../monitoring/describe-error.ts'
+import { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
+import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
@@ -34,17 +35,16 @@ export async function refreshPopularity(
 }
 
 /**
- * Refreshes popularity in the background of an indexer. An error is logged, not thrown, and equal
- * errors in a row only once.
+ * Refreshes popularity in the background of an indexer. Logs an error instead of throwing it: each
+ * cause once, until a refresh succeeds.
  */
 export class PopularityRefresh {
   /** Resolves when the last refresh has ended. */
   running: Promise<void> = Promise.resolve()
   readonly #db: Kysely<Tables>
-  readonly #log: LogLine
   readonly #onResult: (succeeded: boolean) => void
   readonly #timeoutMs: number | undefined
-  #loggedCause = ''
+  readonly #failures: FailureLog
 
   constructor(
     db: Kysely<Tables>,
@@ -53,9 +53,15 @@ export class PopularityRefresh {
     timeoutMs?: number,
   ) {
     this.#db = db
-    this.#log = log
-    this.#timeoutMs = timeoutMs
     this.#onResult = onResult
+    this.#timeoutMs = timeoutMs
+    this.#failures = new FailureLog(
+      { error: (line) => log(line, 'warn'), info: log },
+      {
+        failure: (cause) => `${toSentence(cause)} Popularity stays as it was.`,
+        recovery: 'Popularity is updated again.',
+      },
+    )
   }
 
   start(): Promise<void> {
@@ -66,14 +72,11 @@ export class PopularityRefresh {
   async #refresh(): Promise<void> {
     try {
       await refreshPopularity(this.#db, this.#timeoutMs)
+      this.#failures.logSuccess()
       this.#onResult(true)
-      if (this.#loggedCause !== '') this.#log('Popularity is updated again.')
-      this.#loggedCause = ''
     } catch (error) {
+      this.#failures.logFailure(error)
       this.#onResult(false)
-      const cause = describeError(error)
-      if (cause !== this.#loggedCause) this.#log(`${cause}. Popularity stays as it was.`, 'warn')
-      this.#loggedCause = cause
     }
   }
 }

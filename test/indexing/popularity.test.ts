@@ -1,9 +1,12 @@
-// A count of popularity that exceeds its timeout: popularity stays as it was, and changes of
-// products still reach the index.
+// A count of popularity that exceeds its timeout or fails: popularity stays as it was, changes of
+// products still reach the index, and the log says so once.
 import t from 'tap'
 import { PopularityRefresh } from '../../src/indexing/popularity.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { eventually } from '../support/eventually.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { testService } from '../support/test-service.ts'
+import { startIndexer } from './run-indexer.ts'
 
 t.test('a count that exceeds its timeout changes nothing', async (t) => {
   const service = await testService(t)
@@ -38,4 +41,22 @@ t.test('a count that exceeds its timeout changes nothing', async (t) => {
   await popularity.start()
   t.same(lines.slice(1), ['Popularity is updated again.'])
   t.same(await readCounts(), [{ times_quoted: 2 }])
+})
+
+t.test('an indexer that starts over logs the same failure of the count once', async (t) => {
+  const service = await testService(t)
+  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+  await service.pool.query('alter table quotes rename to hidden_quotes')
+  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+  const waitForFailures = (count: number) =>
+    eventually(
+      async () => indexer.state.tasks.get('popularity')?.failures ?? 0,
+      (failures) => failures >= count,
+    )
+  t.equal(await waitForFailures(1), 1)
+  proxy.cut = { text: 'POST /indexes', times: 1 }
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  t.equal(await waitForFailures(2), 2, 'each run counts when it starts')
+  t.match(indexer.output(), 'Trying again.')
+  t.equal(indexer.output().match(/Popularity stays as it was/g)?.length, 1)
 })
