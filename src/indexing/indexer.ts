@@ -55,8 +55,8 @@ const waitingForOtherIndexer = 'Another indexer is running. Waiting until it has
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
  * a late request of the failed run. With `endWhen`, it throws the error instead. It releases the
- * lease when the run ends normally or is aborted. After an error it keeps the lease: until it
- * expires, only the same indexer can start over.
+ * lease when the run ends normally or is stopped. After an error it keeps the lease, even if it is
+ * stopped then: until the lease expires, only the same indexer can start over.
  */
 export async function runIndexer(
   options: IndexerOptions,
@@ -111,20 +111,24 @@ async function runUnderLease(
 ): Promise<void> {
   const { db, log, state } = options
   const renewal = startLeaseRenewal(db, lease)
-  let hasEndedNormally = false
+  let mayRelease = false
   state.holdsLease = true
   try {
     const target = await prepareEngine(options, lease, signal)
     const context = { target, renewal, signal, endWhen }
     await new IndexerRun({ ...options, ...memory, ...context }).run()
-    hasEndedNormally = true
+    mayRelease = true
+  } catch (error) {
+    // The stop ended the run, and not an error before or after the stop.
+    mayRelease = signal.aborted && error === signal.reason
+    throw error
   } finally {
     state.holdsLease = false
     await memory.popularity.running
     renewal.stop()
-    // In these cases no request to the engine is still running, so another indexer may start at
-    // once.
-    if (hasEndedNormally || signal.aborted)
+    // A run that ends normally or is stopped has waited for its requests to the engine, so another
+    // indexer may start at once. After an error, a request that timed out may still be running.
+    if (mayRelease)
       await releaseLease(db, lease).catch((error: unknown) => {
         const seconds = timeouts.indexing.lease.ms / 1_000
         const reason = toSentence(describeError(error))
