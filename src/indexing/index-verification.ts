@@ -25,11 +25,12 @@ type VerifyOptions = {
   /** Called after each page of products with the number of products compared so far. */
   onProgress?: (productCount: number) => void
   /**
-   * Called between pages, and awaited. It may change the index. Returns how many documents it may
-   * have removed: fewer than `maxRemovedDocuments`.
+   * Called after each page of products and after every ten pages of documents, and awaited. It may
+   * change the index. Returns how many documents it may have removed: fewer than
+   * `maxRemovedDocuments`.
    */
   changeIndex?: () => Promise<number>
-  /** Called before and after each page. Throws to stop the comparison. */
+  /** Called for each page, in every phase. Throws to stop the comparison. */
   throwIfStopped?: () => void
 }
 
@@ -60,7 +61,11 @@ export async function verifyIndex(
     onProgress(productCount)
     await changeIndex()
   })
-  return { products, ...(await confirmDrift(db, index, registrationName, [...suspectIds])) }
+  const drift = await confirmDrift([...suspectIds], (ids, found) => {
+    throwIfStopped()
+    return compareSuspects(db, index, registrationName, ids, found)
+  })
+  return { products, ...drift }
 }
 
 /** Queues the products that differ. Deletes documents that no change of a product can delete. */
@@ -152,12 +157,13 @@ async function findExtraDocuments(
  */
 const comparisons = 3
 
-/** Compares the suspects repeatedly and returns those that differ every time. */
+/**
+ * Compares the suspects repeatedly and returns those that differ every time. `comparePage` compares
+ * one page of them, and adds those that differ to the drift.
+ */
 async function confirmDrift(
-  db: Kysely<Tables>,
-  index: Index,
-  registrationName: string,
   suspectIds: string[],
+  comparePage: (ids: string[], drift: IndexDrift) => Promise<void>,
 ): Promise<IndexDrift> {
   let drift: IndexDrift = { missing: [], stale: [], extra: [] }
   let ids = suspectIds
@@ -165,7 +171,7 @@ async function confirmDrift(
     if (comparison > 1) await sleep(timeouts.indexing.driftRecheck.ms)
     drift = { missing: [], stale: [], extra: [] }
     for (let start = 0; start < ids.length; start += pageSize)
-      await compareSuspects(db, index, registrationName, ids.slice(start, start + pageSize), drift)
+      await comparePage(ids.slice(start, start + pageSize), drift)
     ids = listDriftIds(drift)
   }
   return drift

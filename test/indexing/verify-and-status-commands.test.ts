@@ -50,6 +50,25 @@ t.test('verify lists missing, stale and extra documents, and --repair repairs th
   t.match(status.output(), /indexer {2}none running/)
 })
 
+t.test('a stop ends the repeated comparison of documents that differ', async (t) => {
+  const { db, engine, target } = await testService(t)
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  // The document is missing, and no pending change explains that.
+  await db.deleteFrom('product_changes').execute()
+  t.equal((await engine.index(target.indexName).getStats()).numberOfDocuments, 0)
+  let isStopped = false
+  const verification = verifyIndex(target, {
+    // Every product has been compared once.
+    onProgress: () => {
+      isStopped = true
+    },
+    throwIfStopped: () => {
+      if (isStopped) throw new Error('stopped')
+    },
+  })
+  await t.rejects(verification, { message: 'stopped' })
+})
+
 t.test('SIGINT stops verify between two pages', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
