@@ -90,7 +90,11 @@ async function repair(
   }
   const drift = await verifyIndex(target, { changeIndex, throwIfStopped })
   const count = listDriftIds(drift).length
-  if (count > Math.max(minRepairedCount, maxRepairedShare * drift.products)) return false
+  if (count > Math.max(minRepairedCount, maxRepairedShare * drift.products)) {
+    const catalogue = `the catalogue of ${countNoun(drift.products, 'product')}`
+    log(`${countNoun(count, 'document')} differ from ${catalogue}, which is too many to repair.`)
+    return false
+  }
   await queueRepair(target, drift)
   while ((await syncBatch(target)) > 0) throwIfStopped()
   log(`${countNoun(count, 'document')} differed and ${count === 1 ? 'was' : 'were'} corrected.`)

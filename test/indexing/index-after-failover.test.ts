@@ -107,6 +107,23 @@ t.test('changes are applied during the search for documents without a product', 
   t.equal((await index.getStats()).numberOfDocuments, 12_001)
 })
 
+t.test('the log says how many documents differ if they are too many to repair', async (t) => {
+  const service = await startIndexed(t)
+  const { db, target, index } = service
+  await sql`update search_engines set is_writing = true`.execute(db)
+  await failOver(service)
+  await addDocuments(index, 1_001)
+  const lines: string[] = []
+  await keepIndexAfterFailover(await leaseTarget(target), {
+    log: (line) => void lines.push(line),
+    throwIfStopped: () => undefined,
+  })
+  t.same(lines.slice(1), [
+    '1,001 documents differ from the catalogue of 0 products, which is too many to repair.',
+  ])
+  t.equal((await index.getStats()).numberOfDocuments, 1_001, 'the index is left as it is')
+})
+
 t.test('the comparison misses no document if others are removed meanwhile', async (t) => {
   const { target, index } = await startIndexed(t)
   await addDocuments(index, 12_000)
