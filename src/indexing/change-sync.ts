@@ -65,10 +65,8 @@ export async function syncBatch(
 }
 
 /** Whether changes of products are pending for the index. */
-export async function hasPendingChanges({ progress }: LeasedTarget): Promise<boolean> {
-  // Two rows, because one may be the truncation that causes the present rebuild.
-  const { changes } = await progress.read(2)
-  return changes.length > 0
+export function hasPendingChanges({ progress }: LeasedTarget): Promise<boolean> {
+  return progress.hasChanges()
 }
 
 /** Uploads these products as they are now. Deletes documents of deleted and inactive products. */

@@ -62,6 +62,11 @@ export class OutboxProgress {
     return read
   }
 
+  /** Whether changes of products are not settled. Truncations do not count. */
+  hasChanges(): Promise<boolean> {
+    return this.#cursor.hasChanges()
+  }
+
   /**
    * Records that the index may from now on contain changes that are not recorded. Until they are
    * recorded, no cached answer is used, and the engine may have newer tasks than the recorded one.

@@ -54,21 +54,13 @@ export class OutboxCursor {
 
   /** Returns at most `limit` rows. They are returned again until `settle` is called. */
   async read(limit: number): Promise<OutboxRead> {
-    const selectRows = (condition: RawBuilder<unknown>) => sql`
-      select id, product_id, xid from product_changes
-      where engine = ${this.#registrationName} and ${condition}
-      order by xid, id limit ${limit}
-    `
-    const newer = selectRows(this.#newerTransactions())
-    const wasRunning = this.#transactionsThatWereRunning()
-    const others = wasRunning ? sql`union all (${selectRows(wasRunning)})` : sql``
     const { rows: results } = await sql<{
       snapshot: string
       readAt: Date
       rows: OutboxRow[] | null
     }>`
       with pending as (
-        select * from ((${newer}) ${others}) as both_parts
+        select * from (${this.#selectPending(sql`true`, limit)}) as both_parts
         order by xid, id limit ${limit}
       )
       select pg_current_snapshot()::text as snapshot, now() as "readAt", (
@@ -94,6 +86,29 @@ export class OutboxCursor {
       snapshot,
       readAt,
     }
+  }
+
+  /** Whether `read` would return changes, with any limit. Truncations do not count. */
+  async hasChanges(): Promise<boolean> {
+    const { rows } = await sql<{ hasChanges: boolean }>`
+      select exists (${this.#selectPending(sql`product_id is not null`, 1)}) as "hasChanges"
+    `.execute(this.#db)
+    return rows[0]?.hasChanges ?? false
+  }
+
+  /**
+   * Returns an SQL query for the rows that are not settled and meet this condition. It has two
+   * parts, each in order and with at most `limit` rows, so that each needs one index scan.
+   */
+  #selectPending(condition: RawBuilder<unknown>, limit: number): RawBuilder<unknown> {
+    const selectRows = (part: RawBuilder<unknown>) => sql`
+      select id, product_id, xid from product_changes
+      where engine = ${this.#registrationName} and ${part} and ${condition}
+      order by xid, id limit ${limit}
+    `
+    const newer = selectRows(this.#newerTransactions())
+    const wasRunning = this.#transactionsThatWereRunning()
+    return wasRunning ? sql`(${newer}) union all (${selectRows(wasRunning)})` : newer
   }
 
   /**

@@ -2,7 +2,7 @@
 // error says what has failed.
 import { type KyselyPlugin, type QueryResult, sql, type UnknownRow } from 'kysely'
 import t from 'tap'
-import { syncBatch } from '../../src/indexing/change-sync.ts'
+import { hasPendingChanges, syncBatch } from '../../src/indexing/change-sync.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
 import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
@@ -11,6 +11,17 @@ import { leaseTarget } from '../support/leased-target.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService } from '../support/test-service.ts'
 import { openHeldClient } from './held-engine-client.ts'
+
+t.test('changes are pending behind several truncations, which are not changes', async (t) => {
+  const { db, target } = await testService(t)
+  const leased = await leaseTarget(target)
+  for (let n = 0; n < 3; n++) await sql`truncate products cascade`.execute(db)
+  t.notOk(await hasPendingChanges(leased))
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  t.ok(await hasPendingChanges(leased))
+  t.equal(await syncBatch(leased), 1)
+  t.notOk(await hasPendingChanges(leased))
+})
 
 t.test('a batch that cannot read its last product waits for its upload', async (t) => {
   const service = await testService(t)
