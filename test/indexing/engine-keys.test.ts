@@ -8,6 +8,7 @@ import {
   readDatabaseOfDescription,
   readDatabasesOfKeys,
   replaceIndexerKeys,
+  withTemporaryKey,
 } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { servers } from '../support/test-database.ts'
@@ -65,6 +66,21 @@ t.test(
     t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)
   },
 )
+
+t.test('an error is kept if the temporary key cannot be deleted afterwards', async (t) => {
+  const { meiliUrls, meiliMasterKey } = await servers()
+  const [url = ''] = meiliUrls
+  const engine = openIndexingClient(url, meiliMasterKey)
+  const repair = (error?: Error) =>
+    withTemporaryKey(engine, 'none', 'documents.delete', async (key) => {
+      await engine.deleteKey(key)
+      if (error) throw error
+    })
+  await t.rejects(repair(new Error('The repair has failed.')), {
+    message: 'The repair has failed.',
+  })
+  await t.rejects(repair(), { cause: { code: 'api_key_not_found' } })
+})
 
 t.test('the description of a key names the database that wrote', async (t) => {
   const identity = '7301425/0000001A/16384/16400'

@@ -179,8 +179,9 @@ export async function replaceIndexerKeys(
 }
 
 /**
- * Calls `work` with a temporary key that allows this action on one index. `client` is opened with
- * the indexer's key.
+ * Calls `work` with a temporary key that allows this action on one index, and returns its result.
+ * `client` is opened with the indexer's key. Throws the error of `work`, or that of the engine if
+ * the key cannot be created or deleted.
  */
 export async function withTemporaryKey<Result>(
   client: Meilisearch,
@@ -195,11 +196,17 @@ export async function withTemporaryKey<Result>(
     indexes: [indexName],
     expiresAt: new Date(Date.now() + timeouts.indexing.repairKey.ms),
   })
+  let result: Result
   try {
-    return await work(key)
-  } finally {
-    await client.deleteKey(uid)
+    result = await work(key)
+  } catch (error) {
+    // The first error is thrown. If this fails too, most often for the same reason, no log is
+    // needed: the key expires.
+    await client.deleteKey(uid).catch(() => undefined)
+    throw error
   }
+  await client.deleteKey(uid)
+  return result
 }
 
 const documentActions: KeyCreation['actions'] = [
