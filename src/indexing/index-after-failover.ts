@@ -53,7 +53,7 @@ export async function keepIndexAfterFailover(
   const { lastTask, isWriting } = record
   if (lastTask && !(await hasEngineTask(taskClient, lastTask))) return
   // Requests from before the failover may still be in the queue.
-  await untilQueueIsEmpty(target, options.throwIfStopped)
+  await waitUntilQueueIsEmpty(target, options.throwIfStopped)
   const newestWrite = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
   if (lastTask && !isWriting && (newestWrite ?? 0) <= lastTask.number)
     options.log('PostgreSQL has failed over and has lost no change that the index contains.')
@@ -101,7 +101,7 @@ async function repair(
   return true
 }
 
-async function untilQueueIsEmpty(
+async function waitUntilQueueIsEmpty(
   { taskClient, indexName }: LeasedTarget,
   throwIfStopped: () => void,
 ): Promise<void> {

@@ -135,7 +135,7 @@ export async function markWriting(
  * Records that the index contains every change that the snapshot of a complete read sees. `task` is
  * null if the engine has no task newer than the recorded one. While the index is being compared
  * after a failover, it may still contain lost changes. Until the comparison is complete,
- * `is_writing` stays true and the instant does not change, even if an indexer starts over.
+ * `is_writing` stays true and `indexed_at` does not change, even if an indexer starts over.
  */
 export async function markSettled(
   transaction: Transaction<Tables>,

@@ -11,9 +11,12 @@ export type IndexLag = {
   indexedAt: Date | null
   /** The age of `indexedAt` in seconds; 0 if no change is pending, null if there is no index. */
   lagSeconds: number | null
-  /** Of changes, at most 10,000 unless they are being written. */
+  /**
+   * The number of pending changes. Counting stops at 10,000. While a batch is being written, its
+   * size.
+   */
   pendingCount: number
-  /** Of documents, at most 10,000. */
+  /** The number of parked documents. Counting stops at 10,000. */
   parkedCount: number
   /** Whether the URL of the engine leads to several servers. Then the index is not used. */
   hasSeveralServers: boolean

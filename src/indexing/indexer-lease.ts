@@ -37,8 +37,9 @@ export class ServerReplaced extends LeaseLost {
 }
 
 /**
- * Acquires the lease if it is free, has not been renewed for 5 s, or belongs to this `holder`,
- * which starts over after an error. Returns null while another indexer holds the lease.
+ * Acquires the lease if it is free, has not been renewed for `timeouts.indexing.lease`, or belongs
+ * to this `holder`, which starts over after an error. Returns null while another indexer holds the
+ * lease.
  */
 export async function acquireLease(
   db: Kysely<Tables>,
@@ -142,8 +143,9 @@ export type LeaseRenewal = {
 }
 
 /**
- * Renews the lease every second until stop() is called or the lease is lost. Ignores errors of
- * PostgreSQL: as long as they last, this indexer cannot delete outbox rows either.
+ * Renews the lease at intervals of `timeouts.indexing.leaseRenewal` until stop() is called or the
+ * lease is lost. Ignores errors of PostgreSQL: as long as they last, this indexer cannot delete
+ * outbox rows either.
  */
 export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease): LeaseRenewal {
   let loss: LeaseLost | null = null

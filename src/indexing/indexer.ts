@@ -50,8 +50,8 @@ const waitingForOtherIndexer = 'Another indexer is running. Waiting until it has
 
 /**
  * Runs until `signal` is aborted or `endWhen` returns true. `endWhen` is called when no change is
- * pending. While another indexer holds the lease it stands by, and takes over within 10 s if the
- * other one dies.
+ * pending. While another indexer holds the lease it stands by. It takes over if the other one has
+ * not renewed the lease for `timeouts.indexing.lease`.
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
  * a late request of the failed run. With `endWhen`, it throws the error instead. It releases the

@@ -92,7 +92,10 @@ export class OutboxProgress {
     this.#recordedAt = performance.now()
   }
 
-  /** Must be called after the transaction that records a rebuild, with its own task. */
+  /**
+   * Must be called after the transaction that records the end of a rebuild. That transaction also
+   * records the task of the swap.
+   */
   resetAfterRebuild(): void {
     this.#recordedState = 'unknown'
     this.#unrecordedTaskNumber = null

@@ -1,5 +1,5 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-// docs/indexing.md explains the terms: snapshot, settled, position, round, registration.
+// docs/indexing.md explains the terms: snapshot, settled, round, registration.
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 
@@ -88,7 +88,7 @@ export class OutboxCursor {
     }
   }
 
-  /** Whether `read` would return changes, with any limit. Truncations do not count. */
+  /** Whether changes of products are not settled. Truncations do not count. */
   async hasChanges(): Promise<boolean> {
     const { rows } = await sql<{ hasChanges: boolean }>`
       select exists (${this.#selectPending(sql`product_id is not null`, 1)}) as "hasChanges"
@@ -139,6 +139,8 @@ export class OutboxCursor {
       this.#settled = snapshot
       this.#round = null
     } else if (last && !hasTruncation) {
+      // After a truncation the round does not advance: its later reads would skip the row of the
+      // truncation, and the last one would count as complete.
       this.#round = { snapshot, readAt, after: last }
     }
   }

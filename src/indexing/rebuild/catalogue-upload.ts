@@ -41,9 +41,9 @@ type AcceptedUpload = {
 }
 
 /**
- * Uploads every active product to an index and parks rejected documents. Starts when it is created.
- * If it fails, it cancels its tasks, if the engine is reachable. If the lease is lost, it also
- * queues the products that it has sent, for the live index.
+ * Uploads every active product to an index and parks rejected documents. The constructor starts the
+ * upload. If the upload fails, it cancels its tasks, if the engine is reachable. If the lease is
+ * lost, it also queues the products that it has sent, for the live index.
  */
 export class CatalogueUpload {
   /** The number of products read. Resolves when the index contains all of them. */

@@ -45,8 +45,8 @@ export type RebuildOptions = {
 /**
  * Uploads the catalogue to a new index, swaps it with the live one, records up to which instant it
  * is complete, and returns the number of products read. Changes go into the live index as usual,
- * and into the new one before the swap. Parks rejected documents. On an error the live index is
- * unchanged.
+ * and into the new one before the swap. Parks rejected documents. Before the swap, an error leaves
+ * the live index in place, with the changes applied meanwhile.
  */
 export async function rebuild(live: LeasedTarget, options: RebuildOptions): Promise<number> {
   const { db, lease } = live
@@ -130,7 +130,10 @@ async function createNextIndex(
   return { synonymsVersion }
 }
 
-/** Applies changes to the live index until the upload has finished. If that fails, stops it. */
+/**
+ * Applies changes to the live index until the upload has finished. If applying a change fails,
+ * stops the upload.
+ */
 async function applyChangesDuring(
   upload: CatalogueUpload,
   live: LeasedTarget,

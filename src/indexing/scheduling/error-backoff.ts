@@ -10,7 +10,8 @@ import { pause } from './pause.ts'
 
 /**
  * Waits after errors, each time twice as long, up to a limit. Logs a repeated error only once, and
- * again every 30 minutes while it lasts. An error that is a bug is logged with its stack.
+ * again at intervals of `timeouts.indexing.failureReminder` while it lasts. An error that is a bug
+ * is logged with its stack.
  */
 export class ErrorBackoff {
   readonly #log: LogLine
