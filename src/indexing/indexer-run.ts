@@ -30,7 +30,7 @@ import type { SynonymLog } from './settings/synonym-log.ts'
 import {
   applySynonyms,
   haveSynonymsChangedInEngine,
-  haveWordsChangedInTables,
+  haveSynonymsChangedInTables,
 } from './settings/synonym-sync.ts'
 
 export type IndexerOptions = {
@@ -112,25 +112,25 @@ export class IndexerRun {
 
   /** Returns the checks before a batch, in this order. */
   #createChecks(): IntervalTask[] {
-    const { engineCheck, rebuildCheck, wordsCheck } = timeouts.indexing
+    const { engineCheck, rebuildCheck, synonymTableCheck } = timeouts.indexing
     const { target, openClient, indexerApiKey } = this.#options
     const address = { ...target, client: openClient(indexerApiKey) }
     return [
       // First, because the other checks may otherwise ask the wrong server.
       new IntervalTask(engineCheck.ms, () => requireSingleServer(address)),
-      // Before the words, because a rebuild also sets the synonyms. run() makes the first check.
+      // Before the synonyms, because a rebuild also sets the synonyms. run() makes the first check.
       new IntervalTask(rebuildCheck.ms, () => this.#rebuildIfNecessary(), { isDueAtOnce: false }),
-      new IntervalTask(wordsCheck.ms, () => this.#applyChangedWords()),
+      new IntervalTask(synonymTableCheck.ms, () => this.#applyChangedSynonyms()),
     ]
   }
 
   /** Returns the tasks for the time when no change is pending, the most important first. */
   #createIdleTasks(): IntervalTask[] {
-    const { countCheck, synonymCheck, unusedCheck } = timeouts.indexing
+    const { countCheck, synonymEngineCheck, unusedCheck } = timeouts.indexing
     const { popularity, popularityIntervalMs, unusedIndexes } = this.#options
     return [
       new IntervalTask(countCheck.ms, () => this.#rebuildIfCountDiffers()),
-      new IntervalTask(synonymCheck.ms, () => this.#repairSynonyms()),
+      new IntervalTask(synonymEngineCheck.ms, () => this.#repairSynonyms()),
       new IntervalTask(popularityIntervalMs, async () => {
         // In the background: counting may take longer than a change may wait.
         void popularity.start()
@@ -171,9 +171,9 @@ export class IndexerRun {
     return this.#options.rebuildBackoff.rebuildIfAllowed(reason, () => this.#rebuildIndex(reason))
   }
 
-  async #applyChangedWords(): Promise<void> {
+  async #applyChangedSynonyms(): Promise<void> {
     const { target, synonymLog } = this.#options
-    if (await haveWordsChangedInTables(target)) await applySynonyms(target, synonymLog.write)
+    if (await haveSynonymsChangedInTables(target)) await applySynonyms(target, synonymLog.write)
   }
 
   /** At most once a minute, because the engine might always return them in a different form. */

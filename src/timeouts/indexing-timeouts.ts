@@ -86,13 +86,13 @@ export const indexingTimeouts = {
     why: 'Somebody has to find out why. Meanwhile the index may be wrong.',
     afterwards: 'The index is rebuilt.',
   },
-  wordsCheck: {
+  synonymTableCheck: {
     ms: 500,
     what: 'The time between two checks for changed words of the company',
     why: 'New synonyms apply within seconds. The check reads one row.',
     afterwards: 'Changed synonyms are sent to the search engine.',
   },
-  synonymCheck: {
+  synonymEngineCheck: {
     ms: 60_000,
     what: 'The time between two comparisons of the synonyms of the engine with the tables',
     why: 'Only somebody who changes them in the engine makes a difference.',

@@ -12,7 +12,7 @@ import { OutboxProgress } from '../outbox-progress.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import {
   applySynonyms,
-  haveWordsChangedInTables,
+  haveSynonymsChangedInTables,
   readEngineSynonyms,
   sendSynonyms,
 } from '../settings/synonym-sync.ts'
@@ -143,7 +143,7 @@ async function applyChangesDuring(
   try {
     while (!upload.isFinished) {
       throwIfStopped()
-      if (await haveWordsChangedInTables(live))
+      if (await haveSynonymsChangedInTables(live))
         await runBefore(upload, log, () => applySynonyms(live, log))
       if (await hasPendingChanges(live))
         await runBefore(upload, log, () => syncBatch(live, { alsoQueueFor: next.registrationName }))

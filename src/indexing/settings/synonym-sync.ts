@@ -40,8 +40,8 @@ export async function readEngineSynonyms(
   }
 }
 
-/** Whether the words in the tables differ from those that the indexer has applied. */
-export async function haveWordsChangedInTables({
+/** Whether the tables have another version of the synonyms than the one that was sent last. */
+export async function haveSynonymsChangedInTables({
   db,
   registrationName,
 }: IndexAddress): Promise<boolean> {
