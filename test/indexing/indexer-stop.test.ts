@@ -1,0 +1,146 @@
+// A stop of the indexer: nothing is deleted afterwards, no wait delays it, and the lease is
+// released only if no request to the search engine may still be running.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { indexExists } from '../../src/indexing/engine/engine-tasks.ts'
+import { nextIndexName } from '../../src/indexing/index-address.ts'
+import { acquireLease } from '../../src/indexing/indexer-lease.ts'
+import { timeouts } from '../../src/timeouts.ts'
+import { eventually } from '../support/eventually.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { type TestService, testService } from '../support/test-service.ts'
+import { type RunningIndexer, startIndexer, waitForOutput } from './run-indexer.ts'
+
+const readLease = ({ db, target }: TestService) =>
+  db
+    .selectFrom('indexer_leases')
+    .selectAll()
+    .where('engine', '=', target.registrationName)
+    .executeTakeFirstOrThrow()
+
+/** Gives the lease to an indexer that has died, so that the next one pauses after its new keys. */
+async function leaveLease({ db, target }: TestService): Promise<void> {
+  await acquireLease(db, target.registrationName, 'an indexer that has died')
+  await db
+    .updateTable('indexer_leases')
+    .set({ held_until: sql<Date>`clock_timestamp() - interval '1 second'` })
+    .where('engine', '=', target.registrationName)
+    .execute()
+}
+
+/** Waits until the indexer of this service has created its two keys. */
+async function waitForKeys({ engine, target }: TestService): Promise<void> {
+  const countKeys = async () => {
+    const { results } = await engine.getKeys({ limit: 1_000 })
+    const name = `indexer of ${target.registrationName}, ${target.indexName}`
+    return results.filter((key) => key.name === name).length
+  }
+  await eventually(countKeys, (count) => count === 2)
+}
+
+/** Returns whether the indexer has stopped within this time. It is being stopped afterwards. */
+async function stopsWithin(indexer: RunningIndexer, ms: number): Promise<boolean> {
+  const stopped = indexer.stop()
+  await Promise.race([stopped, sleep(ms)])
+  return !indexer.isRunning()
+}
+
+t.test('a stop while the requests of a dead indexer may be running deletes nothing', async (t) => {
+  const pauseMs = 3_000
+  replaceUntilEnd(t, timeouts.indexing.keyReplacement, { ms: pauseMs })
+  const service = await testService(t)
+  const { client, indexName } = service.target
+  // After a truncation the live index is deleted before it is built anew.
+  await service.pool.query('truncate products cascade')
+  await client.createIndex(nextIndexName(indexName), { primaryKey: 'id' }).waitTask()
+  t.teardown(() => client.deleteIndexIfExists(nextIndexName(indexName)))
+  await leaveLease(service)
+  const startedMs = performance.now()
+  const indexer = await startIndexer(t, service)
+  await waitForKeys(service)
+  await indexer.stop()
+  t.ok(await indexExists(client, nextIndexName(indexName)), 'the next index is left')
+  t.ok(await indexExists(client, indexName), 'the live index is left')
+  t.equal(indexer.output(), '')
+  t.match(await readLease(service), { holder: null }, 'the lease is released')
+  // A timer may fire a millisecond early.
+  t.ok(performance.now() - startedMs >= pauseMs - 1, 'the next indexer need not pause')
+})
+
+t.test('a stop right before a rebuild leaves the live index', async (t) => {
+  const service = await testService(t)
+  const { client, indexName } = service.target
+  await service.pool.query('truncate products cascade')
+  const checked = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const indexer = await startIndexer(t, service, {
+    plugin: {
+      transformQuery: ({ node }) => node,
+      // The record with the reason of the rebuild arrives when the indexer is being stopped.
+      async transformResult({ result }) {
+        if (!result.rows.some((row) => row.wasTruncated === true)) return result
+        checked.resolve()
+        await gate.promise
+        return result
+      },
+    },
+  })
+  await checked.promise
+  const stopped = indexer.stop()
+  gate.resolve()
+  await stopped
+  t.ok(await indexExists(client, indexName))
+  t.notMatch(indexer.output(), 'Building the index')
+  t.match(await readLease(service), { holder: null })
+})
+
+t.test('a stop ends the wait for transactions that began before the registration', async (t) => {
+  const service = await testService(t)
+  const late = await service.pool.connect()
+  await late.query('begin isolation level repeatable read')
+  await late.query("insert into products (sku, name) values ('L-1', 'Temprano')")
+  const indexer = await startIndexer(t, service, { registrationName: 'another' })
+  await waitForOutput(indexer, 'Waiting for transactions')
+  t.ok(await stopsWithin(indexer, 5_000))
+  await late.query('rollback')
+  late.release()
+})
+
+/**
+ * Starts an indexer whose count of popularity waits for the returned lock, and ends its run by an
+ * error. The run waits for the count.
+ */
+async function failDuringCount(t: Test, service: TestService) {
+  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+  const lock = await service.pool.connect()
+  t.teardown(() => lock.release())
+  await lock.query('begin; lock table quotes in access exclusive mode')
+  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+  await waitForOutput(indexer, 'Following changes.')
+  const isCounting = async () => {
+    const { rows } = await sql<{ isWaiting: boolean }>`
+      select exists (select from pg_locks where not granted and relation = 'quotes'::regclass)
+        as "isWaiting"
+    `.execute(service.db)
+    return rows[0]?.isWaiting ?? false
+  }
+  await eventually(isCounting, Boolean)
+  proxy.refuseConnections()
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  await eventually(
+    async () => indexer.state.holdsLease,
+    (holdsLease) => !holdsLease,
+  )
+  return { indexer, endCount: () => lock.query('rollback') }
+}
+
+t.test('a stop after an error does not release the lease', async (t) => {
+  const service = await testService(t)
+  const { indexer, endCount } = await failDuringCount(t, service)
+  const stopped = indexer.stop()
+  await endCount()
+  await stopped
+  t.not((await readLease(service)).holder, null, 'a request may still be running')
+})
