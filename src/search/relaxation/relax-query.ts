@@ -7,22 +7,19 @@ import { isUnknown, type QueryWord } from './query-words.ts'
 import type { Subqueries, Subquery } from './subqueries.ts'
 import { listPairs, listTranslations, listTriples, type WordPair } from './subquery-texts.ts'
 import { TextSimilarity } from './text-similarity.ts'
+import { weighWord } from './word-weights.ts'
 
 /** The number of hits requested for each subquery. */
 const subqueryHits = 15
-/** A query of two words has no smaller pairs: each word is requested, with this many hits. */
+/**
+ * The only pair of a two-word query is the query itself, so each word is requested alone, with this
+ * many hits.
+ */
 const hitsPerWordOfTwo = 40
 /** If fewer products are found, single words are requested too. */
 const enoughHits = defaultHits
 /** Reciprocal rank fusion: score = Σ 1 / (k + rank) (Cormack, Clarke and Büttcher 2009). */
 const fusionK = 60
-/** An assumed size of the catalogue. It affects how much rare words weigh, not their order. */
-const catalogueSize = 100_000
-/**
- * The weight of a word is a small power of its inverse frequency, so that two of three words
- * together count more than the rarest one alone.
- */
-const rarityExponent = 0.3
 
 /**
  * Finds products that contain some of the words of a query, in four steps:
@@ -99,14 +96,6 @@ function mayHaveMoreProducts(
 
 function countDistinctHits(lists: EngineHit[][]): number {
   return new Set(lists.flat().map(({ id }) => id)).size
-}
-
-/** Rarer words weigh more. An unknown word weighs by what it found with typos or as a prefix. */
-function weighWord(word: QueryWord, subqueries: Subqueries): number {
-  const found = isUnknown(word)
-    ? (subqueries.result(word.text)?.estimatedTotalHits ?? 0)
-    : word.productCount
-  return Math.log(1 + catalogueSize / Math.max(1, found)) ** rarityExponent
 }
 
 /**
