@@ -47,7 +47,7 @@ export function listSkus({ sku }: Record<string, unknown>): string[] | undefined
 /** The parser of the query string keeps malformed percent signs as text. */
 function findMalformedEncoding(url: string): Problem | undefined {
   if (!url.includes('%')) return undefined
-  const pairs = url.slice(url.indexOf('?') + 1).split('&')
+  const pairs = readQueryString(url).split('&')
   const parameter = pairs.find((pair) => !isPercentEncodedUtf8(pair))?.split('=')[0]
   if (parameter === undefined) return undefined
   return invalidParameter(parameter, 'must be UTF-8, percent-encoded')
@@ -175,4 +175,10 @@ export function parseSearchUrl(url: string): SearchRequest | null {
   }
 }
 
-const readParameters = (url: string) => new URLSearchParams(url.split('?')[1])
+const readParameters = (url: string) => new URLSearchParams(readQueryString(url))
+
+/** Returns the text after the first "?", which may contain others; empty if there is none. */
+function readQueryString(url: string): string {
+  const start = url.indexOf('?')
+  return start < 0 ? '' : url.slice(start + 1)
+}

@@ -1,6 +1,6 @@
 // Parses the request from a URL that has not been validated yet, to find it in the response cache.
 import t from 'tap'
-import { parseSearchUrl } from '../../src/search/query-parameters.ts'
+import { isSkuLookUp, parseSearchUrl } from '../../src/search/query-parameters.ts'
 
 t.test('the defaults of the schema apply to missing parameters', async (t) => {
   const withDefaults = { text: '', limit: 8, offset: 0, facets: [] }
@@ -24,6 +24,11 @@ t.test('URLs with equal parameters in any order and spelling give the same reque
     `key=tqs_example&q=ca%C3%B1a&limit=20&offset=5&facets=category,brand&${filters}`,
   ])
     t.same(parseSearchUrl(`/api/search?${query}`), request, query)
+})
+
+t.test('a query may contain question marks', async (t) => {
+  t.match(parseSearchUrl('/api/search?q=bomba?&limit=20'), { text: 'bomba?', limit: 20 })
+  t.equal(isSkuLookUp('/api/search?key=a?b&sku=A-1'), true)
 })
 
 t.test('an invalid URL gives no request', async (t) => {
