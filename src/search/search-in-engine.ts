@@ -76,21 +76,20 @@ export async function searchInEngine(
   signal: AbortSignal,
 ): Promise<EngineAnswer> {
   const { query } = request
-  const mayRelax = canRelax(query)
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }
   const subqueries = new Subqueries(engine, scope, signal)
   const loadWords = () => loadQueryWords(subqueries, query)
   // The relaxation needs the words. If it is likely, they are requested in parallel with the parts.
-  const isEarly = mayRelax && relaxationForecast.shouldCountEarly(query)
+  const isEarly = canRelax(query) && relaxationForecast.shouldCountEarly(query)
   const earlyWords = isEarly ? loadWords() : null
   // If the words are needed, their error is thrown where they are awaited. Without this line Node
   // would end the process if they are not needed.
   earlyWords?.catch(() => undefined)
 
   const parts = await requestParts(engine, request, indexName, signal)
-  const hasAllWords = !mayRelax || isSatisfied(query, parts)
-  if (query.searched.words.length > 1) relaxationForecast.record(query.text, hasAllWords)
-  if (hasAllWords) return { ended: 'complete', result: mergeParts(request, parts), error: null }
+  const isToBeRelaxed = needsRelaxation(query, parts)
+  if (query.searched.words.length > 1) relaxationForecast.record(query.text, isToBeRelaxed)
+  if (!isToBeRelaxed) return { ended: 'complete', result: mergeParts(request, parts), error: null }
 
   try {
     const firstHits = parts.filter(({ kind }) => usesWords(kind)).map((part) => part.firstHits)
@@ -150,13 +149,17 @@ async function sendPartQueries(
   }))
 }
 
-/** Whether no relaxation is needed: a code was found, or a best hit contains all the words. */
-function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
+/**
+ * Whether to relax the query. Not in three cases: relaxing it cannot find more, a code was found,
+ * or a best hit contains all the words.
+ */
+function needsRelaxation(query: ParsedQuery, parts: PartResult[]): boolean {
+  if (!canRelax(query)) return false
   // Pinned products need not match.
   const matching = parts.filter(({ kind }) => kind !== 'pinned')
   const hasCode = matching.some(({ kind, result }) => !usesWords(kind) && result.hits.length > 0)
   const bestHits = matching.flatMap(({ firstHits }) => firstHits.slice(0, 1))
-  return hasCode || bestHits.some((hit) => !missesWords(hit, query.searched.words))
+  return !hasCode && bestHits.every((hit) => missesWords(hit, query.searched.words))
 }
 
 /**

@@ -15,36 +15,36 @@ const maxTexts = 2_000
 const maxLettersBefore = 10
 
 export class RelaxationForecast {
-  /** Whether products had all the words, by text. */
+  /** Whether the query needed relaxation (needsRelaxation), by text. */
   #recent = new Map<string, boolean>()
   #older = new Map<string, boolean>()
 
   /** Whether to count early. The query must be one that may be relaxed. */
   shouldCountEarly({ text, searched }: ParsedQuery): boolean {
-    return searched.words.length >= minWordsToCountEarly && !this.probablyHasAllWords(text)
+    return searched.words.length >= minWordsToCountEarly && this.probablyNeedsRelaxation(text)
   }
 
-  /** Remembers whether products had all the words of a text. */
-  record(text: string, hasAllWords: boolean): void {
+  /** Remembers whether the query with this text needed relaxation. */
+  record(text: string, needsRelaxation: boolean): void {
     if (this.#recent.size >= maxTexts) {
       this.#older = this.#recent
       this.#recent = new Map()
     }
-    this.#recent.set(text, hasAllWords)
+    this.#recent.set(text, needsRelaxation)
   }
 
   /**
-   * Returns whether products had all the words of this text or, if it is new, of the text without
-   * its last letters. Only probably, because the catalogue and the filters may differ. False if
+   * Returns whether the query with this text needed relaxation or, if it is new, the one without
+   * its last letters. Only probably, because the catalogue and the filters may differ. True if
    * neither is known.
    */
-  probablyHasAllWords(text: string): boolean {
+  probablyNeedsRelaxation(text: string): boolean {
     const shortest = Math.max(1, text.length - maxLettersBefore)
     for (let length = text.length; length >= shortest; length--) {
       const beginning = text.slice(0, length)
       const known = this.#recent.get(beginning) ?? this.#older.get(beginning)
       if (known !== undefined) return known
     }
-    return false
+    return true
   }
 }
