@@ -220,3 +220,16 @@ t.test('finds the most similar word among many with the same first letters', asy
   const { hits } = (await app.inject('/api/search?q=martilo')).json<{ hits: { sku: string }[] }>()
   t.equal(hits[0]?.sku, 'M')
 })
+
+t.test('the best of too many products with a word are among the candidates', async (t) => {
+  lengthenSearchTimeouts(t)
+  const { app, db } = await testService(t, { config: onlyPostgres, index: false })
+  await sql`
+    insert into products (sku, name) select 'A-' || n, 'Mango de martillo ' || n
+    from generate_series(1, 1500) n
+    union all select 'M', 'Martillo'
+  `.execute(db)
+  const { hits, total } = await searchProducts(app, { q: 'martillo' })
+  t.equal(total, 1000)
+  t.equal(hits[0]?.sku, 'M')
+})

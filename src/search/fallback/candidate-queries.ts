@@ -23,8 +23,8 @@ import type { ParsedRequest } from '../schema.ts'
 import { checkWord, toTsQuery } from './ts-query.ts'
 
 /**
- * More candidates than this are not read, ranked or counted. If more products have all the words,
- * it is not defined which of them are candidates.
+ * More candidates than this are not ranked or counted. Of the products with all the words, those
+ * with the highest scores are candidates.
  */
 export const maxCandidates = maxListed
 /** A query for SKU keys, or for parts of codes, returns at most this many products. */
@@ -36,9 +36,9 @@ const minPrefixLength = 3
 /** Only the second half of a word may contain typos. */
 const exactShare = 0.5
 /**
- * Short words and similar words are looked up in at most this many products that have the other
- * words, or their beginnings. Of five million products, hundreds of thousands may contain a
- * frequent word.
+ * At most this many products with the words, or their beginnings, are read. Short words and similar
+ * words are looked up in these. Of five million products, hundreds of thousands may contain a
+ * frequent word. Then it is not defined which of them are read.
  */
 const maxFiltered = 5_000
 
@@ -208,7 +208,7 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[], visi
       (select count(*) from matching) >= ${sql.lit(maxFiltered)} as is_cut
     from matching
     where ${sql.join([sql`true`, ...shortWordConditions], sql` and `)}
-    limit ${maxCandidates}
+    order by score desc, id limit ${maxCandidates}
   )`
 }
 
