@@ -39,7 +39,8 @@ export class SearchLog {
 
   /**
    * Logs an error of this service: it has sent a request that is invalid for the engine. A caller
-   * may cause one at every keystroke, so for each engine most are only counted in the next line.
+   * may cause one at every keystroke, so this logs at most one per engine and interval
+   * (`rejectionLog`); the next line counts those left out.
    */
   logRejection(engine: string, err: unknown): void {
     const now = performance.now()

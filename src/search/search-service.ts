@@ -171,7 +171,10 @@ export class SearchService {
     }
   }
 
-  /** Returns the cached result of an engine, and its state; null if no engine has one. */
+  /**
+   * Returns the cached result of an engine, and its state; null if no engine has one. Discards
+   * cached results of other versions of each index that it looks at.
+   */
   #findCached(request: SearchRequest): CachedAnswer | null {
     const key = this.#toCacheKey(request)
     for (const engine of this.#selection.listCacheable()) {
@@ -187,20 +190,24 @@ export class SearchService {
   /** Returns the response with what an engine or PostgreSQL has found. */
   #toServiceResponse(answer: SearchAnswer, result: CachedResult): ServiceResponse {
     const { source, degradedReason: reason, attempts } = answer
-    const degraded = reason !== null
     // A response from PostgreSQL says how old the index is that it replaces.
     const { indexedAt } =
       answer.source === 'index'
         ? answer.indexState
         : this.#selection.candidates[0].getLastKnownState()
-    const facetsOmitted = answer.result.facetsOmitted && { facetsOmitted: true }
-    const meta = { source, degraded, indexedAt, ...facetsOmitted }
-    const engine = answer.source === 'index' && { engine: answer.engineName }
-    const logFields = { source, ...engine, attempts, ...(degraded && { degraded, reason }) }
+    const meta: SearchMeta = { source, degraded: reason !== null, indexedAt }
+    if (answer.result.facetsOmitted) meta.facetsOmitted = true
+    const logFields: LogFields = { source }
+    if (answer.source === 'index') logFields.engine = answer.engineName
+    logFields.attempts = attempts
+    if (reason !== null) {
+      logFields.degraded = true
+      logFields.reason = reason
+    }
     return toResponse(result, meta, logFields)
   }
 
-  /** The words of the company also decide what a response contains. */
+  /** Synonyms and pins change the result, so the key includes their version. */
   #toCacheKey(request: SearchRequest): string {
     return this.#companyWords.current().version + JSON.stringify(request)
   }

@@ -132,7 +132,7 @@ function assessAnswer({ ended, error }: EngineAnswer | FailedSearch): Assessment
  */
 function createTimeLimit(disconnected: AbortSignal): AbortSignal {
   const limitMs = timeouts.search.engine.ms
-  // Created here and not by the timer, because then its stack leads to the search.
+  // Created here and not by the timer, so that its stack trace shows which search timed out.
   const limitReached = new EngineTimeout(limitMs)
   const stop = new AbortController()
   if (disconnected.aborted) stop.abort()

@@ -79,7 +79,9 @@ function toResult({ query, facets }: ParsedRequest, row: SearchRow | undefined):
   }
 }
 
-/** Whether a query for candidates has returned only some, or too many were found. */
+/**
+ * Whether there may be matching products beyond the candidates, so that counts would be wrong.
+ */
 const isCut = sql`(
   select coalesce(bool_or(is_cut), false) or count(*) >= ${sql.lit(maxCandidates)} from found
 )`

@@ -21,7 +21,9 @@ export type QueryWord = {
   translations: readonly string[]
 }
 
-/** Whether no product contains a word as typed. It may have typos, be cut short or be foreign. */
+/**
+ * Whether no product contains a word as typed. The word may have typos, be cut short or be foreign.
+ */
 export const isUnknown = ({ productCount }: QueryWord): boolean => productCount === 0
 
 /** Whether fewer products contain a word as typed than a page has. */

@@ -2,7 +2,7 @@
 // engine as much as thirty keystrokes, so without a limit a few callers could slow all others down.
 import { timeouts } from '../../timeouts.ts'
 
-/** Each of these queries keeps up to two cores busy. */
+/** The limit for each process. Each of these queries keeps up to two cores of the engine busy. */
 export const maxRelaxing = 2
 
 type Waiting = { wordCount: number; start(): void }
