@@ -131,10 +131,11 @@ export class SearchService {
       return toResponse(result, meta, { source: 'cache', engine: engineName })
     }
     const key = this.#toCacheKey(request)
-    const engines = this.#selection.select()
     const words = this.#companyWords.current()
     const answer = await this.#run(() => {
       const parsed = { ...request, query: parseQuery(request.text, words) }
+      // Selected after the wait for capacity, during which a circuit breaker may have opened.
+      const engines = this.#selection.select()
       return searchWithFallback(this.#resources, engines, parsed, disconnected)
     })
     this.#observer.countResponse(answer?.source ?? 'cancelled')

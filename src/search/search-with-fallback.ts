@@ -65,6 +65,8 @@ export async function searchWithFallback(
   request: ParsedRequest,
   disconnected: AbortSignal,
 ): Promise<SearchAnswer | null> {
+  // The client may have disconnected while the search waited for capacity.
+  if (disconnected.aborted) return null
   const { index, observer, log } = resources
   let failure = 'no engine available'
   let attempts = 0
@@ -135,7 +137,6 @@ function createTimeLimit(disconnected: AbortSignal): AbortSignal {
   // Created here and not by the timer, so that its stack trace shows which search timed out.
   const limitReached = new EngineTimeout(limitMs)
   const stop = new AbortController()
-  if (disconnected.aborted) stop.abort()
   disconnected.addEventListener('abort', () => stop.abort(), { once: true })
   setTimeout(() => stop.abort(limitReached), limitMs).unref()
   return stop.signal
@@ -149,7 +150,6 @@ async function searchInDatabase(
   moreWaitMs: number,
 ): Promise<SearchResult | null> {
   try {
-    if (disconnected.aborted) return null
     const search = () => searchInPostgres(database, request, disconnected)
     return await fallbackLimit.run(search, { moreWaitMs })
   } catch (cause) {

@@ -14,6 +14,7 @@ import type { RegisteredEngine } from '../../src/search-engine/engine-selection.
 import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 lengthenSearchTimeouts(t)
@@ -33,6 +34,7 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
     .execute()
   const db = openDatabase(roles.api)
   const searchPool = openSearchPool(roles.api)
+  const metrics = createMetrics()
   const service = new SearchService(
     {
       db,
@@ -40,7 +42,7 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
       engines,
       indexName: 'products',
       cacheBytes: 1_000_000,
-      observer: createMetrics().search,
+      observer: metrics.search,
     },
     silentLogger,
   )
@@ -49,9 +51,9 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
     await db.destroy()
     await searchPool.end()
   })
-  const search = (text = 'martillo') =>
-    service.search({ text, limit: 8, offset: 0, facets: [] }, connected)
-  return { service, searchPool, search }
+  const search = (text = 'martillo', disconnected = connected) =>
+    service.search({ text, limit: 8, offset: 0, facets: [] }, disconnected)
+  return { service, searchPool, search, metrics }
 }
 
 t.test('an exact look-up does not wait for searches in PostgreSQL', async (t) => {
@@ -108,4 +110,56 @@ t.test('what an engine has answered needs no capacity, whichever engine is next'
   }
   endStalled()
   await Promise.all(stalled)
+})
+
+t.test('a search that waits for capacity is not sent if its client disconnects', async (t) => {
+  const { promise: end, resolve: endStalled } = Promise.withResolvers<void>()
+  const sent: string[] = []
+  const engine: SearchEngine = {
+    async search(queries) {
+      sent.push(...queries.map(({ q }) => q))
+      if (queries.some(({ q }) => q.startsWith('stalled'))) await end
+      return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
+    },
+    health: async () => undefined,
+    close: async () => undefined,
+  }
+  const { search, metrics } = await startService(t, [{ registrationName: 'main', engine }])
+  const stalled = Array.from({ length: maxRunningSearches }, (_, n) => search(`stalled${n}`))
+  const client = new AbortController()
+  const waiting = search('martillo', client.signal)
+  client.abort()
+  endStalled()
+  t.equal(await waiting, null)
+  await Promise.all(stalled)
+  t.notOk(sent.includes('martillo'))
+  const countRequests = (outcome: string) =>
+    readMetric(metrics, 'tqs_search_engine_requests_total', { engine: 'main', outcome })
+  t.equal(await countRequests('answered'), maxRunningSearches)
+  t.equal(await countRequests('cancelled'), 0)
+  t.equal(await readMetric(metrics, 'tqs_search_answers_total', { source: 'cancelled' }), 1)
+})
+
+t.test('a search that waits for capacity is not sent to an engine that has failed', async (t) => {
+  const { promise: end, resolve: endStalled } = Promise.withResolvers<void>()
+  const sent: string[] = []
+  const engine: SearchEngine = {
+    async search(queries) {
+      sent.push(...queries.map(({ q }) => q))
+      if (queries.some(({ q }) => q.startsWith('failing'))) throw new Error('no connection')
+      await end
+      return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
+    },
+    health: async () => undefined,
+    close: async () => undefined,
+  }
+  const { search } = await startService(t, [{ registrationName: 'main', engine }])
+  const stalled = Array.from({ length: maxRunningSearches - 1 }, (_, n) => search(`stalled${n}`))
+  const failing = search('failing')
+  const waiting = search('martillo')
+  t.match((await failing)?.logFields, { source: 'database', reason: 'engine outage' })
+  t.match((await waiting)?.logFields, { source: 'database', reason: 'no engine available' })
+  endStalled()
+  await Promise.all(stalled)
+  t.notOk(sent.includes('martillo'))
 })
