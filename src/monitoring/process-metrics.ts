@@ -7,7 +7,7 @@ import { CallerMetrics } from './caller-metrics.ts'
 import { RequestMetrics, routeLabel } from './request-metrics.ts'
 import { addScrapedMetric } from './scraped-metric.ts'
 
-const searchSources = ['cache', 'index', 'database', 'cancelled', 'unavailable'] as const
+const searchSources = ['cache', 'index', 'database', 'cancelled', 'unavailable', 'failed'] as const
 const engineOutcomes = ['answered', 'rejected', 'timeout', 'outage', 'cancelled'] as const
 const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
 
@@ -110,7 +110,7 @@ function addRequestMetrics(
 function addSearchAnswers(registry: Registry, countDegraded: () => void) {
   const countResponse = addCounterBy(registry, {
     name: 'tqs_search_answers_total',
-    help: 'Searches by source; cancelled: the client disconnected',
+    help: 'Searches by source; cancelled: the client disconnected; failed: a defect of the service',
     label: 'source',
     initialValues: searchSources,
   })

@@ -6,9 +6,11 @@ import { timeouts } from '../timeouts.ts'
 export type SearchObserver = {
   /**
    * `cancelled`: the client disconnected before the search ended. `unavailable`: neither an engine
-   * nor PostgreSQL answered, or there was no capacity.
+   * nor PostgreSQL answered, or there was no capacity. `failed`: a defect of this service.
    */
-  countResponse(source: 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'): void
+  countResponse(
+    source: 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable' | 'failed',
+  ): void
   /** Called for a response from PostgreSQL, or one from the index that may lack products. */
   countDegraded(): void
   /** Called once for each search that was sent to an engine. */

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import { searchConnections } from '../database/connection-counts.ts'
 import type { Tables } from '../database/table-types.ts'
+import { Problem } from '../http/problem-details.ts'
 import type { LogFields } from '../http/request-log.ts'
 import {
   ConcurrencyLimit,
@@ -167,7 +168,8 @@ export class SearchService {
     try {
       return await this.#limit.run(search)
     } catch (error) {
-      this.#observer.countResponse('unavailable')
+      const isUnavailable = error instanceof Problem && error.code === 'unavailable'
+      this.#observer.countResponse(isUnavailable ? 'unavailable' : 'failed')
       throw error
     }
   }

@@ -82,17 +82,24 @@ t.test('names the invalid parameter', async (t) => {
 
 t.test('returns 503 with Retry-After if PostgreSQL does not answer', async (t) => {
   const proxy = await startFaultyProxy(t, service.roles.api)
-  const options = { index: false, database: service, apiUrl: proxy.url }
+  const ownMetrics = createMetrics()
+  const options = { index: false, database: service, apiUrl: proxy.url, metrics: ownMetrics }
   const { app } = await testService(t, options)
   proxy.refuseConnections()
   const response = await app.inject('/api/search?sku=AB-1')
   t.match(response.json(), { status: 503, code: 'unavailable' })
   t.ok(Number(response.headers['retry-after']) > 0)
+  const labels = { source: 'unavailable' }
+  t.equal(await readMetric(ownMetrics, 'tqs_search_answers_total', labels), 1)
 })
 
 t.test('returns 500 if PostgreSQL rejects the statement', async (t) => {
+  const countResponses = (source: string) =>
+    readMetric(metrics, 'tqs_search_answers_total', { source })
   await db.schema.alterTable('products').renameTo('products_renamed').execute()
   const response = await lookUp('AB-1')
+  t.equal(await countResponses('failed'), 1)
+  t.equal(await countResponses('unavailable'), 0)
   t.match(response.json(), { status: 500, code: 'internal_error' })
   t.notMatch(response.body, /products/)
   await db.schema.alterTable('products_renamed').renameTo('products').execute()
