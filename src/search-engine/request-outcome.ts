@@ -33,7 +33,17 @@ export class EngineError extends Error {
   }
 }
 
-/** Returns how a request with this error ended. */
+/**
+ * A request failed, or its answer cannot be used, because of `cause`. Distinguishes failures of the
+ * engine from defects of the code that uses its results.
+ */
+export class EngineFailure extends Error {
+  constructor(cause: unknown) {
+    super('the search engine failed', { cause })
+  }
+}
+
+/** Returns how a request with this error of the client ended. */
 export function classifyFailure(error: unknown): Exclude<RequestOutcome, 'answered'> {
   if (error instanceof EngineTimeout) return 'timeout'
   if (error instanceof Error && error.name === 'TimeoutError') return 'timeout'

@@ -2,7 +2,7 @@
 import { timeouts } from '../timeouts.ts'
 import type { ProductDocument, shownAttributes } from './document-fields.ts'
 import { EngineConnections } from './engine-connections.ts'
-import { EngineError } from './request-outcome.ts'
+import { EngineError, EngineFailure } from './request-outcome.ts'
 
 export type EngineQuery = {
   indexUid: string
@@ -38,7 +38,8 @@ export type EngineResult = {
 export type SearchEngine = {
   /**
    * Sends all queries in one request and returns one result for each, in their order. Throws an
-   * `EngineError`, a connection error, or the reason of `signal` when it aborts.
+   * `EngineError`, a connection error, the reason of `signal` when it aborts, or another error if
+   * the answer has no results.
    */
   search(queries: EngineQuery[], signal: AbortSignal): Promise<EngineResult[]>
   /** Throws if the engine does not report that it is healthy. */
@@ -48,20 +49,25 @@ export type SearchEngine = {
 
 /**
  * Sends all queries in one request. Returns a function that returns the result of one of them.
- * Throws like `SearchEngine.search`, or if the engine has not answered every query.
+ * Throws an `EngineFailure` with the error of `SearchEngine.search`; the function throws one if the
+ * engine has not answered its query.
  */
 export async function requestResults(
   engine: SearchEngine,
   queries: EngineQuery[],
   signal: AbortSignal,
 ): Promise<(query: EngineQuery) => EngineResult> {
-  const results = await engine.search(queries, signal)
+  const results = await engine.search(queries, signal).catch((error: unknown) => {
+    throw new EngineFailure(error)
+  })
   const resultByQuery = new Map(queries.map((query, index) => [query, results[index]]))
   return (query) => {
     const result = resultByQuery.get(query)
     if (result) return result
-    throw new Error(
-      `the search engine returned ${results.length} results for ${queries.length} queries`,
+    throw new EngineFailure(
+      new Error(
+        `the search engine returned ${results.length} results for ${queries.length} queries`,
+      ),
     )
   }
 }
@@ -86,7 +92,10 @@ export function openSearchEngine(url: string, apiKey: string): SearchEngine {
   return {
     async search(queries, signal) {
       const body = await send('POST', '/multi-search', JSON.stringify({ queries }), signal)
-      return (JSON.parse(body) as { results: EngineResult[] }).results
+      const { results } = JSON.parse(body) as { results?: EngineResult[] }
+      // For example, a proxy in front of the engine answered.
+      if (!Array.isArray(results)) throw new Error('the search engine returned no results')
+      return results
     },
     health: () =>
       send('GET', '/health', null, AbortSignal.timeout(timeouts.searchEngine.health.ms)),

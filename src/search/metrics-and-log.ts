@@ -1,4 +1,5 @@
 // What searches count in metrics, and what they write to the log besides the line of each request.
+import { describeError } from '../monitoring/describe-error.ts'
 import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -20,10 +21,17 @@ export type SearchObserver = {
 
 export type Logger = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
 
-/** Logs outages of engines, searches that they reject, and failures to read the company's words. */
+/** Bounds the set of defects if every error has a different message. */
+const maxLoggedDefects = 10
+
+/**
+ * Logs outages of engines, searches that they reject, defects of the service, and failures to read
+ * the company's words.
+ */
 export class SearchLog {
   readonly #logger: Logger
   readonly #rejections = new Map<string, { loggedAt: number; unlogged: number }>()
+  readonly #defects = new Set<string>()
 
   constructor(logger: Logger) {
     this.#logger = logger
@@ -56,6 +64,14 @@ export class SearchLog {
       { engine, err, alsoRejected: last?.unlogged ?? 0 },
       'search engine rejected a search as invalid',
     )
+  }
+
+  /** Logs an error of the code of this service with its stack, once per cause. */
+  logDefect(err: unknown): void {
+    const cause = describeError(err)
+    if (this.#defects.has(cause) || this.#defects.size >= maxLoggedDefects) return
+    this.#defects.add(cause)
+    this.#logger.error({ err }, 'a search in the engine failed because of a defect of this service')
   }
 
   logWordsFailure(err: unknown): void {

@@ -1,6 +1,6 @@
 // Searches products in the engine: plans and sends the queries, merges their results, and computes
 // highlights. Relaxes the query if no product contains all its words.
-import { EngineTimeout } from '../search-engine/request-outcome.ts'
+import { EngineFailure, EngineTimeout } from '../search-engine/request-outcome.ts'
 import { maxTotal } from '../search-engine/result-limits.ts'
 import {
   type EngineHit,
@@ -55,7 +55,8 @@ export type SearchedIndex = {
  * - `complete`: products contain all the words, or the query was relaxed.
  * - `not relaxed`: too many other queries were being relaxed. The result is that of the first
  *   request, and may lack products.
- * - `relaxation failed`: the same, but because of `error`, which is null otherwise.
+ * - `relaxation failed`: the same, but because of `error`, which is null otherwise. It is an
+ *   `EngineFailure` or a defect of this service.
  */
 export type EngineAnswer = {
   ended: 'complete' | 'not relaxed' | 'relaxation failed'
@@ -65,9 +66,9 @@ export type EngineAnswer = {
 
 /**
  * Searches the index and returns the requested page of hits. If no product contains all the words,
- * further requests find products that contain some of them. Throws if the engine does not answer
- * the first request, or if `signal` aborts before. A request that is not needed any more may still
- * run when this function returns; it ends when `signal` aborts.
+ * further requests find products that contain some of them. Throws an `EngineFailure` if the engine
+ * does not answer the first request, or if `signal` aborts before. A request that is not needed any
+ * more may still run when this function returns; it ends when `signal` aborts.
  */
 export async function searchInEngine(
   { indexName, relaxationQueue, relaxationForecast }: SearchedIndex,
@@ -102,9 +103,9 @@ export async function searchInEngine(
       : { ended: 'not relaxed', result: mergeParts(request, parts), error: null }
   } catch (error) {
     const result = mergeParts(request, parts)
+    const isTimeout = error instanceof EngineFailure && error.cause instanceof EngineTimeout
     // If the engine is only slow, this result is sent even if it has no hits.
-    if (error instanceof EngineTimeout || result.total > 0)
-      return { ended: 'relaxation failed', result, error }
+    if (isTimeout || result.total > 0) return { ended: 'relaxation failed', result, error }
     throw error
   }
 }

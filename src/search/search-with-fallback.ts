@@ -6,6 +6,7 @@ import type { EngineCandidate } from '../search-engine/engine-selection.ts'
 import type { IndexState } from '../search-engine/read-index-states.ts'
 import {
   classifyFailure,
+  EngineFailure,
   EngineTimeout,
   type RequestOutcome,
 } from '../search-engine/request-outcome.ts'
@@ -81,19 +82,21 @@ export async function searchWithFallback(
       request,
       signal,
     ).catch((error: unknown) => ({ ended: 'failed', result: null, error }))
-    const { requestOutcome, outcomeForBreaker, degradedReason } = assessAnswer(answer)
+    const { requestOutcome, outcomeForBreaker, degradedReason, engineError, defect } =
+      assessAnswer(answer)
+    if (defect !== null) log.logDefect(defect)
     observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : requestOutcome)
     if (disconnected.aborted) return null
-    if (requestOutcome === 'rejected') log.logRejection(engineName, answer.error)
-    breaker.record(outcomeForBreaker, answer.error)
+    if (requestOutcome === 'rejected') log.logRejection(engineName, engineError)
+    breaker.record(outcomeForBreaker, engineError)
     if (answer.result) {
       const { result } = answer
       const source = 'index'
       return { source, result, degradedReason, attempts, engineName, registrationName, indexState }
     }
-    failure = describeFailure(requestOutcome)
-    // Another engine would reject the same search.
-    if (requestOutcome === 'rejected') break
+    failure = degradedReason ?? failure
+    // Another engine would reject the same search, and the defect would fail it again.
+    if (requestOutcome === 'rejected' || defect !== null) break
   }
   // If no engine was tried, the search may also wait for the time that an engine would have had.
   const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
@@ -101,7 +104,7 @@ export async function searchWithFallback(
   return result && { source: 'database', result, degradedReason: failure, attempts }
 }
 
-/** A search for which an engine has returned no result, because of `error`. */
+/** A search without a result from an engine, because of `error`: an `EngineFailure` or a defect. */
 type FailedSearch = { ended: 'failed'; result: null; error: unknown }
 
 type Assessment = {
@@ -110,21 +113,33 @@ type Assessment = {
   /** Decides whether the engine gets further searches. */
   outcomeForBreaker: RequestOutcome
   degradedReason: string | null
+  /** The error of the engine's client; null if the engine has answered. */
+  engineError: unknown
+  /** An error of the code that plans the requests or uses their results; null if there is none. */
+  defect: unknown
 }
 
-const describeFailure = (requestOutcome: RequestOutcome) => `engine ${requestOutcome}`
+const answered = {
+  requestOutcome: 'answered',
+  outcomeForBreaker: 'answered',
+  engineError: null,
+} as const
 
 /** Returns what a search says about the engine and about the response. */
 function assessAnswer({ ended, error }: EngineAnswer | FailedSearch): Assessment {
   if (ended === 'complete' || ended === 'not relaxed') {
-    const degradedReason = ended === 'complete' ? null : ended
-    return { requestOutcome: 'answered', outcomeForBreaker: 'answered', degradedReason }
+    return { ...answered, degradedReason: ended === 'complete' ? null : ended, defect: null }
   }
-  const requestOutcome = classifyFailure(error)
+  // The engine cannot help it, and must remain available for other searches.
+  if (!(error instanceof EngineFailure))
+    return { ...answered, degradedReason: 'internal error', defect: error }
+  const engineError = error.cause
+  const requestOutcome = classifyFailure(engineError)
   // If only relaxing a query takes too long, that says nothing about the searches of others.
   const isOnlySlow = ended === 'relaxation failed' && requestOutcome === 'timeout'
   const outcomeForBreaker = isOnlySlow ? 'answered' : requestOutcome
-  return { requestOutcome, outcomeForBreaker, degradedReason: describeFailure(requestOutcome) }
+  const degradedReason = `engine ${requestOutcome}`
+  return { requestOutcome, outcomeForBreaker, degradedReason, engineError, defect: null }
 }
 
 /**

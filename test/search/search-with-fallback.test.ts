@@ -155,6 +155,59 @@ t.test('PostgreSQL answers if an engine leaves a query unanswered', async (t) =>
   }
 })
 
+t.test('a defect of the service is no failure of the engine', async (t) => {
+  // The code that uses the hit throws.
+  const unusableHit: EngineHit = {
+    ...hitWithOneOfTwoWords,
+    id: '2',
+    get name(): string {
+      throw new TypeError('a defect')
+    },
+  }
+  const answerUnusable: Answer = (queries) =>
+    queries.map(() => ({ hits: [unusableHit], estimatedTotalHits: 1 }))
+
+  t.test('PostgreSQL answers, and no other engine is tried', async (t) => {
+    const { answer, log, requestOutcomes, openBreakers } = await searchIn(t, [
+      answerUnusable,
+      answerNothing,
+    ])
+    t.match(answer, {
+      source: 'database',
+      attempts: 1,
+      degradedReason: 'internal error',
+      result: { hits: [{ sku: 'PG-1' }] },
+    })
+    t.same(requestOutcomes, ['engine 1 answered'])
+    t.same(openBreakers, [])
+    t.equal(log.length, 1)
+    t.match(log[0], /because of a defect of this service: TypeError/)
+  })
+
+  t.test('the first request answers if relaxing the query meets the defect', async (t) => {
+    const answerRelaxationUnusable: Answer = (queries) =>
+      (queries.some(({ limit }) => limit === 40) ? answerUnusable : answerFirstRequest)(queries)
+    const text = 'martillo bola'
+    const { answer, log, openBreakers } = await searchIn(t, [answerRelaxationUnusable], { text })
+    t.match(answer, {
+      source: 'index',
+      degradedReason: 'internal error',
+      result: { hits: [{ sku: 'E-1' }], total: 1 },
+    })
+    t.same(openBreakers, [])
+    t.equal(log.length, 1)
+  })
+})
+
+t.test('a defect is logged once for each cause', async (t) => {
+  const logged: unknown[] = []
+  const write = (values: object) => void logged.push(values)
+  const log = new SearchLog({ info: write, warn: write, error: write })
+  const defects = ['a', 'a', 'b'].map((message) => new TypeError(message))
+  for (const defect of defects) log.logDefect(defect)
+  t.same(logged, [{ err: defects[0] }, { err: defects[2] }])
+})
+
 t.test('the error of an unanswered query says how many results are missing', async (t) => {
   const candidate = toCandidate(t, 'main', (queries) => answerNothing(queries.slice(1)))
   const queries = ['a', 'b'].map((q) => ({
@@ -166,7 +219,7 @@ t.test('the error of an unanswered query says how many results are missing', asy
   const resultOf = await requestResults(candidate.engine, queries, new AbortController().signal)
   t.equal(resultOf(queries[0] as EngineQuery), noHits)
   t.throws(() => resultOf(queries[1] as EngineQuery), {
-    message: 'the search engine returned 1 results for 2 queries',
+    cause: { message: 'the search engine returned 1 results for 2 queries' },
   })
 })
 
