@@ -30,6 +30,8 @@ type SelectionOptions = {
   onAvailabilityChange(engineName: string, isAvailable: boolean, error?: unknown): void
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
+  /** Called for each attempt to record that the indexes are used, with its error or null. */
+  onUseRecorded(error: unknown): void
   /** Shares readings of the states of the indexes with other processes. */
   sharedStates?: SharedPolling
 }
@@ -42,11 +44,12 @@ export class EngineSelection {
   /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
   constructor(options: SelectionOptions) {
     const { db, engines, indexName, onAvailabilityChange, onCompanyWordsVersion } = options
-    const { sharedStates } = options
+    const { sharedStates, onUseRecorded } = options
     const indexStates = new IndexStateFollower({
       db,
       registrationNames: engines.map(({ registrationName }) => registrationName),
       onCompanyWordsVersion,
+      onUseRecorded,
       ...(sharedStates && { sharedStates }),
     })
     indexStates.start()

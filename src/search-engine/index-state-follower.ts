@@ -22,6 +22,8 @@ type FollowOptions = {
   registrationNames: string[]
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
+  /** Called for each attempt to record that the indexes are used, with its error or null. */
+  onUseRecorded?(error: unknown): void
   /** Without it, as without Redis, each process reads PostgreSQL. */
   sharedStates?: SharedPolling
 }
@@ -105,9 +107,8 @@ export class IndexStateFollower {
   async #recordUse(now: number): Promise<void> {
     if (now - this.#usedAt <= timeouts.searchEngine.useRecord.ms) return
     this.#usedAt = now
-    // An index whose use is not recorded for a minute may be removed, but the next attempt is
-    // sooner.
-    await updateUsedAt(this.#options.db, this.#options.registrationNames).catch(() => undefined)
+    const { db, registrationNames, onUseRecorded = () => undefined } = this.#options
+    await updateUsedAt(db, registrationNames).then(() => onUseRecorded(null), onUseRecorded)
   }
 }
 

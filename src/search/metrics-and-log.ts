@@ -1,5 +1,6 @@
 // What searches count in metrics, and what they write to the log besides the line of each request.
 import { describeError } from '../monitoring/describe-error.ts'
+import { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -30,11 +31,21 @@ const maxLoggedDefects = 10
  */
 export class SearchLog {
   readonly #logger: Logger
+  readonly #useFailures: FailureLog
   readonly #rejections = new Map<string, { loggedAt: number; unlogged: number }>()
   readonly #defects = new Set<string>()
 
   constructor(logger: Logger) {
     this.#logger = logger
+    this.#useFailures = new FailureLog(
+      { error: (text) => logger.warn({}, text), info: (text) => logger.info({}, text) },
+      {
+        failure: (cause) =>
+          `The use of the search index cannot be recorded (${cause}). If that lasts, an indexer ` +
+          'of a newer release removes the index',
+        recovery: 'The use of the search index can be recorded again',
+      },
+    )
   }
 
   /** Logs that an engine became unavailable, with the error, or available again. */
@@ -72,6 +83,15 @@ export class SearchLog {
     if (this.#defects.has(cause) || this.#defects.size >= maxLoggedDefects) return
     this.#defects.add(cause)
     this.#logger.error({ err }, 'a search in the engine failed because of a defect of this service')
+  }
+
+  /**
+   * Logs once that the use of the indexes cannot be recorded, and that it can be again. Call it for
+   * each attempt, with the error or null.
+   */
+  logUse(error: unknown): void {
+    if (error === null) this.#useFailures.logSuccess()
+    else this.#useFailures.logFailure(error)
   }
 
   logWordsFailure(err: unknown): void {

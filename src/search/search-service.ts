@@ -82,6 +82,7 @@ export class SearchService {
         log.logAvailability(engineName, isAvailable, error)
       },
       onCompanyWordsVersion: (version) => companyWords.notice(version),
+      onUseRecorded: (error) => log.logUse(error),
       ...(sharedStates && { sharedStates }),
     })
     for (const { engineName } of this.#selection.candidates)
