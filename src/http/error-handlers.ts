@@ -71,8 +71,8 @@ function rejectOtherMethods(app: FastifyInstance): void {
   for (const method of otherMethods)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   // Added in the scope of the route, so that the error handler of its feature applies. Rejected in
-  // onRequest, so that no body is read.
-  // `config` says whether the path answers preflights, whose method is OPTIONS.
+  // onRequest, so that no body is read. The OPTIONS route needs the same `config`, because
+  // registerPreflights (auth/cors.ts) reads allowsCrossOrigin from it.
   app.addHook('onRoute', function ({ url, method, config = {} }) {
     if ([method].flat().includes('GET'))
       this.route({ method: otherMethods, url, config, onRequest: reject, handler: reject })

@@ -52,6 +52,7 @@ type Failure = {
    */
   retryAfter?: { ms: number }
   /**
+   * Obeyed by describeFailure (requests) and RenderingCache (renderings).
    * - request: each request that ends with this failure logs it. If no request waits for the
    *   rendering any more, because all were answered with `pending`, the rendering logs it.
    * - rendering: the rendering logs it once, however many requests wait for it.

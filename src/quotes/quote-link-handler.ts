@@ -223,11 +223,12 @@ export class QuoteLinkHandler {
   }
 
   /**
-   * Logs a failed rendering whose requests do not log it, for example because they have already got
-   * a response. Names the link by its id, which scripts/share.ts lists.
+   * Called if a rendering fails and no waiting request will log it: the failure is logged once for
+   * each rendering, or every request has already got `pending`. Names the link by its id, which
+   * scripts/share.ts lists.
    */
   #reportFailedRendering(log: LinkRequest['log'], { linkId }: OpenLink, error: unknown): void {
-    // No request counts it then (#countFailure).
+    // No request ends with it, so #countFailure does not count it.
     if (getFailureReason(error) === 'altered') this.#options.observer.countAlteredDocument()
     log.error({ err: error, code: 'unavailable', shareId: linkId }, 'rendering failed')
   }

@@ -65,6 +65,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     {
       schema: {
         ...parameters,
+        // For the documentation. The handler sends finished bytes, so no schema removes a field.
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       config: {

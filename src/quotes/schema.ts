@@ -2,7 +2,7 @@
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
 // the totals and chooses the legal sentences about tax exemptions.
 // A new field of the document must be optional, because the documents of existing links never get
-// it (a test holds that). It is added in:
+// it (frozen-document.test.ts checks that). It is added in:
 // - a migration that replaces quote_document
 // - QuoteDocument below
 // - the example in openapi.ts

@@ -35,8 +35,9 @@ export function comparisonPeriod(
 }
 
 /**
- * Whether a period consists of whole months. The current month and later ones count as whole, so
- * that 1 to 21 November is compared with 1 to 21 October.
+ * Whether a period from the first of a month ends with a month, or on any day of the current month
+ * or a later one. So 1 to 21 November is compared with 1 to 21 October, and 1 to 15 November with 1
+ * to 15 October, throughout November.
  */
 function isComparedByMonth({ from, to }: Period, today: string): boolean {
   if (from !== getMonthBounds(monthKey(from)).first) return false

@@ -61,7 +61,9 @@ export const StatsQuery = Type.Object(
           'with the fourth of the year before. Other periods are compared with as many days ' +
           'directly before, or with the same dates a year before. If a period has begun and ends ' +
           'after today, its days up to today are compared. On 21 November, both November and 1 ' +
-          'to 21 November are compared with 1 to 21 October. `comparison.period` has the days',
+          'to 21 November are compared with 1 to 21 October. A period from the first of a month ' +
+          'to a day of the current month is compared by months too: 1 to 15 November with 1 to ' +
+          '15 October. `comparison.period` has the days',
       }),
     ),
     by: Type.Optional(

@@ -1,6 +1,6 @@
 // A child process that renders. RenderingProcess starts it on demand, limits its time and memory,
 // and replaces it after failures. Its program calls performTasks.
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { join } from 'node:path'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { type FailureReason, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
@@ -102,20 +102,25 @@ export class RenderingProcess<Task extends object, Result> {
     // output is discarded, because it is not in the log format and could contain texts of a quote.
     // The command is: sh run-limited.sh KILOBYTES NICE node OPTIONS program. It is started by fork,
     // and not by spawn, because fork opens the channel for messages.
-    if (!this.#child?.connected)
-      this.#child = fork(program, {
-        execPath: '/bin/sh',
-        execArgv: [
-          runLimited,
-          String(Math.floor(limits.maxDataBytes / 1024)),
-          String(renderingPriority),
-          process.execPath,
-          ...nodeOptions,
-        ],
-        env: {},
-        serialization: 'advanced',
-        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      })
+    if (this.#child?.connected) return this.#child
+    const options: ForkOptions = {
+      execPath: '/bin/sh',
+      execArgv: [
+        runLimited,
+        String(Math.floor(limits.maxDataBytes / 1024)),
+        String(renderingPriority),
+        process.execPath,
+        ...nodeOptions,
+      ],
+      env: {},
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    }
+    try {
+      this.#child = fork(program, options)
+    } catch (cause) {
+      throw createUnreachable(this.#options.what, cause)
+    }
     return this.#child
   }
 
@@ -140,20 +145,26 @@ export class RenderingProcess<Task extends object, Result> {
 
 function sendTask<Result>(child: ChildProcess, task: object, what: string): Promise<Reply<Result>> {
   return new Promise((resolve, reject) => {
-    child.once('error', (cause) =>
-      reject(
-        new QuoteFailure('process-unreachable', `The ${what} process cannot be reached.`, {
-          cause,
-        }),
-      ),
-    )
+    child.once('error', (cause) => reject(createUnreachable(what, cause)))
     child.once('exit', (code, signal) =>
       reject(new Error(`The ${what} process ended (${code ?? signal}).`)),
     )
     child.once('message', (reply) => resolve(reply as Reply<Result>))
     child.ref()
     child.channel?.ref()
-    child.send(task)
+    try {
+      child.send(task)
+    } catch (cause) {
+      // A process that could not be started has no channel.
+      reject(createUnreachable(what, cause))
+    }
+  })
+}
+
+/** Returns the failure for a process that cannot be started, or that gets no messages. */
+function createUnreachable(what: string, cause: unknown): QuoteFailure {
+  return new QuoteFailure('process-unreachable', `The ${what} process cannot be reached.`, {
+    cause,
   })
 }
 

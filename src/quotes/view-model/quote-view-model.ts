@@ -49,7 +49,7 @@ export type QuoteViewModel = {
   lines: LineRow[]
   totals: TotalRow[]
   terms: { label: string; text: string }[]
-  /** Null also for a rejected, expired or superseded quote. */
+  /** Null if the seller states no account, or if the quote cannot be accepted any more. */
   bank: { holder: string; iban: { text: string; isValid: boolean }; bic: string | null } | null
   /** Null if the quote is not accepted, or no SEPA transfer can pay it. */
   sepaQrCode: QrCode | null

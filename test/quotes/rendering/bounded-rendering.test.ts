@@ -237,6 +237,19 @@ t.test('a process that cannot be reached blocks no quote', async (t) => {
     cause: { message: 'spawn EAGAIN' },
   })
   isBroken = false
+  // As Node leaves a process that it cannot start for lack of file descriptors.
+  const removeChannel = (message: unknown) =>
+    Object.defineProperty((message as { process: ChildProcess }).process, 'send', {
+      get: () => undefined,
+      set: () => undefined,
+    })
+  subscribe('child_process', removeChannel)
+  t.teardown(() => unsubscribe('child_process', removeChannel))
+  await t.rejects(renderDocument(renderer, oneLine), {
+    message: /cannot be reached/,
+    reason: 'process-unreachable',
+  })
+  unsubscribe('child_process', removeChannel)
   t.match((await renderDocument(renderer, oneLine)).pdf.subarray(0, 5).toString(), '%PDF-')
 })
 
@@ -260,7 +273,7 @@ t.test('stopping ends a request whose process starts, even if it replaces anothe
   t.equal(children.length, 2)
 })
 
-t.test('a page offers no PDF for a while after the PDF failed for its size', async (t) => {
+t.test('a page offers no PDF for a while after the PDF took too long', async (t) => {
   replaceUntilEnd(t, pdfProcessLimits, { maxProcessorMs: 1 })
   replaceUntilEnd(t, timeouts.quotes.renderingCheck, { ms: 1 })
   const metrics = createMetrics()
