@@ -12,8 +12,8 @@ export type IndexLag = {
   /** The age of `indexedAt` in seconds; 0 if no change is pending, null if there is no index. */
   lagSeconds: number | null
   /**
-   * The number of pending changes. Counting stops at 10,000. While a batch is being written, its
-   * size.
+   * The number of pending changes. Counting stops at 10,000. While changes are being written, it is
+   * the size of the first batch since the index was last settled.
    */
   pendingCount: number
   /** The number of parked documents. Counting stops at 10,000. */

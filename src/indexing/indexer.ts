@@ -45,7 +45,7 @@ import { pause } from './scheduling/pause.ts'
 import { SynonymLog } from './settings/synonym-log.ts'
 
 export const waitingForTransactions =
-  'Waiting for transactions that began before this engine was registered.'
+  'Waiting for transactions that began before this index was registered.'
 const standingBy = 'Another indexer is running. Standing by.'
 const waitingForOtherIndexer = 'Another indexer is running. Waiting until it has updated the index.'
 

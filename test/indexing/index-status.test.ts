@@ -7,7 +7,7 @@ import { emptySnapshot } from '../../src/indexing/outbox.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
 import { testDatabase } from '../support/test-database.ts'
 
-t.test('each engine has its own lag, and at most 10,000 changes are counted', async (t) => {
+t.test('each index has its own lag, and at most 10,000 changes are counted', async (t) => {
   const { db } = await testDatabase(t)
   for (const name of ['main', 'second']) await registerIndex(db, name)
   await sql`delete from product_changes`.execute(db)

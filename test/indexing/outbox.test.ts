@@ -109,7 +109,7 @@ t.test('does not read settled rows that an old snapshot still sees', async (t) =
 })
 
 // After a failover that lost commits, the outbox gives the same ids to other rows.
-t.test('a change counts as applied only for its own engine and product', async (t) => {
+t.test('a change counts as applied only for its own index and product', async (t) => {
   const { db } = await testDatabase(t)
   const { rows } = await sql<{ id: string; product: string }>`
     insert into product_changes (engine, product_id)

@@ -1,11 +1,11 @@
-// The registration of an engine, after which every change adds outbox rows for it.
+// The registration of an index, after which every change adds outbox rows for it.
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
 import { eventually } from '../support/eventually.ts'
 import { testDatabase } from '../support/test-database.ts'
 
-t.test('waits for transactions that began before the engine was registered', async (t) => {
+t.test('waits for transactions that began before the index was registered', async (t) => {
   const { db, pool, url } = await testDatabase(t)
   const latePool = openPool(url, { connections: 1, connectionTimeoutMs: 60_000 })
   const late = await latePool.connect()
