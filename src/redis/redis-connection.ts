@@ -60,7 +60,7 @@ function createClient(address: RedisAddress): RedisClient {
       return new Redis({ ...options, ...address.node, db: address.database })
     case 'sentinel': {
       const { username, password } = address.sentinelLogin
-      return new Redis({
+      return new SentinelRedis({
         ...options,
         db: address.database,
         sentinels: address.sentinels,
@@ -116,6 +116,30 @@ async function isOneOfSeveralNodes(redis: Redis): Promise<boolean> {
   } catch {
     // A user without the right to ask may store keys all the same, as has just been checked.
     return false
+  }
+}
+
+/**
+ * A connection through Sentinels that goes on connecting until `disconnect` is called. The driver
+ * (ioredis 6.0) gives up for good if a failover is announced while it asks a Sentinel for the
+ * address of the primary: its connection then has the status `end`.
+ */
+class SentinelRedis extends Redis {
+  #isClosed = false
+
+  constructor(options: Omit<RedisOptions, 'replyMapping'>) {
+    super(options)
+    this.on('end', () => {
+      setTimeout(() => {
+        // An error does not get lost: the driver also emits it.
+        if (!this.#isClosed) this.connect().catch(() => undefined)
+      }, backoffStep.ms).unref()
+    })
+  }
+
+  override disconnect(reconnect = false): void {
+    if (!reconnect) this.#isClosed = true
+    super.disconnect(reconnect)
   }
 }
 
