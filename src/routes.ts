@@ -122,9 +122,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
   })
   await app.register(quoteRoutes, {
     db: dbWithPreparedStatements,
-    databaseUrl: config.DATABASE_URL,
     replica,
-    replicaUrl: config.REPLICA_DATABASE_URL ?? null,
     company,
     rateLimit: linkLimit,
     failedAttempts,

@@ -17,6 +17,3 @@ export const searchConnections = 2
  * that it reads at once.
  */
 export const replicaConnections = 6
-
-/** The process that renders large pages for an API process renders one at a time. */
-export const largePageConnections = 1

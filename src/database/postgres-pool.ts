@@ -96,10 +96,10 @@ export function openApiPool(url: string, connections = defaultConnections): Fail
  * Opens the pool of the API for a replica. The primary can serve every read instead, so the
  * timeouts are short and no read is retried.
  */
-export function openReplicaPool(url: string, connections = replicaConnections): FailoverPool {
+export function openReplicaPool(url: string): FailoverPool {
   const { ms } = timeouts.database.replicaRead
   return openPool(url, {
-    connections,
+    connections: replicaConnections,
     statementTimeoutMs: ms,
     responseTimeoutMs: 2 * ms,
     connectionTimeoutMs: ms,

@@ -38,7 +38,7 @@ export function createMetrics() {
     quotes: {
       countAlteredDocument: addCounter(registry, {
         name: 'tqs_altered_documents_total',
-        help: 'Requests for a quote link whose document does not match its hash',
+        help: 'Readings of a quote document that does not match the hash of its link',
       }),
       countFailedPdf: addCounter(registry, {
         name: 'tqs_pdf_failures_total',

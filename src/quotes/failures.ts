@@ -51,18 +51,10 @@ type Failure = {
    * tests change its `ms`.
    */
   retryAfter?: { ms: number }
-  /**
-   * Obeyed by describeFailure (requests) and RenderingCache (renderings).
-   * - request: each request that ends with this failure logs it. If no request waits for the
-   *   rendering any more, because all were answered with `pending`, the rendering logs it.
-   * - rendering: the rendering logs it once, however many requests wait for it.
-   * - nobody: it is expected, and never logged.
-   */
-  loggedBy: 'request' | 'rendering' | 'nobody'
+  /** Needs no operator: it is neither logged as an error nor counted as a failed PDF. */
+  isExpected?: true
   /** When a rendering that ended with it is tried again. Default: at the next request. */
   retryRendering?: 'after-pause' | 'never'
-  /** Whether the metric of failed PDFs counts it, because an operator can mend the cause. */
-  countsAsFailedPdf?: true
 }
 
 const { retryAfter, pendingRetryAfter } = timeouts.quotes
@@ -72,8 +64,6 @@ const unreadable: Failure = {
   page: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfter,
-  loggedBy: 'request',
-  countsAsFailedPdf: true,
 }
 const notRendered = {
   code: 'unavailable',
@@ -82,38 +72,37 @@ const notRendered = {
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
   retryAfter,
-  countsAsFailedPdf: true,
 } as const
 const tryAgainSoon: Failure = {
   code: 'unavailable',
   page: 'rendering_pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
   retryAfter: pendingRetryAfter,
-  loggedBy: 'nobody',
+  isExpected: true,
 }
 
-const rows = {
+const failureTable = {
   // links/read-link.ts. These three are also the states of a link.
   // The link is unknown or malformed, or its quote was deleted or is a draft.
   unknown: {
     code: 'not_found',
     page: 'not_found',
     detail: 'There is no quote behind this link.',
-    loggedBy: 'nobody',
+    isExpected: true,
   },
   expired: {
     code: 'link_expired',
     page: 'link_expired',
     detail: 'This link has expired.',
     showsContact: true,
-    loggedBy: 'nobody',
+    isExpected: true,
   },
   revoked: {
     code: 'link_revoked',
     page: 'link_revoked',
     detail: 'This link was revoked.',
     showsContact: true,
-    loggedBy: 'nobody',
+    isExpected: true,
   },
   // requested-representation.ts: the request accepts none of the formats of a quote.
   'not-acceptable': {
@@ -122,13 +111,14 @@ const rows = {
     detail:
       'A quote is available as text/html, application/json, application/pdf: request one of ' +
       'them in Accept or ?format=.',
-    loggedBy: 'nobody',
+    isExpected: true,
   },
-  // links/: the link or its document cannot be read from the database.
+  // links/link-reader.ts: the link or its document cannot be read from the database.
   'database-unreadable': unreadable,
-  // links/read-document.ts: the link has no document, usually because it was closed meanwhile.
+  // links/link-reader.ts: the link is open and has no document.
   'no-document': unreadable,
-  // links/: the document does not match the hash of its link, so somebody has changed one of them.
+  // links/link-reader.ts: the document does not match the hash of its link, or the link has another
+  // hash than before. Somebody has changed one of them.
   altered: unreadable,
   // pdf/typst-compiler.ts: no PDF can ever show this quote, because the fonts lack a character.
   'pdf-unsupported': {
@@ -137,20 +127,20 @@ const rows = {
     detail:
       'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
       'application/json instead.',
-    loggedBy: 'nobody',
+    isExpected: true,
     retryRendering: 'never',
   },
   // rendering/rendering-process.ts: the document made the rendering fail. It is tried again after a
   // pause (failed-renderings.ts). Requests until then get the same failure.
-  'rendering-failed': { ...notRendered, loggedBy: 'rendering', retryRendering: 'after-pause' },
+  'rendering-failed': { ...notRendered, retryRendering: 'after-pause' },
   // rendering/rendering-cache.ts: too many other renderings wait.
-  'queue-full': { ...notRendered, loggedBy: 'request' },
+  'queue-full': notRendered,
   // rendering/processor-time-limit.ts: the rendering process hardly ran, because the machine is
   // busy. The document is not the cause.
-  starved: { ...notRendered, loggedBy: 'rendering' },
+  starved: notRendered,
   // rendering/rendering-process.ts: the rendering process cannot be started or reached, for example
   // because the machine has no memory left. The document is not the cause.
-  'process-unreachable': { ...notRendered, loggedBy: 'rendering' },
+  'process-unreachable': notRendered,
   // rendering/rendering-cache.ts: the rendering takes longer than a request waits. It goes on, and
   // a later request gets its result.
   pending: tryAgainSoon,
@@ -158,26 +148,30 @@ const rows = {
   stopping: tryAgainSoon,
 } satisfies Record<string, Failure>
 
-export type FailureReason = keyof typeof rows
-export const failures: Record<FailureReason, Failure> = rows
+export type FailureReason = keyof typeof failureTable
+export const failures: Record<FailureReason, Failure> = failureTable
 
 /** The message is for the log. The visitor gets the row of `reason` in `failures`. */
 export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
+  /** Whether the cause was logged already: once for a rendering, however many requests wait. */
+  readonly isLogged: boolean
 
   constructor(
     reason: FailureReason,
     message: string = failures[reason].detail,
     {
       retryAfterMs = failures[reason].retryAfter?.ms,
+      isLogged = false,
       cause,
-    }: { retryAfterMs?: number | undefined; cause?: unknown } = {},
+    }: { retryAfterMs?: number | undefined; isLogged?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause })
     this.reason = reason
     this.retryAfterMs = retryAfterMs
+    this.isLogged = isLogged
   }
 }
 

@@ -4,13 +4,11 @@
 // - link: what a token opens, until it expires or is revoked. Its address, the settings, the log
 //   and the database call it a share.
 // - document: the quote as it was when the link was created, as JSON that never changes.
-// - content hash: the hash of the document. Links to equal documents have the same one.
+// - content hash: the hash of the document.
 // - closed: expired or revoked. The document of a link is erased some time after it was closed
 //   (in SQL: purged).
-// - verified: this process, or its child process, has read the document and it matched the hash.
-// - altered: the document was read and did not match the hash, or the link has another hash than
-//   before. Somebody has changed it in the database.
-// - row version: changes whenever the row of a link changes. It tells whether a replica is behind.
+// - altered: somebody has changed a document or its hash in the database.
+// - row version: changes whenever the row of a link changes.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
@@ -28,10 +26,10 @@ import {
 } from './links/link-responses.ts'
 import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
-import type { EncodedContent } from './page/encoded-content.ts'
-import { isLarge, PageRenderer } from './page/page-renderer.ts'
+import { PageRenderer } from './page/page-renderer.ts'
 import type { PageOrJsonVariant } from './page/render-page-or-json.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
+import type { RenderingSource } from './rendering/rendering-cache.ts'
 import {
   type Format,
   getRequestedFormat,
@@ -40,11 +38,8 @@ import {
 
 export type QuoteOptions = {
   db: Kysely<Tables>
-  /** The URL of the same database, for the process that reads large documents. */
-  databaseUrl: string
   /** Documents are read from the replica if possible. Only the primary says if a link is open. */
   replica: Replica | null
-  replicaUrl: string | null
   company: Company
   /** Limits requests for unknown links. It never rejects a request for a known link. */
   failedAttempts: FailedAttemptLimit
@@ -79,10 +74,10 @@ export class QuoteLinkHandler {
   #closeTimer: NodeJS.Timeout | undefined
 
   constructor(options: QuoteOptions) {
-    const { db, replica, company, countViews, offersReplies, clock, log } = options
+    const { db, replica, company, countViews, offersReplies, observer, clock, log } = options
     const { brand, timeZone } = company
     this.#options = options
-    this.#links = new LinkReader({ db, replica, timeZone, clock })
+    this.#links = new LinkReader({ db, replica, timeZone, clock, observer })
     this.#pageRenderer = new PageRenderer({ brand, offersReplies })
     this.#pdfRenderer = new PdfRenderer(brand)
     this.#countView = countViews ? createViewCounter(db, log) : null
@@ -105,34 +100,11 @@ export class QuoteLinkHandler {
     // 3. Choose page, JSON or PDF.
     const format = getRequestedFormat(request)
     if (format === null) throw new QuoteFailure('not-acceptable')
-    // Metrics count failures of the steps 4 to 7 only.
-    try {
-      return await this.#answerOpenLink(request, link, format)
-    } catch (error) {
-      const explained = await this.#links.explainMissingDocument(token, error)
-      this.#countFailure(explained, format)
-      throw explained
-    }
-  }
-
-  async #answerOpenLink(
-    request: LinkRequest,
-    link: OpenLink,
-    format: Format,
-  ): Promise<LinkResponse> {
-    const { token } = request.params
-    // 4. Show nothing if the hash of the link has changed.
-    this.#links.requireSameHash(link)
-    // 5. Take the result from the cache, or read the document and render it.
-    const { response, isCached } =
-      format === 'pdf'
-        ? await this.#getPdf(request, link)
-        : await this.#getPageOrJson(request, link, format)
-    // 6. Verify the document of this link, because another link may have led to the rendering. If
-    //    the document was read or rendered just now, the link may have been closed meanwhile.
-    const wasRead = await this.#links.verifyDocument(token, link)
-    if (wasRead || !isCached) requireOpen(await this.#links.read(token))
-    // 7. Count the view in the background.
+    // 4. Take the response from the cache, or read and verify the document and render it.
+    const { response, isCached } = await this.#getResponse(request, link, format)
+    // 5. The link may have been closed during the rendering.
+    if (!isCached) requireOpen(await this.#links.read(token))
+    // 6. Count the view in the background.
     if (isHumanView(request)) this.#countView?.(link.linkId)
     return response
   }
@@ -151,17 +123,20 @@ export class QuoteLinkHandler {
     this.#pageRenderer.close()
   }
 
+  #getResponse(request: LinkRequest, link: OpenLink, format: Format): Promise<ReadyResponse> {
+    if (format !== 'pdf') return this.#getPageOrJson(request, link, format)
+    return this.#getPdf(request, link).catch((error: unknown) => {
+      const reason = getFailureReason(error)
+      if (reason === null || !failures[reason].isExpected) this.#options.observer.countFailedPdf()
+      throw error
+    })
+  }
+
   async #getPdf(request: LinkRequest, link: OpenLink): Promise<ReadyResponse> {
     const language = getRequestedLanguage(request.query)
     const cached = this.#pdfRenderer.getCached(link, language)
-    const pdf =
-      cached ??
-      (await this.#pdfRenderer.render(
-        link,
-        language,
-        () => this.#links.readDocument(request.params.token, link),
-        (error) => this.#reportFailedRendering(request.log, link, error),
-      ))
+    const source = this.#getSource(request, link)
+    const pdf = cached ?? (await this.#pdfRenderer.render(link, language, source))
     return { response: buildPdfResponse(pdf), isCached: cached !== undefined }
   }
 
@@ -172,7 +147,8 @@ export class QuoteLinkHandler {
   ): Promise<ReadyResponse> {
     const variant = this.#chooseVariant(request, link, format)
     const cached = this.#pageRenderer.getCached(link, variant)
-    const content = cached ?? (await this.#renderPageOrJson(request, link, variant))
+    const source = this.#getSource(request, link)
+    const content = cached ?? (await this.#pageRenderer.render(link, variant, source))
     const response = await buildPageOrJsonResponse(request.headers, format, content)
     return { response, isCached: cached !== undefined }
   }
@@ -187,49 +163,12 @@ export class QuoteLinkHandler {
     return { format, language, offersPdf: !this.#pdfRenderer.isBlocked(link, language) }
   }
 
-  /** Renders a small quote in this process. A child process reads and renders a large one. */
-  async #renderPageOrJson(
-    request: LinkRequest,
-    link: OpenLink,
-    variant: PageOrJsonVariant,
-  ): Promise<EncodedContent> {
-    if (!isLarge(link)) {
-      const documentJson = await this.#links.readDocument(request.params.token, link)
-      return this.#pageRenderer.renderSmall({ ...link, documentJson }, variant)
+  #getSource({ params, log }: LinkRequest, link: OpenLink): RenderingSource {
+    return {
+      readDocument: () => this.#links.readDocument(params.token, link),
+      // Names the link by its id, which scripts/share.ts lists.
+      logFailure: (error) =>
+        log.error({ err: error, code: 'unavailable', shareId: link.linkId }, 'rendering failed'),
     }
-    const { databaseUrl, replica, replicaUrl } = this.#options
-    return this.#pageRenderer.renderLarge(
-      {
-        token: request.params.token,
-        link,
-        variant,
-        databaseUrl,
-        replicaUrl: replica?.isUsable() ? replicaUrl : null,
-      },
-      {
-        onReplicaRead: (outcome) => replica?.countRead('document', outcome),
-        onVerified: () => this.#links.markVerified(link),
-        onFailure: (error) => this.#reportFailedRendering(request.log, link, error),
-      },
-    )
-  }
-
-  #countFailure(error: unknown, format: Format): void {
-    const { observer } = this.#options
-    const reason = getFailureReason(error)
-    if (reason === 'altered') observer.countAlteredDocument()
-    const countsAsFailedPdf = reason === null || failures[reason].countsAsFailedPdf
-    if (format === 'pdf' && countsAsFailedPdf) observer.countFailedPdf()
-  }
-
-  /**
-   * Called if a rendering fails and no waiting request will log it: the failure is logged once for
-   * each rendering, or every request has already got `pending`. Names the link by its id, which
-   * scripts/share.ts lists.
-   */
-  #reportFailedRendering(log: LinkRequest['log'], { linkId }: OpenLink, error: unknown): void {
-    // No request ends with it, so #countFailure does not count it.
-    if (getFailureReason(error) === 'altered') this.#options.observer.countAlteredDocument()
-    log.error({ err: error, code: 'unavailable', shareId: linkId }, 'rendering failed')
   }
 }

@@ -47,7 +47,7 @@ t.test(
     const link = await readLink(db, token, { timeZone: 'Europe/Madrid', now })
     if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
     t.equal(link.quoteStatus, 'accepted')
-    const document = await readDocument(db, token, link)
+    const document = (await readDocument(db, token)) ?? ''
     t.match(document, /"number":"P-2026-0117".*"version":2/)
     t.notMatch(document, /Margen/, 'without the internal notes')
     const pending = await db.selectFrom('product_changes').selectAll().execute()

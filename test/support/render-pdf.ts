@@ -9,5 +9,8 @@ import { openLink } from './shared-quote.ts'
 export function renderDocument(renderer: PdfRenderer, quote: Omit<PdfTask, 'brand'>): Promise<Pdf> {
   const { documentJson, contentHash, status, language } = quote
   const link = { ...openLink, contentHash, quoteStatus: status }
-  return renderer.render(link, language, async () => documentJson)
+  return renderer.render(link, language, {
+    readDocument: async () => documentJson,
+    logFailure: () => undefined,
+  })
 }

@@ -14,7 +14,7 @@ import {
 /** What is read from the replica if possible. */
 type ReplicaRead = 'statistics' | 'document'
 /** `used`: the replica was read. Otherwise the primary was read instead. */
-export type ReplicaReadOutcome = 'used' | 'behind' | 'failed'
+type ReplicaReadOutcome = 'used' | 'behind' | 'failed'
 
 export type ReplicaObserver = {
   setReplicaStatus(status: ReplicaStatus): void
@@ -102,17 +102,17 @@ export class Replica {
     if (!(isOnlySource ? this.#status === 'up' : this.isUsable())) return null
     try {
       const result = await withTimeout(read(), timeouts.database.replicaRead.ms)
-      this.countRead(what, result === null ? 'behind' : 'used')
+      this.#countRead(what, result === null ? 'behind' : 'used')
       return result
     } catch {
       // Not logged: the next check logs why the replica fails, and the count shows single failures.
-      this.countRead(what, 'failed')
+      this.#countRead(what, 'failed')
       return null
     }
   }
 
-  /** Counts a read, which may have run in another process. After a failed read, reads pause. */
-  countRead(what: ReplicaRead, outcome: ReplicaReadOutcome): void {
+  /** Counts a read. After a failed one, reads pause. */
+  #countRead(what: ReplicaRead, outcome: ReplicaReadOutcome): void {
     this.#observer.countReplicaRead(what, outcome)
     if (outcome === 'failed')
       this.#pausedUntil = performance.now() + timeouts.database.replicaReturn.ms

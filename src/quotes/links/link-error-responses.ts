@@ -23,12 +23,12 @@ export function describeFailure(
   failure: QuoteFailure,
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
 ): DescribedError {
-  const { reason, retryAfterMs } = failure
-  const { code, page, detail, showsContact = false, loggedBy } = failures[reason]
+  const { reason, retryAfterMs, isLogged } = failure
+  const { code, page, detail, showsContact = false, isExpected = false } = failures[reason]
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,
-    skipLogging: loggedBy !== 'request',
+    skipLogging: isExpected || isLogged,
     ...(retryAfterMs !== undefined && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),

@@ -1,13 +1,13 @@
 // Reads links and their documents for requests, and decides whether a quote may be shown: only if
 // its link is open, and if its document matches the hash that the link has always had.
+import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import pLimit from 'p-limit'
+import { LRUCache } from 'lru-cache'
 import type { Replica } from '../../database/replica/replica.ts'
 import type { Tables } from '../../database/table-types.ts'
-import { getFailureReason, QuoteFailure } from '../failures.ts'
-import { readDocumentFromReplicaOrPrimary } from './read-document.ts'
+import { QuoteFailure } from '../failures.ts'
+import { readDocument, readReplicatedDocument } from './read-document.ts'
 import { type LinkState, type OpenLink, readLink } from './read-link.ts'
-import { VerifiedLinks } from './verified-links.ts'
 
 type LinkReaderOptions = {
   db: Kysely<Tables>
@@ -15,20 +15,17 @@ type LinkReaderOptions = {
   replica: Replica | null
   timeZone: string
   clock: () => Date
+  observer: { countAlteredDocument(): void }
 }
 
-/**
- * The maximum number of documents that the main thread reads at the same time. The driver takes
- * 3 ms for a document of 2,000 lines, so many at once would delay other requests.
- */
-const maxConcurrentReads = 2
+/** How many links a process knows the hashes of. It notices no changed hash of the others. */
+const maxKnownHashes = 20_000
 
 /** Its methods throw QuoteFailure. */
 export class LinkReader {
   readonly #options: LinkReaderOptions
-  /** The links whose documents matched their hashes. */
-  readonly #verifiedLinks = new VerifiedLinks()
-  readonly #limitReads = pLimit(maxConcurrentReads)
+  /** The hashes that documents have matched, by link. The hash of a link must never change. */
+  readonly #knownHashes = new LRUCache<string, string>({ max: maxKnownHashes })
 
   constructor(options: LinkReaderOptions) {
     this.#options = options
@@ -43,54 +40,70 @@ export class LinkReader {
   }
 
   /**
-   * Throws if this process has verified this link with another hash. The hash of a link must never
-   * change. A process that has just started remembers no link.
+   * Returns the document of a link after verifying it. Throws QuoteFailure if the query fails
+   * (`database-unreadable`), if somebody has changed the document or its hash (`altered`), or if
+   * the link was closed since it was read.
    */
-  requireSameHash(link: OpenLink): void {
-    if (this.#verifiedLinks.hadOtherHash(link))
-      throw new QuoteFailure('altered', `Link ${link.linkId} has another hash than before.`)
-  }
-
-  /** Returns the document of a link after checking that it matches the hash of the link. */
   async readDocument(token: string, link: OpenLink): Promise<string> {
-    const documentJson = await this.#limitReads(() =>
-      readDocumentFromReplicaOrPrimary(this.#options, token, link),
-    )
-    this.#verifiedLinks.add(link)
+    this.#rejectChangedHash(link)
+    const documentJson =
+      (await this.#readFromReplica(token, link)) ?? (await this.#readFromPrimary(token, link))
+    this.#knownHashes.set(keyOf(link), link.contentHash)
     return documentJson
   }
 
-  /** Call it after another process has checked the document of a link. */
-  markVerified(link: OpenLink): void {
-    this.#verifiedLinks.add(link)
+  /**
+   * Returns null if the document must be read from the primary. It must if the replica is behind,
+   * or if its document does not match the hash.
+   */
+  async #readFromReplica(token: string, link: OpenLink): Promise<string | null> {
+    const { replica } = this.#options
+    if (!replica) return null
+    return replica.read('document', async () => {
+      const documentJson = await readReplicatedDocument(replica.db, token, link)
+      return documentJson !== null && hasHash(documentJson, link) ? documentJson : null
+    })
   }
 
-  /**
-   * Reads and checks the document of a link, unless that was done before. Returns true if the
-   * document was read now. This reads large documents in the main process too, but only for a link
-   * that shares a rendering with another link, or whose row has changed.
-   */
-  async verifyDocument(token: string, link: OpenLink): Promise<boolean> {
-    if (this.#verifiedLinks.has(link)) return false
-    await this.readDocument(token, link)
-    return true
+  async #readFromPrimary(token: string, link: OpenLink): Promise<string> {
+    const documentJson = await readDocument(this.#options.db, token).catch((cause: unknown) => {
+      throw new QuoteFailure('database-unreadable', 'The document was not read.', { cause })
+    })
+    if (documentJson === null) {
+      // If the link was closed after it had been read, the visitor learns that.
+      requireOpen(await this.read(token))
+      throw new QuoteFailure('no-document', `Link ${link.linkId} has no document.`)
+    }
+    if (!hasHash(documentJson, link))
+      throw this.#countAltered(`The document of link ${link.linkId} does not match its hash.`)
+    return documentJson
   }
 
-  /**
-   * If `error` says that the document is missing, reads the link again to find out why, and returns
-   * the failure that says it: expired, revoked or unknown. Otherwise returns `error`.
-   */
-  async explainMissingDocument(token: string, error: unknown): Promise<unknown> {
-    if (getFailureReason(error) !== 'no-document') return error
-    return this.read(token).then(
-      ({ state }) => (state === 'open' ? error : new QuoteFailure(state)),
-      (readError: unknown) => readError,
-    )
+  #rejectChangedHash(link: OpenLink): void {
+    const knownHash = this.#knownHashes.get(keyOf(link))
+    if (knownHash !== undefined && knownHash !== link.contentHash)
+      throw this.#countAltered(`Link ${link.linkId} has another hash than before.`)
+  }
+
+  #countAltered(message: string): QuoteFailure {
+    this.#options.observer.countAlteredDocument()
+    return new QuoteFailure('altered', message)
   }
 }
+
+/**
+ * The key contains the hash of the token, because a restored database may give the id of a lost
+ * link to a new one.
+ */
+const keyOf = ({ linkId, tokenHash }: OpenLink) => `${linkId} ${tokenHash}`
 
 /** Throws QuoteFailure if the link is unknown, expired or revoked. */
 export function requireOpen(link: LinkState): OpenLink {
   if (link.state !== 'open') throw new QuoteFailure(link.state)
   return link
+}
+
+/** Returns whether the SHA-256 of the document is the hash of the link. */
+function hasHash(documentJson: string, { contentHash }: OpenLink): boolean {
+  return createHash('sha256').update(documentJson).digest('hex') === contentHash
 }

@@ -2,14 +2,14 @@
 // large ones in a child process (large-page-process-main.ts).
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import { type FailureListener, RenderingCache } from '../rendering/rendering-cache.ts'
+import { getLinkKey, RenderingCache, type RenderingSource } from '../rendering/rendering-cache.ts'
 import {
   largePageHeapMegabytes,
   largePageProcessLimits,
   maxMainThreadDocumentBytes,
   pageAndJsonCacheBytes,
 } from '../rendering/rendering-limits.ts'
-import { RenderingProcess, type ReplicaReadListener } from '../rendering/rendering-process.ts'
+import { RenderingProcess } from '../rendering/rendering-process.ts'
 import { type EncodedContent, encodeSmallContent, getEncodedSize } from './encoded-content.ts'
 import type { LargePageTask } from './large-page-process-main.ts'
 import type { PageOptions } from './quote-page.ts'
@@ -42,34 +42,37 @@ export class PageRenderer {
     return this.#cache.get(getCacheKey(link, variant))
   }
 
-  /** Renders and caches the page or JSON of a small quote in this process. */
-  async renderSmall(quote: OpenQuote, variant: PageOrJsonVariant): Promise<EncodedContent> {
-    const content = await encodeSmallContent(renderPageOrJson(quote, variant, this.#options))
-    this.#cache.set(getCacheKey(quote, variant), content)
+  /**
+   * Renders and caches the page or JSON of an open link. Throws QuoteFailure if the document cannot
+   * be read, and for large quotes as RenderingCache.render does.
+   */
+  async render(
+    link: OpenLink,
+    variant: PageOrJsonVariant,
+    { readDocument, logFailure }: RenderingSource,
+  ): Promise<EncodedContent> {
+    const key = getCacheKey(link, variant)
+    const readQuote = async (): Promise<OpenQuote> => {
+      const { quoteStatus, expiresAt, contentHash } = link
+      return { quoteStatus, expiresAt, contentHash, documentJson: await readDocument() }
+    }
+    if (isLarge(link))
+      return this.#cache.render(
+        key,
+        async () => this.#renderInChildProcess(await readQuote(), variant),
+        logFailure,
+      )
+    const page = renderPageOrJson(await readQuote(), variant, this.#options)
+    const content = await encodeSmallContent(page)
+    this.#cache.set(key, content)
     return content
   }
 
-  /**
-   * Reads the document of a large quote and renders its page or JSON in the child process, unless
-   * the same one is cached or being rendered. Calls `onVerified` after the process has verified the
-   * document of this link. Calls `onFailure` and throws as RenderingCache.render does.
-   */
-  renderLarge(
-    task: Omit<LargePageTask, 'options'>,
-    listeners: {
-      onReplicaRead?: ReplicaReadListener
-      onVerified: () => void
-      onFailure: FailureListener
-    },
+  async #renderInChildProcess(
+    quote: OpenQuote,
+    variant: PageOrJsonVariant,
   ): Promise<EncodedContent> {
-    const { onReplicaRead, onVerified, onFailure } = listeners
-    const wholeTask = { ...task, options: this.#options }
-    const render = async () => {
-      const content = await this.#process.perform(wholeTask, onReplicaRead)
-      onVerified()
-      return toBuffers(content)
-    }
-    return this.#cache.render(getCacheKey(task.link, task.variant), render, onFailure)
+    return toBuffers(await this.#process.perform({ quote, variant, options: this.#options }))
   }
 
   close(): void {
@@ -77,8 +80,8 @@ export class PageRenderer {
   }
 }
 
-/** Returns whether the child process reads and renders the document. */
-export function isLarge({ documentBytes }: OpenLink): boolean {
+/** Returns whether the child process renders the quote. */
+function isLarge({ documentBytes }: OpenLink): boolean {
   return documentBytes > maxMainThreadDocumentBytes
 }
 
@@ -93,5 +96,5 @@ function toBuffers({ identity, gzip, br }: EncodedContent): EncodedContent {
 function getCacheKey(link: OpenLink, variant: PageOrJsonVariant): string {
   const suffix =
     variant.format === 'json' ? 'json' : `page ${variant.language} ${variant.offersPdf}`
-  return `${link.contentHash} ${link.quoteStatus} ${link.expiresAt} ${suffix}`
+  return `${getLinkKey(link)} ${suffix}`
 }

@@ -5,8 +5,10 @@ import { canShowInPdf } from '../pdf/pdf-text.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
 import { type PageOptions, renderQuotePage } from './quote-page.ts'
 
-/** An open link with its document as it was frozen: canonical JSON. */
-export type OpenQuote = OpenLink & { documentJson: string }
+/** What a page and JSON show. `documentJson` is the document as it was frozen: canonical JSON. */
+export type OpenQuote = Pick<OpenLink, 'quoteStatus' | 'expiresAt' | 'contentHash'> & {
+  documentJson: string
+}
 
 /** Which page of a quote, or its JSON. */
 export type PageOrJsonVariant =

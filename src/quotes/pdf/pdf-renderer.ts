@@ -2,7 +2,7 @@
 import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import { type FailureListener, RenderingCache } from '../rendering/rendering-cache.ts'
+import { getLinkKey, RenderingCache, type RenderingSource } from '../rendering/rendering-cache.ts'
 import {
   pdfCacheBytes,
   pdfProcessLimits,
@@ -49,14 +49,13 @@ export class PdfRenderer {
   }
 
   /**
-   * Returns a PDF. Calls `readDocument` when no other PDF is being rendered, so few documents are
-   * in memory at the same time. Calls `onFailure` and throws as RenderingCache.render does.
+   * Renders and caches a PDF. Reads the document when no other PDF is being rendered, so few
+   * documents are in memory at the same time. Throws as RenderingCache.render does.
    */
   render(
     link: OpenLink,
     language: Language | null,
-    readDocument: () => Promise<string>,
-    onFailure?: FailureListener,
+    { readDocument, logFailure }: RenderingSource,
   ): Promise<Pdf> {
     const { contentHash, quoteStatus: status } = link
     const render = async () => {
@@ -65,7 +64,7 @@ export class PdfRenderer {
       const { pdf, fileName } = await this.#process.perform(task)
       return { pdf: Buffer.from(pdf), fileName }
     }
-    return this.#cache.render(getCacheKey(link, language), render, onFailure)
+    return this.#cache.render(getCacheKey(link, language), render, logFailure)
   }
 
   close(): void {
@@ -86,5 +85,5 @@ export function createPdfProcess(
 
 /** The key contains everything that a PDF depends on, except the brand of the service. */
 function getCacheKey(link: OpenLink, language: Language | null): string {
-  return `${link.contentHash} ${link.quoteStatus} ${language}`
+  return `${getLinkKey(link)} ${language}`
 }

@@ -39,35 +39,42 @@ export class FailedRenderings {
     const failed = this.#renderings.get(key)
     if (!failed || !this.isBlocked(key)) return
     const { reason, message, retryAt } = failed
-    if (retryAt === Number.POSITIVE_INFINITY) throw new QuoteFailure(reason, message)
-    const retryAfterMs = retryAt - this.#now()
-    throw new QuoteFailure('rendering-failed', `The rendering failed before: ${message}`, {
-      retryAfterMs,
+    throw new QuoteFailure(reason, `The rendering failed before: ${message}`, {
+      isLogged: true,
+      // Infinity: no request makes sense.
+      ...(Number.isFinite(retryAt) && { retryAfterMs: retryAt - this.#now() }),
     })
   }
 
   /**
    * Remembers the failure, unless `failures` says that it may be tried again at once. Returns the
-   * error for the requests, which says after which time a new request makes sense.
+   * failure for the requests, which says after which time a new request makes sense.
    */
-  add(key: string, error: unknown): unknown {
+  add(key: string, error: unknown): QuoteFailure {
     const reason = getRenderingFailureReason(error)
-    const { retryRendering } = failures[reason]
-    if (retryRendering === undefined) return error
     const message = error instanceof Error ? error.message : String(error)
+    const { retryRendering } = failures[reason]
     const count = (this.#renderings.get(key)?.count ?? 0) + 1
-    if (retryRendering === 'never') {
-      this.#renderings.set(key, { count, reason, message, retryAt: Number.POSITIVE_INFINITY })
-      return error
-    }
-    const { firstFailurePause, longestFailurePause } = timeouts.quotes
-    const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
-    this.#renderings.set(key, { count, reason, message, retryAt: this.#now() + retryAfterMs })
-    return new QuoteFailure('rendering-failed', message, { retryAfterMs, cause: error })
+    const pauseMs = getPauseMs(retryRendering, count)
+    if (pauseMs > 0)
+      this.#renderings.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
+    return new QuoteFailure(reason, message, {
+      cause: error,
+      isLogged: true,
+      ...(retryRendering === 'after-pause' && { retryAfterMs: pauseMs }),
+    })
   }
 
   /** Forgets the failures of a rendering that succeeded. */
   delete(key: string): void {
     this.#renderings.delete(key)
   }
+}
+
+/** Returns the time until a rendering that has failed `count` times may be tried again. */
+function getPauseMs(retryRendering: 'after-pause' | 'never' | undefined, count: number): number {
+  if (retryRendering === undefined) return 0
+  if (retryRendering === 'never') return Number.POSITIVE_INFINITY
+  const { firstFailurePause, longestFailurePause } = timeouts.quotes
+  return Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
 }

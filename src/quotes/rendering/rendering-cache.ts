@@ -6,6 +6,7 @@ import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 import { failures, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
+import type { OpenLink } from '../links/read-link.ts'
 import { FailedRenderings } from './failed-renderings.ts'
 import { maxQueuedRenderings } from './rendering-limits.ts'
 
@@ -28,11 +29,20 @@ type RenderingCacheOptions<Result> = {
 type Clock = { now(): number; sleep(ms: number): Promise<unknown> }
 const systemClock: Clock = { now: () => performance.now(), sleep }
 
-/** Logs that a rendering failed, if no request does so. Called at most once for a rendering. */
-export type FailureListener = (error: unknown) => void
+/** Logs why a rendering failed. Called once for a rendering, however many requests wait for it. */
+export type LogFailure = (error: unknown) => void
 
-/** A rendering that runs or is queued. `waitingCount`: how many requests still wait for it. */
-type PendingRendering<Result> = { result: Promise<Result>; waitingCount: number }
+/** Reads and verifies the document of a link, and logs failures of its renderings. */
+export type RenderingSource = { readDocument(): Promise<string>; logFailure: LogFailure }
+
+/**
+ * Returns the part of a key that says what is rendered. A rendering belongs to one link and one
+ * version of its row. If somebody changes the row, the document is read and verified again.
+ */
+export function getLinkKey(link: OpenLink): string {
+  const { linkId, tokenHash, rowVersion, contentHash, quoteStatus } = link
+  return `${linkId} ${tokenHash} ${rowVersion} ${contentHash} ${quoteStatus}`
+}
 
 /** The length of the pause after a rendering, as a multiple of the rendering's duration. */
 const pauseFactor = 5
@@ -41,7 +51,8 @@ const pauseFactor = 5
 export class RenderingCache<Result extends object> {
   readonly #cache: LRUCache<string, Result>
   readonly #failed: FailedRenderings
-  readonly #pending = new Map<string, PendingRendering<Result>>()
+  /** The renderings that run or are queued. */
+  readonly #pending = new Map<string, Promise<Result>>()
   readonly #runAlone = pLimit(1)
   readonly #maxQueued: number
   readonly #maxWaitMs: number
@@ -89,15 +100,13 @@ export class RenderingCache<Result extends object> {
 
   /**
    * Returns a result from the cache or from `render`. Renderings run one at a time, and concurrent
-   * calls with the same key share one rendering and its failure, even if they are for different
-   * links with equal documents. Throws QuoteFailure; its reason is `pending` if
-   * this takes too long. Calls `onFailure` if the failure must be logged here (`loggedBy` in
-   * failures.ts).
+   * calls with the same key share one. Throws QuoteFailure; its reason is `pending` if this takes
+   * too long. The rendering then goes on.
    */
   async render(
     key: string,
     render: () => Promise<Result>,
-    onFailure: FailureListener = () => undefined,
+    logFailure: LogFailure,
   ): Promise<Result> {
     const cached = this.#cache.get(key)
     if (cached) return cached
@@ -107,31 +116,21 @@ export class RenderingCache<Result extends object> {
     // One of the pending renderings runs. It is not in the queue.
     if (this.#pending.size > this.#maxQueued)
       throw new QuoteFailure('queue-full', 'Too many renderings are queued.')
-    const result = this.#runAlone(() => this.#run(key, render, onFailure)).finally(() =>
+    const rendering = this.#runAlone(() => this.#run(key, render, logFailure)).finally(() =>
       this.#pending.delete(key),
     )
-    const rendering = { result, waitingCount: 0 }
     this.#pending.set(key, rendering)
     return this.#waitFor(rendering)
   }
 
-  async #waitFor(rendering: PendingRendering<Result>): Promise<Result> {
-    rendering.waitingCount += 1
-    try {
-      return await pTimeout(rendering.result, {
-        milliseconds: this.#maxWaitMs,
-        message: new QuoteFailure('pending', 'The rendering is not ready yet.'),
-      })
-    } finally {
-      rendering.waitingCount -= 1
-    }
+  #waitFor(rendering: Promise<Result>): Promise<Result> {
+    return pTimeout(rendering, {
+      milliseconds: this.#maxWaitMs,
+      message: new QuoteFailure('pending', 'The rendering is not ready yet.'),
+    })
   }
 
-  async #run(
-    key: string,
-    render: () => Promise<Result>,
-    onFailure: FailureListener,
-  ): Promise<Result> {
+  async #run(key: string, render: () => Promise<Result>, logFailure: LogFailure): Promise<Result> {
     const pauseMs = this.#pausedUntil - this.#clock.now()
     if (pauseMs > 0) await this.#clock.sleep(pauseMs)
     const startedAt = this.#clock.now()
@@ -141,10 +140,7 @@ export class RenderingCache<Result extends object> {
       this.#cache.set(key, result)
       return result
     } catch (error) {
-      const { loggedBy } = failures[getRenderingFailureReason(error)]
-      const hasWaitingRequest = (this.#pending.get(key)?.waitingCount ?? 0) > 0
-      if (loggedBy === 'rendering' || (loggedBy === 'request' && !hasWaitingRequest))
-        onFailure(error)
+      if (!failures[getRenderingFailureReason(error)].isExpected) logFailure(error)
       throw this.#failed.add(key, error)
     } finally {
       const endedAt = this.#clock.now()

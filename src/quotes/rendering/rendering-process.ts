@@ -2,7 +2,6 @@
 // and replaces it after failures. Its program calls performTasks.
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { join } from 'node:path'
-import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { type FailureReason, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
 import { watchTimeLimits } from './processor-time-limit.ts'
 import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
@@ -18,15 +17,10 @@ type RenderingProcessOptions = {
   nodeOptions?: string[]
 }
 
-/** Called if a task tries to read from the replica. */
-export type ReplicaReadListener = (outcome: ReplicaReadOutcome) => void
-
 /** What the process sends after each task. */
 type Reply<Result> = {
   /** The memory that the process uses after the task. */
   residentBytes: number
-  /** The outcome of reading from the replica, or null if the replica was not used. */
-  replicaRead: ReplicaReadOutcome | null
 } & ({ result: Result } | Failed)
 type Failed = { reason: FailureReason; message: string; stack: string | undefined }
 
@@ -52,14 +46,13 @@ export class RenderingProcess<Task extends object, Result> {
    * another way, or if the process ends or exceeds a limit, replaces the process and throws an
    * error.
    */
-  async perform(task: Task, onReplicaRead?: ReplicaReadListener): Promise<Result> {
+  async perform(task: Task): Promise<Result> {
     if (this.#isPerforming) throw new Error('The process already performs a task.')
     clearTimeout(this.#idleTimer)
     this.#isPerforming = true
     const reply = await this.#getReply(task).finally(() => {
       this.#isPerforming = false
     })
-    if (reply.replicaRead !== null) onReplicaRead?.(reply.replicaRead)
     if ('reason' in reply) {
       const { reason, message, stack } = reply
       // The log shows where in the child process the error was thrown.
@@ -179,36 +172,23 @@ function releaseChild(child: ChildProcess): void {
 }
 
 /** Runs in the child process: replies to each task. The process ends when the service ends. */
-export function performTasks<Task, Result>(
-  perform: (task: Task, onReplicaRead: ReplicaReadListener) => Result | Promise<Result>,
-): void {
-  process.on('message', async (task) => {
-    let replicaRead: ReplicaReadOutcome | null = null
-    const onReplicaRead = (outcome: ReplicaReadOutcome) => {
-      replicaRead = outcome
-    }
-    const outcome = await getResultOrFailure(() => perform(task as Task, onReplicaRead))
-    const residentBytes = process.memoryUsage.rss()
-    const reply: Reply<Result> = { ...outcome, replicaRead, residentBytes }
+export function performTasks<Task, Result>(perform: (task: Task) => Result): void {
+  process.on('message', (task) => {
+    const outcome = getResultOrFailure(() => perform(task as Task))
+    const reply: Reply<Result> = { ...outcome, residentBytes: process.memoryUsage.rss() }
     process.send?.(reply)
   })
-  // Without this, an open database connection would keep the process running.
-  process.once('disconnect', () => process.exit())
   // A terminal or service manager may signal all processes. This process ignores the signal,
   // because the stopping service still needs the results of its open requests. It then ends this
   // process.
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined)
 }
 
-async function getResultOrFailure<Result>(
-  perform: () => Result | Promise<Result>,
-): Promise<{ result: Result } | Failed> {
+function getResultOrFailure<Result>(perform: () => Result): { result: Result } | Failed {
   try {
-    return { result: await perform() }
+    return { result: perform() }
   } catch (error) {
-    // The service gets the original error, which its log needs.
-    const original = error instanceof QuoteFailure ? (error.cause ?? error) : error
-    const { message, stack } = original instanceof Error ? original : new Error(String(original))
+    const { message, stack } = error instanceof Error ? error : new Error(String(error))
     return { reason: getRenderingFailureReason(error), message, stack }
   }
 }

@@ -300,6 +300,22 @@ t.test('an altered document is not shown although its rendering is cached (S41)'
   t.equal((await request('html')).statusCode, 410)
 })
 
+t.test('a link that got the id of one that a restore has lost is shown', async (t) => {
+  const { app, db, url } = await startServiceWithLink(t)
+  t.equal((await app.inject(url)).statusCode, 200)
+  await run(db, 'alter table quote_shares disable trigger guard')
+  const token = generateLinkToken()
+  const document = "replace(document, 'Martillo', 'Cincel')"
+  await sql`
+    update quote_shares set token_hash = ${hashLinkToken(token)}, document = ${sql.raw(document)},
+      content_hash = encode(sha256(convert_to(${sql.raw(document)}, 'UTF8')), 'hex')
+  `.execute(db)
+  const restored = await app.inject(`/quote/share/${token}`)
+  t.equal(restored.statusCode, 200)
+  t.match(restored.body, 'Cincel')
+  t.equal((await app.inject(url)).statusCode, 404)
+})
+
 t.test(
   'the API reads no document of an expired or revoked link, even if its clock is wrong',
   async (t) => {

@@ -16,19 +16,16 @@ const [databaseUrl = '', token = ''] = process.argv.slice(2)
 const db = openDatabase(databaseUrl, { connections: 1 })
 const link = await readLink(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
 if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
-const documentJson = await readDocument(db, token, link)
+const source = {
+  readDocument: async () => (await readDocument(db, token)) ?? '',
+  logFailure: (error: unknown) => {
+    throw error
+  },
+}
 const pages = new PageRenderer({ brand: defaultBrand, offersReplies: true })
 const pdfs = new PdfRenderer(defaultBrand)
-const page = await pages.renderLarge(
-  { token, link, variant: { format: 'json' }, databaseUrl, replicaUrl: null },
-  {
-    onVerified: () => undefined,
-    onFailure: (error) => {
-      throw error
-    },
-  },
-)
-const { pdf } = await pdfs.render(link, 'es', async () => documentJson)
+const page = await pages.render(link, { format: 'json' }, source)
+const { pdf } = await pdfs.render(link, 'es', source)
 console.log(
   JSON.stringify({
     priority: getPriority(),

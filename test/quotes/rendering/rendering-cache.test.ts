@@ -5,6 +5,8 @@ import { QuoteFailure } from '../../../src/quotes/failures.ts'
 import { RenderingCache } from '../../../src/quotes/rendering/rendering-cache.ts'
 import { eventually } from '../../support/eventually.ts'
 
+const ignore = () => undefined
+
 t.test('a failed rendering is tried again after a pause that doubles', async (t) => {
   let now = 1_000_000
   const cache = new RenderingCache<Buffer>({
@@ -19,9 +21,9 @@ t.test('a failed rendering is tried again after a pause that doubles', async (t)
   }
   const pauses: number[] = []
   for (let n = 0; n < 10; n += 1) {
-    const error = await cache.render('key', fail).catch((error) => error)
+    const error = await cache.render('key', fail, ignore).catch((error) => error)
     t.equal(attempts, n + 1)
-    await t.rejects(cache.render('key', fail), {
+    await t.rejects(cache.render('key', fail, ignore), {
       message: 'The rendering failed before: too large',
     })
     t.equal(attempts, n + 1)
@@ -30,7 +32,7 @@ t.test('a failed rendering is tried again after a pause that doubles', async (t)
   }
   t.same(pauses, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600])
   const content = Buffer.from('x')
-  t.equal(await cache.render('key', async () => content), content)
+  t.equal(await cache.render('key', async () => content, ignore), content)
 })
 
 t.test('a rendering that takes longer than a request waits goes on and is cached', async (t) => {
@@ -47,13 +49,13 @@ t.test('a rendering that takes longer than a request waits goes on and is cached
     return content
   }
   const pending = { message: /not ready yet/, reason: 'pending', retryAfterMs: 5_000 }
-  await t.rejects(cache.render('slow', renderSlowly), pending)
-  const second = cache.render('slow', renderSlowly)
+  await t.rejects(cache.render('slow', renderSlowly, ignore), pending)
+  const second = cache.render('slow', renderSlowly, ignore)
   await t.rejects(second, pending, 'a second request waits for the same one')
-  const queued = cache.render('queued', renderSlowly)
+  const queued = cache.render('queued', renderSlowly, ignore)
   await t.rejects(queued, pending)
   t.ok(await eventually(async () => cache.get('queued'), Boolean))
-  t.equal(await cache.render('slow', renderSlowly), content)
+  t.equal(await cache.render('slow', renderSlowly, ignore), content)
   t.equal(renderings, 2)
 })
 
@@ -71,10 +73,14 @@ t.test('a pause is five times as long as the rendering before it, up to a limit'
     clock: { now: () => now, sleep: sleepMs },
   })
   const render = (key: string, durationMs: number) =>
-    cache.render(key, async () => {
-      now += durationMs
-      return Buffer.from('x')
-    })
+    cache.render(
+      key,
+      async () => {
+        now += durationMs
+        return Buffer.from('x')
+      },
+      ignore,
+    )
   await Promise.all([render('1', 50), render('2', 500), render('3', 1)])
   t.same(pauses, [250, 400], 'the first one does not wait')
   now += 5
@@ -82,50 +88,41 @@ t.test('a pause is five times as long as the rendering before it, up to a limit'
   t.equal(pauses.length, 2, 'after a while the next one starts at once')
 })
 
-t.test('a failure is reported once, even if no request waits for it', async (t) => {
+t.test('a failed rendering is logged once, however many requests wait for it', async (t) => {
   const cache = new RenderingCache<Buffer>({
     cacheBytes: 1000,
     getSize: ({ length }) => length,
-    maxWaitMs: 20,
+    maxWaitMs: 200,
   })
-  const reported: unknown[] = []
-  const report = (error: unknown) => reported.push(error)
-  const cause = new Error('too large')
-  const fail = async () => {
-    await sleep(60)
-    throw cause
+  const logged: unknown[] = []
+  const log = (error: unknown) => logged.push(error)
+  const failAfter = (ms: number, error: Error) => async () => {
+    await sleep(ms)
+    throw error
   }
-  await t.rejects(cache.render('key', fail, report), { message: /not ready yet/ })
-  await eventually(async () => reported.length, Boolean)
-  const failedBefore = {
+  const tooLarge = new Error('too large')
+  const altered = new QuoteFailure('altered')
+  const isLogged = { reason: 'rendering-failed', message: 'too large', isLogged: true }
+  const requests = [1, 2].map(() => cache.render('key', failAfter(10, tooLarge), log))
+  for (const request of requests) await t.rejects(request, isLogged)
+  t.same(logged, [tooLarge])
+  await t.rejects(cache.render('key', failAfter(0, tooLarge), log), {
     message: 'The rendering failed before: too large',
     reason: 'rendering-failed',
-  }
-  await t.rejects(cache.render('key', fail, report), failedBefore)
-  t.same(reported, [cause])
-})
+    isLogged: true,
+  })
+  t.equal(logged.length, 1, 'it was not tried again')
 
-t.test('a failure that requests log is reported only if no request waits for it', async (t) => {
-  const cache = new RenderingCache<Buffer>({
-    cacheBytes: 1000,
-    getSize: ({ length }) => length,
-    maxWaitMs: 20,
+  await t.rejects(cache.render('slow', failAfter(600, altered), log), {
+    message: /not ready/,
+    reason: 'pending',
   })
-  const reported: unknown[] = []
-  const report = (error: unknown) => reported.push(error)
-  const altered = new QuoteFailure('altered')
-  const failAfter = (ms: number) => async () => {
-    await sleep(ms)
-    throw altered
-  }
-  const requests = [1, 2].map(() => cache.render('slow', failAfter(60), report))
-  for (const request of requests)
-    await t.rejects(request, { message: /not ready/, reason: 'pending' })
-  t.ok(await eventually(async () => reported.length, Boolean))
-  t.same(reported, [altered], 'both requests have got a response before')
-  await t.rejects(cache.render('fast', failAfter(0), report), {
-    message: altered.message,
-    reason: 'altered',
-  })
-  t.equal(reported.length, 1, 'the request that waits logs it')
+  t.ok(await eventually(async () => logged.length === 2, Boolean), 'no request waits for it')
+  const again = cache.render('slow', failAfter(0, altered), log)
+  await t.rejects(again, { message: altered.message, reason: 'altered', isLogged: true })
+  t.same(logged, [tooLarge, altered, altered])
+
+  const expected = cache.render('key 2', failAfter(0, new QuoteFailure('pdf-unsupported')), log)
+  await t.rejects(expected, { message: /characters/, reason: 'pdf-unsupported' })
+  t.equal(logged.length, 3, 'an expected failure is not logged')
 })
