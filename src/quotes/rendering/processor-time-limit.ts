@@ -26,10 +26,11 @@ export function watchTimeLimits(
     processorMsBefore ??= processorMsNow
     const processorMs =
       processorMsNow === null || processorMsBefore === null
-        ? elapsedMs
+        ? null
         : processorMsNow - processorMsBefore
-    if (processorMs > maxProcessorMs)
-      reject(new Error(`The ${what} took more than ${maxProcessorMs} ms of processor time.`))
+    const kind = processorMs === null ? 'elapsed time' : 'processor time'
+    if ((processorMs ?? elapsedMs) > maxProcessorMs)
+      reject(new Error(`The ${what} took more than ${maxProcessorMs} ms of ${kind}.`))
     else if (elapsedMs > maxElapsedMs)
       reject(
         new QuoteFailure(

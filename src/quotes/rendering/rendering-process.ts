@@ -90,13 +90,11 @@ export class RenderingProcess<Task extends object, Result> {
   }
 
   #startChild(): ChildProcess {
-    const { program, limits, nodeOptions = [] } = this.#options
-    // The process gets an empty environment, because the environment contains secrets. Its error
-    // output is discarded, because it is not in the log format and could contain texts of a quote.
-    // The command is: sh run-limited.sh KILOBYTES NICE node OPTIONS program. It is started by fork,
-    // and not by spawn, because fork opens the channel for messages.
     if (this.#child?.connected) return this.#child
+    const { program, limits, nodeOptions = [] } = this.#options
     const options: ForkOptions = {
+      // The command is: sh run-limited.sh KILOBYTES NICE node OPTIONS program. It is started by
+      // fork, and not by spawn, because fork opens the channel for messages.
       execPath: '/bin/sh',
       execArgv: [
         runLimited,
@@ -105,8 +103,11 @@ export class RenderingProcess<Task extends object, Result> {
         process.execPath,
         ...nodeOptions,
       ],
+      // Empty, because the environment contains secrets.
       env: {},
       serialization: 'advanced',
+      // Its error output is discarded, because it is not in the log format and could contain texts
+      // of a quote.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     }
     try {
