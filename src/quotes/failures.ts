@@ -17,13 +17,16 @@ export const errorPages = {
   not_acceptable: { action: 'open-page' },
   internal_error: { action: null },
   invalid_parameter: { action: null },
-  pdf_refused: { action: 'open-page' },
+  pdf_unsupported: { action: 'open-page' },
   rendering_unavailable: { action: 'open-page' },
   rendering_pending: { action: 'try-again' },
 } as const
 export type ErrorPageName = keyof typeof errorPages
 
-/** The pages of problems that other parts of the service report, such as the rate limit. */
+/**
+ * The pages of problems that other parts of the service report, such as the rate limit. Those that
+ * a link cannot cause have the page that says that the address is wrong.
+ */
 export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
   invalid_parameter: 'invalid_parameter',
   unauthenticated: 'invalid_parameter',
@@ -105,7 +108,7 @@ const failureTable = {
     isExpected: true,
   },
   // requested-representation.ts: the request accepts none of the formats of a quote.
-  'not-acceptable': {
+  not_acceptable: {
     code: 'not_acceptable',
     page: 'not_acceptable',
     detail:
@@ -114,16 +117,16 @@ const failureTable = {
     isExpected: true,
   },
   // links/link-reader.ts: the link or its document cannot be read from the database.
-  'database-unreadable': unreadable,
+  database_unreadable: unreadable,
   // links/link-reader.ts: the link is open and has no document.
-  'no-document': unreadable,
+  no_document: unreadable,
   // links/link-reader.ts: the document does not match the hash of its link, or the link has another
   // hash than before. Somebody has changed one of them.
   altered: unreadable,
   // pdf/typst-compiler.ts: no PDF can ever show this quote, because the fonts lack a character.
-  'pdf-unsupported': {
+  pdf_unsupported: {
     code: 'not_acceptable',
-    page: 'pdf_refused',
+    page: 'pdf_unsupported',
     detail:
       'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
       'application/json instead.',
@@ -132,15 +135,15 @@ const failureTable = {
   },
   // rendering/rendering-process.ts: the document made the rendering fail. It is tried again after a
   // pause (failed-renderings.ts). Requests until then get the same failure.
-  'rendering-failed': { ...notRendered, retryRendering: 'after-pause' },
+  rendering_failed: { ...notRendered, retryRendering: 'after-pause' },
   // rendering/rendering-cache.ts: too many other renderings wait.
-  'queue-full': notRendered,
+  queue_full: notRendered,
   // rendering/processor-time-limit.ts: the rendering process hardly ran, because the machine is
   // busy. The document is not the cause.
   starved: notRendered,
   // rendering/rendering-process.ts: the rendering process cannot be started or reached, for example
   // because the machine has no memory left. The document is not the cause.
-  'process-unreachable': notRendered,
+  process_unreachable: notRendered,
   // rendering/rendering-cache.ts: the rendering takes longer than a request waits. It goes on, and
   // a later request gets its result.
   pending: tryAgainSoon,
@@ -156,22 +159,22 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
-  /** Whether the cause was logged already: once for a rendering, however many requests wait. */
-  readonly isLogged: boolean
+  /** Whether requests do not log it, because its rendering did so if necessary. */
+  readonly skipLogging: boolean
 
   constructor(
     reason: FailureReason,
     message: string = failures[reason].detail,
     {
       retryAfterMs = failures[reason].retryAfter?.ms,
-      isLogged = false,
+      skipLogging = false,
       cause,
-    }: { retryAfterMs?: number | undefined; isLogged?: boolean; cause?: unknown } = {},
+    }: { retryAfterMs?: number | undefined; skipLogging?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause })
     this.reason = reason
     this.retryAfterMs = retryAfterMs
-    this.isLogged = isLogged
+    this.skipLogging = skipLogging
   }
 }
 
@@ -180,7 +183,10 @@ export function getFailureReason(error: unknown): FailureReason | null {
   return error instanceof QuoteFailure ? error.reason : null
 }
 
-/** Returns why a rendering failed. An unexpected error is blamed on its document. */
+/**
+ * Returns why a rendering failed. An unexpected error counts as `rendering_failed`, so the same
+ * rendering is not tried again at once.
+ */
 export function getRenderingFailureReason(error: unknown): FailureReason {
-  return getFailureReason(error) ?? 'rendering-failed'
+  return getFailureReason(error) ?? 'rendering_failed'
 }

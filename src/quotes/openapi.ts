@@ -5,7 +5,7 @@ import { withHeaders } from '../api-docs/response-headers.ts'
 import { languages } from '../company/languages.ts'
 import { quoteLinkPath, toOpenApiPath } from '../http/endpoint-paths.ts'
 import { type FailureReason, QuoteFailure } from './failures.ts'
-import { describeFailure } from './links/link-error-responses.ts'
+import { describeFailure } from './responses/link-error-responses.ts'
 import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
 
 const description = `
@@ -147,12 +147,12 @@ export const quoteOperation: Operation = {
     ...problemResponses(
       {
         not_found: getExampleDetail('unknown'),
-        not_acceptable: getExampleDetail('not-acceptable'),
+        not_acceptable: getExampleDetail('not_acceptable'),
         link_expired: getExampleDetail('expired'),
         link_revoked: getExampleDetail('revoked'),
         rate_limited: 'Too many unknown links from your address. Try again in 24 seconds.',
         misdirected_request: misdirectedRequest,
-        unavailable: getExampleDetail('database-unreadable'),
+        unavailable: getExampleDetail('database_unreadable'),
         internal_error: 'The request failed. The reason is in the log, under this requestId.',
       },
       htmlPage,

@@ -1,8 +1,8 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
 // JSON or PDF. The words of this folder:
 // - token: the secret in the address of a link. The database has only its hash.
-// - link: what a token opens, until it expires or is revoked. Its address, the settings, the log
-//   and the database call it a share.
+// - link: what a token opens, until it expires or is revoked. Its address, SHARE_MAX_LINES,
+//   SHARE_RETENTION_DAYS and the database call it a share.
 // - document: the quote as it was when the link was created, as JSON that never changes.
 // - content hash: the hash of the document.
 // - closed: expired or revoked. The document of a link is erased some time after it was closed
@@ -17,13 +17,8 @@ import type { Tables } from '../database/table-types.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
-import { failures, getFailureReason, QuoteFailure } from './failures.ts'
+import { failures, getFailureReason, getRenderingFailureReason, QuoteFailure } from './failures.ts'
 import { LinkReader, requireOpen } from './links/link-reader.ts'
-import {
-  buildPageOrJsonResponse,
-  buildPdfResponse,
-  type LinkResponse,
-} from './links/link-responses.ts'
 import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
 import { PageRenderer } from './page/page-renderer.ts'
@@ -35,6 +30,11 @@ import {
   getRequestedFormat,
   getRequestedLanguage,
 } from './requested-representation.ts'
+import {
+  buildPageOrJsonResponse,
+  buildPdfResponse,
+  type LinkResponse,
+} from './responses/link-responses.ts'
 
 export type QuoteOptions = {
   db: Kysely<Tables>
@@ -46,6 +46,7 @@ export type QuoteOptions = {
   countViews: boolean
   /** Whether pages have links that start an email to the seller. */
   offersReplies: boolean
+  /** `countFailedPdf` counts requests, also those that come before the next attempt. */
   observer: { countAlteredDocument(): void; countFailedPdf(): void }
   clock: () => Date
   log: TaskLog
@@ -99,7 +100,7 @@ export class QuoteLinkHandler {
     await request.countOrRejectRequest(link.linkId)
     // 3. Choose page, JSON or PDF.
     const format = getRequestedFormat(request)
-    if (format === null) throw new QuoteFailure('not-acceptable')
+    if (format === null) throw new QuoteFailure('not_acceptable')
     // 4. Take the response from the cache, or read and verify the document and render it.
     const { response, isCached } = await this.#getResponse(request, link, format)
     // 5. The link may have been closed during the rendering.
@@ -166,9 +167,12 @@ export class QuoteLinkHandler {
   #getSource({ params, log }: LinkRequest, link: OpenLink): RenderingSource {
     return {
       readDocument: () => this.#links.readDocument(params.token, link),
-      // Names the link by its id, which scripts/share.ts lists.
-      logFailure: (error) =>
-        log.error({ err: error, code: 'unavailable', shareId: link.linkId }, 'rendering failed'),
+      logFailure: (error) => {
+        const reason = getRenderingFailureReason(error)
+        const { code } = failures[reason]
+        // scripts/share.ts lists the links of a quote with their ids.
+        log.error({ err: error, code, reason, linkId: link.linkId }, 'rendering failed')
+      },
     }
   }
 }

@@ -9,14 +9,14 @@ import { addProblemToLog, type Problem, ProblemBody, sendProblem } from '../http
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { QuoteFailure } from './failures.ts'
+import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import {
   buildErrorPageResponse,
   createEarlyErrorPages,
   describeFailure,
   describeProblem,
-} from './links/link-error-responses.ts'
-import { createLinkResponseHeaders, type LinkResponse } from './links/link-responses.ts'
-import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
+} from './responses/link-error-responses.ts'
+import { createLinkResponseHeaders, type LinkResponse } from './responses/link-responses.ts'
 import { SharedQuote } from './schema.ts'
 
 /** `rateLimit` counts and limits the requests for each link. */

@@ -18,7 +18,10 @@ type LinkReaderOptions = {
   observer: { countAlteredDocument(): void }
 }
 
-/** How many links a process knows the hashes of. It notices no changed hash of the others. */
+/**
+ * How many hashes a process remembers. It forgets those that it has not used for the longest time,
+ * and does not notice if they change later.
+ */
 const maxKnownHashes = 20_000
 
 /** Its methods throw QuoteFailure. */
@@ -35,13 +38,13 @@ export class LinkReader {
   async read(token: string): Promise<LinkState> {
     const { db, timeZone, clock } = this.#options
     return readLink(db, token, { timeZone, now: clock() }).catch((cause: unknown) => {
-      throw new QuoteFailure('database-unreadable', 'The link was not read.', { cause })
+      throw new QuoteFailure('database_unreadable', 'The link was not read.', { cause })
     })
   }
 
   /**
    * Returns the document of a link after verifying it. Throws QuoteFailure if the query fails
-   * (`database-unreadable`), if somebody has changed the document or its hash (`altered`), or if
+   * (`database_unreadable`), if somebody has changed the document or its hash (`altered`), or if
    * the link was closed since it was read.
    */
   async readDocument(token: string, link: OpenLink): Promise<string> {
@@ -67,12 +70,12 @@ export class LinkReader {
 
   async #readFromPrimary(token: string, link: OpenLink): Promise<string> {
     const documentJson = await readDocument(this.#options.db, token).catch((cause: unknown) => {
-      throw new QuoteFailure('database-unreadable', 'The document was not read.', { cause })
+      throw new QuoteFailure('database_unreadable', 'The document was not read.', { cause })
     })
     if (documentJson === null) {
       // If the link was closed after it had been read, the visitor learns that.
       requireOpen(await this.read(token))
-      throw new QuoteFailure('no-document', `Link ${link.linkId} has no document.`)
+      throw new QuoteFailure('no_document', `Link ${link.linkId} has no document.`)
     }
     if (!hasHash(documentJson, link))
       throw this.#countAltered(`The document of link ${link.linkId} does not match its hash.`)

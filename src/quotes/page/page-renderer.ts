@@ -1,6 +1,7 @@
 // Renders, compresses and caches the pages and the JSON of quotes: small ones in this process,
 // large ones in a child process (large-page-process-main.ts).
 import { timeouts } from '../../timeouts.ts'
+import { QuoteFailure } from '../failures.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { getLinkKey, RenderingCache, type RenderingSource } from '../rendering/rendering-cache.ts'
 import {
@@ -43,8 +44,9 @@ export class PageRenderer {
   }
 
   /**
-   * Renders and caches the page or JSON of an open link. Throws QuoteFailure if the document cannot
-   * be read, and for large quotes as RenderingCache.render does.
+   * Renders and caches the page or JSON of an open link. Throws QuoteFailure. A large quote waits
+   * in the queue of RenderingCache. A small one is rendered at once, by each request that finds it
+   * missing, because that takes a few milliseconds.
    */
   async render(
     link: OpenLink,
@@ -62,10 +64,16 @@ export class PageRenderer {
         async () => this.#renderInChildProcess(await readQuote(), variant),
         logFailure,
       )
-    const page = renderPageOrJson(await readQuote(), variant, this.#options)
-    const content = await encodeSmallContent(page)
-    this.#cache.set(key, content)
-    return content
+    const quote = await readQuote()
+    try {
+      const content = await encodeSmallContent(renderPageOrJson(quote, variant, this.#options))
+      this.#cache.set(key, content)
+      return content
+    } catch (cause) {
+      logFailure(cause)
+      const message = 'A small quote was not rendered.'
+      throw new QuoteFailure('rendering_failed', message, { cause, skipLogging: true })
+    }
   }
 
   async #renderInChildProcess(

@@ -1,4 +1,4 @@
-// Renders the page or the JSON of a quote as text.
+// Renders the page or the JSON of a quote.
 import type { Language } from '../../company/languages.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
@@ -40,8 +40,8 @@ function renderPageWithLinks(
   options: PageOptions,
 ): string {
   const quote = parseSharedQuote(openQuote)
-  // The link is relative because the cached page serves every link to this content. It also works
-  // under any host name and base path.
+  // The link is relative, so the cached page works under any host name and base path, and does not
+  // contain the token.
   const hasPdf = offersPdf && canShowInPdf(openQuote.documentJson)
   const pdfLink = hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null
   return renderQuotePage(quote, language ?? quote.document.language, pdfLink, options)

@@ -42,7 +42,7 @@ export type Pdf = { pdf: Buffer; fileName: string }
 
 /**
  * Returns the PDF of a quote on A4, with selectable text and embedded fonts. The same content gives
- * the same bytes. Throws QuoteFailure with the reason `pdf-unsupported` if the fonts lack a
+ * the same bytes. Throws QuoteFailure with the reason `pdf_unsupported` if the fonts lack a
  * character, or would store it wrongly. Blocks the process for about 1 ms per 2 lines, and longer
  * for the first quote.
  */
@@ -90,7 +90,7 @@ function createRefusal(characters: string[]): QuoteFailure {
     .slice(0, 5)
     .map((character) => `U+${character.codePointAt(0)?.toString(16).toUpperCase()}`)
   const message = `The fonts of the PDF do not support ${codes.join(', ')}.`
-  return new QuoteFailure('pdf-unsupported', message)
+  return new QuoteFailure('pdf_unsupported', message)
 }
 
 /** Returns an error with the reason as its message. Typst puts the reason into `code` only. */

@@ -134,7 +134,7 @@ export const de: QuoteTexts = {
       title: 'Diese Anfrage kann nicht beantwortet werden',
       explanation: 'Öffnen Sie das Angebot mit dem Link, so wie Sie ihn erhalten haben.',
     },
-    pdf_refused: {
+    pdf_unsupported: {
       title: 'Dieses Angebot gibt es nicht als PDF',
       explanation:
         'Es enthält Zeichen, die das PDF nicht richtig zeigen kann. Öffnen Sie die Seite ' +

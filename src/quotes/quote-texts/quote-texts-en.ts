@@ -124,7 +124,7 @@ export const en: QuoteTexts = {
       title: 'This request cannot be answered',
       explanation: 'Open the quotation with the link as you received it.',
     },
-    pdf_refused: {
+    pdf_unsupported: {
       title: 'This quotation has no PDF',
       explanation:
         'It contains characters that the PDF cannot show correctly. Open the page and print it, ' +

@@ -125,7 +125,7 @@ export const es: QuoteTexts = {
       title: 'Esta petición no se puede atender',
       explanation: 'Abra el presupuesto con el enlace tal como lo recibió.',
     },
-    pdf_refused: {
+    pdf_unsupported: {
       title: 'Este presupuesto no tiene PDF',
       explanation:
         'Contiene caracteres que el PDF no puede mostrar bien. Abra la página e imprímala, o ' +

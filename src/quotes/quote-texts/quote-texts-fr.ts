@@ -130,7 +130,7 @@ export const fr: QuoteTexts = {
       title: 'Cette requête ne peut pas être traitée',
       explanation: 'Ouvrez le devis avec le lien tel que vous l’avez reçu.',
     },
-    pdf_refused: {
+    pdf_unsupported: {
       title: 'Ce devis n’a pas de PDF',
       explanation:
         'Il contient des caractères que le PDF ne peut pas afficher correctement. Ouvrez ' +

@@ -128,7 +128,7 @@ export const it: QuoteTexts = {
       title: 'Questa richiesta non può essere soddisfatta',
       explanation: 'Apra il preventivo con il link come lo ha ricevuto.',
     },
-    pdf_refused: {
+    pdf_unsupported: {
       title: 'Questo preventivo non ha un PDF',
       explanation:
         'Contiene caratteri che il PDF non può mostrare correttamente. Apra la pagina e la ' +

@@ -128,7 +128,7 @@ export const pt: QuoteTexts = {
       title: 'Este pedido não pode ser atendido',
       explanation: 'Abra o orçamento com a ligação tal como a recebeu.',
     },
-    pdf_refused: {
+    pdf_unsupported: {
       title: 'Este orçamento não tem PDF',
       explanation:
         'Contém caracteres que o PDF não consegue mostrar bem. Abra a página e imprima-a, ' +

@@ -115,7 +115,7 @@ export class RenderingCache<Result extends object> {
     this.#failed.rejectEarlyRetry(key)
     // One of the pending renderings runs. It is not in the queue.
     if (this.#pending.size > this.#maxQueued)
-      throw new QuoteFailure('queue-full', 'Too many renderings are queued.')
+      throw new QuoteFailure('queue_full', 'Too many renderings are queued.')
     const rendering = this.#runAlone(() => this.#run(key, render, logFailure)).finally(() =>
       this.#pending.delete(key),
     )

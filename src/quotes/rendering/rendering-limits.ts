@@ -37,9 +37,9 @@ export type RenderingProcessLimits = {
     /** If it uses more bytes. */
     residentBytes: number
     /**
-     * If it uses more bytes and was idle for `idleMs`. A process is not replaced at once, because
-     * the next large PDF can use its memory. If a process of this size were replaced after each
-     * PDF, the kernel would delay other requests by some milliseconds about ten times per PDF.
+     * If it uses more bytes and was idle for `idleMs`. It is not replaced at once, because the next
+     * large PDF can use its memory. Freeing and allocating so much memory for each PDF delays other
+     * requests by some milliseconds, about ten times (docs/measurements.md).
      */
     idleResidentBytes: number
     idleMs: number

@@ -42,7 +42,7 @@ export class RenderingProcess<Task extends object, Result> {
 
   /**
    * Returns the result of a task. Throws the QuoteFailure that the task threw, or one with the
-   * reason `starved`, `process-unreachable` or, after `stop`, `stopping`. If rendering fails in
+   * reason `starved`, `process_unreachable` or, after `stop`, `stopping`. If rendering fails in
    * another way, or if the process ends or exceeds a limit, replaces the process and throws an
    * error.
    */
@@ -53,16 +53,16 @@ export class RenderingProcess<Task extends object, Result> {
     const reply = await this.#getReply(task).finally(() => {
       this.#isPerforming = false
     })
+    this.#taskCount += 1
+    this.#limitMemory(reply.residentBytes)
     if ('reason' in reply) {
       const { reason, message, stack } = reply
       // The log shows where in the child process the error was thrown.
       const cause = Object.assign(new Error(message), { stack })
-      if (reason !== 'rendering-failed') throw new QuoteFailure(reason, message, { cause })
+      if (reason !== 'rendering_failed') throw new QuoteFailure(reason, message, { cause })
       this.#replace()
       throw new Error(`Rendering the ${this.#options.what} failed: ${message}`, { cause })
     }
-    this.#taskCount += 1
-    this.#limitMemory(reply.residentBytes)
     return reply.result
   }
 
@@ -157,7 +157,7 @@ function sendTask<Result>(child: ChildProcess, task: object, what: string): Prom
 
 /** Returns the failure for a process that cannot be started, or that gets no messages. */
 function createUnreachable(what: string, cause: unknown): QuoteFailure {
-  return new QuoteFailure('process-unreachable', `The ${what} process cannot be reached.`, {
+  return new QuoteFailure('process_unreachable', `The ${what} process cannot be reached.`, {
     cause,
   })
 }

@@ -4,6 +4,9 @@ import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { buildMailLink } from './contact-links.ts'
 
+/** `isMain`: what most customers will want to do next. */
+export type ReplyLink = { label: string; href: string; isMain: boolean }
+
 /**
  * Returns the links that fit the status of the quote. Returns none if the seller's email address is
  * not valid. `total` is formatted.
@@ -12,7 +15,7 @@ export function buildReplyLinks(
   { status, document }: Pick<SharedQuote, 'status' | 'document'>,
   total: string,
   language: Language,
-): { label: string; href: string; isMain: boolean }[] {
+): ReplyLink[] {
   const { number, version, seller } = document
   const { reply } = quoteTexts[language]
   const link = (label: string, subject: string, body?: string) => {

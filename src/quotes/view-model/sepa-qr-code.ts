@@ -43,10 +43,18 @@ export function buildSepaTransfer({ status, document }: SharedQuote): string | n
   if ([...reference].length > maxReferenceLength) return null
   const { bic, name, iban } = account
   const gross = `EUR${totals.gross.amount}`
-  const [purpose, structuredReference] = ['', '']
   const transfer = [
-    ...['BCD', '002', '1', 'SCT', bic, name, iban, gross],
-    ...[purpose, structuredReference, reference],
+    'BCD', // service tag
+    '002', // version
+    '1', // character set: UTF-8
+    'SCT', // identification: SEPA credit transfer
+    bic,
+    name,
+    iban,
+    gross,
+    '', // purpose
+    '', // structured reference
+    reference,
   ].join('\n')
   return Buffer.byteLength(transfer) > maxTransferBytes ? null : transfer
 }

@@ -312,7 +312,7 @@ t.test(
     )
     for (const outcome of outcomes)
       if (outcome.status === 'rejected')
-        t.equal((outcome.reason as QuoteFailure).reason, 'queue-full')
+        t.equal((outcome.reason as QuoteFailure).reason, 'queue_full')
 
     const lines = Array.from({ length: 3_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
     const shortTime = startRenderer({

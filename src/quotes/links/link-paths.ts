@@ -1,8 +1,8 @@
-// Replaces malformed paths of quote links, for example with an incomplete percent escape or without
-// a token. The visitor then gets the same 404 as for any unknown link.
+// Recognizes paths of quote links, and replaces malformed ones, for example with an incomplete
+// percent escape or without a token. The visitor then gets the same 404 as for any unknown link.
 import { quoteLinkBase } from '../../http/endpoint-paths.ts'
 
-/** Fastify matches no longer parameter of a path (`maxParamLength`). */
+/** Fastify does not match a parameter of a path that is longer (`maxParamLength`). */
 const maxTokenLength = 100
 const linkPath = new RegExp(`^${quoteLinkBase}([/?]|$)`)
 const wellFormedPath = new RegExp(`^${quoteLinkBase}/[A-Za-z0-9_-]{1,${maxTokenLength}}([?]|$)`)

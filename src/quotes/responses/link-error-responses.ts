@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Company, Seller } from '../../company/company.ts'
 import { Problem } from '../../http/problem-details.ts'
 import { type ErrorPageName, failures, pagesOfProblems, type QuoteFailure } from '../failures.ts'
+import { isLinkUrl } from '../links/link-paths.ts'
 import { renderErrorPage } from '../page/error-page.ts'
 import {
   chooseErrorPageLanguage,
@@ -10,7 +11,6 @@ import {
   prefersErrorPage,
 } from '../requested-representation.ts'
 import { contentTypes, createLinkResponseHeaders, type LinkResponse } from './link-responses.ts'
-import { isLinkUrl } from './malformed-link-paths.ts'
 
 /** An error as JSON shows it (`problem`), and as a page shows it. */
 type DescribedError = { problem: Problem; page: ErrorPageName; showsContact: boolean }
@@ -23,12 +23,12 @@ export function describeFailure(
   failure: QuoteFailure,
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
 ): DescribedError {
-  const { reason, retryAfterMs, isLogged } = failure
+  const { reason, retryAfterMs } = failure
   const { code, page, detail, showsContact = false, isExpected = false } = failures[reason]
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,
-    skipLogging: isExpected || isLogged,
+    skipLogging: isExpected || failure.skipLogging,
     ...(retryAfterMs !== undefined && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),
