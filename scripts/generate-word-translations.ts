@@ -15,7 +15,7 @@ Reads names in Spanish and English (demo/cpv.csv.gz, the EU's procurement vocabu
 pairs of words that translate each other. The method is competitive linking (Melamed 2000): each
 word of a name is linked to at most one word of the other language, the most certain pairs first.
 A pair is written if it is linked in most names that contain both words.
-Overwrites manual changes: put those into src/words/built-in/es-en.csv.
+Overwrites manual changes: put those into src/words/built-in/synonyms-es-en.csv.
 
   --only even|odd   use only the names in even or odd positions, to evaluate on the others
   --out FILE        default: src/text/spanish-english-words.csv

@@ -1,5 +1,5 @@
-// The kinds of rules for cells: length, pattern, list of values. date-cells.ts, number-cells.ts and
-// code-cells.ts have the rules for cells with dates, numbers and codes.
+// The kinds of rules for cells: length, pattern, list of values. date-cells.ts, number-cells.ts,
+// code-cells.ts and yes-no-cells.ts have the rules for cells with such values.
 // The rules mirror the constraints of the schema, but report readable problems. They are checked
 // while the file is read: in PostgreSQL the same checks took longer than the rest of an import.
 
@@ -11,13 +11,6 @@ export type CellCheck = (cell: string, written?: string) => string | undefined
 
 /** Returns the plain form of a cell that a file writes in its own format, or its problem. */
 export type CellReader = (cell: string) => { plain: string } | { problem: string }
-
-/** Yes and no, as people and spreadsheets write them, in lower case. */
-export const yesWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
-/** Only ASCII words, because PostgreSQL compares them with lower(). */
-export const noWords = ['false', 'no', 'falso', '0']
-/** For SQL such as `x in (…)`. */
-export const sqlListOfNoWords = noWords.map((word) => `'${word}'`).join(', ')
 
 export function checkLength(maxCharacters: number): CellCheck {
   return (cell) => {
@@ -42,15 +35,6 @@ export function checkOneOf(values: Iterable<string>, problem?: string): CellChec
     allowed.has(cell)
       ? undefined
       : `${quoteForMessage(cell)} ${problem ?? `is not one of ${[...allowed].join(', ')}`}`
-}
-
-/** Requires one of `words`, in upper or lower case. The words are given in lower case. */
-export function checkOneOfIgnoringCase(words: string[]): CellCheck {
-  const allowed = new Set(words)
-  return (cell) =>
-    allowed.has(cell.normalize('NFC').toLowerCase())
-      ? undefined
-      : `${quoteForMessage(cell)} is not one of ${words.join(', ')}`
 }
 
 /** A longer cell is cut in a message. */

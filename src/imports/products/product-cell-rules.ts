@@ -1,9 +1,10 @@
 // The rules for the cells of a product file. They mirror the constraints of the table products.
-import { checkLength, checkOneOfIgnoringCase, noWords, yesWords } from '../cells/cell-checks.ts'
+import { checkLength } from '../cells/cell-checks.ts'
 import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
 import type { KnownCodes } from '../cells/known-codes.ts'
 import { checkDecimal, createNumberReader } from '../cells/number-cells.ts'
 import type { CrossCellRule, RowRules } from '../cells/row-rules.ts'
+import { checkYesOrNo } from '../cells/yes-no-cells.ts'
 import type { ProductColumn } from '../file-columns.ts'
 import type { FileFormat } from '../file-format.ts'
 
@@ -27,7 +28,7 @@ export function createProductRowRules(
       currency: checkCurrency(codes),
       hs_code: checkHsCode,
       origin_country: checkCountry(codes),
-      active: checkOneOfIgnoringCase([...yesWords, ...noWords]),
+      active: checkYesOrNo,
     },
     // If the file has only one of the two columns, the product in the database may have the other.
     crossCellRules:

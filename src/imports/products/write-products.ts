@@ -1,6 +1,6 @@
 // Inserts new products and updates changed ones by SKU. Unchanged rows are not written.
 import type { ClientBase } from 'pg'
-import { sqlListOfNoWords } from '../cells/cell-checks.ts'
+import { sqlListOfNoWords } from '../cells/yes-no-cells.ts'
 
 /**
  * Updates the products that differ from the valid rows in `staged`, and inserts the new ones. Only

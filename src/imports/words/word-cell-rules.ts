@@ -12,12 +12,10 @@ import {
   type CellCheck,
   type CellReader,
   checkOneOf,
-  checkOneOfIgnoringCase,
-  noWords,
   quoteForMessage,
-  yesWords,
 } from '../cells/cell-checks.ts'
 import type { RowRules } from '../cells/row-rules.ts'
+import { checkYesOrNo } from '../cells/yes-no-cells.ts'
 import { wordFileColumns } from '../file-columns.ts'
 
 /** Separates the values of a cell that is a list. */
@@ -63,7 +61,7 @@ export const synonymRules: RowRules<string> = {
   cells: {
     word: checkPhrase,
     synonyms: checkEach(findPhraseProblem, { most: maxSynonyms, what: 'synonyms' }),
-    two_way: checkOneOfIgnoringCase([...yesWords, ...noWords]),
+    two_way: checkYesOrNo,
   },
   crossCellRules: [
     {

@@ -1,6 +1,7 @@
 // The kinds of files of words: the columns and rules of each, and the table that it is written to.
-import { sqlListOfNoWords } from '../cells/cell-checks.ts'
+
 import type { RowRules } from '../cells/row-rules.ts'
+import { sqlListOfNoWords } from '../cells/yes-no-cells.ts'
 import { type FileColumns, type WordFileKind, wordFileColumns } from '../file-columns.ts'
 import { hiddenWordRules, listSeparator, pinRules, synonymRules } from './word-cell-rules.ts'
 

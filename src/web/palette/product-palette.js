@@ -4,8 +4,8 @@ import { findKeyProblem, logKeyProblem } from './api-key.js'
 import { defaultHotkey, matchesHotkey } from './hotkey.js'
 import { describeKeys, isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
 import { groupActions } from './page-actions.js'
+import { defaultLimit, maxFavourites, maxLimit, maxRecents, moreCount } from './palette-limits.js'
 import { dimDelayMs } from './palette-timeouts.js'
-import { defaultLimit, maxLimit, moreCount } from './result-count.js'
 import { ResultList } from './results/result-list.js'
 import { showFavourite } from './results/result-row.js'
 import { SearchRequests } from './search-requests.js'
@@ -448,12 +448,12 @@ export class ProductPalette extends Base {
 
   /** The products chosen last, or null if the page has switched them off. */
   get #recentProducts() {
-    return this.#storedProducts('recents', 'product-palette', 5)
+    return this.#storedProducts('recents', 'product-palette', maxRecents)
   }
 
   /** The products that the user has marked, or null if the page has switched them off. */
   get #favourites() {
-    return this.#storedProducts('favourites', 'product-palette-favourites', 50)
+    return this.#storedProducts('favourites', 'product-palette-favourites', maxFavourites)
   }
 
   /** @param {string} attribute @param {string} name @param {number} maxLength */
