@@ -138,7 +138,7 @@ const failureTable = {
   rendering_failed: { ...notRendered, retryRendering: 'after-pause' },
   // rendering/rendering-cache.ts: too many other renderings wait.
   queue_full: notRendered,
-  // rendering/processor-time-limit.ts: the rendering process hardly ran, because the machine is
+  // rendering/rendering-process.ts: the rendering process hardly ran, because the machine is
   // busy. The document is not the cause.
   starved: notRendered,
   // rendering/rendering-process.ts: the rendering process cannot be started or reached, for example

@@ -2,23 +2,17 @@
 import type { WaitingTime } from './waiting-time.ts'
 
 export const quotesTimeouts = {
-  pdfRendering: {
-    ms: 15_000,
-    what: 'Processor time of one PDF',
-    why: '2,000 lines take 1.4 s. Only a huge text needs this much, also on a busy machine.',
-    afterwards: 'The rendering process is killed and replaced. The failure is remembered.',
+  renderingProcess: {
+    ms: 35_000,
+    what: 'Processor time of a process that renders PDFs or large pages, since its start',
+    why: 'One rendering may use at least 15 s of it. A PDF of 2,000 lines takes 1.4 s.',
+    afterwards: 'The kernel ends it (RLIMIT_CPU). The failure of its rendering is remembered.',
   },
-  pageRendering: {
-    ms: 15_000,
-    what: 'Processor time of a large page or its JSON, which another process renders',
-    why: '2,000 lines take 0.2 s. Only a huge text needs this much, also on a busy machine.',
-    afterwards: 'The process is killed and replaced. The failure is remembered.',
-  },
-  renderingCheck: {
-    ms: 250,
-    what: 'Between two checks of the processor time of a rendering',
-    why: 'The kernel knows it. Most renderings are ready before the first check.',
-    afterwards: 'The next check runs.',
+  reusedRenderingProcess: {
+    ms: 20_000,
+    what: 'Processor time after which such a process is replaced, once it has rendered',
+    why: 'The next rendering may need much of the 35 s. A start takes 0.5 s.',
+    afterwards: 'The next rendering starts another process.',
   },
   starvedRendering: {
     ms: 300_000,

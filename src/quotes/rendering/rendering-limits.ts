@@ -19,31 +19,31 @@ export const maxQueuedRenderings = 30
 /** The nice value of rendering processes. The service itself has 0, so requests come first. */
 export const renderingPriority = 10
 
+/** The limits of a process that renders. The kernel ends it if it exceeds the first two. */
 export type RenderingProcessLimits = {
-  /** The processor time of one rendering, of all threads of its process. */
+  /**
+   * The processor time of all its threads since its start (RLIMIT_CPU), in whole seconds. Elapsed
+   * time would also count the time in which a busy machine did not run the process.
+   */
   maxProcessorMs: number
+  /**
+   * The memory in bytes that it may allocate (RLIMIT_DATA). Node reserves 0.6 to 1.2 GB when it
+   * starts, and uses little of that.
+   */
+  maxDataBytes: number
   /** The elapsed time of one rendering, for a process that was stopped or hardly runs. */
   maxElapsedMs: number
   /**
-   * The memory in bytes that the process may allocate (RLIMIT_DATA). If it needs more, the kernel
-   * refuses and the process ends at once. Node reserves 0.6 to 1.2 GB when it starts, and uses
-   * little of that.
+   * When it is replaced between two renderings. Each rendering may therefore use at least
+   * `maxProcessorMs` minus this processor time.
    */
-  maxDataBytes: number
-  /** When the process is replaced because it uses much memory. Missing: never. */
-  replaceWhen?: {
-    /** After this number of tasks. */
-    taskCount: number
-    /** If it uses more bytes. */
-    residentBytes: number
-    /**
-     * If it uses more bytes and was idle for `idleMs`. It is not replaced at once, because the next
-     * large PDF can use its memory. Freeing and allocating so much memory for each PDF delays other
-     * requests by some milliseconds, about ten times (docs/measurements.md).
-     */
-    idleResidentBytes: number
-    idleMs: number
-  }
+  replaceAbove: { processorMs: number; residentBytes?: number }
+  /**
+   * When it is replaced after it was idle for a while. It is not replaced at once, because the next
+   * large PDF can use its memory. Freeing and allocating so much memory for each PDF delays other
+   * requests by some milliseconds, about ten times (docs/measurements.md).
+   */
+  replaceIdleAbove?: { residentBytes: number; idleMs: number }
 }
 
 /**
@@ -51,25 +51,25 @@ export type RenderingProcessLimits = {
  * 640 MB, because Typst does not free its memory. A PDF of 4,000 lines exceeds the memory.
  */
 export const pdfProcessLimits = {
-  maxProcessorMs: timeouts.quotes.pdfRendering.ms,
-  maxElapsedMs: timeouts.quotes.starvedRendering.ms,
+  maxProcessorMs: timeouts.quotes.renderingProcess.ms,
   maxDataBytes: 1_300e6,
-  replaceWhen: {
-    taskCount: 1_000,
+  maxElapsedMs: timeouts.quotes.starvedRendering.ms,
+  replaceAbove: {
+    processorMs: timeouts.quotes.reusedRenderingProcess.ms,
     residentBytes: 660e6,
-    idleResidentBytes: 400e6,
-    idleMs: timeouts.quotes.idlePdfProcess.ms,
   },
+  replaceIdleAbove: { residentBytes: 400e6, idleMs: timeouts.quotes.idlePdfProcess.ms },
 } satisfies RenderingProcessLimits
 
 /**
  * The process reaches 1.3 GB of allocated memory after twenty pages of 2,000 lines, and 1.5 GB
- * after twenty of 8,000 lines. V8 frees its memory, so it has no `replaceWhen`.
+ * after twenty of 8,000 lines. V8 frees its memory.
  */
 export const largePageProcessLimits: RenderingProcessLimits = {
-  maxProcessorMs: timeouts.quotes.pageRendering.ms,
-  maxElapsedMs: timeouts.quotes.starvedRendering.ms,
+  maxProcessorMs: timeouts.quotes.renderingProcess.ms,
   maxDataBytes: 2_000e6,
+  maxElapsedMs: timeouts.quotes.starvedRendering.ms,
+  replaceAbove: { processorMs: timeouts.quotes.reusedRenderingProcess.ms },
 }
 /** The memory that the process for large pages may use for objects, in megabytes. */
 export const largePageHeapMegabytes = 256

@@ -2,8 +2,8 @@
 // and replaces it after failures. Its program calls performTasks.
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { join } from 'node:path'
+import pTimeout from 'p-timeout'
 import { type FailureReason, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
-import { watchTimeLimits } from './processor-time-limit.ts'
 import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
 
 const runLimited = join(import.meta.dirname, 'run-limited.sh')
@@ -18,10 +18,9 @@ type RenderingProcessOptions = {
 }
 
 /** What the process sends after each task. */
-type Reply<Result> = {
-  /** The memory that the process uses after the task. */
-  residentBytes: number
-} & ({ result: Result } | Failed)
+type Reply<Result> = { usage: Usage } & ({ result: Result } | Failed)
+/** What the process has used: processor time since its start, and memory now. */
+type Usage = { processorMs: number; residentBytes: number }
 type Failed = { reason: FailureReason; message: string; stack: string | undefined }
 
 /**
@@ -31,7 +30,6 @@ type Failed = { reason: FailureReason; message: string; stack: string | undefine
 export class RenderingProcess<Task extends object, Result> {
   readonly #options: RenderingProcessOptions
   #child: ChildProcess | undefined
-  #taskCount = 0
   #idleTimer: NodeJS.Timeout | undefined
   #isPerforming = false
   #isStopped = false
@@ -53,8 +51,7 @@ export class RenderingProcess<Task extends object, Result> {
     const reply = await this.#getReply(task).finally(() => {
       this.#isPerforming = false
     })
-    this.#taskCount += 1
-    this.#limitMemory(reply.residentBytes)
+    this.#replaceIfUsed(reply.usage)
     if ('reason' in reply) {
       const { reason, message, stack } = reply
       // The log shows where in the child process the error was thrown.
@@ -76,15 +73,20 @@ export class RenderingProcess<Task extends object, Result> {
     if (this.#isStopped) throw new QuoteFailure('stopping', 'The service is stopping.')
     const { what, limits } = this.#options
     const child = this.#startChild()
-    const timeLimits = watchTimeLimits(child.pid, what, limits)
     try {
-      return await Promise.race([sendTask<Result>(child, task, what), timeLimits.exceeded])
+      return await pTimeout(sendTask<Result>(child, task, what), {
+        milliseconds: limits.maxElapsedMs,
+        // Not caused by the document: a document that takes long uses up the processor time first.
+        message: new QuoteFailure(
+          'starved',
+          `The ${what} process hardly ran within ${limits.maxElapsedMs} ms.`,
+        ),
+      })
     } catch (error) {
       if (this.#isStopped) throw new QuoteFailure('stopping', 'The service is stopping.')
       this.#replace()
       throw error
     } finally {
-      timeLimits.stop()
       releaseChild(child)
     }
   }
@@ -93,11 +95,12 @@ export class RenderingProcess<Task extends object, Result> {
     if (this.#child?.connected) return this.#child
     const { program, limits, nodeOptions = [] } = this.#options
     const options: ForkOptions = {
-      // The command is: sh run-limited.sh KILOBYTES NICE node OPTIONS program. It is started by
-      // fork, and not by spawn, because fork opens the channel for messages.
+      // The command is: sh run-limited.sh SECONDS KILOBYTES NICE node OPTIONS program. It is
+      // started by fork, and not by spawn, because fork opens the channel for messages.
       execPath: '/bin/sh',
       execArgv: [
         runLimited,
+        String(limits.maxProcessorMs / 1000),
         String(Math.floor(limits.maxDataBytes / 1024)),
         String(renderingPriority),
         process.execPath,
@@ -118,14 +121,15 @@ export class RenderingProcess<Task extends object, Result> {
     return this.#child
   }
 
-  /** Replaces a process that uses much memory: at once, or after it was idle for a while. */
-  #limitMemory(residentBytes: number): void {
-    const { replaceWhen } = this.#options.limits
-    if (!replaceWhen) return
-    if (this.#taskCount >= replaceWhen.taskCount || residentBytes > replaceWhen.residentBytes)
+  #replaceIfUsed({ processorMs, residentBytes }: Usage): void {
+    const { replaceAbove, replaceIdleAbove } = this.#options.limits
+    if (
+      processorMs > replaceAbove.processorMs ||
+      residentBytes > (replaceAbove.residentBytes ?? Infinity)
+    )
       this.#replace()
-    else if (residentBytes > replaceWhen.idleResidentBytes)
-      this.#idleTimer = setTimeout(() => this.#replace(), replaceWhen.idleMs).unref()
+    else if (replaceIdleAbove && residentBytes > replaceIdleAbove.residentBytes)
+      this.#idleTimer = setTimeout(() => this.#replace(), replaceIdleAbove.idleMs).unref()
   }
 
   /** Kills the process. The next task starts another one. */
@@ -133,16 +137,16 @@ export class RenderingProcess<Task extends object, Result> {
     clearTimeout(this.#idleTimer)
     this.#child?.kill('SIGKILL')
     this.#child = undefined
-    this.#taskCount = 0
   }
 }
 
 function sendTask<Result>(child: ChildProcess, task: object, what: string): Promise<Reply<Result>> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => reject(createUnreachable(what, cause)))
-    child.once('exit', (code, signal) =>
-      reject(new Error(`The ${what} process ended (${code ?? signal}).`)),
-    )
+    child.once('exit', (code, signal) => {
+      const reason = signal === 'SIGXCPU' ? 'too much processor time' : (code ?? signal)
+      reject(new Error(`The ${what} process ended (${reason}).`))
+    })
     child.once('message', (reply) => resolve(reply as Reply<Result>))
     child.ref()
     child.channel?.ref()
@@ -176,7 +180,9 @@ function releaseChild(child: ChildProcess): void {
 export function performTasks<Task, Result>(perform: (task: Task) => Result): void {
   process.on('message', (task) => {
     const outcome = getResultOrFailure(() => perform(task as Task))
-    const reply: Reply<Result> = { ...outcome, residentBytes: process.memoryUsage.rss() }
+    const { user, system } = process.cpuUsage()
+    const usage = { processorMs: (user + system) / 1000, residentBytes: process.memoryUsage.rss() }
+    const reply: Reply<Result> = { ...outcome, usage }
     process.send?.(reply)
   })
   // A terminal or service manager may signal all processes. This process ignores the signal,
