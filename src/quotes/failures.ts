@@ -1,5 +1,5 @@
-// What a visitor gets instead of a quote, and why: one row for each reason, with the file that
-// finds it, and the error pages.
+// What a visitor gets instead of a quote, and why: the error pages, and one row for each reason. The
+// comment above a row names the file that throws it.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -24,8 +24,8 @@ export const errorPages = {
 export type ErrorPageName = keyof typeof errorPages
 
 /**
- * The pages of problems that other parts of the service report, such as the rate limit. Those that
- * a link cannot cause have the page that says that the address is wrong.
+ * The pages of problems that other parts of the service report, such as the rate limit. Those
+ * that cannot occur on this route have the page that says that the address is wrong.
  */
 export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
   invalid_parameter: 'invalid_parameter',
@@ -159,7 +159,7 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
-  /** Whether requests do not log it, because its rendering did so if necessary. */
+  /** True if its rendering has logged it, or needed no log line. Then requests do not log it. */
   readonly skipLogging: boolean
 
   constructor(

@@ -1,12 +1,13 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
 // JSON or PDF. The words of this folder:
 // - token: the secret in the address of a link. The database has only its hash.
-// - link: what a token opens, until it expires or is revoked. Its address, SHARE_MAX_LINES,
-//   SHARE_RETENTION_DAYS and the database call it a share.
+// - link: what a token opens, until it expires or is revoked. Addresses, settings and SQL call it a
+//   share.
 // - document: the quote as it was when the link was created, as JSON that never changes.
 // - content hash: the hash of the document.
-// - closed: expired or revoked. The document of a link is erased some time after it was closed
-//   (in SQL: purged).
+// - closed: expired or revoked, so that the visitor gets 410. The document of a link is erased some
+//   time after it was closed (in SQL: purged). A quote expires too, when it is no longer valid: its
+//   link still shows it, with a banner.
 // - altered: somebody has changed a document or its hash in the database.
 // - row version: changes whenever the row of a link changes.
 import type { IncomingHttpHeaders } from 'node:http'
@@ -46,7 +47,7 @@ export type QuoteOptions = {
   countViews: boolean
   /** Whether pages have links that start an email to the seller. */
   offersReplies: boolean
-  /** `countFailedPdf` counts requests, also those that come before the next attempt. */
+  /** `countFailedPdf` is called for each request without a PDF, also if it was not tried again. */
   observer: { countAlteredDocument(): void; countFailedPdf(): void }
   clock: () => Date
   log: TaskLog
@@ -92,8 +93,8 @@ export class QuoteLinkHandler {
     const { token } = request.params
     // 1. Find the link by the hash of its token. Check that it is open.
     const found = await this.#links.read(token)
-    // Failed attempts are counted after the query, so a known link always opens, even if others at
-    // the same address have used up their attempts. Then an unknown link gets a 429 problem.
+    // Only unknown links are counted, so a known link always opens. Once an address has used up its
+    // attempts, further unknown links from it get a 429 problem.
     if (found.state === 'unknown') await this.#options.failedAttempts.recordAttemptOrReject(request)
     const link = requireOpen(found)
     // 2. Limit the requests for each link.

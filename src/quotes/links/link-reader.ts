@@ -1,5 +1,6 @@
 // Reads links and their documents for requests, and decides whether a quote may be shown: only if
-// its link is open, and if its document matches the hash that the link has always had.
+// its link is open, and if its document matches the hash of the link. As far as this process
+// remembers, that hash must be the one that the link had when it was first shown.
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
@@ -78,17 +79,20 @@ export class LinkReader {
       throw new QuoteFailure('no_document', `Link ${link.linkId} has no document.`)
     }
     if (!hasHash(documentJson, link))
-      throw this.#countAltered(`The document of link ${link.linkId} does not match its hash.`)
+      throw this.#createAlteredFailure(
+        `The document of link ${link.linkId} does not match its hash.`,
+      )
     return documentJson
   }
 
   #rejectChangedHash(link: OpenLink): void {
     const knownHash = this.#knownHashes.get(keyOf(link))
     if (knownHash !== undefined && knownHash !== link.contentHash)
-      throw this.#countAltered(`Link ${link.linkId} has another hash than before.`)
+      throw this.#createAlteredFailure(`Link ${link.linkId} has another hash than before.`)
   }
 
-  #countAltered(message: string): QuoteFailure {
+  /** Also counts it, because each failure is created where somebody's change is found. */
+  #createAlteredFailure(message: string): QuoteFailure {
     this.#options.observer.countAlteredDocument()
     return new QuoteFailure('altered', message)
   }

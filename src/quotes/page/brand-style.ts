@@ -30,8 +30,8 @@ export function buildLogoUri({ logo }: Brand): string | null {
 export function buildContentSecurityPolicy(brand: Brand): string {
   const style = buildBrandStyle(brand)
   const hash = style && createHash('sha256').update(style).digest('base64')
-  const policy = hash
-    ? pageContentSecurityPolicy.replace('style-src ', `style-src 'sha256-${hash}' `)
-    : pageContentSecurityPolicy
+  const [before, after] = pageContentSecurityPolicy.split('style-src ')
+  if (after === undefined) throw new Error('The policy of the pages has no style-src.')
+  const policy = hash ? `${before}style-src 'sha256-${hash}' ${after}` : pageContentSecurityPolicy
   return `${policy}; img-src data:`
 }

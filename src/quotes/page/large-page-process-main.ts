@@ -4,10 +4,18 @@ import { maxPageOrJsonBytes } from '../rendering/rendering-limits.ts'
 import { performTasks } from '../rendering/rendering-process.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
 import type { PageOptions } from './quote-page.ts'
-import { type OpenQuote, type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
+import {
+  type PageOrJsonVariant,
+  type QuoteToRender,
+  renderPageOrJson,
+} from './render-page-or-json.ts'
 
 /** What the process renders: everything that a page depends on. */
-export type LargePageTask = { quote: OpenQuote; variant: PageOrJsonVariant; options: PageOptions }
+export type LargePageTask = {
+  quote: QuoteToRender
+  variant: PageOrJsonVariant
+  options: PageOptions
+}
 
 performTasks(({ quote, variant, options }: LargePageTask): EncodedContent => {
   const content = renderPageOrJson(quote, variant, options)

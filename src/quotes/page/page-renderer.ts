@@ -14,7 +14,11 @@ import { RenderingProcess } from '../rendering/rendering-process.ts'
 import { type EncodedContent, encodeSmallContent, getEncodedSize } from './encoded-content.ts'
 import type { LargePageTask } from './large-page-process-main.ts'
 import type { PageOptions } from './quote-page.ts'
-import { type OpenQuote, type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
+import {
+  type PageOrJsonVariant,
+  type QuoteToRender,
+  renderPageOrJson,
+} from './render-page-or-json.ts'
 
 /** `close` ends the child process for large pages. */
 export class PageRenderer {
@@ -54,7 +58,7 @@ export class PageRenderer {
     { readDocument, logFailure }: RenderingSource,
   ): Promise<EncodedContent> {
     const key = getCacheKey(link, variant)
-    const readQuote = async (): Promise<OpenQuote> => {
+    const readQuote = async (): Promise<QuoteToRender> => {
       const { quoteStatus, expiresAt, contentHash } = link
       return { quoteStatus, expiresAt, contentHash, documentJson: await readDocument() }
     }
@@ -77,7 +81,7 @@ export class PageRenderer {
   }
 
   async #renderInChildProcess(
-    quote: OpenQuote,
+    quote: QuoteToRender,
     variant: PageOrJsonVariant,
   ): Promise<EncodedContent> {
     return toBuffers(await this.#process.perform({ quote, variant, options: this.#options }))

@@ -6,7 +6,7 @@ import type { QuoteDocument, SharedQuote } from '../schema.ts'
 import { type PageOptions, renderQuotePage } from './quote-page.ts'
 
 /** What a page and JSON show. `documentJson` is the document as it was frozen: canonical JSON. */
-export type OpenQuote = Pick<OpenLink, 'quoteStatus' | 'expiresAt' | 'contentHash'> & {
+export type QuoteToRender = Pick<OpenLink, 'quoteStatus' | 'expiresAt' | 'contentHash'> & {
   documentJson: string
 }
 
@@ -23,7 +23,7 @@ export type PageOrJsonVariant =
 
 /** Returns the bytes of the page or the JSON, without compression. */
 export function renderPageOrJson(
-  quote: OpenQuote,
+  quote: QuoteToRender,
   variant: PageOrJsonVariant,
   options: PageOptions,
 ): Buffer {
@@ -35,20 +35,20 @@ export function renderPageOrJson(
 }
 
 function renderPageWithLinks(
-  openQuote: OpenQuote,
+  quoteToRender: QuoteToRender,
   { language, offersPdf }: PageOrJsonVariant & { format: 'html' },
   options: PageOptions,
 ): string {
-  const quote = parseSharedQuote(openQuote)
+  const quote = parseSharedQuote(quoteToRender)
   // The link is relative, so the cached page works under any host name and base path, and does not
   // contain the token.
-  const hasPdf = offersPdf && canShowInPdf(openQuote.documentJson)
+  const hasPdf = offersPdf && canShowInPdf(quoteToRender.documentJson)
   const pdfLink = hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null
   return renderQuotePage(quote, language ?? quote.document.language, pdfLink, options)
 }
 
 /** Returns the quote with its document parsed. */
-function parseSharedQuote(quote: OpenQuote): SharedQuote {
+function parseSharedQuote(quote: QuoteToRender): SharedQuote {
   const { quoteStatus, expiresAt, contentHash, documentJson } = quote
   return {
     status: quoteStatus,
@@ -62,7 +62,7 @@ function parseSharedQuote(quote: OpenQuote): SharedQuote {
  * Returns the quote as JSON text. The document is inserted byte for byte as it was frozen, because
  * `contentHash` is the hash of those bytes.
  */
-export function serializeSharedQuote(quote: OpenQuote): string {
+export function serializeSharedQuote(quote: QuoteToRender): string {
   const { quoteStatus, expiresAt, contentHash, documentJson } = quote
   const members = [
     `"status":${JSON.stringify(quoteStatus)}`,

@@ -22,8 +22,8 @@ export const renderingPriority = 10
 /** The limits of a process that renders. The kernel ends it if it exceeds the first two. */
 export type RenderingProcessLimits = {
   /**
-   * The processor time of all its threads since its start (RLIMIT_CPU), in whole seconds. Elapsed
-   * time would also count the time in which a busy machine did not run the process.
+   * The processor time of all its threads since its start (RLIMIT_CPU), rounded up to seconds.
+   * Elapsed time would also count the time in which a busy machine did not run the process.
    */
   maxProcessorMs: number
   /**

@@ -51,13 +51,13 @@ export class RenderingProcess<Task extends object, Result> {
     const reply = await this.#getReply(task).finally(() => {
       this.#isPerforming = false
     })
-    this.#replaceIfUsed(reply.usage)
+    this.#killAboveThreshold(reply.usage)
     if ('reason' in reply) {
       const { reason, message, stack } = reply
       // The log shows where in the child process the error was thrown.
       const cause = Object.assign(new Error(message), { stack })
       if (reason !== 'rendering_failed') throw new QuoteFailure(reason, message, { cause })
-      this.#replace()
+      this.#kill()
       throw new Error(`Rendering the ${this.#options.what} failed: ${message}`, { cause })
     }
     return reply.result
@@ -66,7 +66,7 @@ export class RenderingProcess<Task extends object, Result> {
   /** Kills the process and rejects its task and all further ones. */
   stop(): void {
     this.#isStopped = true
-    this.#replace()
+    this.#kill()
   }
 
   async #getReply(task: Task): Promise<Reply<Result>> {
@@ -84,7 +84,7 @@ export class RenderingProcess<Task extends object, Result> {
       })
     } catch (error) {
       if (this.#isStopped) throw new QuoteFailure('stopping', 'The service is stopping.')
-      this.#replace()
+      this.#kill()
       throw error
     } finally {
       releaseChild(child)
@@ -100,7 +100,7 @@ export class RenderingProcess<Task extends object, Result> {
       execPath: '/bin/sh',
       execArgv: [
         runLimited,
-        String(limits.maxProcessorMs / 1000),
+        String(Math.ceil(limits.maxProcessorMs / 1000)),
         String(Math.floor(limits.maxDataBytes / 1024)),
         String(renderingPriority),
         process.execPath,
@@ -121,19 +121,19 @@ export class RenderingProcess<Task extends object, Result> {
     return this.#child
   }
 
-  #replaceIfUsed({ processorMs, residentBytes }: Usage): void {
+  #killAboveThreshold({ processorMs, residentBytes }: Usage): void {
     const { replaceAbove, replaceIdleAbove } = this.#options.limits
     if (
       processorMs > replaceAbove.processorMs ||
       residentBytes > (replaceAbove.residentBytes ?? Infinity)
     )
-      this.#replace()
+      this.#kill()
     else if (replaceIdleAbove && residentBytes > replaceIdleAbove.residentBytes)
-      this.#idleTimer = setTimeout(() => this.#replace(), replaceIdleAbove.idleMs).unref()
+      this.#idleTimer = setTimeout(() => this.#kill(), replaceIdleAbove.idleMs).unref()
   }
 
   /** Kills the process. The next task starts another one. */
-  #replace(): void {
+  #kill(): void {
     clearTimeout(this.#idleTimer)
     this.#child?.kill('SIGKILL')
     this.#child = undefined
@@ -186,8 +186,8 @@ export function performTasks<Task, Result>(perform: (task: Task) => Result): voi
     process.send?.(reply)
   })
   // A terminal or service manager may signal all processes. This process ignores the signal,
-  // because the stopping service still needs the results of its open requests. It then ends this
-  // process.
+  // because the stopping service still needs the results of its open requests. The service then
+  // ends this process.
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined)
 }
 

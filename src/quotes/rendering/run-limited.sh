@@ -6,8 +6,9 @@ nice_value=$3
 shift 3
 # No core files, because they would contain a quote.
 ulimit -c 0 2>/dev/null
-# A soft limit, so that the signal (SIGXCPU) says why the process has ended.
-ulimit -S -t "$max_processor_seconds"
+# A soft limit, so that the signal (SIGXCPU) says why the process has ended. If the system has a
+# lower limit, that one stays.
+ulimit -S -t "$max_processor_seconds" 2>/dev/null
 # Some systems have no memory limits. There only the time is limited.
 ulimit -d "$max_data_kilobytes" 2>/dev/null
 exec nice -n "$nice_value" "$@"

@@ -1,20 +1,29 @@
 // Builds the links to a website, an email address and a phone number from untrusted text.
 import { toPlainText, truncatePlainText } from './plain-text.ts'
 
+const maxSubjectLength = 200
+/** Mail programs accept about 2,000 characters of a link. */
+const maxBodyLength = 1_000
+
 /** Returns a link to a website, or null if the text is not an http or https URL. */
 export function buildWebsiteLink(website: string): string | null {
   const url = URL.parse(toPlainText(website))
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : null
 }
 
-/** Returns a mailto link with an optional subject and text, or null for an invalid address. */
+/**
+ * Returns a mailto link, or null for an invalid address. Subject and body are on one line each, and
+ * cut if they are long.
+ */
 export function buildMailLink(address: string, subject?: string, body?: string): string | null {
   const [, name, host] = /^([^@\s]+)@([^@\s]+)$/.exec(toPlainText(address)) ?? []
   if (name === undefined || host === undefined) return null
-  const fields = Object.entries({ subject, body }).flatMap(([field, text]) =>
-    // Encoded, because a line break in a subject would begin another header.
-    text === undefined ? [] : [`${field}=${encodeURIComponent(truncatePlainText(text, 300))}`],
-  )
+  // Encoded, because a line break in a subject would begin another header.
+  const encode = (text: string, maxLength: number) =>
+    encodeURIComponent(truncatePlainText(text, maxLength))
+  const fields: string[] = []
+  if (subject !== undefined) fields.push(`subject=${encode(subject, maxSubjectLength)}`)
+  if (body !== undefined) fields.push(`body=${encode(body, maxBodyLength)}`)
   const query = fields.length > 0 ? `?${fields.join('&')}` : ''
   return `mailto:${encodeURIComponent(name)}@${encodeURIComponent(host)}${query}`
 }

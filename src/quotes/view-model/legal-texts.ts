@@ -28,10 +28,10 @@ export function buildLegalTexts(
         text,
         language: null,
       })),
-      ...legalInOtherLanguages.map(({ text, lines, language }) => ({
-        lines: lines ? describeLines(lines, language) : null,
+      ...legalInOtherLanguages.map(({ text, lines, language: textLanguage }) => ({
+        lines: lines ? describeLines(lines, textLanguage) : null,
         text,
-        language,
+        language: textLanguage,
       })),
     ],
     language: isOwn ? null : shownLanguage,

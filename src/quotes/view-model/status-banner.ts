@@ -1,5 +1,4 @@
-// The banner at the top of a quote that is no longer open: accepted, rejected, expired, superseded.
-
+// The banner at the top of a quote that is not `sent`: accepted, rejected, expired, superseded.
 import type { Language } from '../../company/languages.ts'
 import { formatDate } from '../formats/date-formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
