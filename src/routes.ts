@@ -101,7 +101,6 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     indexName: options.indexName,
     cacheBytes: config.SEARCH_CACHE_MB * 2 ** 20,
     sharedStates: shareIndexStates(redis, keyPrefix),
-    access,
     rateLimit: searchLimit,
     observer: metrics.search,
     ...(recorder && {

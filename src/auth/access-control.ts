@@ -1,10 +1,5 @@
 // Checks the API key, scope and origin of each request.
-import type {
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  onRequestAsyncHookHandler,
-} from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
@@ -36,11 +31,10 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * True if pages of other sites may call this path with a publishable key. Set for every route
-     * that requires `publishableScope`, which `checkCrossOriginRoutes` enforces. Hooks that run
-     * before the check of the key need it.
+     * The scope that a caller of the route needs. Without it, the route is open to everybody. If it
+     * is `publishableScope`, pages of other sites may call the route with a publishable key.
      */
-    allowsCrossOrigin?: boolean
+    requiredScope?: Scope
   }
 }
 
@@ -55,35 +49,28 @@ type AccessOptions = {
   ownOrigin: string
 }
 
-/** Registers preflight responses, and returns what routes use to check their callers. */
+/**
+ * Answers preflights, and rejects callers without the scope that their route requires. Applies to
+ * the routes that are registered later. Returns what routes use for further checks.
+ */
 export function registerAccessControl(app: FastifyInstance, options: AccessOptions): AccessControl {
   app.decorateRequest('admittedKey', null)
   app.decorateRequest('knownKeyId', null)
   registerPreflights(app, options.isRegisteredOrigin)
   const usage = new ApiKeyUsage(options.db, app.log)
+  const access = new AccessControl(options, usage, app.log)
+  app.addHook('onRequest', async (request, reply) => {
+    const { requiredScope, rejectsMethod } = request.routeOptions.config
+    // A disallowed method gets 405, with and without a key.
+    if (requiredScope !== undefined && !rejectsMethod)
+      await access.admit(request, reply, requiredScope)
+  })
   app.addHook('onResponse', ({ knownKeyId }, { statusCode }, done) => {
     if (knownKeyId !== null) usage.recordResponse(knownKeyId, statusCode)
     done()
   })
   app.addHook('onClose', () => usage.stop())
-  const access = new AccessControl(options, usage, app.log)
-  checkCrossOriginRoutes(app, access)
   return access
-}
-
-/**
- * Throws for each later route whose `allowsCrossOrigin` and scope disagree. Preflights and refusals
- * of such a route would lack their CORS headers, or have them without a reason.
- */
-function checkCrossOriginRoutes(app: FastifyInstance, access: AccessControl): void {
-  app.addHook('onRoute', ({ method, url, onRequest, config }) => {
-    if (![method].flat().includes('GET')) return
-    const admitsPublishableKeys = [onRequest].flat().some((hook) => access.admitsPublishable(hook))
-    if (admitsPublishableKeys === (config?.allowsCrossOrigin === true)) return
-    throw new Error(
-      `${url} must have allowsCrossOrigin if it requires ${publishableScope}, and only then.`,
-    )
-  })
 }
 
 /**
@@ -94,7 +81,6 @@ export class AccessControl {
   readonly #options: AccessOptions
   readonly #usage: ApiKeyUsage
   readonly #keys: ApiKeyCache
-  readonly #publishableHooks = new WeakSet<object>()
 
   constructor(options: AccessOptions, usage: ApiKeyUsage, log: TaskLog) {
     this.#options = options
@@ -105,30 +91,23 @@ export class AccessControl {
     })
   }
 
-  /** Returns a hook that rejects callers without the scope. */
-  requireScope(scope: Scope): onRequestAsyncHookHandler {
-    const { isRegisteredOrigin } = this.#options
-    const hook: onRequestAsyncHookHandler = async (request, reply) => {
-      if (scope === publishableScope) reply.header('vary', 'Origin')
-      try {
-        await this.#admit(request, reply, scope)
-      } catch (error) {
-        if (request.routeOptions.config.allowsCrossOrigin)
-          reply.headers(await corsHeadersOfError(request.headers.origin, isRegisteredOrigin))
-        throw error
-      }
+  /**
+   * Sets the key of the request. Throws a problem if the caller may not use the scope. Adds the
+   * headers with which pages of other sites can read the response.
+   */
+  async admit(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
+    if (scope !== publishableScope) return this.#checkKey(request, reply, scope)
+    reply.header('vary', 'Origin')
+    try {
+      await this.#checkKey(request, reply, scope)
+    } catch (error) {
+      const { origin } = request.headers
+      reply.headers(await corsHeadersOfError(origin, this.#options.isRegisteredOrigin))
+      throw error
     }
-    if (scope === publishableScope) this.#publishableHooks.add(hook)
-    return hook
   }
 
-  /** Returns whether the hook is one of `requireScope` that publishable keys can pass. */
-  admitsPublishable(hook: unknown): boolean {
-    return typeof hook === 'function' && this.#publishableHooks.has(hook)
-  }
-
-  /** Sets the key of the request. Throws a problem if the caller may not use the scope. */
-  async #admit(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
+  async #checkKey(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
     const allowsKeyInUrl = scope === publishableScope
     const key = readPresentedKey(request, allowsKeyInUrl)
     if (allowsKeyInUrl) removeKeyFromQuery(request)

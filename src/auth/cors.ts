@@ -1,13 +1,19 @@
 // Cross-origin requests (CORS) of pages with a publishable key: preflights and response headers.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noStore } from '../http/common-headers.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
+import { publishableScope } from './api-keys.ts'
 import { replaceIfUnavailable, wrongOrigin } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 const exposedHeaders =
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id'
+
+/** Returns whether pages of other sites may call a route, which they do with a publishable key. */
+export function allowsCrossOrigin({ requiredScope }: FastifyContextConfig): boolean {
+  return requiredScope === publishableScope
+}
 
 /** Returns the headers that allow pages of `origin` to read a response, without cookies. */
 export function corsHeaders(origin: string): Record<string, string> {
@@ -46,7 +52,7 @@ export function registerPreflights(app: FastifyInstance, isRegisteredOrigin: Ori
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
     if (origin === undefined || !isPreflight(request)) return done()
-    if (!request.routeOptions.config.allowsCrossOrigin) return done()
+    if (!allowsCrossOrigin(request.routeOptions.config)) return done()
     reply.header('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers')
     isRegisteredOrigin(origin).then(
       (isRegistered) => {

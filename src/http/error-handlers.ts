@@ -4,6 +4,13 @@ import { METHODS } from './node-http.ts'
 import { Problem, sendProblem } from './problem-details.ts'
 import { createValidationProblem, isValidationError } from './validation-problems.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True for the routes that answer 405 to the methods that a path does not allow. */
+    rejectsMethod?: boolean
+  }
+}
+
 /**
  * Answers every error, unknown path and disallowed method with a problem. Only GET and HEAD are
  * allowed. A 404 lists `paths`. Must be called before the routes are registered, because of its
@@ -72,9 +79,15 @@ function rejectOtherMethods(app: FastifyInstance): void {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   // Added in the scope of the route, so that the error handler of its feature applies. Rejected in
   // onRequest, so that no body is read. The OPTIONS route needs the same `config`, because
-  // registerPreflights (auth/cors.ts) reads allowsCrossOrigin from it.
+  // registerPreflights (auth/cors.ts) reads the required scope from it.
   app.addHook('onRoute', function ({ url, method, config = {} }) {
     if ([method].flat().includes('GET'))
-      this.route({ method: otherMethods, url, config, onRequest: reject, handler: reject })
+      this.route({
+        method: otherMethods,
+        url,
+        config: { ...config, rejectsMethod: true },
+        onRequest: reject,
+        handler: reject,
+      })
   })
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
-import { corsHeadersOfError } from '../auth/cors.ts'
+import { allowsCrossOrigin, corsHeadersOfError } from '../auth/cors.ts'
 import type { OriginCheck } from '../auth/registered-origins.ts'
 import { buildCommonHeaders } from '../http/common-headers.ts'
 import type { BuildErrorPage } from '../http/malformed-requests.ts'
@@ -105,10 +105,11 @@ class LoadShedding {
     { route, requestId }: { route: RouteInfo | undefined; requestId: string },
   ): Promise<void> {
     const { isRegisteredOrigin, isStopping } = this.#options
-    const crossOriginHeaders = route?.config.allowsCrossOrigin && {
-      vary: 'Origin',
-      ...(await corsHeadersOfError(request.headers.origin, isRegisteredOrigin)),
-    }
+    const crossOriginHeaders = route &&
+      allowsCrossOrigin(route.config) && {
+        vary: 'Origin',
+        ...(await corsHeadersOfError(request.headers.origin, isRegisteredOrigin)),
+      }
     const page = route?.config.buildOverloadPage?.(request, overloadedProblem)
     const body = page?.bytes ?? serializeOverloadedProblem(requestId)
     response

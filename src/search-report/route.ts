@@ -30,7 +30,7 @@ export const searchReportRoutes: FastifyPluginAsyncTypebox<SearchReportOptions> 
         querystring: ReportQuery,
         response: { 200: SearchReport, '4xx': ProblemBody, '5xx': ProblemBody },
       },
-      onRequest: access.requireScope('stats:read'),
+      config: { requiredScope: 'stats:read' },
       preParsing: rateLimit,
     },
     async (request, reply) => {

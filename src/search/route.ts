@@ -1,7 +1,6 @@
 // GET /api/search: product search as people type. docs/search.md follows one search step by step.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
-import type { AccessControl } from '../auth/access-control.ts'
 import { noStore } from '../http/common-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
@@ -11,7 +10,6 @@ import { SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
 export type SearchOptions = SearchServiceOptions & {
-  access: AccessControl
   rateLimit: RateLimit
   /**
    * Called when a search for a first page without filters was answered completely. `caller` is the
@@ -21,7 +19,7 @@ export type SearchOptions = SearchServiceOptions & {
 }
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
-  const { access, rateLimit, onCompleteSearch, ...serviceOptions } = options
+  const { rateLimit, onCompleteSearch, ...serviceOptions } = options
   const service = new SearchService(serviceOptions, app.log)
   app.addHook('onClose', () => service.stop())
 
@@ -32,11 +30,10 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         querystring: SearchQuery,
         response: { 200: SearchResponse, '4xx': ProblemBody, '5xx': ProblemBody },
       },
-      onRequest: access.requireScope('search:read'),
       preParsing: rateLimit,
       preValidation: prepareQuery,
       config: {
-        allowsCrossOrigin: true,
+        requiredScope: 'search:read',
         // Load shedding calls it for every GET and HEAD request, before Fastify handles it.
         hasCapacity: (url) => service.hasCapacity(url),
       },

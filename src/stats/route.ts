@@ -68,7 +68,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
           '5xx': ProblemBody,
         },
       },
-      onRequest: access.requireScope('stats:read'),
+      config: { requiredScope: 'stats:read' },
       preParsing: rateLimit,
     },
     async (request, reply) => {

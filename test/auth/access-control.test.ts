@@ -1,10 +1,9 @@
 // Authentication: anonymous scopes, scopes of keys, rate limits per key and address.
-import { randomUUID } from 'node:crypto'
 import Fastify from 'fastify'
 import t from 'tap'
 import { registerAccessControl } from '../../src/auth/access-control.ts'
 import { hashKey } from '../../src/auth/api-key-format.ts'
-import type { Scope } from '../../src/database/table-types.ts'
+import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
 import { FailedAttemptLimit } from '../../src/rate-limits/failed-attempt-limit.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
@@ -93,12 +92,14 @@ t.test('rejects expired and revoked keys with 401', async (t) => {
   t.equal(await statusOf(app, '/api/search', revoked), 401)
 })
 
-t.test('a route that admits publishable keys must allow cross-origin requests', async (t) => {
+t.test('the required scope of a route decides who may call it, and from which pages', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  const access = registerAccessControl(app, {
+  app.decorateRequest('logFields', null)
+  registerErrorHandlers(app, [])
+  registerAccessControl(app, {
     db,
-    isRegisteredOrigin: async () => false,
+    isRegisteredOrigin: async () => true,
     anonymousScopes: [],
     failedAttempts: new FailedAttemptLimit({
       redis: null,
@@ -108,19 +109,30 @@ t.test('a route that admits publishable keys must allow cross-origin requests', 
     }),
     ownOrigin: 'https://quotes.example',
   })
-  const addRoute = (scope: Scope, config: { allowsCrossOrigin?: boolean }) =>
-    app.get(`/${randomUUID()}`, { onRequest: access.requireScope(scope), config }, async () => ({}))
-  t.throws(() => addRoute('search:read', {}), /must have allowsCrossOrigin/)
-  t.throws(() => addRoute('stats:read', { allowsCrossOrigin: true }), /and only then/)
-  t.doesNotThrow(() => addRoute('search:read', { allowsCrossOrigin: true }))
-  t.doesNotThrow(() => addRoute('stats:read', {}))
-  const onRequest = access.requireScope('search:read')
   const handler = async () => ({})
-  t.throws(
-    () => app.route({ method: ['GET'], url: '/list', onRequest, handler }),
-    /must have allowsCrossOrigin/,
-    'also a route with a list of methods',
-  )
+  app.get('/open', handler)
+  app.get('/search', { config: { requiredScope: 'search:read' } }, handler)
+  app.get('/stats', { config: { requiredScope: 'stats:read' } }, handler)
+  app.route({ method: ['GET'], url: '/list', config: { requiredScope: 'search:read' }, handler })
+  const origin = 'https://shop.example'
+  const preflight = { origin, 'access-control-request-method': 'GET' }
+  for (const [url, status, allowsCrossOrigin] of [
+    ['/open', 200, false],
+    ['/search', 401, true],
+    ['/list', 401, true],
+    ['/stats', 401, false],
+  ] as const) {
+    const allowedOrigin = allowsCrossOrigin ? origin : undefined
+    for (const method of ['GET', 'HEAD'] as const) {
+      const response = await app.inject({ method, url, headers: { origin } })
+      t.equal(response.statusCode, status, `${method} ${url}`)
+      t.equal(response.headers['access-control-allow-origin'], allowedOrigin, `${method} ${url}`)
+    }
+    const answer = await app.inject({ method: 'OPTIONS', url, headers: preflight })
+    t.equal(answer.statusCode, allowsCrossOrigin ? 204 : 405, `preflight for ${url}`)
+    t.equal(answer.headers['access-control-allow-origin'], allowedOrigin)
+    t.equal((await app.inject({ method: 'POST', url })).statusCode, 405, `POST ${url}`)
+  }
 })
 
 t.test('stores only the hash of a key', async (t) => {
