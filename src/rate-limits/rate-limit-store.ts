@@ -1,5 +1,6 @@
 // Counts requests for the rate limiter: in this process, and in batches in Redis for all processes.
 import { LRUCache } from 'lru-cache'
+import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -44,9 +45,13 @@ const batchesPerLimit = 20
  */
 export function createStoreClass(
   access: RedisAccess | null,
-  keyPrefix: string,
+  { keyPrefix, log }: { keyPrefix: string; log: TaskLog },
 ): new () => RateLimitStore {
   const redis = new OptionalRedis(access, timeouts.rateLimits.redisPause.ms)
+  const failures = new FailureLog(log, {
+    failure: (cause) => `Requests cannot be counted for the rate limits (${cause})`,
+    recovery: 'Requests can be counted for the rate limits again',
+  })
 
   return class Store implements RateLimitStore {
     readonly #counts = new LRUCache<string, RequestCount>({ max: maxCounters })
@@ -74,7 +79,12 @@ export function createStoreClass(
         return
       }
       callback(null, { current: count.total + count.inFlight + count.unsent, ttl })
-      if (count.unsent >= batchSize) void this.#send(counterKey, count, windowMs)
+      if (count.unsent >= batchSize)
+        this.#send(counterKey, count, windowMs).then(
+          () => failures.logSuccess(),
+          // Only a defect gets here. Unhandled, it would end the process.
+          (error: Error) => failures.logFailure(error),
+        )
     }
 
     child({ groupId }: { path?: string; groupId?: string }): RateLimitStore {

@@ -37,7 +37,7 @@ export async function registerRateLimiter(
 ): Promise<void> {
   await app.register(rateLimit, {
     global: false,
-    store: createStoreClass(redis, keyPrefix),
+    store: createStoreClass(redis, { keyPrefix, log: app.log }),
     enableDraftSpec: true,
     keyGenerator: getLimitKey,
     errorResponseBuilder: (_request, { after, max, ttl }) =>

@@ -1,20 +1,57 @@
-// What a request gets if counting it fails because of a defect.
-import t from 'tap'
+// What happens if counting requests fails because of a defect.
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import t, { type Test } from 'tap'
 import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
 import { OptionalRedis } from '../../src/redis/optional-redis.ts'
 
-t.test('a defect while counting fails the request instead of leaving it waiting', async (t) => {
-  const defect = new Error('a defect')
+const defect = new Error('a defect')
+
+/** Makes every access to Redis fail until `repair` is called or the test ends. */
+function breakRedisAccess(t: Test): { repair(): void } {
   const { run } = OptionalRedis.prototype
+  const repair = () => {
+    OptionalRedis.prototype.run = run
+  }
   OptionalRedis.prototype.run = async () => {
     throw defect
   }
-  t.teardown(() => {
-    OptionalRedis.prototype.run = run
-  })
-  const Store = createStoreClass(null, 'test:')
-  const error = await new Promise((resolve) => {
-    new Store().incr('192.0.2.1', resolve, 60_000, 10)
-  })
-  t.equal(error, defect)
+  t.teardown(repair)
+  return { repair }
+}
+
+/** Returns a function that counts requests with a limit of 100, so that a batch has five. */
+function createCounter(): { count(requests: number): Promise<void>; lines: string[] } {
+  const lines: string[] = []
+  const log = {
+    error: (line: string) => lines.push(line),
+    info: (line: string) => lines.push(line),
+  }
+  const Store = createStoreClass(null, { keyPrefix: 'test:', log })
+  const store = new Store()
+  const countOne = () =>
+    new Promise<void>((resolve, reject) => {
+      // A window of a year, because a new one would start with a count that is waited for.
+      store.incr('192.0.2.1', (error) => (error ? reject(error) : resolve()), 31_536_000_000, 100)
+    })
+  const count = async (requests: number) => {
+    for (let index = 0; index < requests; index += 1) await countOne()
+    await yieldToOthers()
+  }
+  return { count, lines }
+}
+
+t.test('a defect while counting fails the request instead of leaving it waiting', async (t) => {
+  breakRedisAccess(t)
+  await t.rejects(createCounter().count(1), defect)
+})
+
+t.test('a defect while counting in the background is logged once with its cause', async (t) => {
+  const { count, lines } = createCounter()
+  await count(1)
+  const { repair } = breakRedisAccess(t)
+  await count(20)
+  t.strictSame(lines, ['Requests cannot be counted for the rate limits (a defect)'])
+  repair()
+  await count(5)
+  t.equal(lines[1], 'Requests can be counted for the rate limits again')
 })
