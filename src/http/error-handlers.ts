@@ -1,6 +1,6 @@
 // Answers errors, unknown paths and disallowed methods with problems.
 import type { FastifyError, FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
-import { METHODS } from './node-http.ts'
+import { METHODS, STATUS_CODES } from './node-http.ts'
 import { Problem, sendProblem } from './problem-details.ts'
 import { createValidationProblem, isValidationError } from './validation-problems.ts'
 
@@ -39,17 +39,19 @@ function formatList(items: string[]): string {
 
 /**
  * Returns the problem that the caller sees for an error. For a validation error it names each
- * invalid parameter. For an unexpected error it gives no reason: only the log has it, under the
- * request id as `reqId`.
+ * invalid parameter. For any other error that is not a problem it gives no reason, because the
+ * message may contain anything: only the log has it, under the request id as `reqId`.
  */
 export function toProblem(error: FastifyError | Problem): Problem {
   if (error instanceof Problem) return error
   if (isValidationError(error)) return createValidationProblem(error)
-  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
-    return new Problem('invalid_parameter', error.message, {
-      cause: error,
-      status: error.statusCode,
-    })
+  if (isLibraryRejection(error))
+    return new Problem(
+      'invalid_parameter',
+      `The request was rejected: ${STATUS_CODES[error.statusCode] ?? 'Bad Request'}. ` +
+        'The reason is in the log, under this requestId.',
+      { cause: error, status: error.statusCode },
+    )
   return new Problem(
     'internal_error',
     'The request failed. The reason is in the log, under this requestId.',
@@ -57,9 +59,21 @@ export function toProblem(error: FastifyError | Problem): Problem {
   )
 }
 
-/** Logs an error of the service. Does not log errors of the caller. */
+type LibraryRejection = Error & { statusCode: number }
+
+/**
+ * Returns whether a library rejected the request with a 4xx status, as the body parsers of Fastify
+ * do. No known request causes one, because no route has a body that is parsed.
+ */
+function isLibraryRejection(error: Error & Partial<FastifyError>): error is LibraryRejection {
+  const { statusCode = 0, validation } = error
+  return validation === undefined && statusCode >= 400 && statusCode < 500
+}
+
+/** Logs an error of the service or of a library. Does not log errors of the caller. */
 export function logProblem(request: FastifyRequest, problem: Problem, error: Error): void {
-  if (problem.status < 500 || problem.skipLogging) return
+  if (problem.skipLogging) return
+  if (problem.status < 500 && !isLibraryRejection(error)) return
   const cause = problem.cause instanceof Error ? problem.cause : error
   request.log.error({ err: cause, code: problem.code }, 'request failed')
 }

@@ -4,6 +4,8 @@ import { connect } from 'node:net'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
+import { Problem } from '../../src/http/problem-details.ts'
+import { logSerializers } from '../../src/monitoring/log/log-redaction.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { startApi, type TestService, testService } from '../support/test-service.ts'
@@ -292,6 +294,41 @@ t.test('answers other methods with 405 on a route with a list of methods', async
   const rejected = await app.inject({ method: 'POST', url: '/list' })
   t.equal(rejected.statusCode, 405)
   t.equal(rejected.headers.allow, 'GET, HEAD')
+})
+
+t.test('the message of a library reaches the log, and not the caller', async (t) => {
+  const lines: string[] = []
+  const app = Fastify({
+    logger: { stream: { write: (line: string) => lines.push(line) }, serializers: logSerializers },
+  })
+  t.teardown(() => app.close())
+  app.decorateRequest('logFields', null)
+  registerErrorHandlers(app, [])
+  const rejection = Object.assign(new Error('no file /srv/data'), { statusCode: 413, code: 'ABC' })
+  app.get('/rejected', async () => {
+    throw rejection
+  })
+  app.get('/problem', async () => {
+    throw new Problem('not_found', 'There is no such thing.')
+  })
+  const response = await app.inject('/rejected')
+  t.match(response.json(), {
+    status: 413,
+    code: 'invalid_parameter',
+    detail: /^The request was rejected: Payload Too Large\. The reason is in the log/,
+  })
+  t.notMatch(response.body, /srv|ABC/)
+  const failures = () =>
+    lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request failed')
+  t.match(failures(), [
+    {
+      reqId: response.json().requestId,
+      code: 'invalid_parameter',
+      err: { message: 'no file /srv/data', code: 'ABC' },
+    },
+  ])
+  t.match((await app.inject('/problem')).json(), { detail: 'There is no such thing.' })
+  t.equal(failures().length, 1, 'our own problems are not logged')
 })
 
 t.test('answers a misspelt path with 404 and a write with a body with 405', async (t) => {
