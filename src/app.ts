@@ -48,7 +48,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
 }
 
 /**
- * Returns the app. The caller must listen, close the app, and then close the connections.
+ * Returns the app. Start it with `listen()`, end it with `close()`, and then close `connections`.
  *
  * The life of a request:
  *

@@ -1,5 +1,5 @@
-// Reads API keys from PostgreSQL through a cache. Callers decide whether a key may be used: see
-// isUsable.
+// Reads API keys from PostgreSQL through a cache. It also finds keys that may not be used: check
+// them with isUsable.
 import { timingSafeEqual } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'

@@ -42,7 +42,7 @@ export function createWrongOriginProblem(origin: string | null): Problem {
 
 /**
  * Returns the 503 problem for keys or origins that are not cached and cannot be checked now. It is
- * not logged as an error, because anybody can cause it: the caller must have logged the cause once.
+ * not logged as an error, because anybody can cause it. Log its cause once before you create it.
  * `reason` is for the line of each request.
  */
 export function createCheckFailedProblem(

@@ -92,7 +92,7 @@ async function applyChanges(
       if (lines.length >= uploadSize) upload()
     }
   } catch (error) {
-    // If the indexer is being stopped, the caller releases the lease next. So wait until no request
+    // If the indexer is being stopped, runIndexer releases the lease next. So wait until no request
     // is running.
     await Promise.allSettled(requests)
     throw error

@@ -267,7 +267,7 @@ export async function markSeveralServers(
     .execute()
 }
 
-/** Requests a rebuild. Records the time of the database: the caller's clock may be ahead. */
+/** Requests a rebuild. Records the time of the database: the clock of this machine may be ahead. */
 export async function requestRebuild(db: Kysely<Tables>, registrationName: string): Promise<void> {
   await sql`
     update search_engines set rebuild_asked_at = now() where name = ${registrationName}

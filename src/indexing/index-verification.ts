@@ -108,8 +108,8 @@ async function compareProducts(
 }
 
 /**
- * Reads the documents of all active products in pages. PostgreSQL reads the next page while the
- * caller uses this one.
+ * Reads the documents of all active products in pages. PostgreSQL reads the next page while
+ * this one is used.
  */
 async function* readPagesAhead(db: Kysely<Tables>): AsyncGenerator<ProductDocument[], void> {
   let documents = await readDocumentsAfter(db, '0', pageSize)

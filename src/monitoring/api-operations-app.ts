@@ -29,7 +29,7 @@ type OperationsOptions = Dependencies & {
 /**
  * Returns the app. `live` is 200 while the process responds. `ready` is 200 if the load balancer
  * should send requests, and otherwise 503. `ready?need=links` also requires what quote links need.
- * The caller listens and closes.
+ * Start it with `listen()`, and end it with `close()`.
  */
 export function buildApiOperationsApp({
   readIndexProgress,

@@ -1,4 +1,4 @@
-// Opens the connection to Redis. The caller closes it with `redis.disconnect()`.
+// Opens the connection to Redis. Close it with `redis.disconnect()`.
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../timeouts.ts'

@@ -36,7 +36,7 @@ export const redisTimeouts = {
     ms: 1_000,
     what: 'Between two attempts to send a command to a cluster that replaces a node',
     why: 'Sixteen attempts are longer than the 15 s after which a cluster replaces a node.',
-    afterwards: 'The command is sent again. Its caller has stopped waiting.',
+    afterwards: 'The command is sent again. The request that needed it no longer waits.',
   },
   recovery: {
     ms: 10_000,

@@ -33,7 +33,7 @@ export const breakdownQuestions = {
   'products, one country': { by: 'product', country },
 } as const
 
-/** Each question is measured this often, unless the caller says otherwise. */
+/** Each question is measured this often, unless a bench says otherwise. */
 const coldRounds = 20
 const pollRounds = 200
 const foldRounds = 20

@@ -37,8 +37,8 @@ export class PrimaryHost {
 
   /**
    * Looks for the primary and returns whether there is one. Tries for up to 5 s, because a
-   * promotion takes a moment. Later in the same outage it tries only once. Callers share one
-   * search.
+   * promotion takes a moment. Later in the same outage it tries only once. Simultaneous calls
+   * share one search.
    */
   find(): Promise<boolean> {
     this.#search ??= this.#searchRepeatedly().finally(() => {

@@ -61,7 +61,7 @@ export class Replica {
   #check: Promise<void> = Promise.resolve()
   #isStopped = false
 
-  /** `db` is connected to the replica. The caller closes it after `stop()`. */
+  /** `db` is connected to the replica. Close it after `stop()`. */
   constructor(db: Kysely<Tables>, { log, observer }: ReplicaOptions) {
     this.db = db
     this.#log = log

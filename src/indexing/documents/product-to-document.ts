@@ -28,7 +28,7 @@ export async function readDocumentsAfter(
   return (await readProductsAfter(db, afterId, limit)).map(toDocument)
 }
 
-/** Reads the same products as rows, for a caller that needs no list of documents. */
+/** Reads the same products as rows, where no list of documents is needed. */
 export async function readProductsAfter(
   db: Kysely<Tables>,
   afterId: string,

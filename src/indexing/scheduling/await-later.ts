@@ -1,4 +1,4 @@
-// Starts work now whose result or error the caller needs later.
+// Starts work now whose result or error is needed later.
 
 /**
  * Returns the promise, which must be awaited later: there its error is thrown. Without this, a

@@ -23,8 +23,8 @@ const fusionK = 60
 
 /**
  * Finds products that contain some of the words of a query, in four steps:
- * 1. Count the products that contain each word as typed (loadQueryWords; the caller has done
- *    it). Words that no product contains are unknown (isUnknown).
+ * 1. Count the products that contain each word as typed (loadQueryWords, before the
+ *    call). Words that no product contains are unknown (isUnknown).
  * 2. Request each pair of words, the unknown words, and the translations.
  * 3. If few products were found, request single words too. If a pair has more products than were
  *    returned, request triples of words too.

@@ -369,8 +369,8 @@ const sumOf = (name: string, sign: 1 | -1, isCounted = sql``) => {
 const sumsOfFigures = (sign: 1 | -1) =>
   figures.map((name) => sumOf(name, sign, sql` filter (where ${sql.ref(name)} <> 0)`).as(name))
 
-// Each of the following queries has the same columns, so that they can be united. The caller adds
-// the columns to group by.
+// Each of the following queries has the same columns, so that they can be united. `group by`
+// is added where they are united.
 
 /** Returns a query for the added rows of grouped_figures, and one for the subtracted rows. */
 function sumGroupedFigures(db: QueryCreator<Tables>, request: StatsRequest, ranges: GrainRange[]) {
