@@ -27,5 +27,6 @@ export const apiIntroduction = {
     'list and a `requestId`, which identifies the request in the log.',
   limits:
     'Requests are limited per key, or per client address without a key. `RateLimit-*` headers ' +
-    'state how many are left. After a 429 or 503, wait for the seconds in `Retry-After`.',
+    'state how many are left. A 429 names the limit and its window. After a 429 or 503, wait for ' +
+    'the seconds in `Retry-After`.',
 } as const

@@ -26,7 +26,7 @@ export const commonProblems = (scope: Scope, otherScope: Scope) => ({
     `This path needs a key with the scope ${scope}. The operator creates keys with ` +
     'scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".',
   insufficient_scope: `The key lacks the scope ${scope}; it has ${otherScope}.`,
-  rate_limited: 'More than 40 requests. Try again in 1 second.',
+  rate_limited: 'The limit is 40 requests per second. Try again in 1 second.',
   misdirected_request: misdirectedRequest,
   internal_error: 'The request failed. The reason is in the log, under this requestId.',
 })

@@ -150,7 +150,9 @@ export const quoteOperation: Operation = {
         not_acceptable: getExampleDetail('not_acceptable'),
         link_expired: getExampleDetail('expired'),
         link_revoked: getExampleDetail('revoked'),
-        rate_limited: 'Too many unknown links from your address. Try again in 24 seconds.',
+        rate_limited:
+          'Too many unknown links from your address: the limit is 10 per minute. ' +
+          'Try again in 24 seconds.',
         misdirected_request: misdirectedRequest,
         unavailable: getExampleDetail('database_unreadable'),
         internal_error: 'The request failed. The reason is in the log, under this requestId.',

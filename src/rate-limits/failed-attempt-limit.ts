@@ -1,24 +1,21 @@
 // Limits failed attempts: how often one address may try unknown API keys or quote links.
 import { LRUCache } from 'lru-cache'
 import { getCountedAddress } from '../http/client-address.ts'
-import { Problem } from '../http/problem-details.ts'
+import type { Problem } from '../http/problem-details.ts'
 import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
-import { rateWindowsMs } from './request-rate-limits.ts'
+import { createRateProblem, rateWindowsMs } from './request-rate-limits.ts'
 
 type FailedAttemptOptions = {
   /** Null: each process counts on its own. */
   redis: RedisAccess | null
   /** The prefix of every key of this installation in Redis. */
   keyPrefix: string
-  /** What is attempted. Both kinds have counts of their own. */
+  /** What is attempted, as the message to the caller names it. Both have counts of their own. */
   kind: 'keys' | 'links'
   /** For each client address. */
   maxPerMinute: number
 }
-
-/** The failed attempts in the message to the caller. */
-const attemptNames = { keys: 'unknown keys', links: 'unknown links' }
 
 const windowMs = rateWindowsMs.minute
 /** Above this number, the address whose last attempt is longest ago is forgotten. */
@@ -75,13 +72,11 @@ export class FailedAttemptLimit {
   }
 
   #createProblem(): Problem {
-    const attempts = attemptNames[this.#options.kind]
-    const remainingMs = (this.#window + 1) * windowMs - Date.now()
-    const seconds = Math.max(1, Math.ceil(remainingMs / 1000))
-    return new Problem(
-      'rate_limited',
-      `Too many ${attempts} from your address. Try again in ${seconds} seconds.`,
-      { headers: { 'retry-after': String(seconds) }, reason: 'too many failed attempts' },
+    const { kind, maxPerMinute } = this.#options
+    return createRateProblem(
+      `Too many unknown ${kind} from your address: the limit is ${maxPerMinute} per minute.`,
+      (this.#window + 1) * windowMs - Date.now(),
+      'too many failed attempts',
     )
   }
 

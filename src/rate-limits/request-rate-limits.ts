@@ -1,5 +1,5 @@
 // Limits how many requests a caller may send, with @fastify/rate-limit.
-import rateLimit from '@fastify/rate-limit'
+import rateLimit, { type errorResponseBuilderContext } from '@fastify/rate-limit'
 import type {
   FastifyInstance,
   FastifyReply,
@@ -9,6 +9,7 @@ import type {
 import { getCountedAddress } from '../http/client-address.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
+import { countNoun } from '../text/count-noun.ts'
 import { createStoreClass } from './rate-limit-store.ts'
 
 /**
@@ -40,11 +41,32 @@ export async function registerRateLimiter(
     store: createStoreClass(redis, { keyPrefix, log: app.log }),
     enableDraftSpec: true,
     keyGenerator: getLimitKey,
-    errorResponseBuilder: (_request, { after, max, ttl }) =>
-      new Problem('rate_limited', `More than ${max} requests. Try again in ${after}.`, {
-        headers: { 'retry-after': String(Math.max(1, Math.ceil(ttl / 1000))) },
-        reason: 'request rate',
-      }),
+  })
+}
+
+/** Returns the options that every limit passes to the rate limiter. */
+function buildLimitOptions({ name, per }: Limit) {
+  return {
+    timeWindow: rateWindowsMs[per],
+    groupId: name,
+    errorResponseBuilder: (_request: FastifyRequest, { max, ttl }: errorResponseBuilderContext) =>
+      createRateProblem(
+        `The limit is ${countNoun(max, 'request')} per ${per}.`,
+        ttl,
+        'request rate',
+      ),
+  }
+}
+
+/**
+ * Returns the 429 problem. `limit` is a sentence that names the limit and its window, which ends in
+ * `remainingMs`. `reason` is for the log.
+ */
+export function createRateProblem(limit: string, remainingMs: number, reason: string): Problem {
+  const seconds = Math.max(1, Math.ceil(remainingMs / 1_000))
+  return new Problem('rate_limited', `${limit} Try again in ${countNoun(seconds, 'second')}.`, {
+    headers: { 'retry-after': String(seconds) },
+    reason,
   })
 }
 
@@ -59,16 +81,12 @@ export type TargetRateLimit = (
  * Returns a function that limits the requests for each target, whoever sends them. `target` must
  * not be a secret, because Redis stores it.
  */
-export function createTargetRateLimit(
-  app: FastifyInstance,
-  { name, maxRequests, per }: Limit,
-): TargetRateLimit {
+export function createTargetRateLimit(app: FastifyInstance, limit: Limit): TargetRateLimit {
   // The limiter passes only the request to `keyGenerator`.
   const targets = new WeakMap<FastifyRequest, string>()
   const checkLimit = app.rateLimit({
-    max: maxRequests,
-    timeWindow: rateWindowsMs[per],
-    groupId: name,
+    ...buildLimitOptions(limit),
+    max: limit.maxRequests,
     keyGenerator: (request) => targets.get(request) ?? '',
   })
   return async (request, reply, target) => {
@@ -81,19 +99,13 @@ export function createTargetRateLimit(
  * Returns a hook that limits the requests of each caller. A key can have a multiple of the limit,
  * or no limit.
  */
-export function createCallerRateLimit(
-  app: FastifyInstance,
-  { name, maxRequests, per }: Limit,
-): RateLimit {
-  const findLimit = ({ admittedKey }: FastifyRequest) =>
+export function createCallerRateLimit(app: FastifyInstance, limit: Limit): RateLimit {
+  const { maxRequests } = limit
+  const findMaxRequests = ({ admittedKey }: FastifyRequest) =>
     admittedKey?.limitFactor == null
       ? maxRequests
       : Math.max(1, Math.round(maxRequests * admittedKey.limitFactor))
-  const checkLimit = app.rateLimit({
-    max: findLimit,
-    timeWindow: rateWindowsMs[per],
-    groupId: name,
-  })
+  const checkLimit = app.rateLimit({ ...buildLimitOptions(limit), max: findMaxRequests })
   return async (request, reply, payload) => {
     // The allowList of the limiter would do the same, but awaits several promises.
     if (!request.admittedKey?.unlimited) await checkLimit.call(app, request, reply)

@@ -116,6 +116,7 @@ export const statsOperation: Operation = {
         detail: 'from: 2026-03-01 is after to (2026-01-31)',
         errors: [{ parameter: 'from', detail: '2026-03-01 is after to (2026-01-31)' }],
       },
+      rate_limited: 'The limit is 120 requests per minute. Try again in 24 seconds.',
       not_acceptable: notAcceptableDetail,
       unavailable: unavailableDetail,
     }),

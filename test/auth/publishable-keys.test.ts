@@ -299,6 +299,7 @@ t.test('counts a publishable key per address, and pages can read the 429', async
   const responses = await Promise.all(Array.from({ length: 40 }, () => search('192.0.2.1')))
   const rejected = responses.filter(({ statusCode }) => statusCode === 429)
   t.ok(rejected.length >= 1)
+  t.equal(rejected[0]?.json().detail, 'The limit is 3 requests per second. Try again in 1 second.')
   t.equal(rejected[0]?.headers['access-control-allow-origin'], shop)
   t.match(rejected[0]?.headers, {
     'ratelimit-limit': '3',

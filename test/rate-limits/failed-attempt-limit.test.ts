@@ -7,8 +7,8 @@ import {
 } from '../../src/rate-limits/failed-attempt-limit.ts'
 
 t.test('keeps the count of an address when others fill the memory', async (t) => {
-  // The clock stands still, so that no new window starts.
-  mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  // The clock stands still in the middle of a window, so that no new one starts.
+  mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12, 0, 30) })
   t.teardown(() => mock.timers.reset())
   const limit = new FailedAttemptLimit({
     redis: null,
@@ -23,7 +23,13 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
   const guesser = { ip: '192.0.2.1' }
   await limit.recordAttemptOrReject(guesser)
   await limit.recordAttemptOrReject(guesser)
-  t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
+  t.throws(() => limit.rejectIfExceeded(guesser), {
+    code: 'rate_limited',
+    message:
+      'Too many unknown links from your address: the limit is 2 per minute. ' +
+      'Try again in 30 seconds.',
+    headers: { 'retry-after': '30' },
+  })
   await limit.recordAttemptOrReject({ ip: '192.0.2.2' })
   t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
 })

@@ -44,6 +44,10 @@ t.test('applies a small limit exactly across processes', async (t) => {
   t.equal((await countAccepted(first, 6)) + (await countAccepted(other, 6)), 10)
   const response = await requestStats(other)
   t.equal(response.statusCode, 429)
+  t.match(
+    response.json().detail,
+    /^The limit is 10 requests per minute\. Try again in \d+ seconds?\.$/,
+  )
   t.equal(response.headers['ratelimit-limit'], '10')
   t.equal(response.headers['ratelimit-remaining'], '0')
   t.ok(Number(response.headers['retry-after']) >= 1)

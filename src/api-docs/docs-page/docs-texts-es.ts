@@ -62,6 +62,6 @@ export const apiIntroductionEs = {
     'lista cerrada y un `requestId`, que identifica la petición en el registro.',
   limits:
     'Las peticiones se limitan por clave o, sin clave, por dirección del cliente. Las cabeceras ' +
-    '`RateLimit-*` dicen cuántas quedan. Tras un 429 o un 503, espera los segundos de ' +
-    '`Retry-After`.',
+    '`RateLimit-*` dicen cuántas quedan. Un 429 dice el límite y su periodo. Tras un 429 o un ' +
+    '503, espera los segundos de `Retry-After`.',
 }
