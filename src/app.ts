@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { registerAccessControl } from './auth/access-control.ts'
 import { createOriginCheck } from './auth/registered-origins.ts'
 import { getPublicBaseUrl } from './config.ts'
+import type { Connections } from './connections.ts'
 import type { Database } from './database/postgres-pool.ts'
 import { Replica } from './database/replica/replica.ts'
 import { closeConnectionsOnStop, trackStopping } from './http/close-connections-on-stop.ts'
@@ -30,14 +31,7 @@ import { timeouts } from './timeouts.ts'
 import type { Traces } from './tracing/open-traces.ts'
 
 type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
-  connections: Pick<
-    RouteOptions,
-    'db' | 'dbWithPreparedStatements' | 'searchPool' | 'searchEngines'
-  > & {
-    /** Connected to the replica, if there is one. */
-    replicaDb: Database | null
-    redis: RedisClient | null
-  }
+  connections: Omit<Connections, 'pool' | 'replicaPool'>
   logger: LoggerOptions
   metrics?: Metrics
   traces: Traces | null

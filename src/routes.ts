@@ -1,12 +1,11 @@
 // Registers every route, with its rate limit and all else that it needs.
 import type { FastifyInstance } from 'fastify'
-import type { Pool } from 'pg'
 import { buildOpenApiDocument, type OpenApiDocument } from './api-docs/openapi-document.ts'
 import { apiDocsRoutes } from './api-docs/route.ts'
 import type { AccessControl } from './auth/access-control.ts'
 import type { Company } from './company/company.ts'
 import { getPublicBaseUrl, type ServerConfig } from './config.ts'
-import type { Database } from './database/postgres-pool.ts'
+import type { Connections } from './connections.ts'
 import type { Replica } from './database/replica/replica.ts'
 import { quoteLinkPath, searchPath, statsPath } from './http/endpoint-paths.ts'
 import type { Metrics } from './monitoring/process-metrics.ts'
@@ -21,7 +20,6 @@ import {
 import type { RedisAccess } from './redis/optional-redis.ts'
 import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
-import type { RegisteredEngine } from './search-engine/engine-selection.ts'
 import { shareIndexStates } from './search-engine/index-state-follower.ts'
 import { QueryRecorder } from './search-report/query-recorder.ts'
 import { searchReportRoutes } from './search-report/route.ts'
@@ -29,25 +27,21 @@ import { statsOperation } from './stats/openapi.ts'
 import { statsRoutes } from './stats/route.ts'
 import { webRoutes } from './web/route.ts'
 
-export type RouteOptions = {
+export type RouteOptions = Pick<
+  Connections,
+  'db' | 'dbWithPreparedStatements' | 'searchPool' | 'searchEngines'
+> & {
   config: ServerConfig
   company: Company
-  /** For API keys, search and the search report. */
-  db: Database
-  /** For statistics and quote links. On the same pool as `db`. */
-  dbWithPreparedStatements: Database
   /** Null if there is no replica. */
   replica: Replica | null
-  /** Used only for searches while the search engine is unavailable. */
-  searchPool: Pool
   redis: RedisAccess | null
-  /** Searches alternate between the healthy engines. */
-  searchEngines: [RegisteredEngine, ...RegisteredEngine[]]
   /** The name of the index in each engine. */
   indexName: string
   access: AccessControl
   metrics: Metrics
   clock: () => Date
+  /** The time between two comparisons of the statistics summary. */
   driftCheckMs: number
 }
 

@@ -5,20 +5,14 @@ import { buildApp } from './app.ts'
 import { readCompany } from './company/company.ts'
 import { checkCompany } from './company/company-record.ts'
 import { findNodeProblem } from './config/node-version.ts'
+import { readServerConfig } from './config.ts'
 import {
-  getSearchEngines,
-  readServerConfig,
-  type SearchEngineUrl,
-  type ServerConfig,
-} from './config.ts'
-import {
-  createKysely,
-  type Database,
-  openApiPool,
-  openReplicaPool,
-  openSearchPool,
-} from './database/postgres-pool.ts'
-import { createPreparingKysely } from './database/prepared-statements.ts'
+  type Connections,
+  closeConnections,
+  destroyDatabaseConnections,
+  openConnections,
+} from './connections.ts'
+import type { Database } from './database/postgres-pool.ts'
 import { readPendingMigrations } from './database/run-migrations.ts'
 import { isBehindPooler } from './database/transaction-pooling.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
@@ -28,9 +22,7 @@ import { buildApiOperationsApp } from './monitoring/api-operations-app.ts'
 import { describeFailedStart } from './monitoring/describe-error.ts'
 import { openLogDestination } from './monitoring/log/log-destination.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
-import { openRedis, redisHealth } from './redis/redis-connection.ts'
-import type { RegisteredEngine } from './search-engine/engine-selection.ts'
-import { openSearchEngine } from './search-engine/search-client.ts'
+import { redisHealth } from './redis/redis-connection.ts'
 import { nameWithShape } from './search-engine/shape-suffix.ts'
 import { readDrift } from './stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from './stats/summary/fold-changes.ts'
@@ -38,7 +30,6 @@ import { timeouts } from './timeouts.ts'
 import { openTraces, type Traces } from './tracing/open-traces.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
-type Connections = Awaited<ReturnType<typeof openConnections>>
 
 /** Starts the process. Resolves when it listens. Tests pass a `clock` to replace the time. */
 export async function start(clock?: () => Date): Promise<void> {
@@ -100,44 +91,6 @@ async function logPooler({ pool }: Connections, app: App): Promise<void> {
       'PostgreSQL is behind a pooler: each transaction sets its limits, and prepared statements ' +
         'are disabled',
     )
-}
-
-async function openConnections(config: ServerConfig, indexShape: string, traces: Traces | null) {
-  const pool = openApiPool(config.DATABASE_URL, config.DATABASE_CONNECTIONS)
-  const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
-  const openEngine = ({ name, url }: SearchEngineUrl): RegisteredEngine => ({
-    registrationName: nameWithShape(name, indexShape),
-    engine: openSearchEngine(url, config.MEILI_SEARCH_KEY),
-  })
-  const [first, ...others] = getSearchEngines(config)
-  const searchEngines: [RegisteredEngine, ...RegisteredEngine[]] = [
-    openEngine(first),
-    ...others.map(openEngine),
-  ]
-  const replicaUrl = config.REPLICA_DATABASE_URL
-  const searchPool = openSearchPool(config.DATABASE_URL)
-  const replicaPool = replicaUrl === undefined ? null : openReplicaPool(replicaUrl)
-  if (traces) {
-    for (const traced of [pool, searchPool, replicaPool]) if (traced) traces.tracePool(traced)
-    for (const { engine } of searchEngines) traces.traceEngine(engine)
-    if (redis) traces.traceRedis(redis)
-  }
-  return {
-    /** The primary, DATABASE_CONNECTIONS, statements of up to 10 s. For metrics and the stop. */
-    pool,
-    /** On `pool`. For API keys, search, the search report, and the checks of start and health. */
-    db: createKysely(pool),
-    /** On `pool`. For statistics and quote links, whose few statements are expensive to plan. */
-    dbWithPreparedStatements: createPreparingKysely(pool),
-    /** The replica, if there is one, statements of up to half a second. For the stop. */
-    replicaPool,
-    /** On `replicaPool`. For reads of statistics and quotes while the replica is up to date. */
-    replicaDb: replicaPool && createPreparingKysely(replicaPool),
-    /** The primary, 2 connections, statements of up to 800 ms. For searches without an engine. */
-    searchPool,
-    redis,
-    searchEngines,
-  }
 }
 
 function openOperationsApp(
@@ -210,18 +163,9 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     setTimeout(() => destroyDatabaseConnections(connections), destroyAfterMs).unref()
     await app.close()
     await operationsApp.close()
-    await connections.db.destroy()
-    await connections.searchPool.end()
-    await connections.replicaDb?.destroy()
-    connections.redis?.disconnect()
-    await Promise.all(connections.searchEngines.map(({ engine }) => engine.close()))
+    await closeConnections(connections)
     await traces?.stop()
   })
-}
-
-/** Destroys all connections, so that a PostgreSQL that does not answer cannot delay the stop. */
-function destroyDatabaseConnections({ pool, searchPool, replicaPool }: Connections): void {
-  for (const each of [pool, searchPool, replicaPool]) each?.destroyConnections()
 }
 
 async function checkMigrations(db: Database): Promise<void> {

@@ -52,8 +52,9 @@ t.test('a shared folder never imports a feature', async (t) => {
   for (const { name, imports } of sharedFiles) t.same(imports.filter(featureOf), [], name)
 })
 
-t.test('no other file of src imports server.ts, app.ts, routes.ts or config.ts', async (t) => {
-  const entryFiles = ['src/server.ts', 'src/app.ts', 'src/routes.ts', 'src/config.ts']
+t.test('no other file of src imports server, connections, app, routes or config', async (t) => {
+  const names = ['server', 'connections', 'app', 'routes', 'config']
+  const entryFiles = names.map((name) => `src/${name}.ts`)
   for (const { name, imports } of srcFiles) {
     if (entryFiles.includes(name)) continue
     const imported = imports.filter((target) => entryFiles.includes(target))

@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import type { Pool } from 'pg'
 import tap from 'tap'
 import { startServers, type TestServers } from '../../scripts/servers/test-servers.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
+import type { FailoverPool } from '../../src/database/failover/failover-pool.ts'
 import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { grantRoles, limitTemporaryTables, type Program } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
@@ -39,7 +39,12 @@ export async function servers(): Promise<Omit<TestServers, 'stop'>> {
 }
 
 /** `db`, `pool` and `url` connect as the owner. `roles` holds the URLs that the programs use. */
-export type TestDatabase = { db: Database; pool: Pool; url: string; roles: Record<Program, string> }
+export type TestDatabase = {
+  db: Database
+  pool: FailoverPool
+  url: string
+  roles: Record<Program, string>
+}
 
 /** Long, because a test must not fail when the machine is busy. */
 const connectionTimeoutMs = 60_000

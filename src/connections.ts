@@ -1,0 +1,83 @@
+// The connections of an API process to PostgreSQL, Redis and the search engines.
+import { getSearchEngines, type SearchEngineUrl, type ServerConfig } from './config.ts'
+import type { FailoverPool } from './database/failover/failover-pool.ts'
+import {
+  createKysely,
+  type Database,
+  openApiPool,
+  openReplicaPool,
+  openSearchPool,
+} from './database/postgres-pool.ts'
+import { createPreparingKysely } from './database/prepared-statements.ts'
+import { openRedis, type RedisClient } from './redis/redis-connection.ts'
+import type { RegisteredEngine } from './search-engine/engine-selection.ts'
+import { openSearchEngine } from './search-engine/search-client.ts'
+import { nameWithShape } from './search-engine/shape-suffix.ts'
+import type { Traces } from './tracing/open-traces.ts'
+
+export type Connections = {
+  /** The primary, DATABASE_CONNECTIONS, statements of up to 10 s. For metrics and the stop. */
+  pool: FailoverPool
+  /** On `pool`. For API keys, search, the search report, and the checks of start and health. */
+  db: Database
+  /** On `pool`. For statistics and quote links, whose few statements are expensive to plan. */
+  dbWithPreparedStatements: Database
+  /** Statements of up to half a second. For the stop. Null if there is no replica. */
+  replicaPool: FailoverPool | null
+  /** On `replicaPool`. For reads of statistics and quotes while the replica is up to date. */
+  replicaDb: Database | null
+  /** The primary, 2 connections, statements of up to 800 ms. For searches without an engine. */
+  searchPool: FailoverPool
+  /** Null if no Redis is configured. */
+  redis: RedisClient | null
+  /** Searches alternate between the healthy engines. */
+  searchEngines: [RegisteredEngine, ...RegisteredEngine[]]
+}
+
+/** Returns the connections. Only Redis is waited for. Throws if its address is wrong. */
+export async function openConnections(
+  config: ServerConfig,
+  indexShape: string,
+  traces: Traces | null,
+): Promise<Connections> {
+  const pool = openApiPool(config.DATABASE_URL, config.DATABASE_CONNECTIONS)
+  const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
+  const openEngine = ({ name, url }: SearchEngineUrl): RegisteredEngine => ({
+    registrationName: nameWithShape(name, indexShape),
+    engine: openSearchEngine(url, config.MEILI_SEARCH_KEY),
+  })
+  const [first, ...others] = getSearchEngines(config)
+  const searchEngines: Connections['searchEngines'] = [openEngine(first), ...others.map(openEngine)]
+  const replicaUrl = config.REPLICA_DATABASE_URL
+  const searchPool = openSearchPool(config.DATABASE_URL)
+  const replicaPool = replicaUrl === undefined ? null : openReplicaPool(replicaUrl)
+  if (traces) {
+    for (const traced of [pool, searchPool, replicaPool]) if (traced) traces.tracePool(traced)
+    for (const { engine } of searchEngines) traces.traceEngine(engine)
+    if (redis) traces.traceRedis(redis)
+  }
+  return {
+    pool,
+    db: createKysely(pool),
+    dbWithPreparedStatements: createPreparingKysely(pool),
+    replicaPool,
+    replicaDb: replicaPool && createPreparingKysely(replicaPool),
+    searchPool,
+    redis,
+    searchEngines,
+  }
+}
+
+/** Closes the connections one after the other. Waits for the statements that are running. */
+export async function closeConnections(connections: Connections): Promise<void> {
+  await connections.db.destroy()
+  await connections.searchPool.end()
+  await connections.replicaDb?.destroy()
+  connections.redis?.disconnect()
+  await Promise.all(connections.searchEngines.map(({ engine }) => engine.close()))
+}
+
+/** Destroys all connections, so that a PostgreSQL that does not answer cannot delay the stop. */
+export function destroyDatabaseConnections({ pool, searchPool, replicaPool }: Connections): void {
+  for (const each of [pool, searchPool, replicaPool]) each?.destroyConnections()
+}
