@@ -1,10 +1,8 @@
 // Erases the documents of links that were closed longer ago than the retention time. This is for
 // data protection, because a frozen document contains names and addresses of customers.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
-import { describeError } from '../../monitoring/describe-error.ts'
-import type { LogLine } from '../../monitoring/log/program-log.ts'
+import { type RegularTaskOptions, repeatRegularly } from '../../monitoring/regular-task.ts'
 import { countNoun } from '../../text/count-noun.ts'
 import { timeouts } from '../../timeouts.ts'
 
@@ -30,29 +28,19 @@ export async function eraseDocumentsOfClosedLinks(
   }
 }
 
-type EraseOptions = {
-  signal: AbortSignal
-  log: LogLine
-  /** Called after each attempt. */
-  onResult?: (succeeded: boolean) => void
-}
-
-/** Erases documents at once and then regularly, until `signal` is aborted. Logs failures. */
+/** Erases documents at once and then every hour, until `signal` is aborted. Logs failures. */
 export async function eraseDocumentsRegularly(
   db: Kysely<Tables>,
-  { signal, log, onResult = () => undefined }: EraseOptions,
+  options: RegularTaskOptions,
 ): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const erased = await eraseDocumentsOfClosedLinks(db, signal)
-      onResult(true)
-      if (erased > 0) log(`Erased ${countNoun(erased, 'document')} of links closed long ago.`)
-    } catch (error) {
-      onResult(false)
-      const cause = describeError(error)
-      log(`Could not erase documents of closed links; retrying in an hour: ${cause}`, 'error')
-    }
-    // Rejects when the signal is aborted, which ends the loop.
-    await sleep(timeouts.quotes.erasure.ms, undefined, { signal }).catch(() => undefined)
+  const { signal, log } = options
+  const erase = async () => {
+    const erased = await eraseDocumentsOfClosedLinks(db, signal)
+    if (erased > 0) log(`Erased ${countNoun(erased, 'document')} of links closed long ago.`)
   }
+  await repeatRegularly(erase, {
+    ...options,
+    intervalMs: timeouts.quotes.erasure.ms,
+    failure: 'Could not erase documents of closed links',
+  })
 }

@@ -140,6 +140,6 @@ t.test('a failure is logged and does not end the indexer', async (t) => {
   stop.abort()
   await erasing
   t.match(lines, [
-    /Could not erase documents of closed links; retrying in an hour: .*purge_quote_shares/,
+    /Could not erase documents of closed links; retrying in 60 minutes: .*purge_quote_shares/,
   ])
 })
