@@ -5,6 +5,7 @@ import t from 'tap'
 import { ApiKeyUsage } from '../../src/auth/api-key-usage.ts'
 import { rotateApiKey } from '../../src/auth/api-keys.ts'
 import { eventually } from '../support/eventually.ts'
+import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf } from '../support/key-parts.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { startProgram } from '../support/run-program.ts'
@@ -244,6 +245,8 @@ t.test('the report lists the requests and refusals of each key by day', async (t
   const key = await createSecretKey(db, { scopes: ['stats:read'] })
   const id = idOf(key)
   const usage = new ApiKeyUsage(db, noLog)
+  // The report counts its days from the current one.
+  await waitForFreshWindow(dayMs, 60_000)
   const today = new Date()
   const yesterday = new Date(today.getTime() - 86_400_000)
   for (const [status, day] of [

@@ -2,6 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { hourMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import {
   ask,
   askMeanwhile,
@@ -153,12 +154,14 @@ t.test('a backup is restored by the commands of the runbook', async (t) => {
   const blocks = readBlocks(runbook, 'Back up and restore')
   t.equal(blocks.length, 6)
   const [backUp = '', noteRevoked = '', ...restore] = blocks
+  await waitForFreshWindow(hourMs, 60_000)
+  // As `date +%F` writes it in the name of the backup, which is in local time.
+  const today = new Date().toLocaleDateString('en-CA')
   await runBlock(backUp)
   const create = ['scripts/api-key.ts', 'create', '--name', 'Later', '--scopes', 'search:read']
   const later = findKey(await tool(...create))
   t.equal((await ask('/api/search?q=grifo', later)).status, 200)
   await runBlock(noteRevoked)
-  const today = new Date().toISOString().slice(0, 10)
   for (const block of restore) await runBlock(block.replaceAll(/\d{4}-\d{2}-\d{2}/g, today))
   await untilWhole('after the restore')
   await until(

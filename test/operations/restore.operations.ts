@@ -10,6 +10,7 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { writeCompanyFile } from '../support/company.ts'
+import { hourMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { startDebianPostgres } from './debian-postgres.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -117,6 +118,9 @@ t.test('a restore brings back data and rights, and what was revoked stays revoke
     return readRights(db)
   })
   t.ok(before.length > 100, 'there are rights to compare')
+  await waitForFreshWindow(hourMs, 60_000)
+  // As `date +%F` writes it in the name of the backup, which is in local time.
+  const today = new Date().toLocaleDateString('en-CA')
   runBlock(backUp)
   const closed = await withDatabase(async (db) => {
     await sql`update api_keys set revoked_at = now() where name = 'ERP'`.execute(db)
@@ -127,7 +131,6 @@ t.test('a restore brings back data and rights, and what was revoked stays revoke
 
   runBlock(noteRevoked)
   runBlock(emptyCluster)
-  const today = new Date().toISOString().slice(0, 10)
   runBlock(restore.replaceAll(/\d{4}-\d{2}-\d{2}/g, today))
   t.same(await withDatabase(readRights), before)
   t.same(await withDatabase(readClosed), { keys: [], links: [] }, 'open again')

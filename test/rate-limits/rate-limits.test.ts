@@ -1,20 +1,14 @@
 // Rate limits of several processes, with and without Redis.
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { timeouts } from '../../src/timeouts.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { minuteMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { servers } from '../support/test-database.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 
 const requestStats = async ({ app }: TestService, remoteAddress = '192.0.2.1') =>
   app.inject({ url: '/api/stats', remoteAddress })
-
-/** Waits until at least 20 s of the current minute are left, so no new window starts in a test. */
-async function waitForFreshWindow(): Promise<void> {
-  const remainingMs = 60_000 - (Date.now() % 60_000)
-  if (remainingMs < 20_000) await sleep(remainingMs)
-}
 
 /** Sends requests one after the other and returns how many are not rejected. */
 async function countAccepted(
@@ -40,7 +34,7 @@ const startPair = async (t: Test, limit: number) => {
 
 t.test('applies a small limit exactly across processes', async (t) => {
   const [first, other] = await startPair(t, 10)
-  await waitForFreshWindow()
+  await waitForFreshWindow(minuteMs, 20_000)
   t.equal((await countAccepted(first, 6)) + (await countAccepted(other, 6)), 10)
   const response = await requestStats(other)
   t.equal(response.statusCode, 429)
@@ -58,7 +52,7 @@ t.test(
   'exceeds a large limit by at most two batches of a twentieth, and never rejects early',
   async (t) => {
     const [first, other] = await startPair(t, 100)
-    await waitForFreshWindow()
+    await waitForFreshWindow(minuteMs, 20_000)
     t.equal(await countAccepted(first, 100), 100, 'a single process counts exactly')
     t.equal(await countAccepted(first, 5), 0)
     const excess = await countAccepted(other, 30)
@@ -72,7 +66,7 @@ t.test('limits per process while Redis is unreachable or hangs', async (t) => {
   const service = await testService(t, {
     config: { REDIS_URL: faultyProxy.url, STATS_LIMIT_PER_MINUTE: 10 },
   })
-  await waitForFreshWindow()
+  await waitForFreshWindow(minuteMs, 20_000)
   t.equal(await countAccepted(service, 3), 3)
   faultyProxy.refuseConnections()
   t.equal(await countAccepted(service, 20), 7)

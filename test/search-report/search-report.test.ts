@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { eventually } from '../support/eventually.ts'
+import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { lengthenSearchTimeouts, withLongerTimeouts } from '../support/longer-timeouts.ts'
 import { type TestDatabase, testDatabase } from '../support/test-database.ts'
 import { startApi, type TestService, testService, withoutEngine } from '../support/test-service.ts'
@@ -188,6 +189,8 @@ t.test('SEARCH_REPORT=false counts nothing and serves no report', async (t) => {
 
 t.test('shows the report to keys with stats:detail, and on the command line', async (t) => {
   const database = await createDatabase(t)
+  // The report of one day must contain the searches of this test.
+  await waitForFreshWindow(dayMs, 60_000)
   await searchAndStop(t, database, async (type) => {
     for (const address of addresses(6)) {
       await type(address, 'taladro')

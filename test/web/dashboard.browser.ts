@@ -16,6 +16,7 @@ import { findAccessibilityViolations, openPage, startBrowser } from '../support/
 import { buildRoleUrl } from '../support/database-roles.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { hourMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { type TestDatabase, testDatabase } from '../support/test-database.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 
@@ -417,6 +418,8 @@ t.test('a phone shows one group of columns at a time', async (t) => {
 })
 
 t.test('keeps the filters in the address; back, forward, a new tab and links work', async (t) => {
+  // The page and the test must see the same date.
+  await waitForFreshWindow(hourMs, 60_000)
   const { page, context, base, pageErrors } = await open(t, '/dashboard')
   await waitForStats(page)
   const search = () => new URL(page.url()).search

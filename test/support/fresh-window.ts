@@ -1,0 +1,17 @@
+// Waits if a window of the clock, such as a minute or a day, is about to end.
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export const minuteMs = 60_000
+/** No date changes within an hour, whatever the time zone of the company is. */
+export const hourMs = 3_600_000
+/** A day in UTC. */
+export const dayMs = 24 * hourMs
+
+/**
+ * Waits until at least `neededMs` of the current window are left. So no new window starts in a test
+ * that needs no longer, not even if it runs at midnight or at the end of a month.
+ */
+export async function waitForFreshWindow(windowMs: number, neededMs: number): Promise<void> {
+  const remainingMs = windowMs - (Date.now() % windowMs)
+  if (remainingMs < neededMs) await sleep(remainingMs)
+}
