@@ -12,7 +12,7 @@ import {
   buildReadinessReport,
   checkDependencies,
   type Dependencies,
-  readClockOffset,
+  readClockOffsetSeconds,
   withHealthTimeout,
 } from './readiness.ts'
 
@@ -49,7 +49,7 @@ export function buildApiOperationsApp({
     readUnfoldedChanges: () => withHealthTimeout(readUnfoldedChanges()),
     readDrift: () => withHealthTimeout(readDrift()),
     readReachability,
-    readClockOffset: () => withHealthTimeout(readClockOffset(dependencies.db)),
+    readClockOffsetSeconds: () => withHealthTimeout(readClockOffsetSeconds(dependencies.db)),
   })
 
   const app = createOperationsApp(registry)

@@ -30,7 +30,7 @@ type MetricsSources = {
   readDrift: () => Promise<SummaryDrift>
   readReachability: () => Promise<Record<string, boolean>>
   /** Returns by how many seconds the clock of this process is ahead of PostgreSQL's. */
-  readClockOffset: () => Promise<number>
+  readClockOffsetSeconds: () => Promise<number>
 }
 
 /** Returns the registry of /metrics. Each scrape queries PostgreSQL, Redis and the engine. */
@@ -48,7 +48,7 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
 
 function addConnectionMetrics(
   registry: Registry,
-  { pool, readReachability, readClockOffset }: MetricsSources,
+  { pool, readReachability, readClockOffsetSeconds }: MetricsSources,
 ): void {
   addScrapedMetric(registry, {
     type: 'gauge',
@@ -72,7 +72,7 @@ function addConnectionMetrics(
     name: 'tqs_clock_offset_seconds',
     help: "Seconds by which the clock of this process is ahead of PostgreSQL's",
     // A scrape without this metric shows that the offset is unknown.
-    read: async () => singleSample(await readClockOffset().catch(() => null)),
+    read: async () => singleSample(await readClockOffsetSeconds().catch(() => null)),
   })
   addScrapedMetric(registry, {
     type: 'gauge',

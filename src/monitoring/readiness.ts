@@ -42,7 +42,7 @@ export async function checkDependencies({
  * Returns by how many seconds the clock of this process is ahead of PostgreSQL's. The error is at
  * most half of the round trip.
  */
-export async function readClockOffset(db: Kysely<Tables>): Promise<number> {
+export async function readClockOffsetSeconds(db: Kysely<Tables>): Promise<number> {
   const sentAt = Date.now()
   const { rows } = await sql<{ now: number }>`
     select extract(epoch from clock_timestamp())::float8 as now

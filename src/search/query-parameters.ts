@@ -12,7 +12,13 @@ import {
   type Problem,
 } from '../http/problem-details.ts'
 import { describeValidationErrors } from '../http/validation-problems.ts'
-import { type FacetName, maxSkuLength, maxSkus, SearchQuery, type SearchRequest } from './schema.ts'
+import {
+  type FacetName,
+  maxSkuCharacters,
+  maxSkus,
+  SearchQuery,
+  type SearchRequest,
+} from './schema.ts'
 
 /** The parameters that are whole numbers. */
 const integerParameters = ['limit', 'offset'] as const
@@ -107,8 +113,8 @@ function findInvalidSkus(query: Record<string, unknown>): Problem | undefined {
     return invalidParameter(other, 'cannot be combined with sku, which asks for exact products')
   if (skus.length > maxSkus)
     return invalidParameter('sku', `may be given ${maxSkus} times at most, not ${skus.length}`)
-  if (skus.some((sku) => sku === '' || [...sku].length > maxSkuLength))
-    return invalidParameter('sku', `must have 1 to ${maxSkuLength} characters`)
+  if (skus.some((sku) => sku === '' || [...sku].length > maxSkuCharacters))
+    return invalidParameter('sku', `must have 1 to ${maxSkuCharacters} characters`)
   if (skus.some((sku) => sku.includes('\u0000')))
     return invalidParameter('sku', 'must not contain the character NUL (%00)')
   return undefined

@@ -17,7 +17,7 @@ import type { ParsedQuery } from '../text/parse-query.ts'
 
 /** A look-up asks for at most this many SKUs, of at most this many characters. */
 export const maxSkus = 100
-export const maxSkuLength = 100
+export const maxSkuCharacters = 100
 
 const NullableText = (description: string) => Nullable(Type.String({ description }))
 
@@ -56,7 +56,7 @@ export const SearchQuery = Type.Object(
       }),
     ),
     sku: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: maxSkuLength }), {
+      Type.Array(Type.String({ minLength: 1, maxLength: maxSkuCharacters }), {
         minItems: 1,
         maxItems: maxSkus,
         description:

@@ -14,7 +14,7 @@ const minPhraseLetters = 2
 export const maxSynonyms = 20
 export const maxPinnedSkus = 20
 const maxPinnedQueryLength = 200
-const maxSkuLength = 100
+const maxSkuCharacters = 100
 
 /** Letters, combining accents and digits. */
 const words = /[\p{L}\p{M}\p{N}]+/gu
@@ -55,5 +55,7 @@ export function findQueryProblem(query: string): string | undefined {
 
 /** Returns why a text may not be a pinned SKU; undefined if it may. */
 export function findSkuProblem(sku: string): string | undefined {
-  return [...sku].length > maxSkuLength ? `has more than ${maxSkuLength} characters` : undefined
+  return [...sku].length > maxSkuCharacters
+    ? `has more than ${maxSkuCharacters} characters`
+    : undefined
 }

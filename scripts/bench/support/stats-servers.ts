@@ -69,7 +69,7 @@ async function apiWithBaseline() {
     readIndexProgress: async () => [],
     readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
     readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
-    readClockOffset: async () => 0,
+    readClockOffsetSeconds: async () => 0,
     readReachability: async () => ({}),
   })
   const keys = new Set([`Bearer ${BENCH_KEY}`])

@@ -2,7 +2,7 @@
 
 /**
  * The state of the primary at `readAt` (performance.now) or later. Every commit before that moment
- * is in `version`, and in the WAL before `position`.
+ * is in `version`, and in the WAL before `position`, a number of bytes.
  */
 export type PrimaryState = {
   databaseId: string

@@ -12,7 +12,7 @@ export const walPosition = sql<string | null>`(
   - '0/0'
 )::text`
 
-/** Returns the position as a number, or null if it is unknown. */
+/** Returns the position in bytes, or null if it is unknown. */
 export function parseWalPosition(text: string | null): number | null {
   const position = text === null ? Number.NaN : Number(text)
   return Number.isSafeInteger(position) ? position : null
