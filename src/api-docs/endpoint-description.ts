@@ -1,5 +1,6 @@
 // The types with which a feature describes its endpoint for the OpenAPI document and /docs.
 import type { TObject, TSchema } from '@sinclair/typebox'
+import type { Scope } from '../database/table-types.ts'
 import type { Reference } from './response-headers.ts'
 
 export type Schema = TSchema | { [keyword: string]: unknown }
@@ -26,9 +27,7 @@ export type Operation = {
   summary: string
   description: string
   /** The scope that a caller needs; null if the path itself contains the secret. */
-  scope: string | null
-  /** Whether a publishable key (for browsers) may call it. */
-  publishable: boolean
+  scope: Scope | null
   parameters: Parameter[]
   responses: Record<string, ApiResponse>
   /** Schemas that get their own name in the document and in generated clients. */

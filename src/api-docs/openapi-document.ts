@@ -1,6 +1,8 @@
 // Builds the OpenAPI 3.1 document from the descriptions of the endpoints.
 import { readFileSync } from 'node:fs'
+import { publishableScope } from '../auth/api-keys.ts'
 import { Money } from '../company/money.ts'
+import type { Scope } from '../database/table-types.ts'
 import { ProblemBody, problemKinds } from '../http/problem-details.ts'
 import { apiIntroduction } from './api-introduction.ts'
 import type { Operation, Schema } from './endpoint-description.ts'
@@ -113,7 +115,7 @@ function describeService(): string {
 }
 
 function describeOperation(
-  { id, summary, description, scope, publishable, parameters, responses }: Operation,
+  { id, summary, description, scope, parameters, responses }: Operation,
   anonymousScopes: readonly string[],
 ) {
   return {
@@ -121,21 +123,17 @@ function describeOperation(
     tags: ['product'],
     summary,
     description: scope === null ? description : `${description}\n\nNeeds the scope \`${scope}\`.`,
-    security: scope === null ? [] : listSecurityAlternatives(scope, publishable, anonymousScopes),
+    security: scope === null ? [] : listSecurityAlternatives(scope, anonymousScopes),
     parameters,
     responses,
   }
 }
 
 /** Returns the alternatives for authentication; an empty object means "without a key". */
-function listSecurityAlternatives(
-  scope: string,
-  publishable: boolean,
-  anonymousScopes: readonly string[],
-) {
+function listSecurityAlternatives(scope: Scope, anonymousScopes: readonly string[]) {
   return [
     { secretKey: [scope] },
-    ...(publishable ? [{ publishableKey: [scope] }] : []),
+    ...(scope === publishableScope ? [{ publishableKey: [scope] }] : []),
     ...(anonymousScopes.includes(scope) ? [{}] : []),
   ]
 }

@@ -103,7 +103,6 @@ export const quoteOperation: Operation = {
   summary: 'A quote opened from a link: a page, JSON or PDF',
   description,
   scope: null,
-  publishable: false,
   parameters: [
     {
       name: 'token',

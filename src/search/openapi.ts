@@ -66,7 +66,6 @@ export const searchOperation: Operation = {
   summary: 'Search products as the user types',
   description,
   scope: 'search:read',
-  publishable: true,
   parameters: queryParameters(SearchQuery, {
     q: 'martilo',
     category: 'Herramientas',

@@ -53,7 +53,6 @@ export const statsOperation: Operation = {
   summary: 'Statistics over quotes: counts, money, acceptance and days, by country and by month',
   description,
   scope: 'stats:read',
-  publishable: false,
   parameters: [
     ...queryParameters(StatsQuery, {
       from: '2026-01-01',

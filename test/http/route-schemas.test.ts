@@ -1,17 +1,24 @@
-// The JSON schemas of all routes. The service itself does not check them, to start sooner.
+// The JSON schemas of all routes, which the service itself does not check, to start sooner. Also
+// their scopes, which the OpenAPI document repeats.
 import diagnostics from 'node:diagnostics_channel'
 import { Ajv } from 'ajv'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import t from 'tap'
+import { toOpenApiPath } from '../../src/http/endpoint-paths.ts'
 import { describeValidationErrors } from '../../src/http/validation-problems.ts'
+import { apiOperations } from '../../src/routes.ts'
 import { testService } from '../support/test-service.ts'
 
 type Schema = { [keyword: string]: unknown; properties?: Record<string, Schema> }
 
 const schemas: { name: string; part: string; schema: Schema }[] = []
 
-function collectSchemas({ method, url, schema = {} }: RouteOptions): void {
+/** By path, as the OpenAPI document writes it. Undefined for a route that is open to everybody. */
+const requiredScopes = new Map<string, string | undefined>()
+
+function collectRoute({ method, url, schema = {}, config }: RouteOptions): void {
   if (method !== 'GET') return
+  requiredScopes.set(toOpenApiPath(url), config?.requiredScope)
   const { response = {}, ...others } = schema
   for (const [part, each] of Object.entries({ ...others, ...(response as object) }))
     schemas.push({ name: `${url} ${part}`, part, schema: each as Schema })
@@ -19,7 +26,7 @@ function collectSchemas({ method, url, schema = {} }: RouteOptions): void {
 
 diagnostics.subscribe('fastify.initialization', (message) => {
   const { fastify } = message as { fastify: FastifyInstance }
-  fastify.addHook('onRoute', collectSchemas)
+  fastify.addHook('onRoute', collectRoute)
 })
 await testService(t, {
   config: { SEARCH_REPORT: true, WEB_PARTS: ['home', 'dashboard', 'palette'] },
@@ -38,6 +45,13 @@ t.test('each schema of a route is a valid JSON schema with known keywords', asyn
   for (const { name, schema } of schemas) t.doesNotThrow(() => compile(schema), name)
   t.throws(() => compile({ type: 'strin' }), /schema is invalid/)
   t.throws(() => compile({ type: 'string', maxLenght: 3 }), /unknown keyword/)
+})
+
+t.test('the OpenAPI document names the scope that each route requires', async (t) => {
+  for (const { path, scope } of apiOperations) {
+    t.ok(requiredScopes.has(path), path)
+    t.equal(requiredScopes.get(path) ?? null, scope, path)
+  }
 })
 
 /** Keywords that do not limit the values of a string. */
