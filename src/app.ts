@@ -116,14 +116,14 @@ export async function buildApp({
 
   // Step 3: the checks of callers. Each route applies those that it needs.
   const redis = observeRedis(app, connections.redis, metrics)
-  await registerRateLimiter(app, { redis, keyPrefix: config.REDIS_PREFIX })
+  await registerRateLimiter(app, { redis, redisPrefix: config.REDIS_PREFIX })
   const access = registerAccessControl(app, {
     db,
     isRegisteredOrigin,
     anonymousScopes: config.ANONYMOUS_SCOPES,
     failedAttempts: new FailedAttemptLimit({
       redis,
-      keyPrefix: config.REDIS_PREFIX,
+      redisPrefix: config.REDIS_PREFIX,
       kind: 'keys',
       maxPerMinute: config.CALLER_GUESS_LIMIT_PER_MINUTE,
     }),

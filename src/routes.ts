@@ -61,7 +61,7 @@ export function describeApi(config: ServerConfig): OpenApiDocument {
 export async function registerRoutes(app: FastifyInstance, options: RouteOptions): Promise<void> {
   const { config, company, db, dbWithPreparedStatements, replica, redis, access, metrics, clock } =
     options
-  const keyPrefix = config.REDIS_PREFIX
+  const redisPrefix = config.REDIS_PREFIX
   const searchLimit = createCallerRateLimit(app, {
     name: searchPath,
     maxRequests: config.SEARCH_LIMIT_PER_SECOND,
@@ -80,7 +80,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
   })
   const failedAttempts = new FailedAttemptLimit({
     redis,
-    keyPrefix,
+    redisPrefix,
     kind: 'links',
     maxPerMinute: config.LINK_GUESS_LIMIT_PER_MINUTE,
   })
@@ -94,7 +94,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     engines: options.searchEngines,
     indexName: options.indexName,
     cacheBytes: config.SEARCH_CACHE_MB * 2 ** 20,
-    sharedStates: shareIndexStates(redis, keyPrefix),
+    sharedStates: shareIndexStates(redis, redisPrefix),
     rateLimit: searchLimit,
     observer: metrics.search,
     ...(recorder && {
@@ -105,7 +105,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     db: dbWithPreparedStatements,
     replica,
     redis,
-    keyPrefix,
+    redisPrefix,
     company,
     access,
     rateLimit: statsLimit,
@@ -152,7 +152,7 @@ async function registerSearchReport(
   const recorder = new QueryRecorder({
     db,
     redis,
-    keyPrefix: config.REDIS_PREFIX,
+    redisPrefix: config.REDIS_PREFIX,
     engines: searchEngines,
     indexName,
     // Keys the hashes of texts and callers, so that the database and Redis reveal neither. Every

@@ -95,13 +95,13 @@ async function logPooler({ pool }: Connections, app: App): Promise<void> {
 
 function openOperationsApp(
   { db, redis, pool, searchEngines }: Connections,
-  keyPrefix: string,
+  redisPrefix: string,
   metrics: Metrics,
   isServing: () => boolean,
 ): App {
   return buildApiOperationsApp({
     db,
-    redis: redis && redisHealth(redis, keyPrefix),
+    redis: redis && redisHealth(redis, redisPrefix),
     pool,
     metrics,
     isServing,

@@ -10,7 +10,7 @@ type FailedAttemptOptions = {
   /** Null: each process counts on its own. */
   redis: RedisAccess | null
   /** The prefix of every key of this installation in Redis. */
-  keyPrefix: string
+  redisPrefix: string
   /** What is attempted, as the message to the caller names it. Both have counts of their own. */
   kind: 'keys' | 'links'
   /** For each client address. */
@@ -82,10 +82,10 @@ export class FailedAttemptLimit {
 
   /** Returns the number of failed attempts in all processes, or 0 without Redis. */
   async #countInRedis(window: number, address: string): Promise<number> {
-    const { keyPrefix, kind } = this.#options
+    const { redisPrefix, kind } = this.#options
     // Named as in the settings (CALLER_GUESS_LIMIT_PER_MINUTE). During an upgrade, processes of the
     // older release share the counts of keys under this name.
-    const key = `${keyPrefix}${kind}:guesses:${window}:${address}`
+    const key = `${redisPrefix}${kind}:guesses:${window}:${address}`
     const results = await this.#redis.run(timeouts.redis.command.ms, (redis) =>
       executeAll(redis.multi().incr(key).pexpire(key, windowMs)),
     )

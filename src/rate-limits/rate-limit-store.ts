@@ -45,7 +45,7 @@ const batchesPerLimit = 20
  */
 export function createStoreClass(
   access: RedisAccess | null,
-  { keyPrefix, log }: { keyPrefix: string; log: TaskLog },
+  { redisPrefix, log }: { redisPrefix: string; log: TaskLog },
 ): new () => RateLimitStore {
   const redis = new OptionalRedis(access, timeouts.rateLimits.redisPause.ms)
   const failures = new FailureLog(log, {
@@ -97,7 +97,7 @@ export function createStoreClass(
      * OptionalRedis handles it.
      */
     async #send(counterKey: string, count: RequestCount, windowMs: number): Promise<number> {
-      const redisKey = `${keyPrefix}limit:${this.#group}:${counterKey}:${count.window}`
+      const redisKey = `${redisPrefix}limit:${this.#group}:${counterKey}:${count.window}`
       const sent = count.unsent
       count.unsent = 0
       count.inFlight += sent

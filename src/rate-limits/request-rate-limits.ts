@@ -34,11 +34,11 @@ type Limit = {
  */
 export async function registerRateLimiter(
   app: FastifyInstance,
-  { redis, keyPrefix }: { redis: RedisAccess | null; keyPrefix: string },
+  { redis, redisPrefix }: { redis: RedisAccess | null; redisPrefix: string },
 ): Promise<void> {
   await app.register(rateLimit, {
     global: false,
-    store: createStoreClass(redis, { keyPrefix, log: app.log }),
+    store: createStoreClass(redis, { redisPrefix, log: app.log }),
     enableDraftSpec: true,
     keyGenerator: getLimitKey,
   })

@@ -94,10 +94,13 @@ function createClient(address: RedisAddress): RedisClient {
  * Returns a health check. A replica, a Sentinel and a single node of a cluster answer PING, but
  * store no key, or not every key.
  */
-export function redisHealth(redis: RedisClient, keyPrefix: string): { check(): Promise<unknown> } {
+export function redisHealth(
+  redis: RedisClient,
+  redisPrefix: string,
+): { check(): Promise<unknown> } {
   return {
     async check() {
-      await redis.set(`${keyPrefix}health`, 1, 'PX', healthKey.ms)
+      await redis.set(`${redisPrefix}health`, 1, 'PX', healthKey.ms)
       if (redis instanceof Redis && (await isOneOfSeveralNodes(redis)))
         throw new Error(
           'REDIS_URL names one node of a cluster, which stores only some of the keys.',

@@ -29,9 +29,9 @@ type FollowOptions = {
 }
 
 /** Returns what processes need to read the states together. */
-export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): SharedPolling {
+export function shareIndexStates(redis: RedisAccess | null, redisPrefix: string): SharedPolling {
   const { indexStateLock, indexStateMaxAge } = timeouts.searchEngine
-  return new SharedPolling(redis, `${keyPrefix}index-states`, {
+  return new SharedPolling(redis, `${redisPrefix}index-states`, {
     lockMs: indexStateLock.ms,
     maxAgeMs: indexStateMaxAge.ms,
     responseMs: timeouts.searchEngine.indexStateResponse.ms,

@@ -7,13 +7,13 @@ import type { SettledQuery } from './typed-queries.ts'
 
 export class ContinuedQueries {
   readonly #redis: OptionalRedis
-  readonly #keyPrefix: string
+  readonly #redisPrefix: string
   readonly #hashes: ReportHashes
 
   /** Without Redis each process counts on its own. */
-  constructor(redis: RedisAccess | null, keyPrefix: string, hashes: ReportHashes) {
+  constructor(redis: RedisAccess | null, redisPrefix: string, hashes: ReportHashes) {
     this.#redis = new OptionalRedis(redis, 0)
-    this.#keyPrefix = `${keyPrefix}typed:`
+    this.#redisPrefix = `${redisPrefix}typed:`
     this.#hashes = hashes
   }
 
@@ -28,7 +28,7 @@ export class ContinuedQueries {
         this.#hashes.hashTypedText(callerHash, beginning),
       )
       if (beginnings.length === 0) return null
-      const key = this.#keyPrefix + callerHash
+      const key = this.#redisPrefix + callerHash
       // Without Redis each process counts on its own.
       return this.#redis.run(timeouts.redis.command.ms, (redis) =>
         executeAll(
@@ -49,7 +49,7 @@ export class ContinuedQueries {
         const callerHash = this.#hashes.hashCallerOfDay(caller, day)
         return this.#redis.run(timeouts.redis.command.ms, (redis) =>
           redis.sismember(
-            this.#keyPrefix + callerHash,
+            this.#redisPrefix + callerHash,
             this.#hashes.hashTypedText(callerHash, text),
           ),
         )

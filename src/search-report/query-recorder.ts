@@ -16,7 +16,7 @@ import { writeBatch } from './write-batch.ts'
 type Options = {
   db: Kysely<Tables>
   redis: RedisAccess | null
-  keyPrefix: string
+  redisPrefix: string
   engines: readonly RegisteredEngine[]
   indexName: string
   /** Known to every API process, and not stored in PostgreSQL or Redis. */
@@ -41,10 +41,10 @@ export class QueryRecorder {
   readonly #timer: NodeJS.Timeout
 
   constructor(options: Options) {
-    const { redis, keyPrefix, engines, indexName, secret } = options
+    const { redis, redisPrefix, engines, indexName, secret } = options
     this.#options = options
     this.#hashes = new ReportHashes(secret)
-    this.#continued = new ContinuedQueries(redis, keyPrefix, this.#hashes)
+    this.#continued = new ContinuedQueries(redis, redisPrefix, this.#hashes)
     this.#unknownWords = new UnknownWords(engines, indexName)
     this.#timer = setInterval(() => this.#tick(), timeouts.searchReport.tick.ms).unref()
   }

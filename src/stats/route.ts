@@ -36,7 +36,7 @@ export type StatsOptions = {
   /** Null if statistics are always computed from the primary. */
   replica: Replica | null
   redis: RedisAccess | null
-  keyPrefix: string
+  redisPrefix: string
   company: Company
   access: AccessControl
   rateLimit: RateLimit
@@ -95,11 +95,11 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
  */
 function startBackgroundTasks(
   app: FastifyInstance,
-  { db, replica, redis, keyPrefix, observer, driftCheckMs }: StatsOptions,
+  { db, replica, redis, redisPrefix, observer, driftCheckMs }: StatsOptions,
 ): DataVersionPoller {
   const versions = createDataVersionPoller(
     db,
-    shareDataVersions(redis, keyPrefix),
+    shareDataVersions(redis, redisPrefix),
     replica?.history ?? null,
   )
   versions.start()
@@ -115,7 +115,7 @@ function startBackgroundTasks(
 }
 
 function createStatsCache(
-  { db, replica, redis, keyPrefix, company }: StatsOptions,
+  { db, replica, redis, redisPrefix, company }: StatsOptions,
   {
     versions,
     readToday,
@@ -129,7 +129,7 @@ function createStatsCache(
     isPrimaryFailing: () => versions.isFailing(timeouts.stats.dataVersionResponse.ms),
   }
   return new StatsCache({
-    shared: new SharedStatsCache(redis, keyPrefix),
+    shared: new SharedStatsCache(redis, redisPrefix),
     versions,
     readToday,
     compute: (request) => readStatsPreferringReplica(source, request),

@@ -103,7 +103,7 @@ t.test('the required scope of a route decides who may call it, and from which pa
     anonymousScopes: [],
     failedAttempts: new FailedAttemptLimit({
       redis: null,
-      keyPrefix: '',
+      redisPrefix: '',
       maxPerMinute: 1,
       kind: 'keys',
     }),

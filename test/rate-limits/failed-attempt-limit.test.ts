@@ -12,7 +12,7 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
   t.teardown(() => mock.timers.reset())
   const limit = new FailedAttemptLimit({
     redis: null,
-    keyPrefix: 'test:',
+    redisPrefix: 'test:',
     maxPerMinute: 2,
     kind: 'links',
   })

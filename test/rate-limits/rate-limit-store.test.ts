@@ -26,7 +26,7 @@ function createCounter(): { count(requests: number): Promise<void>; lines: strin
     error: (line: string) => lines.push(line),
     info: (line: string) => lines.push(line),
   }
-  const Store = createStoreClass(null, { keyPrefix: 'test:', log })
+  const Store = createStoreClass(null, { redisPrefix: 'test:', log })
   const store = new Store()
   const countOne = () =>
     new Promise<void>((resolve, reject) => {
