@@ -48,7 +48,8 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  *
  * 1. Node parses it, and load shedding may reject it before Fastify finds its route.
  * 2. It gets common headers, and its Host header is checked (onRequest).
- * 3. Its API key is checked (onRequest), and then the rate limit of its caller (preParsing).
+ * 3. If its route requires a scope, its API key is checked (onRequest), and then the rate limit of
+ *    its caller (preParsing).
  * 4. Its parameters are validated, and its route answers it. Then it is logged and counted
  *    (onResponse).
  */
@@ -65,6 +66,7 @@ export async function buildApp({
 }: AppOptions): Promise<FastifyInstance> {
   const { db, dbWithPreparedStatements, searchPool, searchEngines } = connections
   const generateRequestId = createRequestIdGenerator()
+  // The visitor of a quote link gets a page instead of a problem.
   const malformedRequests = new MalformedRequestResponder(
     metrics.requests,
     createEarlyErrorPages(company),
@@ -78,6 +80,7 @@ export async function buildApp({
       keepAliveMs: config.KEEP_ALIVE_SECONDS * 1_000,
       generateRequestId,
       malformedRequests,
+      // The visitor of a malformed quote link gets the 404 page for unknown links.
       rewriteUrl: replaceMalformedLinkPath,
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
@@ -87,6 +90,8 @@ export async function buildApp({
   app.setSerializerCompiler(() => JSON.stringify)
   const isRegisteredOrigin = createOriginCheck(db, app.log)
   const isStopping = trackStopping(app)
+  // Node passes a request with another Expect than 100-continue neither to load shedding nor to
+  // Fastify.
   malformedRequests.answerExpectations(app)
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,
@@ -114,7 +119,8 @@ export async function buildApp({
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
   warnAboutWideRanges(app.log, config.TRUST_PROXY)
 
-  // Step 3: the checks of callers. Each route applies those that it needs.
+  // Step 3: the checks of callers. Access control reads the `requiredScope` of each route. A rate
+  // limit applies to the routes that registerRoutes passes it to.
   const redis = observeRedis(app, connections.redis, metrics)
   await registerRateLimiter(app, { redis, redisPrefix: config.REDIS_PREFIX })
   const access = registerAccessControl(app, {

@@ -1,4 +1,16 @@
 // Registers every route, with its rate limit and all else that it needs.
+//
+// To add an endpoint:
+// 1. Write its path in src/http/endpoint-paths.ts. The 404 problem and the metrics list it.
+// 2. Write its route in a feature. `config` of the route states its `requiredScope`, and may state
+//    when load shedding rejects its requests. src/auth/access-control.ts and
+//    src/overload/load-shedding.ts declare what `config` may contain. `preParsing` of the route is
+//    its rate limit.
+// 3. If it has a limit of its own, write the setting in src/config/settings-schema.ts and
+//    scripts/env.ts, and create the limit here. Register the route here.
+// 4. Describe it as an `Operation` in the feature, and add that to `apiOperations`.
+// 5. A new scope belongs in the type `Scope` (src/database/table-types.ts), in `allScopes`
+//    (src/auth/api-keys.ts), and in a migration of the check constraint `api_keys_scopes_check`.
 import type { FastifyInstance } from 'fastify'
 import { buildOpenApiDocument, type OpenApiDocument } from './api-docs/openapi-document.ts'
 import { apiDocsRoutes } from './api-docs/route.ts'
@@ -35,10 +47,13 @@ export type RouteOptions = Pick<
   company: Company
   /** Null if there is no replica. */
   replica: Replica | null
+  /** Null if no Redis is configured. */
   redis: RedisAccess | null
   /** The name of the index in each engine. */
   indexName: string
+  /** For routes that need a further scope for some of their parameters. */
   access: AccessControl
+  /** Each feature gets its part as `observer`, and calls it to count what happens. */
   metrics: Metrics
   clock: () => Date
   /** The time between two comparisons of the statistics summary. */
@@ -94,6 +109,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     engines: options.searchEngines,
     indexName: options.indexName,
     cacheBytes: config.SEARCH_CACHE_MB * 2 ** 20,
+    // One process reads the states of the indexes in PostgreSQL for all.
     sharedStates: shareIndexStates(redis, redisPrefix),
     rateLimit: searchLimit,
     observer: metrics.search,

@@ -51,7 +51,8 @@ type AccessOptions = {
 
 /**
  * Answers preflights, and rejects callers without the scope that their route requires. Applies to
- * the routes that are registered later. Returns what routes use for further checks.
+ * the routes that are registered later. Routes call `requireAdditionalScope` of what it returns, if
+ * some of their parameters need a further scope.
  */
 export function registerAccessControl(app: FastifyInstance, options: AccessOptions): AccessControl {
   app.decorateRequest('admittedKey', null)

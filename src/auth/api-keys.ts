@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { generateKey, hashKey, type KeyKind } from './api-key-format.ts'
 
-/** What keys may allow. A check constraint of the table api_keys lists the scopes too. */
+/** What keys may allow. The constraint api_keys_scopes_check of the table lists the scopes too. */
 export const allScopes: readonly Scope[] = ['search:read', 'stats:read', 'stats:detail']
 
 /** The only scope of a publishable key, because every visitor of the page can read the key. */

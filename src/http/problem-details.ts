@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { noStore } from './common-headers.ts'
 import type { LogFields } from './request-log.ts'
 
-/** Every problem code with its HTTP status and title. */
+/** Every problem code with its HTTP status and title. The OpenAPI document lists them too. */
 export const problemKinds = {
   /** Also for other faults of a request, such as malformed HTTP. Clients rely on the name. */
   invalid_parameter: { status: 400, title: 'Invalid parameter' },

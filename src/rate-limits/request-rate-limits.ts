@@ -13,8 +13,8 @@ import { countNoun } from '../text/count-noun.ts'
 import { createStoreClass } from './rate-limit-store.ts'
 
 /**
- * A hook that applies a rate limit. It is a preParsing hook, because it must run after
- * authentication, an onRequest hook: an invalid key gets 401, and a valid key has its own count.
+ * A hook that applies a rate limit. A route states it as its `preParsing`. It must run after the
+ * onRequest hook of access control: an invalid key gets 401, and a valid key has its own count.
  */
 export type RateLimit = preParsingAsyncHookHandler
 
@@ -22,7 +22,7 @@ export type RateLimit = preParsingAsyncHookHandler
 export const rateWindowsMs = { second: 1_000, minute: 60_000 }
 
 type Limit = {
-  /** Routes with the same name share one count. */
+  /** Routes with the same name share one count. The name is part of the key in Redis. */
   name: string
   maxRequests: number
   per: keyof typeof rateWindowsMs
@@ -34,6 +34,7 @@ type Limit = {
  */
 export async function registerRateLimiter(
   app: FastifyInstance,
+  /** `redisPrefix` begins every key of this installation in Redis. */
   { redis, redisPrefix }: { redis: RedisAccess | null; redisPrefix: string },
 ): Promise<void> {
   await app.register(rateLimit, {
