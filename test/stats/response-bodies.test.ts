@@ -10,10 +10,8 @@ import { insertQuote, insertQuotes } from './insert-quotes.ts'
 import { buildQuote } from './quote-builder.ts'
 import { requestStats, serviceBehindFaultyProxy, statsService } from './stats-service.ts'
 
-const clock = () => new Date('2026-11-21T10:00:00Z')
-
 async function serviceWithQuotes(t: Test) {
-  const service = await statsService(t, { clock })
+  const service = await statsService(t)
   await insertQuotes(service.db, [
     buildQuote('1', { net: '1234.50' }),
     buildQuote('2', { currency: 'JPY', rate: null, net: '5000', country: null }),

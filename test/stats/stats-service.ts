@@ -12,9 +12,12 @@ import type { Stats } from './reference-stats.ts'
 type Test = Parameters<typeof testService>[0]
 type ServiceOptions = Parameters<typeof testService>[1]
 
+/** Always the same day, so that no test depends on the date or fails at midnight. */
+const clock = () => new Date('2026-11-21T10:00:00Z')
+
 /** Starts a service without a search index, because statistics do not need one. */
 export function statsService(t: Test, options: ServiceOptions = {}): Promise<TestService> {
-  return testService(t, { index: false, ...options })
+  return testService(t, { index: false, clock, ...options })
 }
 
 /** A second API process, simulated: it shares the database and the Redis prefix of `service`. */
