@@ -1,5 +1,5 @@
-// What a visitor gets instead of a quote, and why: the error pages, and one row for each reason. The
-// comment above a row names the file that throws it.
+// What a visitor gets instead of a quote, and why: the error pages, and one row for each reason.
+// The comment above a row names the file that throws it.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 

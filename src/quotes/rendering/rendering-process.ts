@@ -24,8 +24,8 @@ type Usage = { processorMs: number; residentBytes: number }
 type Failed = { reason: FailureReason; message: string; stack: string | undefined }
 
 /**
- * A process that performs one task at a time. The first task starts it. The caller must wait for a
- * task before it starts the next one.
+ * A process that performs one task at a time. The first task starts it. Wait for a task before you
+ * start the next one.
  */
 export class RenderingProcess<Task extends object, Result> {
   readonly #options: RenderingProcessOptions
