@@ -315,7 +315,7 @@ async function startPassThroughRoute(
 
 /** Invalidates the caches as a change of the index does, and waits until the API has noticed. */
 async function invalidateCaches({ db }: BenchService): Promise<void> {
-  await sql`update search_engines set version = version + 1`.execute(db)
+  await sql`update search_indexes set version = version + 1`.execute(db)
   await new Promise((resolve) => setTimeout(resolve, 1_000))
 }
 

@@ -257,7 +257,7 @@ async function measureBesideSnapshot(
   await sql`select from products limit 1`.execute(snapshot)
   for (let inserted = 0; inserted < settled; inserted += settledBatch) {
     await sql`
-      insert into product_changes (engine, product_id)
+      insert into index_outbox (registration_name, product_id)
       select ${nameWithShape('main', computeIndexShape())}, 1 + n % ${settledProducts}
       from generate_series(1, ${Math.min(settledBatch, settled - inserted)}::integer) n
     `.execute(db)
@@ -291,8 +291,7 @@ async function measurePolls(db: Database): Promise<string> {
 }
 
 async function untilNothingIsPending(db: Database): Promise<void> {
-  const findPending = () =>
-    db.selectFrom('product_changes').select('id').limit(1).executeTakeFirst()
+  const findPending = () => db.selectFrom('index_outbox').select('id').limit(1).executeTakeFirst()
   while (await findPending()) await sleep(10)
 }
 
@@ -361,17 +360,17 @@ function toBody(documents: ProductDocument[]): string {
 
 async function indexedAt(db: Database): Promise<Date | null> {
   return (
-    (await db.selectFrom('search_engines').select('indexed_at').executeTakeFirst())?.indexed_at ??
+    (await db.selectFrom('search_indexes').select('indexed_at').executeTakeFirst())?.indexed_at ??
     null
   )
 }
 
 async function isRebuildPending(db: Database): Promise<boolean> {
-  const engine = await db
-    .selectFrom('search_engines')
-    .select('rebuild_asked_at')
+  const index = await db
+    .selectFrom('search_indexes')
+    .select('rebuild_requested_at')
     .executeTakeFirstOrThrow()
-  return engine.rebuild_asked_at !== null
+  return index.rebuild_requested_at !== null
 }
 
 /** Returns the resident memory of a process, or 0 except on Linux. */

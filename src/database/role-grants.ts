@@ -13,8 +13,8 @@ export type Login = { name: string; password: string }
 const grants: Record<Program, string[]> = {
   // Reads what its responses need, but no quotes. Records the use of keys and the views of links.
   api: [
-    `select on products, product_popularity, product_changes, search_engines, parked_documents,
-      indexer_leases`,
+    `select on products, product_popularity, index_outbox, search_indexes, index_parked_documents,
+      index_leases`,
     'select on search_synonyms, search_pins, search_hidden_words, search_words_version',
     `select on quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
       quote_validity, quote_validity_unfolded, current_figures, grouped_figures,
@@ -32,6 +32,9 @@ const grants: Record<Program, string[]> = {
     `select (id, kind, scopes, origins, unlimited, limit_factor, secret_hash, expires_at,
       revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',
+    'update (used_at) on search_indexes',
+    // The older release reads the same tables by their old names.
+    'select on product_changes, search_engines, parked_documents, indexer_leases',
     'update (used_at) on search_engines',
     'select, insert, update on api_key_usage',
     `select, insert, update on search_report_days, search_report_texts, search_report_counts`,
@@ -45,8 +48,10 @@ const grants: Record<Program, string[]> = {
     'select on search_synonyms, search_pins, search_hidden_words, search_words_version',
     'select (id, status, issued_on) on quotes',
     'select (quote_id, sku) on quote_lines',
-    `select, insert, update, delete on search_engines, product_changes, product_popularity,
-      parked_documents, indexer_leases`,
+    `select, insert, update, delete on search_indexes, index_outbox, product_popularity,
+      index_parked_documents, index_leases`,
+    `select, insert, update, delete on search_engines, product_changes, parked_documents,
+      indexer_leases`,
     `execute on function has_older_transaction(xid8), purge_quote_shares(integer),
       purge_search_report()`,
   ],

@@ -3399,57 +3399,58 @@ end $$;
 -- Search index
 -- -------------------------------------------------------------------------------------------------
 
--- The search engines that indexers keep in sync. Each has its own rows in product_changes.
-create table search_engines (
-  name                 text         not null,
-  indexed_at           timestamptz,
-  version              bigint       not null default 0,
-  shape                text,
-  last_task            bigint,
-  rebuild_asked_at     timestamptz,
-  index_name           text,
-  registered_in        xid8,
-  database_identity    text,
-  last_task_at         text,
-  is_writing           boolean      not null default true,
-  settled_snapshot     pg_snapshot  not null default '1:1:'::pg_snapshot,
-  pending              integer      not null default 0,
-  used_at              timestamptz  not null default now(),
-  words                text,
-  has_several_servers  boolean      not null default false,
-  constraint search_engines_pkey primary key (name),
-  constraint search_engines_name_check check (name ~ '^[a-z0-9_-]{1,60}$')
+-- The registered search indexes, which indexers keep in sync. Each has its own rows in
+-- index_outbox.
+create table search_indexes (
+  registration_name      text         not null,
+  indexed_at             timestamptz,
+  version                bigint       not null default 0,
+  shape                  text,
+  last_task_uid          bigint,
+  rebuild_requested_at   timestamptz,
+  index_name             text,
+  registered_in          xid8,
+  database_identity      text,
+  last_task_enqueued_at  text,
+  is_writing             boolean      not null default true,
+  settled_snapshot       pg_snapshot  not null default '1:1:'::pg_snapshot,
+  pending                integer      not null default 0,
+  used_at                timestamptz  not null default now(),
+  synonyms_version       text,
+  has_several_servers    boolean      not null default false,
+  constraint search_indexes_pkey primary key (registration_name),
+  constraint search_indexes_registration_name_check check (registration_name ~ '^[a-z0-9_-]{1,60}$')
 );
 
--- Outbox: changed products that the index of an engine does not contain yet. Triggers write it and
--- the indexer deletes the rows.
-create table product_changes (
-  id          bigint  not null generated always as identity,
-  engine      text    not null,
-  product_id  bigint,
-  xid         xid8    not null default pg_current_xact_id(),
-  constraint product_changes_pkey primary key (id)
+-- Outbox: changed products that an index does not contain yet. Triggers write it and the indexer
+-- deletes the rows.
+create table index_outbox (
+  id                 bigint  not null generated always as identity,
+  registration_name  text    not null,
+  product_id         bigint,
+  xid                xid8    not null default pg_current_xact_id(),
+  constraint index_outbox_pkey primary key (id)
 );
-create index product_changes_engine on product_changes using btree (engine, xid, id);
+create index index_outbox_order on index_outbox using btree (registration_name, xid, id);
 
--- Dead letters: products whose document an engine rejected. A change of the product tries again.
-create table parked_documents (
-  engine      text         not null,
-  product_id  bigint       not null,
-  reason      text         not null,
-  parked_at   timestamptz  not null default now(),
-  constraint parked_documents_pkey primary key (engine, product_id)
+-- Dead letters: products whose document Meilisearch rejected. A change of the product tries again.
+create table index_parked_documents (
+  registration_name  text         not null,
+  product_id         bigint       not null,
+  reason             text         not null,
+  parked_at          timestamptz  not null default now(),
+  constraint index_parked_documents_pkey primary key (registration_name, product_id)
 );
 
--- The indexer that works on an engine. One indexer holds the lease, and the others stand by.
-create table indexer_leases (
-  engine      text         not null,
-  fence       bigint       not null,
-  holder      text,
-  held_until  timestamptz,
-  constraint indexer_leases_pkey primary key (engine),
-  constraint indexer_leases_engine_fkey foreign key (engine) references search_engines(name)
-    on delete cascade
+-- The indexer that works on an index. One indexer holds the lease, and the others stand by.
+create table index_leases (
+  registration_name  text         not null,
+  fencing_token      bigint       not null,
+  holder             text,
+  held_until         timestamptz,
+  constraint index_leases_pkey primary key (registration_name),
+  constraint index_leases_registration_name_fkey foreign key (registration_name)
+    references search_indexes(registration_name) on delete cascade
 );
 
 create function queue_product_changes()
@@ -3461,26 +3462,70 @@ create function queue_product_changes()
 as $$
 begin
   if tg_op = 'INSERT' then
-    insert into product_changes (engine, product_id)
-    select e.name, n.id from new_rows n cross join search_engines e;
+    insert into index_outbox (registration_name, product_id)
+    select i.registration_name, n.id from new_rows n cross join search_indexes i;
   elsif tg_op = 'DELETE' then
-    insert into product_changes (engine, product_id)
-    select e.name, o.id from old_rows o cross join search_engines e;
+    insert into index_outbox (registration_name, product_id)
+    select i.registration_name, o.id from old_rows o cross join search_indexes i;
   elsif tg_op = 'TRUNCATE' then
-    insert into product_changes (engine, product_id)
-    select e.name, null from search_engines e;
+    insert into index_outbox (registration_name, product_id)
+    select i.registration_name, null from search_indexes i;
   else
-    insert into product_changes (engine, product_id)
-    select e.name, changed.id from (
+    insert into index_outbox (registration_name, product_id)
+    select i.registration_name, changed.id from (
       select n.id from new_rows n join old_rows o on o.id = n.id where n.* is distinct from o.*
       union
       select o.id from old_rows o where not exists (select from new_rows n where n.id = o.id)
       union
       select n.id from new_rows n where not exists (select from old_rows o where o.id = n.id)
-    ) changed cross join search_engines e;
+    ) changed cross join search_indexes i;
   end if;
   return null;
 end $$;
+
+-- Only for the older release, which calls search_indexes so. Do not use it.
+create view search_engines as
+ SELECT registration_name AS name,
+    indexed_at,
+    version,
+    shape,
+    last_task_uid AS last_task,
+    rebuild_requested_at AS rebuild_asked_at,
+    index_name,
+    registered_in,
+    database_identity,
+    last_task_enqueued_at AS last_task_at,
+    is_writing,
+    settled_snapshot,
+    pending,
+    used_at,
+    synonyms_version AS words,
+    has_several_servers
+   FROM search_indexes;
+
+-- Only for the older release, which calls index_outbox so. Do not use it.
+create view product_changes as
+ SELECT id,
+    registration_name AS engine,
+    product_id,
+    xid
+   FROM index_outbox;
+
+-- Only for the older release, which calls index_parked_documents so. Do not use it.
+create view parked_documents as
+ SELECT registration_name AS engine,
+    product_id,
+    reason,
+    parked_at
+   FROM index_parked_documents;
+
+-- Only for the older release, which calls index_leases so. Do not use it.
+create view indexer_leases as
+ SELECT registration_name AS engine,
+    fencing_token AS fence,
+    holder,
+    held_until
+   FROM index_leases;
 
 create function database_identity()
  returns text

@@ -110,22 +110,22 @@ export type Tables = {
     rank: number | null
   }
   /** One row for each index. indexing/index-record.ts explains the columns. */
-  search_engines: {
-    name: string
+  search_indexes: {
+    registration_name: string
     indexed_at: Instant | null
     version: Generated<string>
     shape: string | null
-    last_task: string | null
-    rebuild_asked_at: Instant | null
+    last_task_uid: string | null
+    rebuild_requested_at: Instant | null
     index_name: string | null
     registered_in: string | null
     database_identity: string | null
-    last_task_at: string | null
+    last_task_enqueued_at: string | null
     is_writing: Generated<boolean>
     settled_snapshot: Generated<string>
     pending: Generated<number>
     used_at: Generated<Date>
-    words: string | null
+    synonyms_version: string | null
     has_several_servers: Generated<boolean>
   }
   search_synonyms: { word: string; synonyms: string[]; two_way: Generated<boolean> }
@@ -147,23 +147,21 @@ export type Tables = {
     without_result: Count
   }
   search_words_version: { the_only_row: Generated<boolean>; version: Generated<string> }
-  /** `engine` is the name of a registration here and in the next two tables. */
-  indexer_leases: {
-    engine: string
-    /** The fencing token. */
-    fence: string
+  index_leases: {
+    registration_name: string
+    fencing_token: string
     holder: string | null
     held_until: Instant | null
   }
-  parked_documents: {
-    engine: string
+  index_parked_documents: {
+    registration_name: string
     product_id: string
     reason: string
     parked_at: Generated<Date>
   }
-  product_changes: {
+  index_outbox: {
     id: GeneratedAlways<string>
-    engine: string
+    registration_name: string
     product_id: string | null
     xid: Generated<string>
   }

@@ -12,7 +12,7 @@ export type IndexAddress = {
   indexName: string
   /**
    * Identifies one index: SEARCH_ENGINE plus a hash of the shape of the index. It is the key of
-   * search_engines, and the column `engine` of the outbox.
+   * search_indexes, and `registration_name` of the outbox.
    */
   registrationName: string
 }
@@ -33,6 +33,6 @@ export const nextIndexName = (indexName: string) => `${indexName}_next`
 
 /**
  * The name under which outbox rows and parked documents of the next index are stored. No row of
- * search_engines has it.
+ * search_indexes has it.
  */
 export const nextRegistrationName = (registrationName: string) => `${registrationName}~next`

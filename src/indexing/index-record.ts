@@ -1,29 +1,29 @@
-// The record of an index: its row in search_engines. Only this file writes it, except for `used_at`
+// The record of an index: its row in search_indexes. Only this file writes it, except for `used_at`
 // (search-engine/index-state-follower.ts). The columns, and what sets them:
 //
-// name                the name of the registration             addRecord
-// registered_in       the transaction that added the record,   addRecord; null: markRegistered
-//                     until all older ones have ended
-// index_name, shape   of the live index                        markRebuilt
-// is_writing          the index may contain changes that are   true: markWriting;
-//                     not recorded; true in a new record       false: markSettled, markRebuilt
-// pending             the size of the batch being written      markWriting;
-//                                                              0: markSettled, markRebuilt
-// settled_snapshot    the index has every change in it         markSettled; empty: markRebuilt
-// indexed_at          the index has every change until then;   markSettled, markRebuilt;
-//                     null if its contents are unknown         null: markUnknown,
-//                                                              markSeveralServers
-// version             rises when the contents of the index     markSettled, markRebuilt,
-//                     may have changed                         markCompared, markSynonyms
-// last_task           the newest recorded task of the engine,  markSettled, markRebuilt,
-// last_task_at        and when the engine accepted it          markCompared
-// database_identity   the database whose changes the index     markRebuilt, markCompared,
-//                     contains                                 markOtherTimeline
-// words               the version of the synonyms sent last    markRebuilt, markSynonyms
-// rebuild_asked_at    when a rebuild was requested             requestRebuild; null: markRebuilt
-// has_several_servers the URL of the engine leads to several   markSeveralServers
-//                     servers
-// used_at             when an API used the index last          recordUse of the API
+// registration_name      identifies the index                     addRecord
+// registered_in          the transaction that added the record,   addRecord; null: markRegistered
+//                        until all older ones have ended
+// index_name, shape      of the live index                        markRebuilt
+// is_writing             the index may contain changes that are   true: markWriting;
+//                        not recorded; true in a new record       false: markSettled, markRebuilt
+// pending                the size of the batch being written      markWriting;
+//                                                                 0: markSettled, markRebuilt
+// settled_snapshot       the index has every change in it         markSettled; empty: markRebuilt
+// indexed_at             the index has every change until then;   markSettled, markRebuilt;
+//                        null if its contents are unknown         null: markUnknown,
+//                                                                 markSeveralServers
+// version                rises when the contents of the index     markSettled, markRebuilt,
+//                        may have changed                         markCompared, markSynonyms
+// last_task_uid          the newest recorded task of the engine,  markSettled, markRebuilt,
+// last_task_enqueued_at  and when the engine accepted it          markCompared
+// database_identity      the database whose changes the index     markRebuilt, markCompared,
+//                        contains                                 markOtherTimeline
+// synonyms_version       the version of the synonyms sent last    markRebuilt, markSynonyms
+// rebuild_requested_at   when a rebuild was requested             requestRebuild; null: markRebuilt
+// has_several_servers    the URL of the engine leads to several   markSeveralServers
+//                        servers
+// used_at                when an API used the index last          recordUse of the API
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
@@ -44,34 +44,38 @@ export type IndexRecord = {
   wasTruncated: boolean
 }
 
+const lastTaskColumns = ({ number, acceptedAt }: EngineTask) => sql`
+  last_task_uid = ${number}, last_task_enqueued_at = ${acceptedAt}
+`
+
 /** Returns the record of the index; undefined if the index is not registered. */
 export async function readIndexRecord(
   db: Kysely<Tables>,
   registrationName: string,
 ): Promise<IndexRecord | undefined> {
   const row = await db
-    .selectFrom('search_engines')
+    .selectFrom('search_indexes')
     .select((eb) => [
       'indexed_at as indexedAt',
       'shape',
-      'last_task as lastTask',
-      'last_task_at as lastTaskAt',
+      'last_task_uid as lastTask',
+      'last_task_enqueued_at as lastTaskAt',
       'is_writing as isWriting',
-      'rebuild_asked_at as rebuildRequestedAt',
+      'rebuild_requested_at as rebuildRequestedAt',
       sql<boolean>`database_identity = database_identity()`.as('isOfThisDatabase'),
       sql<boolean>`${differsOnlyInTimeline(sql`database_identity()`)}`.as('hasFailedOver'),
       eb
         .exists(
           eb
-            .selectFrom('product_changes')
+            .selectFrom('index_outbox')
             .select('id')
-            .where('engine', '=', registrationName)
+            .where('registration_name', '=', registrationName)
             .where('product_id', 'is', null),
         )
         .$castTo<boolean>()
         .as('wasTruncated'),
     ])
-    .where('name', '=', registrationName)
+    .where('registration_name', '=', registrationName)
     .executeTakeFirst()
   if (!row) return undefined
   const { lastTask, lastTaskAt, ...others } = row
@@ -85,14 +89,14 @@ export async function addRecord(
   registrationName: string,
 ): Promise<string | null> {
   await sql`
-    insert into search_engines (name, registered_in)
+    insert into search_indexes (registration_name, registered_in)
     values (${registrationName}, pg_current_xact_id())
     on conflict do nothing
   `.execute(db)
   const row = await db
-    .selectFrom('search_engines')
+    .selectFrom('search_indexes')
     .select('registered_in')
-    .where('name', '=', registrationName)
+    .where('registration_name', '=', registrationName)
     .executeTakeFirstOrThrow()
   return row.registered_in
 }
@@ -104,9 +108,9 @@ export async function markRegistered(
   registeredIn: string,
 ): Promise<void> {
   await db
-    .updateTable('search_engines')
+    .updateTable('search_indexes')
     .set({ registered_in: null })
-    .where('name', '=', registrationName)
+    .where('registration_name', '=', registrationName)
     .where('registered_in', '=', registeredIn)
     .execute()
 }
@@ -115,7 +119,9 @@ export async function deleteRecord(
   transaction: Transaction<Tables>,
   registrationName: string,
 ): Promise<void> {
-  await sql`delete from search_engines where name = ${registrationName}`.execute(transaction)
+  await sql`delete from search_indexes where registration_name = ${registrationName}`.execute(
+    transaction,
+  )
 }
 
 /** Records that a batch of `pending` changes is about to be written. */
@@ -125,9 +131,9 @@ export async function markWriting(
   pending: number,
 ): Promise<void> {
   await transaction
-    .updateTable('search_engines')
+    .updateTable('search_indexes')
     .set({ is_writing: true, pending })
-    .where('name', '=', registrationName)
+    .where('registration_name', '=', registrationName)
     .execute()
 }
 
@@ -145,15 +151,15 @@ export async function markSettled(
 ): Promise<void> {
   const isUncompared = sql`coalesce(database_identity <> database_identity(), false)`
   await sql`
-    update search_engines set
+    update search_indexes set
       version = version + is_writing::int,
       is_writing = ${isUncompared},
       pending = 0,
       settled_snapshot = ${snapshot}::pg_snapshot,
       indexed_at = case when ${isUncompared} then indexed_at
         else greatest(indexed_at, ${readAt}) end
-      ${task ? sql`, last_task = ${task.number}, last_task_at = ${task.acceptedAt}` : sql``}
-    where name = ${registrationName}
+      ${task ? sql`, ${lastTaskColumns(task)}` : sql``}
+    where registration_name = ${registrationName}
   `.execute(transaction)
 }
 
@@ -163,9 +169,9 @@ export async function markUnknown(
   registrationName: string,
 ): Promise<void> {
   await transaction
-    .updateTable('search_engines')
+    .updateTable('search_indexes')
     .set({ indexed_at: null })
-    .where('name', '=', registrationName)
+    .where('registration_name', '=', registrationName)
     .execute()
 }
 
@@ -180,20 +186,21 @@ export async function markRebuilt(
 ): Promise<void> {
   const { startedAt, task, synonymsVersion } = rebuilt
   await sql`
-    update search_engines set
+    update search_indexes set
       shape = ${computeIndexShape()},
       version = version + 1,
-      last_task = ${task.number},
-      last_task_at = ${task.acceptedAt},
+      ${lastTaskColumns(task)},
       index_name = ${indexName},
-      words = ${synonymsVersion},
+      synonyms_version = ${synonymsVersion},
       database_identity = database_identity(),
       is_writing = false,
       settled_snapshot = ${emptySnapshot}::pg_snapshot,
       pending = 0,
       indexed_at = greatest(indexed_at, ${startedAt}),
-      rebuild_asked_at = case when rebuild_asked_at > ${startedAt} then rebuild_asked_at end
-    where name = ${registrationName}
+      rebuild_requested_at = case
+        when rebuild_requested_at > ${startedAt} then rebuild_requested_at
+      end
+    where registration_name = ${registrationName}
   `.execute(transaction)
 }
 
@@ -207,14 +214,14 @@ export async function markCompared(
   task: EngineTask | null,
 ): Promise<void> {
   await sql`
-    update search_engines
+    update search_indexes
     set database_identity = database_identity(), version = version + 1
-    where name = ${registrationName}
+    where registration_name = ${registrationName}
   `.execute(transaction)
   if (task === null) return
   await sql`
-    update search_engines set last_task = ${task.number}, last_task_at = ${task.acceptedAt}
-    where name = ${registrationName} and coalesce(last_task < ${task.number}, true)
+    update search_indexes set ${lastTaskColumns(task)}
+    where registration_name = ${registrationName} and coalesce(last_task_uid < ${task.number}, true)
   `.execute(transaction)
 }
 
@@ -229,8 +236,8 @@ export async function markOtherTimeline(
   identity: string,
 ): Promise<void> {
   await sql`
-    update search_engines set database_identity = ${identity}
-    where name = ${registrationName}
+    update search_indexes set database_identity = ${identity}
+    where registration_name = ${registrationName}
       and database_identity = database_identity()
       and ${differsOnlyInTimeline(sql`${identity}`)}
   `.execute(transaction)
@@ -243,10 +250,10 @@ export async function markSynonyms(
   { synonymsVersion, isAccepted }: { synonymsVersion: string; isAccepted: boolean },
 ): Promise<void> {
   await sql`
-    update search_engines
-    set words = ${synonymsVersion}, version = version + 1
-    where name = ${registrationName}
-      and (${isAccepted} or words is distinct from ${synonymsVersion})
+    update search_indexes
+    set synonyms_version = ${synonymsVersion}, version = version + 1
+    where registration_name = ${registrationName}
+      and (${isAccepted} or synonyms_version is distinct from ${synonymsVersion})
   `.execute(transaction)
 }
 
@@ -260,9 +267,9 @@ export async function markSeveralServers(
   hasSeveral: boolean,
 ): Promise<void> {
   await db
-    .updateTable('search_engines')
+    .updateTable('search_indexes')
     .set({ has_several_servers: hasSeveral, ...(hasSeveral && { indexed_at: sql`null` }) })
-    .where('name', '=', registrationName)
+    .where('registration_name', '=', registrationName)
     .where('has_several_servers', '<>', hasSeveral)
     .execute()
 }
@@ -270,7 +277,8 @@ export async function markSeveralServers(
 /** Requests a rebuild. Records the time of the database: the clock of this machine may be ahead. */
 export async function requestRebuild(db: Kysely<Tables>, registrationName: string): Promise<void> {
   await sql`
-    update search_engines set rebuild_asked_at = now() where name = ${registrationName}
+    update search_indexes set rebuild_requested_at = now()
+    where registration_name = ${registrationName}
   `.execute(db)
 }
 
@@ -280,9 +288,9 @@ export async function isRebuildRequested(
   registrationName: string,
 ): Promise<boolean> {
   const row = await db
-    .selectFrom('search_engines')
-    .select('rebuild_asked_at')
-    .where('name', '=', registrationName)
+    .selectFrom('search_indexes')
+    .select('rebuild_requested_at')
+    .where('registration_name', '=', registrationName)
     .executeTakeFirst()
-  return row !== undefined && row.rebuild_asked_at !== null
+  return row !== undefined && row.rebuild_requested_at !== null
 }

@@ -34,21 +34,22 @@ export type IndexStatus = IndexLag & {
 const maxCounted = 10_000
 
 const indexesWithState = sql`(
-  select *, ${isPendingCondition(sql`database_identity()`)} as is_pending from search_engines e
-) as e`
+  select *, ${isPendingCondition(sql`database_identity()`)} as is_pending from search_indexes i
+) as i`
 const pendingCount = sql`
   case
-    when e.is_writing then e.pending
-    when not e.is_pending then 0
+    when i.is_writing then i.pending
+    when not i.is_pending then 0
     else (
       select count(*)::int from (
         (
-          select from product_changes c
-          where c.engine = e.name and c.xid >= pg_snapshot_xmax(e.settled_snapshot)
+          select from index_outbox c
+          where c.registration_name = i.registration_name
+            and c.xid >= pg_snapshot_xmax(i.settled_snapshot)
         ) union all (
-          select from product_changes c
-          where c.engine = e.name
-            and c.xid = any (array(select pg_snapshot_xip(e.settled_snapshot)))
+          select from index_outbox c
+          where c.registration_name = i.registration_name
+            and c.xid = any (array(select pg_snapshot_xip(i.settled_snapshot)))
         )
         limit ${sql.lit(maxCounted)}
       ) as unsettled
@@ -57,20 +58,21 @@ const pendingCount = sql`
 `
 const parkedCount = sql`(
   select count(*)::int from (
-    select from parked_documents p where p.engine = e.name limit ${sql.lit(maxCounted)}
+    select from index_parked_documents p
+    where p.registration_name = i.registration_name limit ${sql.lit(maxCounted)}
   ) as parked
 )`
 /** The columns of IndexLag. */
 const lagColumns = sql`
-  e.name as "registrationName",
-  case when e.is_pending then e.indexed_at else now() end as "indexedAt",
+  i.registration_name as "registrationName",
+  case when i.is_pending then i.indexed_at else now() end as "indexedAt",
   case
-    when e.is_pending then round(extract(epoch from now() - e.indexed_at), 1)::float8
+    when i.is_pending then round(extract(epoch from now() - i.indexed_at), 1)::float8
     else 0
   end as "lagSeconds",
   ${pendingCount} as "pendingCount",
   ${parkedCount} as "parkedCount",
-  e.has_several_servers as "hasSeveralServers"
+  i.has_several_servers as "hasSeveralServers"
 `
 
 /** Returns how far these indexes are behind, in this order, if they are registered. */
@@ -81,8 +83,8 @@ export async function readIndexLags(
   const { rows } = await sql<IndexLag>`
     select ${lagColumns}
     from ${indexesWithState}
-    where e.name = any(${registrationNames})
-    order by array_position(${registrationNames}, e.name)
+    where i.registration_name = any(${registrationNames})
+    order by array_position(${registrationNames}, i.registration_name)
   `.execute(db)
   return rows
 }
@@ -92,10 +94,10 @@ export async function readIndexStatuses(db: Kysely<Tables>): Promise<IndexStatus
   const { rows } = await sql<Omit<IndexStatus, 'oldestParked'>>`
     select ${lagColumns},
       case when l.held_until > clock_timestamp() then l.holder end as "holder",
-      e.rebuild_asked_at as "rebuildRequestedAt"
+      i.rebuild_requested_at as "rebuildRequestedAt"
     from ${indexesWithState}
-      left join indexer_leases l on l.engine = e.name
-    order by e.name
+      left join index_leases l on l.registration_name = i.registration_name
+    order by i.registration_name
   `.execute(db)
   return Promise.all(
     rows.map(async (row) => ({
@@ -113,9 +115,9 @@ export async function isIndexUpToDate(
   const { rows } = await sql<{ isUpToDate: boolean }>`
     select shape = ${computeIndexShape()}
       and database_identity = database_identity()
-      and rebuild_asked_at is null and not is_pending as "isUpToDate"
+      and rebuild_requested_at is null and not is_pending as "isUpToDate"
     from ${indexesWithState}
-    where name = ${registrationName}
+    where registration_name = ${registrationName}
   `.execute(db)
   return rows[0]?.isUpToDate ?? false
 }

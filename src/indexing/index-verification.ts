@@ -192,8 +192,8 @@ async function compareSuspects(
     documents.map((document) => [document.id, hashContent(JSON.stringify(document))]),
   )
   const { rows } = await sql<{ id: string }>`
-    select product_id as id from product_changes
-    where engine = ${registrationName} and product_id = any(${productIds}::bigint[])
+    select product_id as id from index_outbox
+    where registration_name = ${registrationName} and product_id = any(${productIds}::bigint[])
   `.execute(db)
   const pendingIds = new Set(rows.map((row) => row.id))
   for (const id of ids) {

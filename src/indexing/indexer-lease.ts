@@ -48,23 +48,23 @@ export async function acquireLease(
 ): Promise<AcquiredLease | null> {
   return db.transaction().execute(async (transaction) => {
     await sql`
-      insert into indexer_leases (engine, fence) values (${registrationName}, 0)
+      insert into index_leases (registration_name, fencing_token) values (${registrationName}, 0)
       on conflict do nothing
     `.execute(transaction)
     const previous = await transaction
-      .selectFrom('indexer_leases')
+      .selectFrom('index_leases')
       .select([
         'holder',
         sql<boolean>`coalesce(held_until < clock_timestamp(), true)`.as('is_over'),
       ])
-      .where('engine', '=', registrationName)
+      .where('registration_name', '=', registrationName)
       .forUpdate()
       .executeTakeFirst()
     if (!previous || !(previous.is_over || previous.holder === holder)) return null
     const granted = await transaction
-      .updateTable('indexer_leases')
-      .set({ fence: sql`fence + 1`, holder, held_until: leaseEnd() })
-      .where('engine', '=', registrationName)
+      .updateTable('index_leases')
+      .set({ fencing_token: sql`fencing_token + 1`, holder, held_until: leaseEnd() })
+      .where('registration_name', '=', registrationName)
       .returning([...leaseColumns, sql<string>`database_identity()`.as('databaseIdentity')])
       .executeTakeFirstOrThrow()
     const wasReleased = previous.holder === null
@@ -78,10 +78,10 @@ export async function releaseLease(
   { registrationName, fencingToken }: Lease,
 ): Promise<void> {
   await db
-    .updateTable('indexer_leases')
+    .updateTable('index_leases')
     .set({ holder: null, held_until: null })
-    .where('engine', '=', registrationName)
-    .where('fence', '=', fencingToken)
+    .where('registration_name', '=', registrationName)
+    .where('fencing_token', '=', fencingToken)
     .execute()
 }
 
@@ -89,7 +89,7 @@ export async function releaseLease(
 const serverStart = sql<string>`extract(epoch from pg_postmaster_start_time())::text`
 
 /** The columns by which a lease is recognised, with the names of `Lease`. */
-const leaseColumns = ['fence as fencingToken', serverStart.as('serverStartedAt')] as const
+const leaseColumns = ['fencing_token as fencingToken', serverStart.as('serverStartedAt')] as const
 
 /**
  * Runs `work` in a transaction, and returns its result. Throws LeaseLost if the lease is lost.
@@ -124,7 +124,10 @@ export async function requireLease(db: Kysely<Tables>, lease: Lease): Promise<vo
 }
 
 const selectLease = (db: Kysely<Tables>, { registrationName }: Lease) =>
-  db.selectFrom('indexer_leases').select(leaseColumns).where('engine', '=', registrationName)
+  db
+    .selectFrom('index_leases')
+    .select(leaseColumns)
+    .where('registration_name', '=', registrationName)
 
 /** Returns why the lease is lost; null if `current`, the row of the lease, still belongs to it. */
 function findLoss(
@@ -154,10 +157,10 @@ export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease): LeaseRenewa
   async function renew(): Promise<void> {
     try {
       const renewed = await db
-        .updateTable('indexer_leases')
+        .updateTable('index_leases')
         .set({ held_until: leaseEnd() })
-        .where('engine', '=', lease.registrationName)
-        .where('fence', '=', lease.fencingToken)
+        .where('registration_name', '=', lease.registrationName)
+        .where('fencing_token', '=', lease.fencingToken)
         // stop() does not wait for a renewal, which may arrive after the release of the lease.
         .where('holder', 'is not', null)
         .returning(leaseColumns)

@@ -1,9 +1,8 @@
 // The indexer: acquires the lease of an index, prepares the engine, and starts a run.
-// docs/indexing.md follows one change of a product through these files. Columns named `engine` and
-// the table search_engines hold registrations of indexes, not engines. The words of this folder:
+// docs/indexing.md follows one change of a product through these files. The words of this folder:
 // - engine: the Meilisearch server.
-// - registration: the record of an index, which is its row in search_engines.
-// - outbox: the table product_changes. Its rows are the changes that an index lacks.
+// - registration: the record of an index, which is its row in search_indexes.
+// - outbox: the table index_outbox. Its rows are the changes that an index lacks.
 // - snapshot: which transactions a query sees, as PostgreSQL writes it: xmin:xmax:xip.
 // - round: several reads of the outbox with a limit, until one reaches its end.
 // - settled: the index has every change that the snapshot of the last round sees.

@@ -102,8 +102,8 @@ export class OutboxCursor {
    */
   #selectPending(condition: RawBuilder<unknown>, limit: number): RawBuilder<unknown> {
     const selectRows = (part: RawBuilder<unknown>) => sql`
-      select id, product_id, xid from product_changes
-      where engine = ${this.#registrationName} and ${part} and ${condition}
+      select id, product_id, xid from index_outbox
+      where registration_name = ${this.#registrationName} and ${part} and ${condition}
       order by xid, id limit ${limit}
     `
     const newer = selectRows(this.#newerTransactions())
@@ -172,8 +172,8 @@ export async function deleteOutboxRows(
   const rowIds = rows.map(({ id }) => id)
   const productIds = [...new Set(rows.map(({ productId }) => productId ?? idOfTruncation))]
   await sql`
-    delete from product_changes
-    where id = any(${rowIds}::bigint[]) and engine = ${registrationName}
+    delete from index_outbox
+    where id = any(${rowIds}::bigint[]) and registration_name = ${registrationName}
       and coalesce(product_id, ${idOfTruncation}) = any(${productIds}::bigint[])
   `.execute(transaction)
 }
@@ -185,7 +185,7 @@ export async function queueProducts(
   productIds: string[],
 ): Promise<void> {
   await sql`
-    insert into product_changes (engine, product_id)
+    insert into index_outbox (registration_name, product_id)
     select ${registrationName}, unnest(${productIds}::bigint[])
   `.execute(db)
 }

@@ -126,8 +126,8 @@ async function updatePopularity(db: Kysely<Tables>): Promise<number> {
       select c.product_id from counted c left join before b using (product_id)
       where (b.step, b.rank) is distinct from (c.step, c.rank)
     ), queued as (
-      insert into product_changes (engine, product_id)
-      select e.name, c.product_id from changed c cross join search_engines e
+      insert into index_outbox (registration_name, product_id)
+      select i.registration_name, c.product_id from changed c cross join search_indexes i
     )
     select count(*) as changed from changed
   `.execute(db)

@@ -122,7 +122,8 @@ const scopeOf = (identity: string, registrationNames: string[]): string =>
 async function updateUsedAt(db: Kysely<Tables>, registrationNames: string[]): Promise<void> {
   const seconds = timeouts.searchEngine.useRecord.ms / 2_000
   await sql`
-    update search_engines set used_at = now()
-    where name = any(${registrationNames}) and used_at < now() - make_interval(secs => ${seconds})
+    update search_indexes set used_at = now()
+    where registration_name = any(${registrationNames})
+      and used_at < now() - make_interval(secs => ${seconds})
   `.execute(db)
 }

@@ -49,11 +49,11 @@ export async function readIndexStates(
 ): Promise<IndexStateRow[]> {
   const failoverSeconds = timeouts.searchEngine.useAfterFailover.ms / 1_000
   const { rows } = await sql<Omit<IndexStateRow, 'indexedAt'> & { indexedAt: Date | null }>`
-    select name,
+    select registration_name as name,
       case when is_pending then indexed_at else now() end as "indexedAt",
       not is_pending as "isUpToDate",
       concat_ws(
-        ' ', identity, extract(epoch from pg_postmaster_start_time()), engine.version
+        ' ', identity, extract(epoch from pg_postmaster_start_time()), search_index.version
       ) as version,
       indexed_at is not null and (
         coalesce(database_identity = identity, true)
@@ -66,29 +66,30 @@ export async function readIndexStates(
       cross join (select database_identity() as identity offset 0) as database
       left join lateral (
         select *, ${isPendingCondition(sql`identity`)} as is_pending
-        from search_engines e where name = any(${registrationNames})
-      ) as engine on true
+        from search_indexes i where registration_name = any(${registrationNames})
+      ) as search_index on true
   `.execute(db)
   return rows.map((row) => ({ ...row, indexedAt: row.indexedAt?.toISOString() ?? null }))
 }
 
 /**
- * An SQL condition: the index of the row `e` of search_engines may lack a committed change, or
+ * An SQL condition: the index of the row `i` of search_indexes may lack a committed change, or
  * contain one that is not recorded. `identity` is the SQL expression of the identity of the
  * database. docs/indexing.md explains the terms.
  */
 export const isPendingCondition = (identity: RawBuilder<unknown>) => sql`(
-  e.indexed_at is null
-  or e.is_writing
-  or coalesce(e.database_identity <> ${identity}, false)
+  i.indexed_at is null
+  or i.is_writing
+  or coalesce(i.database_identity <> ${identity}, false)
   or exists (
-    select from product_changes c
-    where c.engine = e.name and c.xid >= pg_snapshot_xmax(e.settled_snapshot)
+    select from index_outbox c
+    where c.registration_name = i.registration_name
+      and c.xid >= pg_snapshot_xmax(i.settled_snapshot)
   )
   or exists (
-    select from product_changes c
-    where c.engine = e.name
-      and c.xid = any (array(select pg_snapshot_xip(e.settled_snapshot)))
+    select from index_outbox c
+    where c.registration_name = i.registration_name
+      and c.xid = any (array(select pg_snapshot_xip(i.settled_snapshot)))
   )
 )`
 

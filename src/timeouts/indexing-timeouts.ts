@@ -126,7 +126,7 @@ export const indexingTimeouts = {
     ms: 2_000,
     what: 'Interval at which an idle indexer records that the index is up to date',
     why: 'The lag of the next change is measured from this instant, in seconds.',
-    afterwards: 'search_engines.indexed_at is updated.',
+    afterwards: 'search_indexes.indexed_at is updated.',
   },
   olderTransactions: {
     ms: 100,

@@ -23,8 +23,8 @@ export function collectRejectedRows(): { rejectedRows: Writable; content: () => 
 /** Lets the tests of a file share one database. */
 export async function deleteProducts({ db }: TestDatabase): Promise<void> {
   await db.deleteFrom('products').execute()
-  await db.deleteFrom('product_changes').execute()
-  await db.deleteFrom('search_engines').execute()
+  await db.deleteFrom('index_outbox').execute()
+  await db.deleteFrom('search_indexes').execute()
 }
 
 export async function readProducts({ db }: TestDatabase): Promise<Record<string, unknown>[]> {
@@ -40,7 +40,7 @@ export async function readProducts({ db }: TestDatabase): Promise<Record<string,
  */
 export async function readEveryRow({ db }: TestDatabase) {
   const { rows } = await sql`select ctid, xmin, p.* from products p order by id`.execute(db)
-  const { rows: changes } = await sql`select * from product_changes order by id`.execute(db)
+  const { rows: changes } = await sql`select * from index_outbox order by id`.execute(db)
   return { rows, changes }
 }
 

@@ -25,7 +25,10 @@ t.test(
   'inserts new products, updates changed ones, and does not write unchanged ones',
   async (t) => {
     const { db, pool } = database
-    await db.insertInto('search_engines').values({ name: 'main', indexed_at: null }).execute()
+    await db
+      .insertInto('search_indexes')
+      .values({ registration_name: 'main', indexed_at: null })
+      .execute()
     const header =
       'sku,name,description,category,brand,unit,price,currency,hs_code,origin_country,active'
     const summary = await importProducts(

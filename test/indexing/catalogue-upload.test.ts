@@ -68,14 +68,18 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
   await leaseTarget(target) // another indexer takes over
   upload.stop(new Error('lost'))
   await t.rejects(upload.finished, /lost/)
-  const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
+  const queued = await db
+    .selectFrom('index_outbox')
+    .select(['registration_name', 'product_id'])
+    .execute()
   t.ok(queued.length >= 3_000, `${queued.length} products`)
   await queueProducts(db, registrationName, ['1'])
   await t.rejects(deleteRebuildRows(leased), /another indexer/i)
   t.equal(await countRowsForNext(service), 1, 'rows that may belong to the other indexer stay')
   t.ok(
     queued.every(
-      ({ engine, product_id }) => engine === target.registrationName && product_id !== null,
+      ({ registration_name, product_id }) =>
+        registration_name === target.registrationName && product_id !== null,
     ),
   )
 })

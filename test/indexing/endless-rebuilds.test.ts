@@ -104,8 +104,8 @@ t.test('timestamps a rebuild request with the database clock', async (t) => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 20_000 })
   await requestRebuild(db, 'main').finally(() => mock.timers.reset())
   const { isPast } = await db
-    .selectFrom('search_engines')
-    .select((eb) => eb('rebuild_asked_at', '<=', eb.fn<Date>('now')).as('isPast'))
+    .selectFrom('search_indexes')
+    .select((eb) => eb('rebuild_requested_at', '<=', eb.fn<Date>('now')).as('isPast'))
     .executeTakeFirstOrThrow()
   t.ok(isPast)
 })

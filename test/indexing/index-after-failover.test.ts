@@ -26,9 +26,9 @@ async function startIndexed(t: Test) {
 /** Sets the record to what a promoted replica has: the record of the previous timeline. */
 async function failOver({ db, target }: Pick<TestService, 'db' | 'target'>): Promise<void> {
   await sql`
-    update search_engines set
+    update search_indexes set
       database_identity = regexp_replace(database_identity, '/[0-9A-F]+/', '/00000000/')
-    where name = ${target.registrationName}
+    where registration_name = ${target.registrationName}
   `.execute(db)
 }
 
@@ -70,8 +70,9 @@ t.test('an index is kept if the failover happens while the indexer checks it', a
         await failOver(service)
         // The new primary does not know the lease of the server that it has replaced.
         await sql`
-          update indexer_leases set fence = fence + 1, holder = null, held_until = null
-          where engine = ${target.registrationName}
+          update index_leases
+          set fencing_token = fencing_token + 1, holder = null, held_until = null
+          where registration_name = ${target.registrationName}
         `.execute(db)
       }
       return result
@@ -87,7 +88,7 @@ t.test('an index is kept if the failover happens while the indexer checks it', a
 t.test('changes are applied while the index is compared', async (t) => {
   const service = await startIndexed(t)
   const { db, index } = service
-  await sql`update search_engines set is_writing = true`.execute(db)
+  await sql`update search_indexes set is_writing = true`.execute(db)
   await failOver(service)
   await addDocuments(index, 4_000)
   const products = Array.from({ length: productCount }, (_, n) => ({ sku: `S-${n}`, name: `${n}` }))
@@ -99,7 +100,7 @@ t.test('changes are applied while the index is compared', async (t) => {
 t.test('changes are applied during the search for documents without a product', async (t) => {
   const service = await startIndexed(t)
   const { db, index } = service
-  await sql`update search_engines set is_writing = true`.execute(db)
+  await sql`update search_indexes set is_writing = true`.execute(db)
   await failOver(service)
   await addDocuments(index, 12_000)
   await db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()
@@ -110,7 +111,7 @@ t.test('changes are applied during the search for documents without a product', 
 t.test('the log says how many documents differ if they are too many to repair', async (t) => {
   const service = await startIndexed(t)
   const { db, target, index } = service
-  await sql`update search_engines set is_writing = true`.execute(db)
+  await sql`update search_indexes set is_writing = true`.execute(db)
   await failOver(service)
   await addDocuments(index, 1_001)
   const lines: string[] = []

@@ -10,9 +10,9 @@ import { testDatabase } from '../support/test-database.ts'
 t.test('each index has its own lag, and at most 10,000 changes are counted', async (t) => {
   const { db } = await testDatabase(t)
   for (const name of ['main', 'second']) await registerIndex(db, name)
-  await sql`delete from product_changes`.execute(db)
+  await sql`delete from index_outbox`.execute(db)
   await sql`
-    update search_engines
+    update search_indexes
     set indexed_at = now() - interval '1 hour', is_writing = false,
       settled_snapshot = ${emptySnapshot}::pg_snapshot, database_identity = database_identity()
   `.execute(db)
@@ -25,7 +25,7 @@ t.test('each index has its own lag, and at most 10,000 changes are counted', asy
   await sql`
     insert into products (sku, name) select 'A-' || n, 'Martillo' from generate_series(1, 12000) n
   `.execute(db)
-  await sql`delete from product_changes where engine = 'main'`.execute(db)
+  await sql`delete from index_outbox where registration_name = 'main'`.execute(db)
   const lags = await readLags()
   t.match(lags, [
     { registrationName: 'second', pendingCount: 10_000 },

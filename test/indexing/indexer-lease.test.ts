@@ -32,8 +32,8 @@ t.test('a renewal that is sent before the release and arrives later has no effec
   await releaseLease(db, lease)
   await connection.rollback().execute()
   // The connection is free again when the renewal has ended.
-  await busy.selectFrom('indexer_leases').select('engine').execute()
-  const row = await db.selectFrom('indexer_leases').selectAll().executeTakeFirst()
+  await busy.selectFrom('index_leases').select('registration_name').execute()
+  const row = await db.selectFrom('index_leases').selectAll().executeTakeFirst()
   t.match(row, { holder: null, held_until: null })
   t.match(await acquireLease(db, 'main', 'second'), { wasReleased: true }, 'at once')
 })
@@ -45,8 +45,7 @@ t.test('a renewal keeps the lease', async (t) => {
   const lease = await acquireLease(db, 'main', 'first')
   if (!lease) throw new Error('The lease is held.')
   const readEnd = async () =>
-    (await db.selectFrom('indexer_leases').select('held_until').executeTakeFirstOrThrow())
-      .held_until
+    (await db.selectFrom('index_leases').select('held_until').executeTakeFirstOrThrow()).held_until
   const before = await readEnd()
   const renewal = startLeaseRenewal(db, lease)
   t.teardown(() => renewal.stop())

@@ -15,18 +15,18 @@ import { type RunningIndexer, startIndexer, waitForOutput } from './run-indexer.
 
 const readLease = ({ db, target }: TestService) =>
   db
-    .selectFrom('indexer_leases')
+    .selectFrom('index_leases')
     .selectAll()
-    .where('engine', '=', target.registrationName)
+    .where('registration_name', '=', target.registrationName)
     .executeTakeFirstOrThrow()
 
 /** Gives the lease to an indexer that has died, so that the next one pauses after its new keys. */
 async function leaveLease({ db, target }: TestService): Promise<void> {
   await acquireLease(db, target.registrationName, 'an indexer that has died')
   await db
-    .updateTable('indexer_leases')
+    .updateTable('index_leases')
     .set({ held_until: sql<Date>`clock_timestamp() - interval '1 second'` })
-    .where('engine', '=', target.registrationName)
+    .where('registration_name', '=', target.registrationName)
     .execute()
 }
 

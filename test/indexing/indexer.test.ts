@@ -48,7 +48,7 @@ t.test('follows every change that plain SQL commits, and none that is rolled bac
   const { count } = await eventually(
     () =>
       service.db
-        .selectFrom('product_changes')
+        .selectFrom('index_outbox')
         .select(sql<number>`count(*)::int`.as('count'))
         .executeTakeFirstOrThrow(),
     ({ count }) => count === 0,
@@ -64,12 +64,12 @@ t.test('the lag of a change after an idle hour does not include that hour', asyn
   const indexer = await startIndexer(t, service)
   // At first, the indexer may have recorded its first count of popularity instead.
   for (let time = 1; time <= 3; time++) {
-    await service.pool.query("update search_engines set indexed_at = now() - interval '1 hour'")
+    await service.pool.query("update search_indexes set indexed_at = now() - interval '1 hour'")
     const recorded = await eventually(
       async () =>
         (
           await service.pool.query(
-            "select from search_engines where indexed_at > now() - interval '1 minute'",
+            "select from search_indexes where indexed_at > now() - interval '1 minute'",
           )
         ).rowCount,
       (count) => count === 1,
@@ -142,9 +142,10 @@ t.test('reports an unreachable engine in one line, without the query or the key'
     `Request to ${meiliUrl}/indexes/${service.config.SEARCH_INDEX}/documents ${reason}\n`,
   )
   // Each attempt acquires the lease with a new fencing token.
-  const readLease = () => service.db.selectFrom('indexer_leases').select('fence').executeTakeFirst()
-  const lease = await eventually(readLease, (lease) => Number(lease?.fence ?? 0) >= 4)
-  t.ok(Number(lease?.fence) >= 4)
+  const readLease = () =>
+    service.db.selectFrom('index_leases').select('fencing_token').executeTakeFirst()
+  const lease = await eventually(readLease, (lease) => Number(lease?.fencing_token ?? 0) >= 4)
+  t.ok(Number(lease?.fencing_token) >= 4)
   t.equal(indexer.output().match(/Trying again/g)?.length, 1, 'logged once for all attempts')
   t.match(
     indexer.output(),

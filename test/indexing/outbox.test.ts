@@ -22,7 +22,7 @@ async function openCursor(t: Parameters<typeof testDatabase>[0]) {
   }
   const add = (first: number, last: number) =>
     sql`
-      insert into product_changes (engine, product_id)
+      insert into index_outbox (registration_name, product_id)
       select ${registrationName}, n from generate_series(${first}::int, ${last}::int) n
     `.execute(db)
   const openClient = async () => {
@@ -42,7 +42,7 @@ t.test('reads each change once, in batches, even of a late transaction', async (
   const late = await openClient()
   await late.query('begin')
   await late.query(
-    `insert into product_changes (engine, product_id) values ('${registrationName}', 1000)`,
+    `insert into index_outbox (registration_name, product_id) values ('${registrationName}', 1000)`,
   )
   await add(1, 25)
   const seen: string[] = []
@@ -91,7 +91,7 @@ t.test('does not read settled rows that an old snapshot still sees', async (t) =
     await sql`select pg_stat_force_next_flush()`.execute(db)
     const { rows } = await sql<{ scans: number; entries: number }>`
       select idx_scan::int as scans, idx_tup_read::int as entries from pg_stat_user_indexes
-      where indexrelname = 'product_changes_engine'
+      where indexrelname = 'index_outbox_order'
     `.execute(db)
     return rows[0] ?? { scans: 0, entries: 0 }
   }
@@ -112,7 +112,7 @@ t.test('does not read settled rows that an old snapshot still sees', async (t) =
 t.test('a change counts as applied only for its own index and product', async (t) => {
   const { db } = await testDatabase(t)
   const { rows } = await sql<{ id: string; product: string }>`
-    insert into product_changes (engine, product_id)
+    insert into index_outbox (registration_name, product_id)
     values ('main', 1), ('second', 1), ('main', 2), ('main', null)
     returning id, product_id as product
   `.execute(db)
@@ -124,16 +124,17 @@ t.test('a change counts as applied only for its own index and product', async (t
         rows.map(({ id }) => ({ id, productId })),
       ),
     )
-  const readLeft = () => db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
+  const readLeft = () =>
+    db.selectFrom('index_outbox').select(['registration_name', 'product_id']).execute()
   await settle('1')
   t.same(await readLeft(), [
-    { engine: 'second', product_id: '1' },
-    { engine: 'main', product_id: '2' },
-    { engine: 'main', product_id: null },
+    { registration_name: 'second', product_id: '1' },
+    { registration_name: 'main', product_id: '2' },
+    { registration_name: 'main', product_id: null },
   ])
   await settle(null)
   t.same(await readLeft(), [
-    { engine: 'second', product_id: '1' },
-    { engine: 'main', product_id: '2' },
+    { registration_name: 'second', product_id: '1' },
+    { registration_name: 'main', product_id: '2' },
   ])
 })

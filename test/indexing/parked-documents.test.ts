@@ -17,7 +17,7 @@ t.test('a rejected document is parked with its reason until its product changes'
     (await client.index('products').getDocuments({ limit: 100 })).total
   const readParked = () =>
     db
-      .selectFrom('parked_documents')
+      .selectFrom('index_parked_documents')
       .innerJoin('products', 'id', 'product_id')
       .select(['sku', 'reason'])
       .execute()
@@ -31,7 +31,7 @@ t.test('a rejected document is parked with its reason until its product changes'
   await sync()
   t.equal(await countDocuments(), 39, 'all others are in the index')
   t.match(await readParked(), [{ sku: 'A-17', reason: /payload reached the size limit/ }])
-  t.same(await db.selectFrom('product_changes').selectAll().execute(), [], 'nothing stays pending')
+  t.same(await db.selectFrom('index_outbox').selectAll().execute(), [], 'nothing stays pending')
 
   await pool.query("update products set description = 'corta' where sku = 'A-17'")
   await sync()

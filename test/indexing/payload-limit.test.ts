@@ -55,7 +55,10 @@ t.test('synonyms that are too large are logged, and do not stop anything else', 
     from generate_series(1, 900) n
   `.execute(db)
   const readVersion = () =>
-    db.selectFrom('search_engines').select(['words', 'version']).executeTakeFirstOrThrow()
+    db
+      .selectFrom('search_indexes')
+      .select(['synonyms_version as words', 'version'])
+      .executeTakeFirstOrThrow()
   for (let round = 0; round < 4; round++) {
     await applySynonyms(target, log)
     // The engine would not answer on the connection of the synonyms.

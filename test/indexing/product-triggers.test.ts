@@ -7,9 +7,9 @@ t.test('an update that changes nothing adds no outbox row', async (t) => {
   const { db, pool } = await testDatabase(t)
   await registerIndex(db, 'main')
   await db.insertInto('products').values({ sku: 'A-1', name: 'Uno' }).execute()
-  const readRows = () => db.selectFrom('product_changes').selectAll().execute()
+  const readRows = () => db.selectFrom('index_outbox').selectAll().execute()
   t.equal((await readRows()).length, 1)
-  await pool.query('delete from product_changes')
+  await pool.query('delete from index_outbox')
   await pool.query('update products set name = name')
   t.same(await readRows(), [])
 })
@@ -19,7 +19,7 @@ t.test('a large update is quick after a small one in the same session', async (t
   const client = await pool.connect()
   t.teardown(() => client.release(true))
   await client.query(`
-    insert into search_engines (name) values ('main');
+    insert into search_indexes (registration_name) values ('main');
     insert into products (sku, name) select 'S-' || n, 'Product' from generate_series(1, 10000) n
   `)
   // The plan for one product compared each old row with each new one: 40 s for these.

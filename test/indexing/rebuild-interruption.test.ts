@@ -16,7 +16,7 @@ import { startIndexer, startIndexerProcess } from './run-indexer.ts'
 t.test('a stopped rebuild leaves no tasks, outbox rows or lease', async (t) => {
   const service = await serviceWithProducts(t, 6_000)
   await service.pool.query("update products set name = 'Cambiada' where sku = 'S-1'")
-  await service.db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
+  await service.db.updateTable('search_indexes').set({ rebuild_requested_at: new Date() }).execute()
   const indexer = await startIndexerProcess(t, service)
   const rows = await eventually(
     () => countRowsForNext(service),
@@ -27,9 +27,7 @@ t.test('a stopped rebuild leaves no tasks, outbox rows or lease', async (t) => {
   t.equal(await indexer.exit, 0)
   t.equal(await countUnfinishedTasks(service, nextIndexName(service.target.indexName)), 0)
   t.equal(await countRowsForNext(service), 0)
-  t.same(await service.db.selectFrom('indexer_leases').select('holder').execute(), [
-    { holder: null },
-  ])
+  t.same(await service.db.selectFrom('index_leases').select('holder').execute(), [{ holder: null }])
 })
 
 t.test('search finds no product of a truncated catalogue during the rebuild', async (t) => {

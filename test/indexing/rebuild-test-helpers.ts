@@ -21,16 +21,16 @@ export async function serviceWithProducts(
     )
     from generate_series(1, ${sql.lit(count)}) n
   `.execute(service.db)
-  await sql`delete from product_changes`.execute(service.db)
+  await sql`delete from index_outbox`.execute(service.db)
   return service
 }
 
 /** The number of outbox rows for the index of a running rebuild. */
 export async function countRowsForNext({ db, target }: TestService): Promise<number> {
   const rows = await db
-    .selectFrom('product_changes')
+    .selectFrom('index_outbox')
     .select('id')
-    .where('engine', '=', nextRegistrationName(target.registrationName))
+    .where('registration_name', '=', nextRegistrationName(target.registrationName))
     .execute()
   return rows.length
 }

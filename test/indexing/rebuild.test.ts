@@ -47,7 +47,10 @@ t.test('parks a document that the engine rejects while processing its upload', a
     body.replace(`{"id":"${id}",`, '{"id":"not an id",'),
   )
   await rebuildIndex({ ...target, client })
-  const parked = await db.selectFrom('parked_documents').select(['product_id', 'reason']).execute()
+  const parked = await db
+    .selectFrom('index_parked_documents')
+    .select(['product_id', 'reason'])
+    .execute()
   t.match(parked, [{ product_id: id, reason: /identifier/ }])
   t.same((await verifyIndex(service.target)).missing, [id], 'all others are in the index')
 })
@@ -97,7 +100,7 @@ t.test('applies changes made during the upload in batches, each exactly once', a
     'each change is applied once',
   )
   t.ok(batches.length > 3 && batches.every((ids) => ids.length <= catchUpBatch))
-  t.equal((await db.selectFrom('product_changes').select('id').execute()).length, 0)
+  t.equal((await db.selectFrom('index_outbox').select('id').execute()).length, 0)
 })
 
 t.test('ends the catch-up if changes arrive faster than it applies them', async (t) => {
@@ -173,9 +176,9 @@ t.test('loses no change made during a requested rebuild and delays none', async 
 t.test('applies a change within 5 s while a large upload is queued', async (t) => {
   const service = await serviceWithProducts(t, 6_000)
   const requestRebuild = () =>
-    service.db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
+    service.db.updateTable('search_indexes').set({ rebuild_requested_at: new Date() }).execute()
   const readRequest = () =>
-    service.db.selectFrom('search_engines').select('rebuild_asked_at').executeTakeFirstOrThrow()
+    service.db.selectFrom('search_indexes').select('rebuild_requested_at').executeTakeFirstOrThrow()
   await requestRebuild()
   await startIndexer(t, service)
   let attempts = 0
@@ -185,9 +188,9 @@ t.test('applies a change within 5 s while a large upload is queued', async (t) =
     const uploads = await waitForUpload(service, nextIndexName(service.target.indexName))
     t.ok(uploads > 0, 'a large upload is queued')
     const ms = await measureChange(service, 'S-1', `Cambiada ${attempts}`, 60_000)
-    const { rebuild_asked_at: requestedAt } = await eventually(
+    const { rebuild_requested_at: requestedAt } = await eventually(
       readRequest,
-      (row) => row.rebuild_asked_at === null,
+      (row) => row.rebuild_requested_at === null,
       60_000,
     )
     t.equal(requestedAt, null)

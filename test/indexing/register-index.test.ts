@@ -22,7 +22,7 @@ t.test('waits for transactions that began before the index was registered', asyn
   )
   t.notOk(isRegistered)
   t.same(
-    (await pool.query('select name from search_engines')).rows,
+    (await pool.query('select registration_name as name from search_indexes')).rows,
     [{ name: 'main' }],
     'later changes already add outbox rows',
   )

@@ -44,7 +44,9 @@ t.test('the older index is kept up to date while it is used, and then removed', 
       log: (line) => lines.push(line),
     })
   const registered = async () =>
-    (await db.selectFrom('search_engines').select('name').execute()).map(({ name }) => name).sort()
+    (await db.selectFrom('search_indexes').select('registration_name as name').execute())
+      .map(({ name }) => name)
+      .sort()
   await remove()
   t.same(
     await registered(),
@@ -52,14 +54,14 @@ t.test('the older index is kept up to date while it is used, and then removed', 
     'it is used',
   )
 
-  await sql`update search_engines set used_at = now() - interval '1 hour'`.execute(db)
+  await sql`update search_indexes set used_at = now() - interval '1 hour'`.execute(db)
   // The API of this test records its own use again.
   const ownUse = await eventually(
     async () =>
       (
         await sql<{ isRecent: boolean }>`
-          select used_at > now() - interval '1 minute' as "isRecent" from search_engines
-          where name = ${target.registrationName}
+          select used_at > now() - interval '1 minute' as "isRecent" from search_indexes
+          where registration_name = ${target.registrationName}
         `.execute(db)
       ).rows[0]?.isRecent,
     Boolean,
@@ -71,7 +73,7 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   await t.rejects(engine.getRawIndex(older.indexName), /not found/)
   t.equal((await engine.index(target.indexName).getDocuments()).total, 0)
   const { rows } = await sql`
-    select from product_changes where engine = ${older.registrationName}
+    select from index_outbox where registration_name = ${older.registrationName}
   `.execute(db)
   t.equal(rows.length, 0)
   t.match(lines.join('\n'), older.indexName)
@@ -88,8 +90,8 @@ t.test('a removal that fails is logged once and does not disturb the indexer', a
   await waitForOutput(indexer, 'Following changes.')
   await registerIndex(db, nameWithShape('main', otherShape))
   await sql`
-    update search_engines set used_at = now() - interval '1 hour', index_name = ${olderIndex}
-    where name <> ${config.SEARCH_ENGINE}
+    update search_indexes set used_at = now() - interval '1 hour', index_name = ${olderIndex}
+    where registration_name <> ${config.SEARCH_ENGINE}
   `.execute(db)
   const output = await waitForOutput(indexer, 'Unused indexes are removed again.')
   t.equal(proxy.cut.times, 0)

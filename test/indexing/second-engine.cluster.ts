@@ -101,7 +101,8 @@ t.test('a second engine is added as the runbook says', async (t) => {
     if (!/^\s*(begin|commit)?\s*$/.test(statement))
       await sql.raw(statement.replace(/--.*$/, '')).execute(service.db)
   const { rows } = await sql<{ name: string }>`
-    select name from search_engines union select engine from product_changes
+    select registration_name as name from search_indexes
+    union select registration_name from index_outbox
   `.execute(service.db)
   t.notMatch(JSON.stringify(rows), 'second', 'nothing is left of a removed engine')
 })

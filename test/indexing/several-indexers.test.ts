@@ -89,7 +89,7 @@ t.test('an indexer that was paused before its write leaves no outdated document'
   const { count } = await eventually(
     () =>
       service.db
-        .selectFrom('product_changes')
+        .selectFrom('index_outbox')
         .select(sql<number>`count(*)::int`.as('count'))
         .executeTakeFirstOrThrow(),
     ({ count }) => count === 0,
@@ -114,7 +114,7 @@ t.test('if the lease is lost during an upload, its products are queued again', a
   const outcome = syncBatch({ ...slow, client: held.client }).catch((error: unknown) => error)
   await held.sent
   t.equal(await acquireLease(db, target.registrationName, 'another'), null, 'the lease is held')
-  await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
+  await sql`update index_leases set held_until = now() - interval '1 s'`.execute(db)
   const next = await acquire('another')
   const tokenAfter = ({ fencingToken }: Lease) => String(Number(fencingToken) + 1)
   t.match(next.lease, { fencingToken: tokenAfter(slow.lease), wasReleased: false })
@@ -157,9 +157,9 @@ t.test('each of two engines has an indexer, which waits for missing keys', async
   await expectIndexedNames(t, onSecond, ['Broca'])
   await expectIndexedNames(t, service, ['Broca'])
   const engines = await service.db
-    .selectFrom('search_engines')
-    .select('name')
-    .orderBy('name')
+    .selectFrom('search_indexes')
+    .select('registration_name as name')
+    .orderBy('registration_name')
     .execute()
   t.same(
     engines.map(({ name }) => nameWithoutShape(name)),

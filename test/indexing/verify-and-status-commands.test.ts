@@ -54,7 +54,7 @@ t.test('a stop ends the repeated comparison of documents that differ', async (t)
   const { db, engine, target } = await testService(t)
   await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   // The document is missing, and no pending change explains that.
-  await db.deleteFrom('product_changes').execute()
+  await db.deleteFrom('index_outbox').execute()
   t.equal((await engine.index(target.indexName).getStats()).numberOfDocuments, 0)
   let isStopped = false
   const verification = verifyIndex(target, {

@@ -129,9 +129,9 @@ t.test('two engines', async (t) => {
 
   t.test('an engine whose index is a minute older gets no searches', async (t) => {
     await db
-      .updateTable('search_engines')
+      .updateTable('search_indexes')
       .set({ indexed_at: new Date(Date.now() - outdatedByMs) })
-      .where('name', '=', 'second')
+      .where('registration_name', '=', 'second')
       .execute()
     app = await startApp()
     // The new process leaves out the second engine once it has read the state of both.

@@ -75,9 +75,9 @@ async function readsPerSecond(processes: Process[]): Promise<number> {
 
 const increaseVersion = async () => {
   const { version } = await db
-    .updateTable('search_engines')
+    .updateTable('search_indexes')
     .set(({ eb }) => ({ version: eb('version', '+', '1') }))
-    .where('name', '=', config.SEARCH_ENGINE)
+    .where('registration_name', '=', config.SEARCH_ENGINE)
     .returning(
       sql<string>`concat_ws(
         ' ', database_identity(), extract(epoch from pg_postmaster_start_time()), version
@@ -150,8 +150,8 @@ t.test('an index of which the database has no record is not used', async (t) => 
     t.same(used, [expected, expected, expected])
   }
   await areUsed(true)
-  const { rows } = await service.pool.query('select * from search_engines')
-  await db.deleteFrom('search_engines').execute()
+  const { rows } = await service.pool.query('select * from search_indexes')
+  await db.deleteFrom('search_indexes').execute()
   await areUsed(false)
   t.same(
     processes.map((one) => one.version()),
@@ -159,10 +159,10 @@ t.test('an index of which the database has no record is not used', async (t) => 
     'no cached response is used',
   )
   await db
-    .insertInto('search_engines')
+    .insertInto('search_indexes')
     .values({ ...rows[0], indexed_at: null })
     .execute()
   await areUsed(false)
-  await db.updateTable('search_engines').set({ indexed_at: new Date() }).execute()
+  await db.updateTable('search_indexes').set({ indexed_at: new Date() }).execute()
   await areUsed(true)
 })

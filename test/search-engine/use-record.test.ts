@@ -18,11 +18,11 @@ t.test('logs once that the use of the index cannot be recorded, and that it can 
   await pool.query(`
     create function refuse() returns trigger language plpgsql
     as $$ begin raise exception 'refused for the test'; end $$;
-    create trigger refuse before update of used_at on search_engines
+    create trigger refuse before update of used_at on search_indexes
     for each row execute function refuse()`)
   await eventually(search, () => hasLine('cannot be recorded (refused for the test)'))
   t.ok(hasLine('cannot be recorded (refused for the test)'))
-  await pool.query('drop trigger refuse on search_engines')
+  await pool.query('drop trigger refuse on search_indexes')
   await eventually(search, () => hasLine('can be recorded again'))
   t.ok(hasLine('can be recorded again'))
   t.equal(lines.filter((line) => line.includes('cannot be recorded')).length, 1)

@@ -27,9 +27,9 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
   const { db: ownerDb, roles } = await testDatabase(t)
   await ownerDb.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   for (const { registrationName } of engines) await registerIndex(ownerDb, registrationName)
-  await ownerDb.deleteFrom('product_changes').execute()
+  await ownerDb.deleteFrom('index_outbox').execute()
   await ownerDb
-    .updateTable('search_engines')
+    .updateTable('search_indexes')
     .set({ indexed_at: new Date(), is_writing: false })
     .execute()
   const db = openDatabase(roles.api)

@@ -186,7 +186,7 @@ t.test('a changed index replaces cached responses within a second', async (t) =>
 t.test('the version of an index changes when outbox rows are deleted, and only then', async (t) => {
   const { service } = await startBehindProxies(t)
   const version = async () =>
-    (await service.db.selectFrom('search_engines').select('version').executeTakeFirstOrThrow())
+    (await service.db.selectFrom('search_indexes').select('version').executeTakeFirstOrThrow())
       .version
   const before = await version()
   await service.sync()

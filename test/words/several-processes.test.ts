@@ -73,7 +73,9 @@ t.test('a rebuild keeps the words', async (t) => {
 
 t.test('a release with other built-in words sets them again, without a rebuild', async (t) => {
   // What another release has recorded.
-  await sql`update search_engines set words = replace(words, ' ', ' x')`.execute(db)
+  await sql`
+    update search_indexes set synonyms_version = replace(synonyms_version, ' ', ' x')
+  `.execute(db)
   await engine
     .index(target.indexName)
     .updateSynonyms({ old: ['words'] })
@@ -100,17 +102,17 @@ t.test('synonyms apply while a rebuild is running', async (t) => {
     async () => {
       const synonyms = await live.getSynonyms()
       const row = await large.db
-        .selectFrom('search_engines')
-        .select('rebuild_asked_at')
+        .selectFrom('search_indexes')
+        .select('rebuild_requested_at')
         .executeTakeFirstOrThrow()
-      return { synonyms, isRebuilding: row.rebuild_asked_at !== null }
+      return { synonyms, isRebuilding: row.rebuild_requested_at !== null }
     },
     ({ synonyms }) => 'quillab' in synonyms,
   )
   t.ok(isRebuilding, 'before the rebuild ends')
   await eventually(
-    () => large.db.selectFrom('search_engines').select('rebuild_asked_at').execute(),
-    ([row]) => row?.rebuild_asked_at === null,
+    () => large.db.selectFrom('search_indexes').select('rebuild_requested_at').execute(),
+    ([row]) => row?.rebuild_requested_at === null,
     60_000,
   )
   const synonyms = await eventually(
@@ -153,8 +155,8 @@ t.test('a cached response is discarded for a pin, also while no indexer runs', a
 t.test('polls for words cost less than 2 ms of PostgreSQL', async (t) => {
   const { rows } = await sql<{ 'QUERY PLAN': { 'Execution Time': number }[] }>`
     explain (analyze, format json)
-    select words is distinct from w.version || ' x'
-    from search_engines, search_words_version w where name = ${target.registrationName}
+    select synonyms_version is distinct from w.version || ' x'
+    from search_indexes, search_words_version w where registration_name = ${target.registrationName}
   `.execute(db)
   const [plan] = rows[0]?.['QUERY PLAN'] ?? []
   t.ok((plan?.['Execution Time'] ?? 99) < 2, `${plan?.['Execution Time']} ms`)

@@ -22,9 +22,9 @@ export async function parkDocuments(
   const ids = rejections.map(({ id }) => id)
   const reasons = rejections.map(({ reason }) => reason)
   await sql`
-    insert into parked_documents (engine, product_id, reason)
+    insert into index_parked_documents (registration_name, product_id, reason)
     select ${registrationName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
-    on conflict (engine, product_id)
+    on conflict (registration_name, product_id)
       do update set reason = excluded.reason, parked_at = excluded.parked_at
   `.execute(db)
 }
@@ -35,8 +35,8 @@ export async function unparkDocuments(
   productIds: string[],
 ): Promise<void> {
   await sql`
-    delete from parked_documents
-    where engine = ${registrationName} and product_id = any(${productIds}::bigint[])
+    delete from index_parked_documents
+    where registration_name = ${registrationName} and product_id = any(${productIds}::bigint[])
   `.execute(transaction)
 }
 
@@ -47,9 +47,9 @@ export async function moveParkedDocuments(
 ): Promise<void> {
   await deleteParkedDocuments(transaction, names.to)
   await transaction
-    .updateTable('parked_documents')
-    .set({ engine: names.to })
-    .where('engine', '=', names.from)
+    .updateTable('index_parked_documents')
+    .set({ registration_name: names.to })
+    .where('registration_name', '=', names.from)
     .execute()
 }
 
@@ -57,7 +57,10 @@ export async function deleteParkedDocuments(
   transaction: Transaction<Tables>,
   registrationName: string,
 ): Promise<void> {
-  await transaction.deleteFrom('parked_documents').where('engine', '=', registrationName).execute()
+  await transaction
+    .deleteFrom('index_parked_documents')
+    .where('registration_name', '=', registrationName)
+    .execute()
 }
 
 /** Returns the ten documents of this index that were parked first. */
@@ -66,10 +69,15 @@ export async function listOldestParked(
   registrationName: string,
 ): Promise<ParkedDocument[]> {
   return db
-    .selectFrom('parked_documents')
-    .leftJoin('products', 'products.id', 'parked_documents.product_id')
-    .select(['parked_documents.product_id as productId', 'sku', 'reason', 'parked_at as parkedAt'])
-    .where('engine', '=', registrationName)
+    .selectFrom('index_parked_documents')
+    .leftJoin('products', 'products.id', 'index_parked_documents.product_id')
+    .select([
+      'index_parked_documents.product_id as productId',
+      'sku',
+      'reason',
+      'parked_at as parkedAt',
+    ])
+    .where('registration_name', '=', registrationName)
     .orderBy('parked_at')
     .limit(maxListedParked)
     .execute()

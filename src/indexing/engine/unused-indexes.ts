@@ -30,10 +30,10 @@ export async function removeUnusedIndexes(
 ): Promise<void> {
   const seconds = timeouts.indexing.unusedAge.ms / 1_000
   const { rows } = await sql<{ name: string; indexName: string | null }>`
-    select e.name, e.index_name as "indexName"
-    from search_engines e left join indexer_leases l on l.engine = e.name
-    where e.name <> ${registrationName}
-      and e.used_at < now() - make_interval(secs => ${seconds})
+    select i.registration_name as name, i.index_name as "indexName"
+    from search_indexes i left join index_leases l using (registration_name)
+    where i.registration_name <> ${registrationName}
+      and i.used_at < now() - make_interval(secs => ${seconds})
       and coalesce(l.held_until < clock_timestamp(), true)
   `.execute(db)
   for (const { name, indexName } of rows) {
@@ -92,9 +92,10 @@ export class UnusedIndexRemoval {
 async function removeRegistration(db: Kysely<Tables>, name: string): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await deleteRecord(transaction, name)
-    for (const table of ['product_changes', 'parked_documents'])
+    for (const table of ['index_outbox', 'index_parked_documents'])
       await sql`
-        delete from ${sql.table(table)} where engine in (${name}, ${nextRegistrationName(name)})
+        delete from ${sql.table(table)}
+        where registration_name in (${name}, ${nextRegistrationName(name)})
       `.execute(transaction)
   })
 }

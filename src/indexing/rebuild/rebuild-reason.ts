@@ -127,9 +127,13 @@ export async function hasUnexplainedCountDifference({
   const { rows } = await sql<{ productCount: number; parkedCount: number; hasPending: boolean }>`
     select
       (select count(*) from products where active)::int as "productCount",
-      (select count(*) from parked_documents where engine = ${registrationName})::int
-        as "parkedCount",
-      exists (select from product_changes where engine = ${registrationName}) as "hasPending"
+      (
+        select count(*)::int from index_parked_documents
+        where registration_name = ${registrationName}
+      ) as "parkedCount",
+      exists (
+        select from index_outbox where registration_name = ${registrationName}
+      ) as "hasPending"
   `.execute(db)
   const { numberOfDocuments, isIndexing } = await client.index(indexName).getStats()
   const [row] = rows

@@ -34,15 +34,15 @@ export async function recordRebuildStart(
     await deleteNextRows(transaction, registrationName)
     if (!hasLiveIndex) {
       await transaction
-        .deleteFrom('product_changes')
-        .where('engine', '=', registrationName)
+        .deleteFrom('index_outbox')
+        .where('registration_name', '=', registrationName)
         .execute()
       await markUnknown(transaction, registrationName)
     }
     const truncations = await transaction
-      .selectFrom('product_changes')
+      .selectFrom('index_outbox')
       .select('id')
-      .where('engine', '=', registrationName)
+      .where('registration_name', '=', registrationName)
       .where('product_id', 'is', null)
       .execute()
     return { startedAt, truncationIds: truncations.map(({ id }) => id) }
@@ -86,7 +86,7 @@ async function deleteNextRows(
   registrationName: string,
 ): Promise<void> {
   const nextName = nextRegistrationName(registrationName)
-  await transaction.deleteFrom('product_changes').where('engine', '=', nextName).execute()
+  await transaction.deleteFrom('index_outbox').where('registration_name', '=', nextName).execute()
   await deleteParkedDocuments(transaction, nextName)
 }
 

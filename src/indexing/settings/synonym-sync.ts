@@ -28,7 +28,7 @@ const builtInHash = createHash('sha256')
 
 /**
  * Returns the synonyms as a setting of the engine, and their version: that of the company's words
- * and a hash of the built-in ones, as in the column `words` of search_engines.
+ * and a hash of the built-in ones, as in the column `synonyms_version` of search_indexes.
  */
 export async function readEngineSynonyms(
   db: Kysely<Tables>,
@@ -46,8 +46,8 @@ export async function haveSynonymsChangedInTables({
   registrationName,
 }: IndexAddress): Promise<boolean> {
   const { rows } = await sql<{ hasChanged: boolean }>`
-    select words is distinct from w.version || ${` ${builtInHash}`} as "hasChanged"
-    from search_engines, search_words_version w where name = ${registrationName}
+    select synonyms_version is distinct from w.version || ${` ${builtInHash}`} as "hasChanged"
+    from search_indexes, search_words_version w where registration_name = ${registrationName}
   `.execute(db)
   return rows[0]?.hasChanged ?? false
 }
