@@ -53,7 +53,7 @@ export async function syncBatch(
 
   const productIds = [...new Set(read.changes.map(({ productId }) => productId))]
   try {
-    await progress.recordWriting(read.rowCount)
+    await progress.recordWriting()
     const result = await applyChanges(db, client.index(indexName), productIds)
     await recordBatch(target, { read, productIds, alsoQueueFor, ...result })
   } catch (error) {

@@ -7,8 +7,7 @@
 // index_name, shape      of the live index                        markRebuilt
 // is_writing             the index may contain changes that are   true: markWriting;
 //                        not recorded; true in a new record       false: markSettled, markRebuilt
-// pending                the size of the batch being written      markWriting;
-//                                                                 0: markSettled, markRebuilt
+// pending                only for the older release               nothing
 // settled_snapshot       the index has every change in it         markSettled; empty: markRebuilt
 // indexed_at             the index has every change until then;   markSettled, markRebuilt;
 //                        null if its contents are unknown         null: markUnknown,
@@ -124,15 +123,14 @@ export async function deleteRecord(
   )
 }
 
-/** Records that a batch of `pending` changes is about to be written. */
+/** Records that changes are about to be written. */
 export async function markWriting(
   transaction: Transaction<Tables>,
   registrationName: string,
-  pending: number,
 ): Promise<void> {
   await transaction
     .updateTable('search_indexes')
-    .set({ is_writing: true, pending })
+    .set({ is_writing: true })
     .where('registration_name', '=', registrationName)
     .execute()
 }
@@ -154,7 +152,6 @@ export async function markSettled(
     update search_indexes set
       version = version + is_writing::int,
       is_writing = ${isUncompared},
-      pending = 0,
       settled_snapshot = ${snapshot}::pg_snapshot,
       indexed_at = case when ${isUncompared} then indexed_at
         else greatest(indexed_at, ${readAt}) end
@@ -195,7 +192,6 @@ export async function markRebuilt(
       database_identity = database_identity(),
       is_writing = false,
       settled_snapshot = ${emptySnapshot}::pg_snapshot,
-      pending = 0,
       indexed_at = greatest(indexed_at, ${startedAt}),
       rebuild_requested_at = case
         when rebuild_requested_at > ${startedAt} then rebuild_requested_at

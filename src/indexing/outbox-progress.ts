@@ -72,10 +72,10 @@ export class OutboxProgress {
    * recorded, no cached answer is used, and the engine may have newer tasks than the recorded one.
    * Does nothing if the index has no record.
    */
-  async recordWriting(pending: number): Promise<void> {
+  async recordWriting(): Promise<void> {
     if (!this.hasRecord || this.#recordedState === 'writing') return
     await executeUnderLease(this.#db, this.#lease, (transaction) =>
-      markWriting(transaction, this.#registrationName, pending),
+      markWriting(transaction, this.#registrationName),
     )
     this.#recordedState = 'writing'
   }

@@ -2,12 +2,15 @@
 // pending.
 import { sql } from 'kysely'
 import t from 'tap'
+import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { readIndexLags, readIndexStatuses } from '../../src/indexing/index-status.ts'
 import { emptySnapshot } from '../../src/indexing/outbox.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
+import { leaseTarget } from '../support/leased-target.ts'
 import { testDatabase } from '../support/test-database.ts'
+import { testService } from '../support/test-service.ts'
 
-t.test('each index has its own lag, and at most 10,000 changes are counted', async (t) => {
+t.test('each index has its own lag, and at most 100,000 changes are counted', async (t) => {
   const { db } = await testDatabase(t)
   for (const name of ['main', 'second']) await registerIndex(db, name)
   await sql`delete from index_outbox`.execute(db)
@@ -23,17 +26,34 @@ t.test('each index has its own lag, and at most 10,000 changes are counted', asy
   ])
 
   await sql`
-    insert into products (sku, name) select 'A-' || n, 'Martillo' from generate_series(1, 12000) n
+    insert into index_outbox (registration_name, product_id)
+    select 'second', n from generate_series(1, 100100) n
   `.execute(db)
-  await sql`delete from index_outbox where registration_name = 'main'`.execute(db)
   const lags = await readLags()
   t.match(lags, [
-    { registrationName: 'second', pendingCount: 10_000 },
+    { registrationName: 'second', pendingCount: 100_000 },
     { registrationName: 'main', lagSeconds: 0, pendingCount: 0 },
   ])
   t.ok((lags[0]?.lagSeconds ?? 0) >= 3_600, `lag ${lags[0]?.lagSeconds} s`)
   t.match(await readIndexStatuses(db), [
     { registrationName: 'main', pendingCount: 0 },
-    { registrationName: 'second', pendingCount: 10_000 },
+    { registrationName: 'second', pendingCount: 100_000 },
   ])
+})
+
+t.test('while changes are written, all that are pending are counted', async (t) => {
+  const { db, target } = await testService(t)
+  const leased = await leaseTarget(target)
+  while ((await syncBatch(leased)) > 0);
+  await sql`
+    insert into products (sku, name) select 'A-' || n, 'Martillo' from generate_series(1, 12) n
+  `.execute(db)
+  const countPending = async () =>
+    (await readIndexLags(db, [target.registrationName]))[0]?.pendingCount
+  await leased.progress.recordWriting()
+  t.equal(await countPending(), 12)
+  await syncBatch(leased, { limit: 5 })
+  t.equal(await countPending(), 7)
+  while ((await syncBatch(leased)) > 0);
+  t.equal(await countPending(), 0)
 })

@@ -97,7 +97,7 @@ async function replaceIndex(
   await applyRemainingChanges(live, next, options)
 
   // (4) Swap the indexes.
-  await live.progress.recordWriting(0)
+  await live.progress.recordWriting()
   const swap = live.client.swapIndexes([
     { indexes: [next.indexName, live.indexName], rename: !hasLiveIndex },
   ])
