@@ -36,6 +36,13 @@ export class ServerReplaced extends LeaseLost {
   }
 }
 
+/** Thrown when the lease is lost because the registration was deleted, and the lease with it. */
+export class RegistrationDeleted extends LeaseLost {
+  constructor() {
+    super('The registration of the index was deleted from search_indexes')
+  }
+}
+
 /**
  * Acquires the lease if it is free, has not been renewed for `timeouts.indexing.lease`, or belongs
  * to this `holder`, which starts over after an error. Returns null while another indexer holds the
@@ -134,7 +141,8 @@ function findLoss(
   current: Pick<Lease, 'fencingToken' | 'serverStartedAt'> | undefined,
   lease: Lease,
 ): LeaseLost | null {
-  if (current?.fencingToken !== lease.fencingToken) return new LeaseLost()
+  if (current === undefined) return new RegistrationDeleted()
+  if (current.fencingToken !== lease.fencingToken) return new LeaseLost()
   if (current.serverStartedAt !== lease.serverStartedAt) return new ServerReplaced()
   return null
 }
@@ -165,7 +173,8 @@ export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease): LeaseRenewa
         .where('holder', 'is not', null)
         .returning(leaseColumns)
         .executeTakeFirst()
-      loss = findLoss(renewed, lease)
+      if (renewed) loss = findLoss(renewed, lease)
+      else loss = (await readLeaseLoss(db, lease)) ?? new LeaseLost()
     } catch {
       // The next renewal decides whether the lease is lost.
     }

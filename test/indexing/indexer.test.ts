@@ -9,7 +9,7 @@ import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
 import { startProgram } from '../support/run-program.ts'
 import { testService } from '../support/test-service.ts'
-import { expectFoundNames, findNames } from './product-names.ts'
+import { expectFoundNames, expectIndexedNames, findNames } from './product-names.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 // These tests mostly wait for an indexer.
@@ -122,6 +122,19 @@ t.test('names the program that creates its key if the engine does not know it', 
   await waitForOutput(indexer, 'Trying again')
   t.match(indexer.output(), /does not know this key\. scripts\/migrate\.ts creates the keys/)
   t.ok(indexer.isRunning(), 'it keeps trying')
+})
+
+t.test('registers the index again if its registration is deleted', async (t) => {
+  const service = await testService(t)
+  const indexer = await startIndexer(t, service)
+  await waitForOutput(indexer, 'Following changes.')
+  await service.db.deleteFrom('search_indexes').execute()
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
+  const output = await waitForOutput(indexer, /Building the index.*Following changes/s)
+  t.match(output, 'The registration of the index was deleted from search_indexes. Trying again.')
+  t.notMatch(output, 'Another indexer')
+  t.equal(output.match(/There is no record of what the index contains/g)?.length, 1, 'once')
+  await expectIndexedNames(t, service, ['Martillo'])
 })
 
 t.test('reports an unreachable engine in one line, without the query or the key', async (t) => {
