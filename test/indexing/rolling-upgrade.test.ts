@@ -14,6 +14,7 @@ import { rebuildIndex, syncIndex } from '../support/leased-target.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { servers } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
+import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 import { startIndexer, waitForOutput } from './run-indexer.ts'
 
 const otherShape = '00000000'
@@ -77,6 +78,44 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   `.execute(db)
   t.equal(rows.length, 0)
   t.match(lines.join('\n'), older.indexName)
+})
+
+t.test('an index stays registered if a program begins to use it while it is removed', async (t) => {
+  const { db, pool, config, target } = await testService(t)
+  const { meiliMasterKey } = await servers()
+  const older = nameWithShape('main', otherShape)
+  const programs = {
+    API: `update search_indexes set used_at = now() where registration_name = '${older}'`,
+    'first indexer': `insert into index_leases (registration_name, fencing_token, held_until)
+      values ('${older}', 1, now() + interval '1 minute')`,
+    indexer: `update index_leases set held_until = now() + interval '1 minute'
+      where registration_name = '${older}'`,
+  }
+  for (const [program, statement] of Object.entries(programs)) {
+    await registerIndex(db, older)
+    await sql`
+      update search_indexes set used_at = now() - interval '1 hour'
+      where registration_name = ${older}
+    `.execute(db)
+    await sql`update index_leases set held_until = null`.execute(db)
+    const client = await pool.connect()
+    await client.query(`begin; ${statement}`)
+    const removed = removeUnusedIndexes(db, target.registrationName, {
+      openClient: (key) => openIndexingClient(config.MEILI_URL, key),
+      indexerApiKey: meiliMasterKey,
+      log: (line) => t.fail(line),
+    })
+    t.ok(await eventually(() => isAnySessionWaiting(db), Boolean))
+    await client.query('commit')
+    client.release()
+    await removed
+    const found = await db
+      .selectFrom('search_indexes')
+      .select('used_at')
+      .where('registration_name', '=', older)
+      .execute()
+    t.equal(found.length, 1, program)
+  }
 })
 
 t.test('a removal that fails is logged once and does not disturb the indexer', async (t) => {

@@ -28,24 +28,33 @@ export async function removeUnusedIndexes(
   registrationName: string,
   { openClient, indexerApiKey, log }: RemovalOptions,
 ): Promise<void> {
-  const seconds = timeouts.indexing.unusedAge.ms / 1_000
-  const { rows } = await sql<{ name: string; indexName: string | null }>`
-    select i.registration_name as name, i.index_name as "indexName"
-    from search_indexes i left join index_leases l using (registration_name)
-    where i.registration_name <> ${registrationName}
-      and i.used_at < now() - make_interval(secs => ${seconds})
-      and coalesce(l.held_until < clock_timestamp(), true)
-  `.execute(db)
-  for (const { name, indexName } of rows) {
-    if (!haveSameEngine(name, registrationName)) continue
+  for (const { name, indexName } of await listUnused(db)) {
+    if (name === registrationName || !haveSameEngine(name, registrationName)) continue
     if (indexName !== null)
       await withTemporaryKey(openClient(indexerApiKey), indexName, 'indexes.delete', (key) =>
         deleteIndex(openClient(key), indexName),
       )
-    await removeRegistration(db, name)
+    const isRemoved = await removeRegistration(db, name)
     const subject = indexName === null ? 'registration' : `index ${indexName}`
-    log(`Removed the ${subject} of another release (${name}), which no program uses.`)
+    if (isRemoved)
+      log(`Removed the ${subject} of another release (${name}), which no program uses.`)
+    else if (indexName !== null)
+      log(`A program uses the removed ${subject} (${name}) again. Its indexer builds it anew.`)
   }
+}
+
+/** Returns the registered indexes that no API has used for a minute and that no indexer holds. */
+async function listUnused(
+  db: Kysely<Tables>,
+): Promise<{ name: string; indexName: string | null }[]> {
+  const seconds = timeouts.indexing.unusedAge.ms / 1_000
+  const { rows } = await sql<{ name: string; indexName: string | null }>`
+    select registration_name as name, index_name as "indexName"
+    from search_indexes left join index_leases using (registration_name)
+    where used_at < clock_timestamp() - make_interval(secs => ${seconds})
+      and coalesce(held_until < clock_timestamp(), true)
+  `.execute(db)
+  return rows
 }
 
 /** Removes unused indexes, and logs an error instead of throwing it: nothing depends on this. */
@@ -89,13 +98,25 @@ export class UnusedIndexRemoval {
   }
 }
 
-async function removeRegistration(db: Kysely<Tables>, name: string): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
+/**
+ * Deletes a registration with its outbox rows and parked documents, and returns true. Returns false
+ * if a program has begun to use it meanwhile: then it stays.
+ */
+async function removeRegistration(db: Kysely<Tables>, name: string): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    // While these are locked, no program can begin to use the index. Indexers lock in this order.
+    for (const table of ['index_leases', 'search_indexes'])
+      await sql`
+        select from ${sql.table(table)} where registration_name = ${name} for update
+      `.execute(transaction)
+    const unused = await listUnused(transaction)
+    if (!unused.some((index) => index.name === name)) return false
     await deleteRecord(transaction, name)
     for (const table of ['index_outbox', 'index_parked_documents'])
       await sql`
         delete from ${sql.table(table)}
         where registration_name in (${name}, ${nextRegistrationName(name)})
       `.execute(transaction)
+    return true
   })
 }
