@@ -56,7 +56,8 @@ const waitingForOtherIndexer = 'Another indexer is running. Waiting until it has
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
  * a late request of the failed run. With `endWhen`, it throws the error instead. It releases the
  * lease when the run ends normally or is stopped. After an error it keeps the lease, even if it is
- * stopped then: until the lease expires, only the same indexer can start over.
+ * stopped then: until the lease expires, only the same indexer can start over. An error that occurs
+ * during a stop is logged and not thrown.
  */
 export async function runIndexer(
   options: IndexerOptions,
@@ -93,8 +94,10 @@ export async function runIndexer(
       state.failing = null
       await pause(timeouts.indexing.standby.ms, signal)
     } catch (error) {
-      if (signal.aborted) return
+      // The stop itself, and no error.
+      if (signal.aborted && error === signal.reason) return
       state.countError(findErrorKind(error))
+      if (signal.aborted) return memory.backoff.logLast(error)
       if (endWhen && !(error instanceof LeaseLost)) throw error
       await memory.backoff.wait(error, signal)
     }

@@ -143,4 +143,5 @@ t.test('a stop after an error does not release the lease', async (t) => {
   await endCount()
   await stopped
   t.not((await readLease(service)).holder, null, 'a request may still be running')
+  t.match(indexer.output(), /has failed: .*The indexer stops\./, 'the error is logged')
 })

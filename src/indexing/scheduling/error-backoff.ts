@@ -35,9 +35,14 @@ export class ErrorBackoff {
 
   /** Logs the error if that is due, and waits until the pause is over or the signal is aborted. */
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
-    this.#logIfDue(error)
+    this.#logIfDue(error, 'Trying again.')
     await pause(this.#pauseMs, signal)
     this.#pauseMs = Math.min(timeouts.indexing.longestBackoff.ms, this.#pauseMs * 2)
+  }
+
+  /** Logs an error during a stop, after which nothing is tried again, unless it was logged. */
+  logLast(error: unknown): void {
+    this.#logIfDue(error, 'The indexer stops.')
   }
 
   reset(): void {
@@ -45,7 +50,7 @@ export class ErrorBackoff {
     this.#loggedCause = ''
   }
 
-  #logIfDue(error: unknown): void {
+  #logIfDue(error: unknown, consequence: string): void {
     const nowMs = this.#readClockMs()
     if (!this.isFailing) this.#failingSinceMs = nowMs
     const cause = describeCause(error)
@@ -55,7 +60,7 @@ export class ErrorBackoff {
     this.#loggedAtMs = nowMs
     const minutes = Math.floor((nowMs - this.#failingSinceMs) / 60_000)
     const start = isRepeated ? `Still failing after ${minutes} minutes: ` : ''
-    const line = `${start}${toSentence(cause)} Trying again.`
+    const line = `${start}${toSentence(cause)} ${consequence}`
     if (findErrorKind(error) === 'other') this.#log(`${line}\n${describeStacks(error)}`, 'error')
     else this.#log(line, 'warn')
   }
