@@ -71,12 +71,15 @@ await runCommand(help, {}, async () => {
       ...(await switchOffJit(db)),
       ...(await describeNewerMigrations(db)),
     ]
-    if (config.MEILI_URL && config.MEILI_MASTER_KEY)
-      await ensureEngineKeys(
+    if (config.MEILI_URL && config.MEILI_MASTER_KEY) {
+      const replacedKeys = await ensureEngineKeys(
         openIndexingClient(config.MEILI_URL, config.MEILI_MASTER_KEY, {
           timeoutMs: engineTimeoutMs,
         }),
       )
+      for (const name of replacedKeys)
+        notes.push(`The key "${name}" of the search engine had other rights and was replaced.`)
+    }
     for (const [program, { name }] of Object.entries(logins))
       console.log(`The role ${name} has the rights that the ${program} needs.`)
     for (const note of notes) console.log(`Note: ${note}`)

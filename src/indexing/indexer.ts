@@ -142,13 +142,14 @@ async function runUnderLease(
 
 /** Replaces the keys of the previous indexer and deletes the remains of its rebuild. */
 async function prepareEngine(
-  { db, openClient, indexerApiKey, indexName, registrationName }: IndexerOptions,
+  { db, openClient, indexerApiKey, indexName, registrationName, log }: IndexerOptions,
   lease: AcquiredLease,
   signal: AbortSignal,
 ): Promise<LeasedTarget> {
   const address = { db, client: openClient(indexerApiKey), indexName, registrationName }
   await requireSingleServer(address)
-  await ensureEngineKeys(address.client)
+  for (const name of await ensureEngineKeys(address.client))
+    log(`The key "${name}" of the search engine had other rights and was replaced.`, 'warn')
   await recordOtherTimeline(db, lease, await readDatabasesOfKeys(address))
   const keys = await replaceIndexerKeys(address, lease)
   // Copies of one server had the same keys until the line above created new ones on one of them.

@@ -1,7 +1,9 @@
 // The API keys of the search engine: each has only the rights that its purpose needs.
 import { randomBytes } from 'node:crypto'
+import type { Key, KeyCreation } from 'meilisearch'
 import t from 'tap'
 import {
+  deriveIndexerKey,
   deriveSearchKey,
   describeIndexerKey,
   ensureEngineKeys,
@@ -11,6 +13,7 @@ import {
   withTemporaryKey,
 } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { startOwnEngine } from '../support/own-engine.ts'
 import { servers } from '../support/test-database.ts'
 
 t.test(
@@ -66,6 +69,41 @@ t.test(
     t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)
   },
 )
+
+t.test('keys with other rights or an expiry are replaced, and keep their text', async (t) => {
+  const masterKey = 'a-master-key-for-this-test'
+  const { url, client: engine } = await startOwnEngine(t, masterKey)
+  t.same(await ensureEngineKeys(engine), [])
+  const readKeys = async () => {
+    const { results } = await engine.getKeys({ limit: 100 })
+    const own = results.filter(({ name }) => name === 'search' || name === 'indexer')
+    return Object.fromEntries(
+      own.map(({ createdAt: _, updatedAt: __, ...key }) => [String(key.name), key]),
+    )
+  }
+  const expected = await readKeys()
+  const replace = async (name: string, changed: Partial<KeyCreation>) => {
+    const { key: _, ...rights } = expected[name] as Key
+    await engine.deleteKey(rights.uid)
+    await engine.createKey({ ...rights, ...changed } as KeyCreation)
+  }
+  for (const [name, changed] of [
+    ['search', { actions: ['*'] }],
+    ['search', { indexes: ['another'] }],
+    ['search', { expiresAt: new Date(Date.now() + 3_600_000) }],
+    ['indexer', { actions: ['keys.get', 'keys.create', 'keys.delete'] }],
+  ] as [string, Partial<KeyCreation>][]) {
+    await replace(name, changed)
+    t.same(await ensureEngineKeys(engine), [name])
+    t.same(await readKeys(), expected, JSON.stringify(changed))
+    t.same(await ensureEngineKeys(engine), [])
+  }
+  const asIndexer = openIndexingClient(url, deriveIndexerKey(masterKey))
+  await replace('search', { actions: ['*'] })
+  await replace('indexer', { actions: ['*'] })
+  t.same(await ensureEngineKeys(asIndexer), ['search'], 'a key does not replace itself')
+  t.same(await ensureEngineKeys(engine), ['indexer'])
+})
 
 t.test('an error is kept if the temporary key cannot be deleted afterwards', async (t) => {
   const { meiliUrls, meiliMasterKey } = await servers()

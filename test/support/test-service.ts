@@ -78,7 +78,7 @@ type ServiceOptions = {
   index?: boolean
 }
 
-let engineKeys: Promise<void> | undefined
+let engineKeys: Promise<unknown> | undefined
 
 /**
  * Builds the whole service on real servers. Callers without a key may do everything unless `config`

@@ -2,6 +2,7 @@
 // Meilisearch derives a key from the master key and the key's uid. With fixed uids every machine
 // can compute the keys, and nobody has to copy them.
 import { createHash, createHmac } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { type Key, type KeyCreation, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
 import { type IndexAddress, nextIndexName } from '../index-address.ts'
@@ -27,19 +28,29 @@ export function deriveIndexerKey(masterKey: string): string {
 }
 
 /**
- * Creates the search key and the key of the indexer if they do not exist. `client` is opened with
- * the master key, or with the indexer's key if that exists. Throws KeyUnknown.
+ * Creates the search key and the key of the indexer if they do not exist, and replaces one whose
+ * actions, indexes or expiry are not as expected. Returns the names of those that it has replaced.
+ * `client` is opened with the master key, or with the indexer's key if that exists; then that key
+ * itself is not replaced. Throws KeyUnknown.
  */
-export async function ensureEngineKeys(client: Meilisearch): Promise<void> {
-  await ensureKey(client, {
+export async function ensureEngineKeys(client: Meilisearch): Promise<string[]> {
+  const replaced: string[] = []
+  for (const key of engineKeys) if (await ensureKey(client, key)) replaced.push(key.name)
+  return replaced
+}
+
+type EngineKey = KeyCreation & { uid: string; name: string }
+
+const engineKeys: EngineKey[] = [
+  {
     uid: searchKeyUid,
     name: 'search',
     description: 'Trade quoting service: the API. Can only search.',
     actions: ['search'],
     indexes: ['*'],
     expiresAt: null,
-  })
-  await ensureKey(client, {
+  },
+  {
     uid: indexerKeyUid,
     name: 'indexer',
     description: 'Trade quoting service: the indexer. Can read, and create and delete keys.',
@@ -56,13 +67,38 @@ export async function ensureEngineKeys(client: Meilisearch): Promise<void> {
     ],
     indexes: ['*'],
     expiresAt: null,
-  })
-}
+  },
+]
 
-async function ensureKey(client: Meilisearch, key: KeyCreation & { uid: string }): Promise<void> {
+/** Returns whether the key existed with other rights and was replaced. */
+async function ensureKey(client: Meilisearch, key: EngineKey): Promise<boolean> {
   // If the key cannot be read, creating it fails for the same reason, and that error is thrown.
   const existing = await client.getKey(key.uid).catch(() => null)
-  if (existing) return
+  if (existing && hasSameRights(existing, key)) return false
+  if (existing) {
+    // After a key has deleted itself, it could not create its successor.
+    if (existing.key === client.config.apiKey) return false
+    // Meilisearch changes names and descriptions of keys only. The new key has the same text.
+    await client.deleteKey(key.uid).catch((error: unknown) => {
+      // Another process has deleted it at the same time.
+      if (!(error instanceof MeilisearchApiError) || error.response.status !== 404) throw error
+    })
+  }
+  await createKey(client, key)
+  return existing !== null
+}
+
+function hasSameRights(existing: Key, key: EngineKey): boolean {
+  const areEqual = (some: string[], others: string[]) =>
+    isDeepStrictEqual(some.toSorted(), others.toSorted())
+  return (
+    areEqual(existing.actions, key.actions) &&
+    areEqual(existing.indexes, key.indexes) &&
+    (existing.expiresAt ?? null) === null
+  )
+}
+
+async function createKey(client: Meilisearch, key: EngineKey): Promise<void> {
   await client.createKey(key).catch((cause: unknown) => {
     if (!(cause instanceof MeilisearchApiError)) throw cause
     // Another process has created it at the same time.
