@@ -17,14 +17,12 @@ export class OutboxProgress {
   readonly #lease: Lease
   readonly #registrationName: string
   readonly #cursor: OutboxCursor
-  /**
-   * What this indexer has recorded last about the index: `is_writing` is true for `writing`, and
-   * false for `settled`. Unknown if it has recorded nothing, or if a rebuild has recorded it.
-   */
-  #recordedState: 'unknown' | 'writing' | 'settled' = 'unknown'
+  /** Whether this indexer has recorded `is_writing`, and no settled snapshot or rebuild since. */
+  #isWritingRecorded = false
+  /** When it has recorded a settled snapshot, and no `is_writing` or rebuild since. */
+  #settledAt = Number.NEGATIVE_INFINITY
   #unrecordedTaskNumber: number | null = null
   #wasTruncated = false
-  #recordedAt = Number.NEGATIVE_INFINITY
 
   constructor(
     db: Kysely<Tables>,
@@ -51,8 +49,7 @@ export class OutboxProgress {
 
   /** Whether an idle indexer must record again that the index is up to date. */
   isRecordDue(): boolean {
-    const age = performance.now() - this.#recordedAt
-    return this.#recordedState !== 'settled' || age > timeouts.indexing.idleRecord.ms
+    return performance.now() - this.#settledAt > timeouts.indexing.idleRecord.ms
   }
 
   /** Reads at most `limit` outbox rows. They are returned again until they are settled. */
@@ -73,11 +70,12 @@ export class OutboxProgress {
    * Does nothing if the index has no record.
    */
   async recordWriting(): Promise<void> {
-    if (!this.hasRecord || this.#recordedState === 'writing') return
+    if (!this.hasRecord || this.#isWritingRecorded) return
     await executeUnderLease(this.#db, this.#lease, (transaction) =>
       markWriting(transaction, this.#registrationName),
     )
-    this.#recordedState = 'writing'
+    this.#isWritingRecorded = true
+    this.#settledAt = Number.NEGATIVE_INFINITY
   }
 
   /**
@@ -88,8 +86,8 @@ export class OutboxProgress {
     this.#cursor.settle(read)
     this.#unrecordedTaskNumber = read.isComplete ? null : taskNumber
     if (!read.isComplete) return
-    this.#recordedState = 'settled'
-    this.#recordedAt = performance.now()
+    this.#isWritingRecorded = false
+    this.#settledAt = performance.now()
   }
 
   /**
@@ -97,7 +95,8 @@ export class OutboxProgress {
    * records the task of the swap.
    */
   resetAfterRebuild(): void {
-    this.#recordedState = 'unknown'
+    this.#isWritingRecorded = false
+    this.#settledAt = Number.NEGATIVE_INFINITY
     this.#unrecordedTaskNumber = null
   }
 }
