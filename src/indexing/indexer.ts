@@ -1,18 +1,6 @@
 // The indexer: acquires the lease of an index, prepares the engine, and starts a run.
-// docs/indexing.md follows one change of a product through these files. The words of this folder:
-// - engine: the Meilisearch server.
-// - registration: the record of an index, which is its row in search_indexes.
-// - outbox: the table index_outbox. Its rows are the changes that an index lacks.
-// - snapshot: which transactions a query sees, as PostgreSQL writes it: xmin:xmax:xip.
-// - round: several reads of the outbox with a limit, until one reaches its end.
-// - settled: the index has every change that the snapshot of the last round sees.
-// - parked: rejected by the engine, and stored until the product changes.
-// - lease: the right to write to an index. It expires if its holder does not renew it.
-// - fencing token: a number that rises each time the lease is acquired. An older one is refused.
-// - shape: a hash of the settings of an index and of how its documents are built.
-// - next index: the index that a rebuild builds and then swaps with the live one.
-// - drift: documents that differ from the catalogue.
-// - timeline: the number that PostgreSQL raises at each failover.
+// docs/indexing.md follows one change of a product through these files. It lists the states of an
+// index and of an indexer, and explains the terms.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
