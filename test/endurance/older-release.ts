@@ -12,8 +12,9 @@ const root = join(import.meta.dirname, '../..')
 export function checkOutBefore(migration: string, directory: string): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' })
   const file = `src/database/migrations/${migration}.*`
-  const added = git('log', '--diff-filter=A', '-1', '--format=%H', '--', file).trim()
-  if (added === '') throw new Error(`The history lacks ${file}: run \`git fetch --unshallow\`.`)
+  // The first commit, because the file may have been replaced by one with another extension.
+  const added = git('log', '--diff-filter=A', '--format=%H', '--', file).trim().split('\n').at(-1)
+  if (!added) throw new Error(`The history lacks ${file}: run \`git fetch --unshallow\`.`)
   const commit = git('rev-parse', `${added}~1`).trim()
   const archive = join(directory, 'older.tar')
   git('archive', '--output', archive, commit)
