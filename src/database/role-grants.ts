@@ -42,7 +42,7 @@ const grants: Record<Program, string[]> = {
       run_summary_check(date), customer_figures_between(text, date, date),
       product_figures_between(text, date, date)`,
   ],
-  // Reads products and how often they are quoted. Writes its own records about search engines.
+  // Reads products and how often they are quoted. Writes its own records about search indexes.
   indexer: [
     'select on products, currencies, countries, company, kysely_migration, kysely_migration_lock',
     'select on search_synonyms, search_pins, search_hidden_words, search_words_version',

@@ -42,8 +42,8 @@ export function shareIndexStates(redis: RedisAccess | null, redisPrefix: string)
 type StateReading = { rows: IndexStateRow[]; readAt: number }
 
 /**
- * Follows the states of the indexes of these engines, and records that the indexes are used. The
- * same query reads the version of the company's words.
+ * Follows the states of these indexes, and records that they are used. The same query reads the
+ * version of the company's words.
  */
 export class IndexStateFollower {
   readonly #options: FollowOptions
@@ -83,8 +83,8 @@ export class IndexStateFollower {
   }
 
   /**
-   * Returns the last known state of the index of this engine. While PostgreSQL is unreachable, it
-   * has no version. Also ends an idle pause, after which the states are read again.
+   * Returns the last known state of this index. While PostgreSQL is unreachable, it has no version.
+   * Also ends an idle pause, after which the states are read again.
    */
   getLastKnownState(registrationName: string): IndexState {
     const latest = this.#poller.latest()
@@ -96,7 +96,7 @@ export class IndexStateFollower {
   #advanceStates(rows: IndexStateRow[]): void {
     const { registrationNames, onCompanyWordsVersion } = this.#options
     for (const name of registrationNames) {
-      // A database restored to a state before the registration has no row of an engine.
+      // A database restored to a state before the registration has no row of an index.
       const row = rows.find((candidate) => candidate.name === name)
       this.#states.set(name, advanceState(row, this.#states.get(name)))
     }

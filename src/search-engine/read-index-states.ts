@@ -22,7 +22,7 @@ export type IndexState = {
 
 /** A row as PostgreSQL returns it, and as processes publish it in Redis. */
 export type IndexStateRow = {
-  /** The name of a registered engine. Null in the only row if none of them is registered. */
+  /** The name of a registered index. Null in the only row if none of them is registered. */
   name: string | null
   /** RFC 3339 text. */
   indexedAt: string | null
@@ -36,7 +36,7 @@ export type IndexStateRow = {
 }
 
 /**
- * Returns the states of these engines, or one row without a name if none is registered. If all
+ * Returns the states of these indexes, or one row without a name if none is registered. If all
  * outbox rows are settled, the index contains every change committed before now. Otherwise, or
  * while the indexer writes, it contains those up to the recorded instant. The indexer increments
  * the version after it has written. A failover, a crash or a restored copy may lose commits and set

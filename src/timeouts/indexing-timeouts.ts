@@ -130,8 +130,8 @@ export const indexingTimeouts = {
   },
   olderTransactions: {
     ms: 100,
-    what: 'Pause between two checks for transactions that are older than the engine',
-    why: 'Happens once for each new engine. Most transactions are short.',
+    what: 'Pause between two checks for transactions that are older than the registration',
+    why: 'Happens once for each new index. Most transactions are short.',
     afterwards: 'The indexer checks again, without a limit.',
   },
   requeueRetry: {
