@@ -21,6 +21,18 @@ export const searchUnavailable = 'Search is temporarily unavailable. Try again i
 /** At most two engines are tried, so a search waits for at most two timeouts. */
 const maxEngines = 2
 
+/**
+ * Why a search is degraded: the `reason` in the log. docs/search.md says when each occurs.
+ * `engine …` tells how the last request to an engine failed (RequestOutcome).
+ */
+export type DegradedReason =
+  | 'no engine available'
+  | 'engine outage'
+  | 'engine timeout'
+  | 'engine rejected'
+  | 'not relaxed'
+  | 'internal error'
+
 /** What answered a search. The service logs all but the result. */
 export type SearchAnswer = {
   result: SearchResult
@@ -30,7 +42,7 @@ export type SearchAnswer = {
   | {
       source: 'index'
       /** Why the result may lack products; null if the index has answered completely. */
-      degradedReason: string | null
+      degradedReason: DegradedReason | null
       /** The name of the engine in the log. */
       engineName: string
       /** The name under which the index of the engine is registered. */
@@ -41,7 +53,7 @@ export type SearchAnswer = {
   | {
       source: 'database'
       /** Why no engine answered. */
-      degradedReason: string
+      degradedReason: DegradedReason
     }
 )
 
@@ -69,7 +81,7 @@ export async function searchWithFallback(
   // The client may have disconnected while the search waited for capacity.
   if (disconnected.aborted) return null
   const { index, observer, log } = resources
-  let failure = 'no engine available'
+  let failure: DegradedReason = 'no engine available'
   let attempts = 0
   for (const candidate of engines.slice(0, maxEngines)) {
     attempts += 1
@@ -112,7 +124,7 @@ type Assessment = {
   requestOutcome: RequestOutcome
   /** Decides whether the engine gets further searches. */
   outcomeForBreaker: RequestOutcome
-  degradedReason: string | null
+  degradedReason: DegradedReason | null
   /** The error of the engine's client; null if the engine has answered. */
   engineError: unknown
   /** An error of the code that plans the requests or uses their results; null if there is none. */
@@ -138,7 +150,7 @@ function assessAnswer({ ended, error }: EngineAnswer | FailedSearch): Assessment
   // If only relaxing a query takes too long, that says nothing about the searches of others.
   const isOnlySlow = ended === 'relaxation failed' && requestOutcome === 'timeout'
   const outcomeForBreaker = isOnlySlow ? 'answered' : requestOutcome
-  const degradedReason = `engine ${requestOutcome}`
+  const degradedReason = `engine ${requestOutcome}` as const
   return { requestOutcome, outcomeForBreaker, degradedReason, engineError, defect: null }
 }
 
