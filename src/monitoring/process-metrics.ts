@@ -8,7 +8,7 @@ import { RequestMetrics, routeLabel } from './request-metrics.ts'
 import { addScrapedMetric } from './scraped-metric.ts'
 
 const searchSources = ['cache', 'index', 'database', 'cancelled', 'unavailable', 'failed'] as const
-const engineOutcomes = ['answered', 'rejected', 'timeout', 'outage', 'cancelled'] as const
+const engineOutcomes = ['answered', 'rejected', 'timeout', 'outage', 'cancelled', 'defect'] as const
 const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
 
 /** Features call the functions of their own part. /metrics shows the registry. */
@@ -131,7 +131,9 @@ function addEngineMetrics(registry: Registry) {
   })
   const requests = new Counter({
     name: 'tqs_search_engine_requests_total',
-    help: 'Searches sent to each engine by outcome; cancelled: the client disconnected',
+    help:
+      'Searches sent to each engine by outcome; cancelled: the client disconnected; defect: the ' +
+      'engine answered, and the service failed',
     labelNames: ['engine', 'outcome'],
     registers: [registry],
   })

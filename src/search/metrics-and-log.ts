@@ -15,14 +15,17 @@ export type SearchObserver = {
   ): void
   /** Called for a response from PostgreSQL, or one from the index that may lack products. */
   countDegraded(): void
-  /** Called once for each search that was sent to an engine. */
-  countEngineRequest(engineName: string, outcome: RequestOutcome | 'cancelled'): void
+  /**
+   * Called once for each search that was sent to an engine. `cancelled`: the client disconnected.
+   * `defect`: the engine answered, but the code of this service failed.
+   */
+  countEngineRequest(engineName: string, outcome: RequestOutcome | 'cancelled' | 'defect'): void
   setEngineAvailable(engineName: string, isAvailable: boolean): void
 }
 
 export type Logger = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
 
-/** Bounds the set of defects if every error has a different message. */
+/** Bounds the log in an interval (`defectLog`) if every error has a different message. */
 const maxLoggedDefects = 10
 
 /**
@@ -33,7 +36,8 @@ export class SearchLog {
   readonly #logger: Logger
   readonly #useFailures: FailureLog
   readonly #rejections = new Map<string, { loggedAt: number; unlogged: number }>()
-  readonly #defects = new Set<string>()
+  /** When each defect was logged last, by its message. */
+  readonly #defectsLoggedAt = new Map<string, number>()
 
   constructor(logger: Logger) {
     this.#logger = logger
@@ -77,11 +81,18 @@ export class SearchLog {
     )
   }
 
-  /** Logs an error of the code of this service with its stack, once per cause. */
+  /**
+   * Logs an error of the code of this service with its stack, once per cause and interval
+   * (`defectLog`). Metrics count all of them (`defect` in SearchObserver).
+   */
   logDefect(err: unknown): void {
     const cause = describeError(err)
-    if (this.#defects.has(cause) || this.#defects.size >= maxLoggedDefects) return
-    this.#defects.add(cause)
+    const now = performance.now()
+    for (const [logged, loggedAt] of this.#defectsLoggedAt)
+      if (now - loggedAt >= timeouts.search.defectLog.ms) this.#defectsLoggedAt.delete(logged)
+    const isFull = this.#defectsLoggedAt.size >= maxLoggedDefects
+    if (isFull || this.#defectsLoggedAt.has(cause)) return
+    this.#defectsLoggedAt.set(cause, now)
     this.#logger.error({ err }, 'a search in the engine failed because of a defect of this service')
   }
 

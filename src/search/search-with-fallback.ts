@@ -121,7 +121,7 @@ type FailedSearch = { ended: 'failed'; result: null; error: unknown }
 
 type Assessment = {
   /** Counted in metrics. */
-  requestOutcome: RequestOutcome
+  requestOutcome: RequestOutcome | 'defect'
   /** Decides whether the engine gets further searches. */
   outcomeForBreaker: RequestOutcome
   degradedReason: DegradedReason | null
@@ -143,8 +143,10 @@ function assessAnswer({ ended, error }: EngineAnswer | FailedSearch): Assessment
     return { ...answered, degradedReason: ended === 'complete' ? null : ended, defect: null }
   }
   // The engine cannot help it, and must remain available for other searches.
-  if (!(error instanceof EngineFailure))
-    return { ...answered, degradedReason: 'internal error', defect: error }
+  if (!(error instanceof EngineFailure)) {
+    const degradedReason = 'internal error'
+    return { ...answered, requestOutcome: 'defect', degradedReason, defect: error }
+  }
   const engineError = error.cause
   const requestOutcome = classifyFailure(engineError)
   // If only relaxing a query takes too long, that says nothing about the searches of others.

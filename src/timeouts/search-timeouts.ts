@@ -33,6 +33,12 @@ export const searchTimeouts = {
     why: 'A reachable server accepts within milliseconds.',
     afterwards: 'The search gets a 503.',
   },
+  defectLog: {
+    ms: 3_600_000,
+    what: 'Between two log lines about the same defect of this service in a search',
+    why: 'Every keystroke may meet it, and somebody who looks hours later must still find it.',
+    afterwards: 'The next such search is logged again.',
+  },
   retryAfter: {
     ms: 2_000,
     what: 'The Retry-After of a search that neither the engine nor PostgreSQL answered',

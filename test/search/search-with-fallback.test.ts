@@ -178,7 +178,7 @@ t.test('a defect of the service is no failure of the engine', async (t) => {
       degradedReason: 'internal error',
       result: { hits: [{ sku: 'PG-1' }] },
     })
-    t.same(requestOutcomes, ['engine 1 answered'])
+    t.same(requestOutcomes, ['engine 1 defect'])
     t.same(openBreakers, [])
     t.equal(log.length, 1)
     t.match(log[0], /because of a defect of this service: TypeError/)
@@ -188,24 +188,44 @@ t.test('a defect of the service is no failure of the engine', async (t) => {
     const answerRelaxationUnusable: Answer = (queries) =>
       (queries.some(({ limit }) => limit === 40) ? answerUnusable : answerFirstRequest)(queries)
     const text = 'martillo bola'
-    const { answer, log, openBreakers } = await searchIn(t, [answerRelaxationUnusable], { text })
+    const { answer, log, requestOutcomes, openBreakers } = await searchIn(
+      t,
+      [answerRelaxationUnusable],
+      { text },
+    )
     t.match(answer, {
       source: 'index',
       degradedReason: 'internal error',
       result: { hits: [{ sku: 'E-1' }], total: 1 },
     })
+    t.same(requestOutcomes, ['engine 1 defect'])
     t.same(openBreakers, [])
     t.equal(log.length, 1)
   })
 })
 
-t.test('a defect is logged once for each cause', async (t) => {
+t.test('a defect is logged once for each cause and interval', async (t) => {
   const logged: unknown[] = []
   const write = (values: object) => void logged.push(values)
   const log = new SearchLog({ info: write, warn: write, error: write })
   const defects = ['a', 'a', 'b'].map((message) => new TypeError(message))
   for (const defect of defects) log.logDefect(defect)
   t.same(logged, [{ err: defects[0] }, { err: defects[2] }])
+
+  replaceUntilEnd(t, timeouts.search.defectLog, { ms: 0 })
+  log.logDefect(defects[1])
+  t.same(logged.slice(2), [{ err: defects[1] }])
+})
+
+t.test('defects with ever new messages are logged ten times in an interval', async (t) => {
+  let lines = 0
+  const write = () => void lines++
+  const log = new SearchLog({ info: write, warn: write, error: write })
+  for (let n = 0; n < 20; n++) log.logDefect(new TypeError(`defect ${n}`))
+  t.equal(lines, 10)
+  replaceUntilEnd(t, timeouts.search.defectLog, { ms: 0 })
+  log.logDefect(new TypeError('defect 20'))
+  t.equal(lines, 11)
 })
 
 t.test('the error of an unanswered query says how many results are missing', async (t) => {
