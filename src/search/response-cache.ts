@@ -26,31 +26,32 @@ export class ResponseCache {
     this.#maxBytesPerEngine = Math.floor(maxBytes / engineCount)
   }
 
-  /**
-   * From now on caches results for this version of the engine's index, and discards those for
-   * another one. Does nothing without a version.
-   */
-  startVersion(registrationName: string, version: string | null): void {
-    if (version === null || this.#maxBytesPerEngine === 0) return
-    if (this.#byEngine.get(registrationName)?.version === version) return
-    const results = new LRUCache<string, CachedResult>({
-      maxSize: this.#maxBytesPerEngine,
-      sizeCalculation: ({ json }, key) =>
-        bytesPerCharacter * (json.length + key.length) + entryOverheadBytes,
-    })
-    this.#byEngine.set(registrationName, { version, results })
-  }
-
   /** Returns the result that was cached for this version of the engine's index. */
   get(registrationName: string, version: string | null, key: string): CachedResult | undefined {
     const cached = this.#byEngine.get(registrationName)
     return cached?.version === version ? cached.results.get(key) : undefined
   }
 
-  /** Caches a result, unless another version has been started meanwhile. */
+  /**
+   * Caches a result for this version of the engine's index, and discards those for another one.
+   * Does nothing without a version.
+   */
   set(registrationName: string, version: string | null, key: string, result: CachedResult): void {
-    const cached = this.#byEngine.get(registrationName)
-    if (cached?.version === version) cached.results.set(key, result)
+    if (version === null || this.#maxBytesPerEngine === 0) return
+    let cached = this.#byEngine.get(registrationName)
+    if (cached?.version !== version) {
+      cached = { version, results: this.#createResults() }
+      this.#byEngine.set(registrationName, cached)
+    }
+    cached.results.set(key, result)
+  }
+
+  #createResults(): LRUCache<string, CachedResult> {
+    return new LRUCache({
+      maxSize: this.#maxBytesPerEngine,
+      sizeCalculation: ({ json }, key) =>
+        bytesPerCharacter * (json.length + key.length) + entryOverheadBytes,
+    })
   }
 }
 

@@ -125,14 +125,14 @@ export class SearchService {
    * capacity, or if neither an engine nor PostgreSQL answers.
    */
   async search(request: SearchRequest, disconnected: AbortSignal): Promise<ServiceResponse | null> {
-    const cached = this.#findCached(request)
+    const key = this.#toCacheKey(request)
+    const cached = this.#findCached(key)
     if (cached) {
       const { result, indexedAt, engineName } = cached
       this.#observer.countResponse('cache')
       const meta: SearchMeta = { source: 'index', degraded: false, indexedAt }
       return toResponse(result, meta, { source: 'cache', engine: engineName })
     }
-    const key = this.#toCacheKey(request)
     const words = this.#companyWords.current()
     const answer = await this.#run(() => {
       const parsed = { ...request, query: parseQuery(request.text, words) }
@@ -175,16 +175,11 @@ export class SearchService {
     }
   }
 
-  /**
-   * Returns the cached result of an engine, and its state; null if no engine has one. Discards
-   * cached results of other versions of each index that it looks at.
-   */
-  #findCached(request: SearchRequest): CachedAnswer | null {
-    const key = this.#toCacheKey(request)
+  /** Returns the cached result of an engine, and its state; null if no engine has one. */
+  #findCached(key: string): CachedAnswer | null {
     for (const engine of this.#selection.listCacheable()) {
       const { registrationName, engineName } = engine
       const { version, indexedAt } = engine.getLastKnownState()
-      this.#cache.startVersion(registrationName, version)
       const result = this.#cache.get(registrationName, version, key)
       if (result) return { result, indexedAt, engineName }
     }
@@ -218,7 +213,7 @@ export class SearchService {
 
   #isCached(url: string): boolean {
     const request = parseSearchUrl(url)
-    return request !== null && this.#findCached(request) !== null
+    return request !== null && this.#findCached(this.#toCacheKey(request)) !== null
   }
 }
 
