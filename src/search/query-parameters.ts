@@ -4,6 +4,8 @@
 //    Then the route replaces `sku` by listSkus.
 // 2. SearchQuery (schema.ts): the validation of Fastify.
 // 3. toSearchRequest: what a JSON schema cannot express: the bounds of `q`, and NUL characters.
+// Load shedding comes before Fastify and has only the URL: parseSearchUrl does all three steps.
+import { parse } from 'node:querystring'
 import { Value } from '@sinclair/typebox/value'
 import {
   invalidParameter,
@@ -160,7 +162,7 @@ function rejectNul(parameter: string, value: string | undefined): void {
 
 /** Returns whether a URL asks for exact SKUs. For use before the request has been validated. */
 export function isSkuLookUp(url: string): boolean {
-  return readParameters(url).has('sku')
+  return readParameters(url).sku !== undefined
 }
 
 /**
@@ -169,8 +171,8 @@ export function isSkuLookUp(url: string): boolean {
  */
 export function parseSearchUrl(url: string): SearchRequest | null {
   // The API key in the URL is not part of the search.
-  const { key: _key, ...parameters } = Object.fromEntries(readParameters(url))
-  if (parameters.sku !== undefined || listInvalidIntegers(parameters).length > 0) return null
+  const { key: _key, ...parameters } = readParameters(url)
+  if (parameters.sku !== undefined || findMalformedQuery(url, parameters, undefined)) return null
   const query = Value.Convert(SearchQuery, Value.Default(SearchQuery, parameters))
   if (!Value.Check(SearchQuery, query)) return null
   try {
@@ -181,7 +183,8 @@ export function parseSearchUrl(url: string): SearchRequest | null {
   }
 }
 
-const readParameters = (url: string) => new URLSearchParams(readQueryString(url))
+/** Reads the parameters as Fastify does: the value of one that is repeated is a list. */
+const readParameters = (url: string) => parse(readQueryString(url))
 
 /** Returns the text after the first "?", which may contain others; empty if there is none. */
 function readQueryString(url: string): string {
