@@ -8,6 +8,17 @@
 //   B-١        b           b                 undefined           b          =b١
 //   *          (empty)     (empty)           undefined           *          undefined
 //   martillo   martillo    martillo          undefined           martillo   undefined
+//
+//   function            stored by documents in           compared in a search
+//   toSkuKey            skuKey                           with an exact SKU
+//   toDistinctSkuKey    skuKey, as its second value      with an exact SKU, first
+//   toPinKey            (it is one of these two)         with pinned SKUs
+//   toFoldedCodeKey     skuForms, with all its endings   (by toPossibleCodeKey)
+//   toPossibleCodeKey   (not stored)                     with starts of skuKey, skuForms, hsCode
+//   toCodeKey           (not stored)                     for highlights and relaxed queries
+//
+// PostgreSQL stores the key of toSkuKey in products.sku_key. Its function code_key computes it, and
+// also the key of a query in the fallback.
 import { removeAccents } from './accent-folding.ts'
 import { findSizes } from './sizes-with-units.ts'
 
@@ -41,6 +52,11 @@ export function toDistinctSkuKey(sku: string): string | undefined {
   const lowerCase = toLowerCaseLetters(sku)
   const isDistinct = toCodeKey(sku) === '' || !/[^\p{Alphabetic}\0-\x7f]/u.test(lowerCase)
   return isDistinct ? undefined : `=${lowerCase.replace(/[^a-z0-9\x80-\u{10ffff}]/gu, '')}`
+}
+
+/** Returns the key by which a pinned SKU is found: the one that fewer SKUs have. */
+export function toPinKey(sku: string): string {
+  return toDistinctSkuKey(sku) ?? toSkuKey(sku)
 }
 
 /** Converts letters one by one, as the database does: even at the end of a word, Σ becomes σ. */

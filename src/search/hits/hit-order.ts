@@ -1,10 +1,12 @@
 // Orders the hits of the parts `exact-sku` and `pinned` (hit-parts.ts). docs/search.md lists all
 // that decides the order of hits.
 import type { EngineHit } from '../../search-engine/search-client.ts'
-import { toDistinctSkuKey, toSkuKey } from '../../text/sku-and-hs-codes.ts'
+import { toPinKey } from '../../text/sku-and-hs-codes.ts'
 
 /** The service orders at most this many products with the same SKU key by their spelling. */
 export const maxOrderedSkus = 200
+/** Puts another spelling of a pinned SKU between that SKU and the next one. */
+const afterSameKey = 0.5
 
 /**
  * Orders products whose SKUs equal the query except for case and separators: first those spelled as
@@ -28,12 +30,7 @@ export function putInPinnedOrder(hits: EngineHit[], pinnedSkus: readonly string[
     if (pinnedSkus.includes(sku)) return pinnedSkus.indexOf(sku)
     const sameKey = keys.indexOf(toPinKey(sku))
     // The engine's filters do not distinguish "①" from "1".
-    return sameKey < 0 ? keys.length : sameKey + 0.5
+    return sameKey < 0 ? keys.length : sameKey + afterSameKey
   }
   return hits.toSorted((a, b) => rankOf(a) - rankOf(b))
-}
-
-/** Returns the value of `skuKey` by which a pinned SKU is found. */
-export function toPinKey(sku: string): string {
-  return toDistinctSkuKey(sku) ?? toSkuKey(sku)
 }

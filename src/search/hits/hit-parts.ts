@@ -4,10 +4,10 @@
 import { shownAttributes } from '../../search-engine/document-fields.ts'
 import type { EngineQuery } from '../../search-engine/search-client.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
-import { canBeginHsCode } from '../../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, toPinKey } from '../../text/sku-and-hs-codes.ts'
 import { canRelax } from '../relaxation/query-words.ts'
 import type { ParsedRequest, SearchRequest } from '../schema.ts'
-import { maxOrderedSkus, toPinKey } from './hit-order.ts'
+import { maxOrderedSkus } from './hit-order.ts'
 
 /**
  * What selects the products of a part:
