@@ -33,7 +33,10 @@ const maxCodeMatches = 200
 const minPartialCodeLength = 3
 /** A shorter word is too frequent as a prefix to be looked up alone. */
 const minPrefixLength = 3
-/** Only the second half of a word may contain typos. */
+/**
+ * Only the second half of a word may contain typos, because the index finds beginnings of words.
+ * The share is chosen, not measured.
+ */
 const exactShare = 0.5
 /**
  * At most this many products with the words, or their beginnings, are read. Short words and similar
@@ -47,7 +50,10 @@ const partialCodeScore = sql.lit(1)
 const nameBeginningScore = sql.lit(0)
 /** A position after that of every word in the text of a product. */
 const afterEveryWord = 1_000_000
-/** The lowest mean similarity of the words that counts as a match: 0 to 1 (word_similarity). */
+/**
+ * The lowest mean similarity of the words that counts as a match: 0 to 1 (word_similarity). Chosen,
+ * not measured.
+ */
 const minSimilarity = 0.4
 const quotedScore = sql.lit(1)
 const notQuotedScore = sql.lit(0)

@@ -9,11 +9,14 @@ import { listPairs, listTranslations, listTriples, type WordPair } from './subqu
 import { TextSimilarity } from './text-similarity.ts'
 import { weighWord } from './word-weights.ts'
 
-/** The number of hits requested for each subquery. */
+/**
+ * The number of hits requested for each subquery. Chosen: more hits cost the engine more. What is
+ * lost is measured ("Relaxed queries" in docs/measurements.md).
+ */
 const subqueryHits = 15
 /**
  * The only pair of a two-word query is the query itself, so each word is requested alone, with this
- * many hits.
+ * many hits. Chosen, not measured: of the hits of one word, few have anything of the other.
  */
 const hitsPerWordOfTwo = 40
 /** If fewer products are found, single words are requested too. */

@@ -5,6 +5,8 @@ import type { SynonymMap } from '../../words/synonym-map.ts'
 import { isRare, isUnknown, type QueryWord } from './query-words.ts'
 import { quote } from './subqueries.ts'
 
+// These numbers bound what a query of ten words costs. They are chosen, not measured.
+
 /** Pairs of known words that are further apart are not requested. */
 const maxPairDistance = 4
 /** At most this many triples of words are requested. */

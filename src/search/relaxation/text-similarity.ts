@@ -1,5 +1,8 @@
 // Compares the text of a product with the words of a query: which of them it contains, in which
 // field, and how exactly. This ranks the hits of relaxed queries (relax-query.ts).
+//
+// The weights and qualities are chosen and not measured one by one: only their order has a reason.
+// What the whole ranking gains is measured (NDCG@10 in docs/decisions/0006).
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import { oneTypoLetters, twoTyposLetters } from '../../search-engine/typo-limits.ts'
 import { foldText } from '../../text/accent-folding.ts'
@@ -19,6 +22,8 @@ const oneTypoAtStartQuality = 0.6
 const twoTyposQuality = 0.7
 /** A shorter word, unless it is the last, is not a prefix, because too many words begin with it. */
 const minLettersForPrefix = 3
+/** A shorter word is not looked for in SKUs, because too many contain it. */
+const minCodePartLength = 3
 /** The rest of a longer description is not compared. */
 const maxDescriptionLength = 1_000
 
@@ -90,7 +95,7 @@ function splitIntoComparedWords(text: string): string[] {
 }
 
 function isPartOfCode(word: string, sku: string): boolean {
-  return /\d/.test(word) && word.length >= 3 && sku.includes(toCodeKey(word))
+  return /\d/.test(word) && word.length >= minCodePartLength && sku.includes(toCodeKey(word))
 }
 
 /** Whether these words, in their order, contain a synonym of several words. */
