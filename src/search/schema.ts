@@ -73,6 +73,20 @@ const Ranges = Type.Array(Type.Array(Type.Integer(), { minItems: 2, maxItems: 2 
   description: '[start, length] in UTF-16 code units of the value in this hit',
 })
 
+/**
+ * A new field that shows a column of the table products also has a place in
+ * - src/database/table-types.ts and a migration, if the column is new,
+ * - src/search-engine/document-fields.ts: `ProductDocument` and `shownAttributes`,
+ * - src/indexing/documents/product-to-document.ts: what the index stores,
+ * - src/search/search-in-engine.ts: `toHit`,
+ * - src/search/product-rows.ts: `productColumns` and `toProduct`, for answers from PostgreSQL,
+ * - src/search/openapi.ts: the example, and src/web/palette/palette.d.ts: the type for web shops,
+ * - src/search/hits/highlights.ts: `highlightedAttributes`, and `highlights` below, if words of the
+ *   query may be in it,
+ * - src/imports/file-columns.ts and src/imports/products/, if a CSV file has it.
+ * The compiler finds most of them once the field is in `Hit` and `shownAttributes`. The documents
+ * change, so the indexer rebuilds the index.
+ */
 export const Hit = Type.Object({
   id: Type.String({ description: 'Identifies the product for as long as it exists' }),
   sku: Type.String({ description: 'The product code as the company writes it' }),

@@ -9,7 +9,7 @@ import { maxFacetValues, maxTotal } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { toSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { highlightByComparison } from '../hits/highlights.ts'
-import { type ProductRow, toProduct } from '../product-rows.ts'
+import { type ProductRow, productColumns, toProduct } from '../product-rows.ts'
 import type { FacetName, Facets, Hit, ParsedRequest, SearchResult } from '../schema.ts'
 import {
   codeAndWordMatches,
@@ -86,6 +86,14 @@ const isCut = sql`(
   select coalesce(bool_or(is_cut), false) or count(*) >= ${sql.lit(maxCandidates)} from found
 )`
 
+/** The columns of a hit. Numbers are texts, because a number in JSON loses digits. */
+const productValues = sql.join(
+  productColumns.map((column) => {
+    const value = sql.ref(`p.${column}`)
+    return column === 'id' || column === 'price' ? sql`${value}::text` : value
+  }),
+)
+
 /** Orders the candidates, and returns the requested page, the totals and the facet counts. */
 function searchQuery(
   { query, facets, limit, offset }: ParsedRequest,
@@ -100,8 +108,7 @@ function searchQuery(
       from (${candidates}) as candidates
       group by id
     ), page as (
-      select p.id::text, sku, name, description, category, brand, unit, price::text, currency,
-        hs_code, origin_country,
+      select ${productValues},
         row_number() over (order by
           normalize(sku, nfc) = ${text} desc,
           lower(normalize(sku, nfc)) = lower(${text}) desc,
