@@ -13,7 +13,8 @@ import { nameWithoutShape } from './shape-suffix.ts'
 /** An engine and the name under which its indexer registers its index in the database. */
 export type RegisteredEngine = { registrationName: string; engine: SearchEngine }
 
-export type EngineCandidate = RegisteredEngine & {
+/** An engine with what decides whether it gets searches: its health and the state of its index. */
+export type WatchedEngine = RegisteredEngine & {
   /** The name in the log and in metrics: the registration name without the shape of the index. */
   engineName: string
   breaker: CircuitBreaker
@@ -37,7 +38,8 @@ type SelectionOptions = {
 }
 
 export class EngineSelection {
-  readonly candidates: readonly [EngineCandidate, ...EngineCandidate[]]
+  /** All engines, also those that get no searches now. */
+  readonly engines: readonly [WatchedEngine, ...WatchedEngine[]]
   readonly #indexStates: IndexStateFollower
   #requestCount = 0
 
@@ -53,7 +55,7 @@ export class EngineSelection {
       ...(sharedStates && { sharedStates }),
     })
     indexStates.start()
-    const toCandidate = ({ registrationName, engine }: RegisteredEngine): EngineCandidate => {
+    const watch = ({ registrationName, engine }: RegisteredEngine): WatchedEngine => {
       const engineName = nameWithoutShape(registrationName)
       const breaker = new CircuitBreaker({
         probe: () => probe(engine, indexName),
@@ -63,7 +65,7 @@ export class EngineSelection {
       return { registrationName, engineName, engine, breaker, getLastKnownState }
     }
     const [first, ...others] = engines
-    this.candidates = [toCandidate(first), ...others.map(toCandidate)]
+    this.engines = [watch(first), ...others.map(watch)]
     this.#indexStates = indexStates
   }
 
@@ -71,13 +73,13 @@ export class EngineSelection {
    * Returns the engines for one request in the order in which they are tried: healthy ones with an
    * index that is up to date, then healthy ones with an older index. Empty if none is healthy.
    */
-  select(): EngineCandidate[] {
+  select(): WatchedEngine[] {
     const healthy = this.#listHealthy()
     if (healthy.length <= 1) return healthy
     this.#requestCount += 1
     const upToDate = withoutOutdated(healthy)
     const next = this.#requestCount % upToDate.length
-    const outdated = healthy.filter((candidate) => !upToDate.includes(candidate))
+    const outdated = healthy.filter((engine) => !upToDate.includes(engine))
     return [...upToDate.slice(next), ...upToDate.slice(0, next), ...outdated]
   }
 
@@ -85,19 +87,19 @@ export class EngineSelection {
    * Returns the engines whose cached results may be sent: healthy ones with an index that is up to
    * date. While none is healthy, what the first one answered before is still valid.
    */
-  listCacheable(): EngineCandidate[] {
+  listCacheable(): WatchedEngine[] {
     const healthy = this.#listHealthy()
-    return healthy.length === 0 ? [this.candidates[0]] : withoutOutdated(healthy)
+    return healthy.length === 0 ? [this.engines[0]] : withoutOutdated(healthy)
   }
 
-  #listHealthy(): EngineCandidate[] {
-    return this.candidates.filter(
-      (candidate) => !candidate.breaker.isOpen && candidate.getLastKnownState().isOfThisDatabase,
+  #listHealthy(): WatchedEngine[] {
+    return this.engines.filter(
+      ({ breaker, getLastKnownState }) => !breaker.isOpen && getLastKnownState().isOfThisDatabase,
     )
   }
 
   async stop(): Promise<void> {
-    for (const { breaker } of this.candidates) breaker.stop()
+    for (const { breaker } of this.engines) breaker.stop()
     await this.#indexStates.stop()
   }
 }
@@ -111,15 +113,15 @@ function probe(engine: SearchEngine, indexName: string): Promise<unknown> {
 }
 
 /** Leaves out engines whose index is much older than the newest one, until they have caught up. */
-function withoutOutdated(candidates: EngineCandidate[]): EngineCandidate[] {
-  const newest = Math.max(...candidates.map(indexedAtMs))
-  return candidates.filter(
-    (candidate) => newest - indexedAtMs(candidate) <= timeouts.searchEngine.maxIndexLag.ms,
+function withoutOutdated(engines: WatchedEngine[]): WatchedEngine[] {
+  const newest = Math.max(...engines.map(indexedAtMs))
+  return engines.filter(
+    (engine) => newest - indexedAtMs(engine) <= timeouts.searchEngine.maxIndexLag.ms,
   )
 }
 
 /** Returns 0, the oldest possible instant, while the state of the index is unknown. */
-function indexedAtMs(candidate: EngineCandidate): number {
-  const { indexedAt } = candidate.getLastKnownState()
+function indexedAtMs({ getLastKnownState }: WatchedEngine): number {
+  const { indexedAt } = getLastKnownState()
   return indexedAt === null ? 0 : Date.parse(indexedAt)
 }

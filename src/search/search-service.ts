@@ -85,7 +85,7 @@ export class SearchService {
       onUseRecorded: (error) => log.logUse(error),
       ...(sharedStates && { sharedStates }),
     })
-    for (const { engineName } of this.#selection.candidates)
+    for (const { engineName } of this.#selection.engines)
       observer.setEngineAvailable(engineName, true)
     this.#resources = {
       index: {
@@ -113,7 +113,7 @@ export class SearchService {
    * not, because they have other connections.
    */
   hasCapacity(url: string): boolean {
-    const isEngineHealthy = this.#selection.candidates.some(({ breaker }) => !breaker.isOpen)
+    const isEngineHealthy = this.#selection.engines.some(({ breaker }) => !breaker.isOpen)
     const usesFallback = !isEngineHealthy && !isSkuLookUp(url)
     const limit = usesFallback ? this.#resources.fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)
@@ -191,9 +191,7 @@ export class SearchService {
     const { source, degradedReason: reason, attempts } = answer
     // A response from PostgreSQL says how old the index is that it replaces.
     const { indexedAt } =
-      answer.source === 'index'
-        ? answer.indexState
-        : this.#selection.candidates[0].getLastKnownState()
+      answer.source === 'index' ? answer.indexState : this.#selection.engines[0].getLastKnownState()
     const meta: SearchMeta = { source, degraded: reason !== null, indexedAt }
     if (answer.result.facetsOmitted) meta.facetsOmitted = true
     const logFields: LogFields = { source }

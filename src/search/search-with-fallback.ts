@@ -2,7 +2,7 @@
 import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
-import type { EngineCandidate } from '../search-engine/engine-selection.ts'
+import type { WatchedEngine } from '../search-engine/engine-selection.ts'
 import type { IndexState } from '../search-engine/read-index-states.ts'
 import {
   classifyFailure,
@@ -74,7 +74,7 @@ export type SearchResources = {
  */
 export async function searchWithFallback(
   resources: SearchResources,
-  engines: EngineCandidate[],
+  engines: WatchedEngine[],
   request: ParsedRequest,
   disconnected: AbortSignal,
 ): Promise<SearchAnswer | null> {
@@ -83,10 +83,10 @@ export async function searchWithFallback(
   const { index, observer, log } = resources
   let failure: DegradedReason = 'no engine available'
   let attempts = 0
-  for (const candidate of engines.slice(0, maxEngines)) {
+  for (const watched of engines.slice(0, maxEngines)) {
     attempts += 1
-    const { engine, engineName, registrationName, breaker } = candidate
-    const indexState = candidate.getLastKnownState()
+    const { engine, engineName, registrationName, breaker } = watched
+    const indexState = watched.getLastKnownState()
     const signal = createTimeLimit(disconnected)
     const answer: EngineAnswer | FailedSearch = await searchInEngine(
       index,

@@ -7,7 +7,7 @@ import { RelaxationForecast } from '../../src/search/relaxation/relaxation-forec
 import { maxRelaxing, RelaxationQueue } from '../../src/search/relaxation/relaxation-queue.ts'
 import { searchWithFallback } from '../../src/search/search-with-fallback.ts'
 import { CircuitBreaker } from '../../src/search-engine/circuit-breaker.ts'
-import type { EngineCandidate } from '../../src/search-engine/engine-selection.ts'
+import type { WatchedEngine } from '../../src/search-engine/engine-selection.ts'
 import { EngineError } from '../../src/search-engine/request-outcome.ts'
 import {
   type EngineHit,
@@ -56,7 +56,7 @@ const hitWithOneOfTwoWords: EngineHit = {
   _rankingScoreDetails: { words: { matchingWords: 1, maxMatchingWords: 2 } },
 }
 
-function toCandidate(t: Test, engineName: string, answer: Answer): EngineCandidate {
+function toWatchedEngine(t: Test, engineName: string, answer: Answer): WatchedEngine {
   const breaker = new CircuitBreaker({ probe: async () => undefined, onChange: () => undefined })
   t.teardown(() => breaker.stop())
   const engine: SearchEngine = {
@@ -86,7 +86,7 @@ async function searchIn(
   answers: Answer[],
   { text = 'martillo', relaxationQueue = new RelaxationQueue() } = {},
 ) {
-  const candidates = answers.map((answer, n) => toCandidate(t, `engine ${n + 1}`, answer))
+  const engines = answers.map((answer, n) => toWatchedEngine(t, `engine ${n + 1}`, answer))
   const requestOutcomes: string[] = []
   const log: string[] = []
   const write = (values: { err?: unknown }, message: string) =>
@@ -109,11 +109,11 @@ async function searchIn(
       },
       log: new SearchLog({ info: write, warn: write, error: write }),
     },
-    candidates,
+    engines,
     { text, query: parseQuery(text), limit: 8, offset: 0, facets: [] },
     new AbortController().signal,
   )
-  const openBreakers = candidates.filter(({ breaker }) => breaker.isOpen)
+  const openBreakers = engines.filter(({ breaker }) => breaker.isOpen)
   return {
     answer,
     log,
@@ -229,14 +229,14 @@ t.test('defects with ever new messages are logged ten times in an interval', asy
 })
 
 t.test('the error of an unanswered query says how many results are missing', async (t) => {
-  const candidate = toCandidate(t, 'main', (queries) => answerNothing(queries.slice(1)))
+  const watched = toWatchedEngine(t, 'main', (queries) => answerNothing(queries.slice(1)))
   const queries = ['a', 'b'].map((q) => ({
     indexUid: 'products',
     q,
     limit: 1,
     attributesToRetrieve: ['id'] as const,
   }))
-  const resultOf = await requestResults(candidate.engine, queries, new AbortController().signal)
+  const resultOf = await requestResults(watched.engine, queries, new AbortController().signal)
   t.equal(resultOf(queries[0] as EngineQuery), noHits)
   t.throws(() => resultOf(queries[1] as EngineQuery), {
     cause: { message: 'the search engine returned 1 results for 2 queries' },
