@@ -58,12 +58,12 @@ export class CircuitBreaker {
   async #testSlowEngine(): Promise<void> {
     if (this.#isTestingSlowEngine || this.#isOpen || this.#isStopped) return
     this.#isTestingSlowEngine = true
-    const outcome: { kind: RequestOutcome; error?: unknown } = await this.#options.probe().then(
-      () => ({ kind: 'answered' }),
-      (error: unknown) => ({ kind: classifyFailure(error), error }),
+    const probe: { outcome: RequestOutcome; error?: unknown } = await this.#options.probe().then(
+      () => ({ outcome: 'answered' }),
+      (error: unknown) => ({ outcome: classifyFailure(error), error }),
     )
     this.#isTestingSlowEngine = false
-    this.record(outcome.kind, outcome.error)
+    this.record(probe.outcome, probe.error)
   }
 
   #open(error: unknown): void {

@@ -31,11 +31,13 @@ export type ProductDocument = {
   otherNumbers: string[]
   /** The words of the name with ñ, and their prefixes. */
   enye: string[]
+  /** How often the product is quoted, in steps from 0 (never) to 9 (`step` in popularity.ts). */
   popularity: number
   /**
    * The number of words in the name. Of equal matches, the one with the shorter name comes first.
    */
   nameWords: number
+  /** Its place among the 100 products that are quoted most often, from 1; null for all others. */
   quotedRank: number | null
 }
 

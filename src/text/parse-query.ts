@@ -76,7 +76,7 @@ type CodeKeys = {
 
 /** The parts of a query that may be highlighted in a product. */
 export type HighlightTerms = {
-  /** Folded words. */
+  /** Folded words: typed ones and their synonyms. Relaxed queries add the words of their hits. */
   words: Set<string>
   /** Keys of the text and of its words that may be part of a code. */
   codes: string[]

@@ -70,32 +70,32 @@ function toUtf16Range(value: string, start: number, length: number): Range {
  * Extends a match with a typo to the end of its word, because the engine marks only as many letters
  * as were typed. Exact prefixes and phrases stay as they are.
  */
-function extendToWord(value: string, [start, length]: Range, typedWords: Set<string>): Range {
+function extendToWord(value: string, [start, length]: Range, words: Set<string>): Range {
   const marked = foldText(value.slice(start, start + length))
-  if (marked.includes(' ') || typedWords.has(marked)) return [start, length]
+  if (marked.includes(' ') || words.has(marked)) return [start, length]
   const rest = restOfWordPattern.exec(value.slice(start + length))?.[0].length ?? 0
   return [start, length + rest]
 }
 
-function findWordPrefixes(value: string, typedWords: Set<string>): Range[] {
+function findWordPrefixes(value: string, words: Set<string>): Range[] {
   return [...value.matchAll(wordPattern)].flatMap(({ 0: found, index }): Range[] => {
-    const length = typedPrefixLength(found, typedWords)
+    const length = prefixLength(found, words)
     return length > 0 ? [[index, length]] : []
   })
 }
 
 /**
- * Returns the length of the longest typed word with which this word begins, in code units of this
- * word, or 0.
+ * Returns the length of the longest of `words` with which the found word begins, in code units of
+ * the found word, or 0.
  */
-function typedPrefixLength(found: string, typedWords: Set<string>): number {
+function prefixLength(found: string, words: Set<string>): number {
   const folded = foldText(found)
   let longest = 0
-  for (const typed of typedWords)
-    if (typed.length > longest && folded.startsWith(typed)) longest = typed.length
+  for (const word of words)
+    if (word.length > longest && folded.startsWith(word)) longest = word.length
   if (longest === 0 || folded.length === found.length) return longest
   // Folding changed the length: combining accents, or letters that fold to two. Count the
-  // characters that fold to the typed word, with the accents that follow the last of them.
+  // characters that fold to this beginning, with the accents that follow the last of them.
   let [end, foldedLength] = [0, 0]
   for (const character of found) {
     const width = foldText(character).length

@@ -61,7 +61,7 @@ export class Subqueries {
         .filter(({ text }) => !this.#results.has(text))
         .map((subquery) => [subquery.text, subquery]),
     )
-    // Reserves the places, so that `results` keeps the order whichever request is answered first.
+    // `results` has the order in which texts are added here, whichever request is answered first.
     for (const text of unsent.keys()) this.#results.set(text, noHits)
     await Promise.all(divideEvenly([...unsent.values()]).map((request) => this.#request(request)))
   }
@@ -97,8 +97,8 @@ export class Subqueries {
 function divideEvenly(subqueries: Subquery[]): Subquery[][] {
   const slowFirst = subqueries.toSorted((a, b) => Number(isFast(a)) - Number(isFast(b)))
   const count = Math.min(parallelRequests, subqueries.length)
-  return Array.from({ length: count }, (_, request) =>
-    slowFirst.filter((_, index) => index % count === request),
+  return Array.from({ length: count }, (_, requestIndex) =>
+    slowFirst.filter((_, index) => index % count === requestIndex),
   )
 }
 
