@@ -62,13 +62,14 @@ export type EngineAnswer = {
   ended: 'complete' | 'not relaxed' | 'relaxation failed'
   result: SearchResult
   error: unknown
+  /** Whether a request may still run that the answer did not need. It ends when `signal` aborts. */
+  mayHavePendingRequest: boolean
 }
 
 /**
  * Searches the index and returns the requested page of hits. If no product contains all the words,
  * further requests find products that contain some of them. Throws an `EngineFailure` if the engine
- * does not answer the first request, or if `signal` aborts before. A request that is not needed any
- * more may still run when this function returns; it ends when `signal` aborts.
+ * does not answer the first request, or if `signal` aborts before.
  */
 export async function searchInEngine(
   { indexName, relaxationQueue, relaxationForecast }: SearchedIndex,
@@ -90,7 +91,10 @@ export async function searchInEngine(
   const parts = await requestParts(engine, request, indexName, signal)
   const isToBeRelaxed = needsRelaxation(query, parts)
   if (query.searched.words.length > 1) relaxationForecast.record(query.text, isToBeRelaxed)
-  if (!isToBeRelaxed) return { ended: 'complete', result: mergeParts(request, parts), error: null }
+  if (!isToBeRelaxed) {
+    const result = mergeParts(request, parts)
+    return { ended: 'complete', result, error: null, mayHavePendingRequest: isEarly }
+  }
 
   try {
     const firstHits = parts.filter(({ kind }) => usesWords(kind)).map((part) => part.firstHits)
@@ -98,14 +102,18 @@ export async function searchInEngine(
       const words = await (earlyWords ?? loadWords())
       return relaxQuery(subqueries, words, query.synonyms, firstHits)
     })
-    return relaxed
-      ? { ended: 'complete', result: buildRelaxedResult(request, parts, relaxed), error: null }
-      : { ended: 'not relaxed', result: mergeParts(request, parts), error: null }
+    if (relaxed) {
+      const result = buildRelaxedResult(request, parts, relaxed)
+      return { ended: 'complete', result, error: null, mayHavePendingRequest: false }
+    }
+    const result = mergeParts(request, parts)
+    return { ended: 'not relaxed', result, error: null, mayHavePendingRequest: isEarly }
   } catch (error) {
     const result = mergeParts(request, parts)
     const isTimeout = error instanceof EngineFailure && error.cause instanceof EngineTimeout
     // If the engine is only slow, this result is sent even if it has no hits.
-    if (isTimeout || result.total > 0) return { ended: 'relaxation failed', result, error }
+    if (isTimeout || result.total > 0)
+      return { ended: 'relaxation failed', result, error, mayHavePendingRequest: true }
     throw error
   }
 }

@@ -87,13 +87,14 @@ export async function searchWithFallback(
     attempts += 1
     const { engine, engineName, registrationName, breaker } = watched
     const indexState = watched.getLastKnownState()
-    const signal = createTimeLimit(disconnected)
+    const { signal, clearTimeLimit } = createTimeLimit(disconnected)
     const answer: EngineAnswer | FailedSearch = await searchInEngine(
       index,
       engine,
       request,
       signal,
-    ).catch((error: unknown) => ({ ended: 'failed', result: null, error }))
+    ).catch(toFailedSearch)
+    if (!answer.mayHavePendingRequest) clearTimeLimit()
     const { requestOutcome, outcomeForBreaker, degradedReason, engineError, defect } =
       assessAnswer(answer)
     if (defect !== null) log.logDefect(defect)
@@ -117,7 +118,11 @@ export async function searchWithFallback(
 }
 
 /** A search without a result from an engine, because of `error`: an `EngineFailure` or a defect. */
-type FailedSearch = { ended: 'failed'; result: null; error: unknown }
+type FailedSearch = { ended: 'failed'; result: null; error: unknown; mayHavePendingRequest: true }
+
+function toFailedSearch(error: unknown): FailedSearch {
+  return { ended: 'failed', result: null, error, mayHavePendingRequest: true }
+}
 
 type Assessment = {
   /** Counted in metrics. */
@@ -158,16 +163,20 @@ function assessAnswer({ ended, error }: EngineAnswer | FailedSearch): Assessment
 
 /**
  * Returns a signal that aborts with an `EngineTimeout` at the time limit, or when the client
- * disconnects. The timer is never cleared, because requests that the search did not need may still
- * run when it has ended. Aborting them at once would close connections that are free again soon.
+ * disconnects, and a function that clears the time limit. While a request runs that the search did
+ * not need, do not clear it. Aborting such a request at once would close a connection that is free
+ * again soon.
  */
-function createTimeLimit(disconnected: AbortSignal): AbortSignal {
+function createTimeLimit(disconnected: AbortSignal): {
+  signal: AbortSignal
+  clearTimeLimit(): void
+} {
   const limitMs = timeouts.search.engine.ms
   const stop = new AbortController()
   disconnected.addEventListener('abort', () => stop.abort(), { once: true })
-  // Created only when the limit is reached, because its stack trace costs a tenth of a search.
-  setTimeout(() => stop.abort(new EngineTimeout(limitMs)), limitMs).unref()
-  return stop.signal
+  // Creates the error only at the limit, because its stack trace costs more than the timer.
+  const timer = setTimeout(() => stop.abort(new EngineTimeout(limitMs)), limitMs).unref()
+  return { signal: stop.signal, clearTimeLimit: () => clearTimeout(timer) }
 }
 
 /** Returns null if the client has disconnected. */

@@ -8,7 +8,7 @@ import { maxRelaxing, RelaxationQueue } from '../../src/search/relaxation/relaxa
 import { searchWithFallback } from '../../src/search/search-with-fallback.ts'
 import { CircuitBreaker } from '../../src/search-engine/circuit-breaker.ts'
 import type { WatchedEngine } from '../../src/search-engine/engine-selection.ts'
-import { EngineError } from '../../src/search-engine/request-outcome.ts'
+import { EngineError, EngineTimeout } from '../../src/search-engine/request-outcome.ts'
 import {
   type EngineHit,
   type EngineQuery,
@@ -21,7 +21,10 @@ import { timeouts } from '../../src/timeouts.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testDatabase } from '../support/test-database.ts'
 
-type Answer = (queries: EngineQuery[]) => EngineResult[] | Promise<EngineResult[]>
+type Answer = (
+  queries: EngineQuery[],
+  signal?: AbortSignal,
+) => EngineResult[] | Promise<EngineResult[]>
 
 const { db: ownerDb, roles } = await testDatabase(t)
 await ownerDb.insertInto('products').values({ sku: 'PG-1', name: 'Martillo' }).execute()
@@ -56,13 +59,18 @@ const hitWithOneOfTwoWords: EngineHit = {
   _rankingScoreDetails: { words: { matchingWords: 1, maxMatchingWords: 2 } },
 }
 
+const hitWithAllWords: EngineHit = {
+  ...hitWithOneOfTwoWords,
+  _rankingScoreDetails: { words: { matchingWords: 2, maxMatchingWords: 2 } },
+}
+
 function toWatchedEngine(t: Test, engineName: string, answer: Answer): WatchedEngine {
   const breaker = new CircuitBreaker({ probe: async () => undefined, onChange: () => undefined })
   t.teardown(() => breaker.stop())
   const engine: SearchEngine = {
     search: async (queries, signal) =>
       Promise.race([
-        answer(queries),
+        answer(queries, signal),
         new Promise<never>((_, reject) =>
           signal.addEventListener('abort', () => reject(signal.reason)),
         ),
@@ -226,6 +234,27 @@ t.test('defects with ever new messages are logged ten times in an interval', asy
   replaceUntilEnd(t, timeouts.search.defectLog, { ms: 0 })
   log.logDefect(new TypeError('defect 20'))
   t.equal(lines, 11)
+})
+
+t.test('only a request that the answer did not need still has a time limit', async (t) => {
+  replaceUntilEnd(t, timeouts.search.engine, { ms: 50 })
+  let signal: AbortSignal | undefined
+  const stallCounts: Answer = (queries, ownSignal) => {
+    signal = ownSignal
+    return queries.some(isCount)
+      ? new Promise(() => undefined)
+      : queries.map(() => ({ hits: [hitWithAllWords], estimatedTotalHits: 1 }))
+  }
+  for (const [text, isLimited] of [
+    ['martillo', false],
+    ['martillo bola', false],
+    ['martillo bola acero', true],
+  ] as const) {
+    const { answer } = await searchIn(t, [stallCounts], { text })
+    t.equal(answer?.degradedReason, null, text)
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    t.equal(signal?.reason instanceof EngineTimeout, isLimited, text)
+  }
 })
 
 t.test('the error of an unanswered query says how many results are missing', async (t) => {
