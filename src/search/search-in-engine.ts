@@ -12,7 +12,6 @@ import {
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { countFacets, sumFacetCounts } from './hits/facet-counts.ts'
 import { highlightByComparison, highlightEngineHit } from './hits/highlights.ts'
-import { putExactSpellingFirst, putInPinnedOrder } from './hits/hit-order.ts'
 import {
   firstHitCount,
   type HitPart,
@@ -21,6 +20,7 @@ import {
   toEngineFilters,
   usesWords,
 } from './hits/hit-parts.ts'
+import { putExactSpellingFirst, putInPinnedOrder } from './hits/order-within-parts.ts'
 import { canRelax, loadQueryWords, missesWords } from './relaxation/query-words.ts'
 import { relaxQuery } from './relaxation/relax-query.ts'
 import type { RelaxationForecast } from './relaxation/relaxation-forecast.ts'

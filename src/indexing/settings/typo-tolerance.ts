@@ -1,6 +1,6 @@
 // How many typos search allows in a word, and where it allows none.
 import type { TypoTolerance } from 'meilisearch'
-import { oneTypoLetters, twoTyposLetters } from '../../search-engine/typo-limits.ts'
+import { oneTypoLetters, twoTyposLetters } from '../../search-engine/letters-for-typos.ts'
 
 /**
  * Words of 4 letters may have one typo, words of 8 letters two, numbers and codes none. Chosen by

@@ -13,8 +13,8 @@
 // searchQuery (search-in-postgres.ts) puts the spelling of the SKU and pinned products before the
 // scores.
 import { type RawBuilder, sql } from 'kysely'
+import { oneTypoLetters } from '../../search-engine/letters-for-typos.ts'
 import { maxListed } from '../../search-engine/result-limits.ts'
-import { oneTypoLetters } from '../../search-engine/typo-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toCodeKey, toDistinctSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'

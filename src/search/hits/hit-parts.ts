@@ -7,7 +7,7 @@ import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toPinKey } from '../../text/sku-and-hs-codes.ts'
 import { canRelax } from '../relaxation/query-words.ts'
 import type { ParsedRequest, SearchRequest } from '../schema.ts'
-import { maxOrderedSkus } from './hit-order.ts'
+import { maxOrderedSkus } from './order-within-parts.ts'
 
 /**
  * What selects the products of a part:
@@ -40,7 +40,7 @@ export function usesWords(kind: PartKind): boolean {
   return kind === 'words' || kind === 'enye-names'
 }
 
-/** Whether the service orders the products of a part itself (hit-order.ts). They are few. */
+/** Whether the service orders the products of a part itself (order-within-parts.ts). They are few. */
 function isOrderedByService(kind: PartKind): boolean {
   return kind === 'exact-sku' || kind === 'pinned'
 }

@@ -3,8 +3,9 @@
 //
 // The weights and qualities are chosen and not measured one by one: only their order has a reason.
 // What the whole ranking gains is measured (NDCG@10 in docs/decisions/0006).
+
+import { oneTypoLetters, twoTyposLetters } from '../../search-engine/letters-for-typos.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
-import { oneTypoLetters, twoTyposLetters } from '../../search-engine/typo-limits.ts'
 import { foldText } from '../../text/accent-folding.ts'
 import { listNumberForms } from '../../text/plurals.ts'
 import { findSizeForms } from '../../text/sizes-with-units.ts'
