@@ -40,7 +40,7 @@ export function usesWords(kind: PartKind): boolean {
   return kind === 'words' || kind === 'enye-names'
 }
 
-/** Whether the service orders the products of a part itself (order-within-parts.ts). They are few. */
+/** Whether the service orders the few products of a part itself (order-within-parts.ts). */
 function isOrderedByService(kind: PartKind): boolean {
   return kind === 'exact-sku' || kind === 'pinned'
 }
