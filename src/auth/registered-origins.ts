@@ -6,8 +6,8 @@ import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * Resolves to whether a valid publishable key is bound to the origin. Rejects if the list
- * of origins cannot be read and none is cached.
+ * Resolves to whether a valid publishable key is bound to the origin. Rejects if the list of
+ * origins cannot be read and the last one is older than `originOutage` (15 minutes).
  */
 export type OriginCheck = (origin: string) => Promise<boolean>
 
@@ -23,11 +23,24 @@ export function parseWebOrigin(text: string): string | null {
 }
 
 /**
- * Returns a check that caches the list of origins for `originCache`. Then every check waits until
- * the list has been read again; ApiKeyCache reads in the background instead. While the list cannot
- * be read, the check uses the last one for `originOutage`, after any error, as ApiKeyCache does.
- * Even then one attempt follows per `originCache`, for which every check waits. The log says once
- * per cause that the list cannot be read.
+ * Returns a check that keeps the list of origins in memory. The age of the list is counted from the
+ * start of the query that read it.
+ *
+ * | age of the list             | what a check does                                           |
+ * | --------------------------- | ----------------------------------------------------------- |
+ * | below `originCache` (3 s)   | Uses the list.                                              |
+ * | from `originCache`          | Waits for a query, and uses the new list. If the query      |
+ * |                             | fails, uses the old list.                                   |
+ * | from `originOutage` (15     | Waits for a query, and uses the new list. If the query      |
+ * | minutes), or there is none  | fails, rejects.                                             |
+ *
+ * 1. Checks that wait at the same time share one query. It takes at most `lookUp` (1 s).
+ * 2. If a query fails and the old list is used, checks use that list without waiting, until
+ *    `originCache` has passed since the start of the query. Then a check starts the next query.
+ * 3. If a query fails and checks are rejected, the old list is dropped. The next check starts a
+ *    query at once.
+ *
+ * Any error is a failure, also a missing right. The log says so once per cause.
  */
 export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck {
   const failures = new FailureLog(log, {
@@ -36,8 +49,11 @@ export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck
       `up to ${timeouts.auth.originOutage.ms / 60_000} minutes`,
     recovery: 'The origins of publishable keys can be read again',
   })
+  /** The list, or the query that reads it. Null if there is no list. */
   let origins: Promise<Set<string>> | null = null
+  /** When the last query began. */
   let requestedAt = Number.NEGATIVE_INFINITY
+  /** When the query that returned the list began. */
   let readAt = Number.NEGATIVE_INFINITY
 
   async function refresh(previous: Promise<Set<string>> | null): Promise<Set<string>> {
