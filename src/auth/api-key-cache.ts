@@ -18,34 +18,51 @@ const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp, lookUpOverload 
  * A row of api_keys in the cache. Its age is counted from the start of the query that read it.
  * Times are those of performance.now().
  *
- * | age           | a request                                                   |
- * | ------------- | ----------------------------------------------------------- |
- * | 0             | uses the row, which was just read                           |
- * | `keyRefresh`  | uses the row, and starts to read it again in the background |
- * | `keyCache`    | waits until the row has been read again                     |
+ * | age of the row          | a request                                                    |
+ * | ----------------------- | ------------------------------------------------------------ |
+ * | below `keyRefresh`      | uses the row                                                 |
+ * | `keyRefresh` (1.5 s)    | uses the row, and starts to read it again                    |
+ * | `keyCache` (3 s)        | waits until the row has been read again, and uses it         |
  *
- * If the row cannot be read again, the next attempt follows after `keyOutageRetry`. For a further
- * `keyCache`, requests use the old row and do not wait. A row whose age is `keyOutage` is not used:
- * its requests fail until it can be read again.
+ * If reading fails, the time since the failure counts instead, until the row has been read:
+ *
+ * | time since the failure  | a request                                                    |
+ * | ----------------------- | ------------------------------------------------------------ |
+ * | below `keyOutageRetry`  | uses the row                                                 |
+ * | `keyOutageRetry` (1 s)  | uses the row, and starts to read it again                    |
+ * | `keyCache` (3 s)        | waits for that query, and uses the row even if it fails      |
+ * | age from `keyOutage`    | waits for that query, and fails if it fails                  |
+ *
+ * For this, a failure moves `nextReadAt` and `usableUntil` to later times. An example: the row was
+ * read at 0 s, and PostgreSQL has not answered since. `keyOutage` is 900 s.
+ *
+ * | time  | event                                                                          |
+ * | ----- | ------------------------------------------------------------------------------ |
+ * | 2 s   | A request uses the row and starts to read it again. `usableUntil` is 3 s.      |
+ * | 3 s   | The query ends after `lookUp`. `nextReadAt` becomes 4 s, `usableUntil` 6 s.    |
+ * | 3.5 s | A request uses the row.                                                        |
+ * | 5 s   | A request uses the row and starts to read it again.                            |
+ * | 6 s   | The query ends after `lookUp`. `nextReadAt` becomes 7 s, `usableUntil` 9 s.    |
+ * | 900 s | `usableUntil` never exceeds this time. So requests wait for a query, and fail. |
  */
 type CachedKey = {
   readonly id: string
   readonly secretHash: Buffer
   apiKey: ApiKey
-  /** True once the row was deleted or got another secret. Then no request may use it. */
+  /** True once the row was deleted or got another secret. No request may use it then. */
   isRemoved: boolean
   /** When the last query that returned the row began. */
   readAt: number
-  /** From this moment on, a request starts to read the row again in the background. */
+  /** From this moment on, a request starts to read the row again. */
   nextReadAt: number
-  /** Until this moment, requests use the row without waiting. */
+  /** From this moment on, a request waits until the row has been read again. */
   usableUntil: number
-  /** The query that reads the row again. */
+  /** The query that reads the row again, while it runs. */
   refresh: Promise<void> | null
 }
 
 const maxCachedKeys = 10_000
-/** Anybody can invent ids, so at most this many are looked up at the same time. */
+/** The maximum number of ids that are looked up at the same time. Anybody can invent ids. */
 const maxConcurrentLookUps = 64
 
 type CacheOptions = {
@@ -55,16 +72,17 @@ type CacheOptions = {
 }
 
 /**
- * Finds keys, also those that are revoked or expired. Secrets are compared in constant time. A
- * revocation is noticed within `keyCache` (the lifetime of a cached row) and `lookUp` (the timeout
- * of one look-up). While keys cannot be read, cached keys stay valid for `keyOutage`, so active
- * callers can still search. The log says so once per cause.
+ * Finds keys, also those that are revoked or expired. Secrets are compared in constant time.
+ *
+ * A revocation is noticed within 4 s: `keyCache` (3 s), and then `lookUp` (1 s) for the query.
+ * While keys cannot be read, cached keys stay valid for `keyOutage`, so active callers can still
+ * search. The log says once per cause that keys cannot be read.
  */
 export class ApiKeyCache {
   readonly #db: Kysely<Tables>
   readonly #onWrongSecret: (id: string) => void
   readonly #rowsById = new LRUCache<string, CachedKey>({ max: maxCachedKeys })
-  /** By the whole key, so that a known key is not hashed for each request. */
+  /** The same rows by the whole key, so that a known key is not hashed for each request. */
   readonly #rowsByKey = new LRUCache<string, CachedKey>({ max: maxCachedKeys })
   readonly #unknownIds = new LRUCache<string, true>({ max: maxCachedKeys, ttl: keyCache.ms })
   readonly #loading = new Map<string, Promise<CachedKey | null>>()
@@ -136,16 +154,20 @@ export class ApiKeyCache {
     row.refresh ??= this.#refresh(row).finally(() => {
       row.refresh = null
     })
-    // If no request waits, the next one tries again. It gets the error if the row is too old.
+    // If no request waits for it, nobody else handles the error. #readRow has logged it.
     row.refresh.catch(() => undefined)
     return now < row.usableUntil ? null : row.refresh
   }
 
   /**
-   * Reads the row again. There is no limit on how many rows are read at the same time, because only
-   * found keys have rows. pTimeout does not cancel the query, which may still wait for a
-   * connection. The pool ends that wait after a few seconds, and a query that hangs is repeated at
-   * most once per `lookUp`. So each key in use has only a few queries in the queue of the pool.
+   * Reads the row again. Each key has at most a few queries waiting in the pool, because:
+   *
+   * 1. `row.refresh` allows one call at a time, and a call ends after `lookUp` (1 s) at the latest.
+   * 2. Its query may then still wait for a connection, because pTimeout does not cancel it.
+   * 3. The pool ends that wait after `timeouts.database.connection` (3 s).
+   *
+   * The number of rows that are read at the same time has no limit. It needs none, because only
+   * keys that exist have rows.
    */
   async #refresh(row: CachedKey): Promise<void> {
     const startedAt = performance.now()
@@ -161,8 +183,8 @@ export class ApiKeyCache {
         this.#rowsById.delete(row.id)
       }
     } catch (error) {
-      // The row stays in use after any error, not only if PostgreSQL is unreachable. A defect, such
-      // as a missing right, would otherwise fail every request. The log has the cause.
+      // Any error counts as an outage, also a defect such as a missing right. Otherwise a defect
+      // would fail every request at once. #readRow has logged the error.
       const now = performance.now()
       const endsAt = row.readAt + keyOutage.ms
       if (now >= endsAt) throw error
@@ -188,7 +210,8 @@ export class ApiKeyCache {
     if (cachedOrLoading) return cachedOrLoading
     if (this.#unknownIds.has(id)) return null
     if (this.#loading.size >= maxConcurrentLookUps) throw this.#createOverloadProblem()
-    // Under lasting overload, look-ups are rejected and admitted in turn. That is one failure.
+    // Under lasting overload, look-ups are rejected and admitted in turn. So one that is admitted
+    // does not mean that the overload is over: none may have been rejected for `lookUpOverload`.
     if (performance.now() - this.#overloadedAt >= lookUpOverload.ms) this.#overloads.logSuccess()
     const loading = this.#load(id).finally(() => this.#loading.delete(id))
     this.#loading.set(id, loading)
