@@ -21,12 +21,14 @@ import type { OriginCheck } from './registered-origins.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The id of the request's key, which is not secret. It is also set if the key is refused: it
-     * has expired, was revoked, lacks a scope or exceeds a limit. Null without a key, and if the
-     * key is unknown or its secret is wrong.
+     * The id of the key if the key exists and its secret is right, whether or not the request is
+     * then allowed. The id is not secret.
      */
     knownKeyId: string | null
-    /** The key whose rights the request has. Null without a key, and if the key is refused. */
+    /**
+     * The key whose rights the request has. Set once validity, scope and origin have been checked.
+     * It stays set if a rate limit rejects the request later.
+     */
     admittedKey: ApiKey | null
   }
   interface FastifyContextConfig {
