@@ -12,7 +12,7 @@ type RateLimitStore = {
   child(route: { path?: string; groupId?: string }): RateLimitStore
 }
 
-/** The requests of one counter in one window. Their number is total + inFlight + unsent. */
+/** The requests of one counter in one window: `total` + `inFlight` + `unsent`, as far as known. */
 type RequestCount = {
   window: number
   /** The total of all processes, as Redis last returned it. */
@@ -21,27 +21,47 @@ type RequestCount = {
   inFlight: number
   /** Requests of this process that wait for the next batch. */
   unsent: number
-  /** True once Redis has answered, or failed, in this window. */
-  isSynced: boolean
+  /**
+   * True once the first attempt to read the total of this window from Redis is over. Also true if
+   * it failed, so that an outage of Redis does not delay every request.
+   */
+  hasAskedRedis: boolean
 }
+
+/** A counter as `incr` gets it, with its count. */
+type Counter = { counterKey: string; count: RequestCount; windowMs: number }
 
 /**
  * Above this number, the counter whose last request is longest ago is dropped. Its unsent requests,
- * less than a batch, are never counted in Redis. Without Redis its caller begins again at 0.
+ * fewer than a batch, are then never counted in Redis. Without Redis its caller begins again at 0.
  */
 const maxCounters = 10_000
 const maxBatchSize = 1_000
-/** A batch is a twentieth of the limit, so that all processes know the total closely enough. */
+/** Larger batches would cost fewer commands of Redis, but callers could exceed limits by more. */
 const batchesPerLimit = 20
 
 /**
- * Returns a store class that counts in fixed windows, which are the same in every process. At the
- * first request with a key in a window, a process waits for Redis. After that it sends requests in
- * batches, in the background. While Redis is unreachable or slow, each process limits on its own.
+ * Returns a store class that counts in fixed windows, which are the same in every process.
  *
- * With n processes a caller can exceed the limit by at most 2 × (n − 1) batches. One process brings
- * the total in Redis to the limit. Each of the others learns that from the response to its next
- * batch. Until then it accepts that batch, and at most another one while Redis responds.
+ * 1. The first request of a caller in a window waits for Redis, which returns the total of all
+ *    processes.
+ * 2. Further requests do not wait. The process adds them in Redis in batches, in the background.
+ * 3. If the batch size is 1 (a limit below 40), every request waits. Such a limit is exact.
+ * 4. While Redis is unreachable or slow, each process counts and limits on its own.
+ *
+ * With batches, a caller can exceed the limit. An example with two processes, the limit 100 and so
+ * batches of 5:
+ *
+ * | process | event                                                       | total in Redis |
+ * | ------- | ----------------------------------------------------------- | -------------- |
+ * | B       | accepts one request, and knows the total 1                  | 1              |
+ * | A       | accepts 99 requests, and rejects the next                   | 100            |
+ * | B       | accepts 5 requests, and sends them as a batch               | 105            |
+ * | B       | accepts up to 5 requests before Redis responds              | 110            |
+ * | B       | knows from the response that the total is 105, and rejects  | 110            |
+ *
+ * So every process but one accepts at most two batches too many: 10 requests here. This holds if
+ * Redis responds before the process has filled a further batch.
  */
 export function createStoreClass(
   access: RedisAccess | null,
@@ -69,21 +89,14 @@ export function createStoreClass(
       const count = this.#getCount(counterKey, window)
       count.unsent += 1
       const batchSize = computeBatchSize(max)
-      const countsInBackground = count.isSynced && batchSize > 1
-      if (!countsInBackground) {
-        void this.#send(counterKey, count, windowMs).then(
+      const counter = { counterKey, count, windowMs }
+      if (count.hasAskedRedis && batchSize > 1)
+        callback(null, { current: this.#countInBackground(counter, batchSize), ttl })
+      else
+        this.#countAndWait(counter).then(
           (current) => callback(null, { current, ttl }),
           // Only a defect gets here. Without an answer, the request would wait for ever.
           (error: Error) => callback(error),
-        )
-        return
-      }
-      callback(null, { current: count.total + count.inFlight + count.unsent, ttl })
-      if (count.unsent >= batchSize)
-        this.#send(counterKey, count, windowMs).then(
-          () => failures.logSuccess(),
-          // Only a defect gets here. Unhandled, it would end the process.
-          (error: Error) => failures.logFailure(error),
         )
     }
 
@@ -91,12 +104,24 @@ export function createStoreClass(
       return new Store(groupId)
     }
 
+    /** Returns the number of requests as far as known. Sends a batch if it is full. */
+    #countInBackground(counter: Counter, batchSize: number): number {
+      const { total, inFlight, unsent } = counter.count
+      if (unsent >= batchSize)
+        this.#countAndWait(counter).then(
+          () => failures.logSuccess(),
+          // Only a defect gets here. Unhandled, it would end the process.
+          (error: Error) => failures.logFailure(error),
+        )
+      return total + inFlight + unsent
+    }
+
     /**
      * Adds the unsent requests to the total in Redis and returns the new total. Without Redis,
-     * returns the total of this process. An error of Redis does not reject the promise, because
-     * OptionalRedis handles it.
+     * returns the total of this process. Rejects only because of a defect: if Redis fails,
+     * OptionalRedis returns null.
      */
-    async #send(counterKey: string, count: RequestCount, windowMs: number): Promise<number> {
+    async #countAndWait({ counterKey, count, windowMs }: Counter): Promise<number> {
       const redisKey = `${redisPrefix}limit:${this.#group}:${counterKey}:${count.window}`
       const sent = count.unsent
       count.unsent = 0
@@ -108,30 +133,31 @@ export function createStoreClass(
           return count.total
         }
         count.total = Math.max(count.total, total)
-        // Not count.total, which may already contain later requests.
+        // Not count.total, which contains later requests if their response came first. Two requests
+        // at once with a limit of 1 could then both get 2, and both would be rejected.
         return total
       } finally {
         count.inFlight -= sent
-        count.isSynced = true
+        count.hasAskedRedis = true
       }
     }
 
     #getCount(counterKey: string, window: number): RequestCount {
       const current = this.#counts.get(counterKey)
       if (current?.window === window) return current
-      const count = { window, total: 0, inFlight: 0, unsent: 0, isSynced: false }
+      const count = { window, total: 0, inFlight: 0, unsent: 0, hasAskedRedis: false }
       this.#counts.set(counterKey, count)
       return count
     }
   }
 }
 
-/** Returns how many requests a batch has. Small limits are exact, and large limits are cheap. */
+/** Returns how many requests a batch has: 1 for limits below 40, and 5 for a limit of 100. */
 function computeBatchSize(max: number): number {
   return Math.min(maxBatchSize, Math.max(1, Math.floor(max / batchesPerLimit)))
 }
 
-/** Returns null if Redis is unreachable or failed within the last second. */
+/** Returns the new total. Returns null if Redis fails now or failed within the last second. */
 async function addInRedis(
   redis: OptionalRedis,
   redisKey: string,
