@@ -117,8 +117,8 @@ export class AccessControl {
     if (key === null) return this.#checkAnonymousScope(scope)
     const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
     request.knownKeyId = apiKey?.id ?? null
-    // An expired or revoked key is no guess. If it counted, one program that still sends such a key
-    // would lock out the valid keys of its address.
+    // An expired or revoked key is no failed attempt. If it counted, one program that still sends
+    // such a key would lock out the valid keys of its address.
     if (!apiKey) await this.#options.failedAttempts.recordAttemptOrReject(request)
     if (!apiKey || !isUsable(apiKey))
       throw createUnauthenticatedProblem(
@@ -157,9 +157,9 @@ export class AccessControl {
 
   /** Returns null if there is no such key. Throws a 429 problem after too many failed attempts. */
   async #lookUp(request: FastifyRequest, key: string): Promise<ApiKey | null> {
-    // If the address has used up its attempts, only keys that this process has found before are
-    // looked up. A valid key that is new to this process is rejected too: looking it up would let
-    // the address go on guessing.
+    // If the address has used up its failed attempts, only keys that this process has found before
+    // are looked up. A valid key that is new to this process is rejected too, because only a
+    // look-up can tell it from an invented key.
     if (!this.#keys.isKnown(key)) this.#options.failedAttempts.rejectIfExceeded(request)
     try {
       return await this.#keys.find(key)

@@ -11,25 +11,32 @@ type FailedAttemptOptions = {
   redis: RedisAccess | null
   /** The prefix of every key of this installation in Redis. */
   redisPrefix: string
-  /** What is attempted, as the message to the caller names it. Both have counts of their own. */
+  /** What is attempted, as the message to the caller names it. Each kind has its own counts. */
   kind: 'keys' | 'links'
   /** For each client address. */
   maxPerMinute: number
 }
 
+/** The caller. Its address is undefined if it has disconnected (src/http/client-address.ts). */
+type Caller = { ip: string | undefined }
+
 const windowMs = rateWindowsMs.minute
-/** Above this number, the address whose last attempt is longest ago is forgotten. */
+/** Above this number, the count of the address whose last attempt is longest ago is dropped. */
 export const maxCountedAddresses = 100_000
 
 /**
- * Counts failed attempts per client address in windows of a minute. With Redis all processes share
- * the counts, but each process reads them only when it counts an attempt itself. So each process
- * accepts at most one attempt too many. Without Redis each process counts on its own.
+ * Counts failed attempts per client address in windows of a minute. A failed attempt is a request
+ * with an unknown API key or an unknown quote link. The settings call it a guess
+ * (`CALLER_GUESS_LIMIT_PER_MINUTE`, `LINK_GUESS_LIMIT_PER_MINUTE`).
+ *
+ * With Redis all processes share the counts. A process reads the shared count of an address only
+ * when it counts an attempt itself. So each process accepts at most one attempt too many. Without
+ * Redis each process counts on its own.
  */
 export class FailedAttemptLimit {
   readonly #options: FailedAttemptOptions
   readonly #redis: OptionalRedis
-  // A `max` would reserve the memory of all addresses at the start.
+  // Not `max`, which would reserve the memory for all addresses at the start.
   readonly #counts = new LRUCache<string, number>({
     maxSize: maxCountedAddresses,
     sizeCalculation: () => 1,
@@ -42,14 +49,14 @@ export class FailedAttemptLimit {
   }
 
   /** Throws a 429 problem if the address has used up its attempts. */
-  rejectIfExceeded({ ip }: { ip: string }): void {
+  rejectIfExceeded({ ip }: Caller): void {
     this.#startWindow()
     const count = this.#getCount(getCountedAddress(ip))
     if (count >= this.#options.maxPerMinute) throw this.#createProblem()
   }
 
   /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
-  async recordAttemptOrReject({ ip }: { ip: string }): Promise<void> {
+  async recordAttemptOrReject({ ip }: Caller): Promise<void> {
     const address = getCountedAddress(ip)
     const window = this.#startWindow()
     this.#counts.set(address, this.#getCount(address) + 1)
