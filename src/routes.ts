@@ -109,7 +109,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     engines: options.searchEngines,
     indexName: options.indexName,
     cacheBytes: config.SEARCH_CACHE_MB * 2 ** 20,
-    // One process reads the states of the indexes in PostgreSQL for all.
+    // One process reads the index states from PostgreSQL and shares them through Redis.
     sharedStates: shareIndexStates(redis, redisPrefix),
     rateLimit: searchLimit,
     observer: metrics.search,
@@ -171,9 +171,10 @@ async function registerSearchReport(
     redisPrefix: config.REDIS_PREFIX,
     engines: searchEngines,
     indexName,
-    // Keys the hashes of texts and callers, so that the database and Redis reveal neither. Every
-    // API process has this secret, and PostgreSQL and Redis do not store it. After a rotation of
-    // this key, old hashes match nothing: the callers of a rare text are counted from zero.
+    // The secret of the HMAC of texts and callers, so that PostgreSQL and Redis reveal neither. The
+    // search key is reused, because a secret of its own would be one more setting. Every API
+    // process has this key, and neither PostgreSQL nor Redis stores it. After a rotation of the
+    // key, old hashes match nothing: the callers of a rare text are counted from zero.
     secret: config.MEILI_SEARCH_KEY,
     log: app.log,
   })
