@@ -52,7 +52,7 @@ export function createCheckFailedProblem(
   return new Problem('unavailable', `${subject} cannot be checked at the moment. Try again.`, {
     headers: { 'retry-after': String(timeouts.auth.retryAfter.ms / 1_000) },
     cause,
-    skipLogging: true,
+    skipErrorLog: true,
     reason,
   })
 }

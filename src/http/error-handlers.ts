@@ -72,7 +72,7 @@ function isLibraryRejection(error: Error & Partial<FastifyError>): error is Libr
 
 /** Logs an error of the service or of a library. Does not log errors of the caller. */
 export function logProblem(request: FastifyRequest, problem: Problem, error: Error): void {
-  if (problem.skipLogging) return
+  if (problem.skipErrorLog) return
   if (problem.status < 500 && !isLibraryRejection(error)) return
   const cause = problem.cause instanceof Error ? problem.cause : error
   request.log.error({ err: cause, code: problem.code }, 'request failed')

@@ -6,7 +6,13 @@ import type { LogFields } from './request-log.ts'
 
 /** Every problem code with its HTTP status and title. The OpenAPI document lists them too. */
 export const problemKinds = {
-  /** Also for other faults of a request, such as malformed HTTP. Clients rely on the name. */
+  /**
+   * Also for other faults of a request. Clients rely on the name. The status is 400, except:
+   * - 408: the request did not arrive in time (malformed-requests.ts)
+   * - 417: an unknown expectation (malformed-requests.ts)
+   * - 431: the header or the URL is too large (malformed-requests.ts)
+   * - any other 4xx with which a library rejects the request (error-handlers.ts)
+   */
   invalid_parameter: { status: 400, title: 'Invalid parameter' },
   unauthenticated: { status: 401, title: 'Not authenticated' },
   insufficient_scope: { status: 403, title: 'Not allowed with this key' },
@@ -66,11 +72,14 @@ type ProblemOptions = {
   errors?: ParameterError[]
   headers?: Record<string, string>
   cause?: unknown
-  /** True if the problem is not an error of the service, or was logged before. */
-  skipLogging?: boolean
+  /**
+   * True if the problem is not an error of the service, or its error was logged before. Then
+   * logProblem writes no error. The log line of the request is always written.
+   */
+  skipErrorLog?: boolean
   /** Appears only in the request log. */
   reason?: string
-  /** Overrides the status of the code, for example 408 for `invalid_parameter`. */
+  /** Replaces the status of the code. Only for `invalid_parameter`. */
   status?: number
 }
 
@@ -84,7 +93,7 @@ export class Problem extends Error {
   readonly status: number
   readonly errors: ProblemOptions['errors']
   readonly headers: Record<string, string>
-  readonly skipLogging: boolean
+  readonly skipErrorLog: boolean
   readonly reason: string | undefined
 
   constructor(
@@ -94,7 +103,7 @@ export class Problem extends Error {
       errors,
       headers = {},
       cause,
-      skipLogging = false,
+      skipErrorLog = false,
       reason,
       status = problemKinds[code].status,
     }: ProblemOptions = {},
@@ -104,7 +113,7 @@ export class Problem extends Error {
     this.status = status
     this.errors = errors
     this.headers = headers
-    this.skipLogging = skipLogging
+    this.skipErrorLog = skipErrorLog
     this.reason = reason
   }
 }

@@ -8,7 +8,7 @@ const retryAfterSeconds = timeouts.overload.retryAfter.ms / 1_000
 export const overloadedProblem = new Problem(
   'unavailable',
   'The service is overloaded. Try again in a moment.',
-  { headers: { 'retry-after': String(retryAfterSeconds) }, skipLogging: true, reason: 'overload' },
+  { headers: { 'retry-after': String(retryAfterSeconds) }, skipErrorLog: true, reason: 'overload' },
 )
 
 /** The JSON body up to the request id, which is its last field. */

@@ -160,21 +160,21 @@ export class QuoteFailure extends Error {
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
   /** True if its rendering has logged it, or needed no log line. Then requests do not log it. */
-  readonly skipLogging: boolean
+  readonly skipErrorLog: boolean
 
   constructor(
     reason: FailureReason,
     message: string = failures[reason].detail,
     {
       retryAfterMs = failures[reason].retryAfter?.ms,
-      skipLogging = false,
+      skipErrorLog = false,
       cause,
-    }: { retryAfterMs?: number | undefined; skipLogging?: boolean; cause?: unknown } = {},
+    }: { retryAfterMs?: number | undefined; skipErrorLog?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause })
     this.reason = reason
     this.retryAfterMs = retryAfterMs
-    this.skipLogging = skipLogging
+    this.skipErrorLog = skipErrorLog
   }
 }
 

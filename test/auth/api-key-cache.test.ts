@@ -58,7 +58,7 @@ t.test('logs once that too many keys are looked up, and the end after a while', 
     const rejected = results.filter((result) => result.status === 'rejected')
     t.ok(rejected.length > 0)
     for (const { reason } of rejected)
-      t.match(reason, { status: 503, skipLogging: true, reason: 'too many look-ups of keys' })
+      t.match(reason, { status: 503, skipErrorLog: true, reason: 'too many look-ups of keys' })
   }
   for (const round of [1, 2, 3]) await overload(round)
   const failure =

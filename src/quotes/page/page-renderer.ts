@@ -76,7 +76,7 @@ export class PageRenderer {
     } catch (cause) {
       logFailure(cause)
       const message = 'A small quote was not rendered.'
-      throw new QuoteFailure('rendering_failed', message, { cause, skipLogging: true })
+      throw new QuoteFailure('rendering_failed', message, { cause, skipErrorLog: true })
     }
   }
 

@@ -28,7 +28,7 @@ export function describeFailure(
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,
-    skipLogging: isExpected || failure.skipLogging,
+    skipErrorLog: isExpected || failure.skipErrorLog,
     ...(retryAfterMs !== undefined && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),
