@@ -95,7 +95,6 @@ t.test('rejects expired and revoked keys with 401', async (t) => {
 t.test('the required scope of a route decides who may call it, and from which pages', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  app.decorateRequest('logFields', null)
   registerErrorHandlers(app, [])
   registerAccessControl(app, {
     db,

@@ -287,7 +287,6 @@ t.test(
 t.test('answers other methods with 405 on a route with a list of methods', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  app.decorateRequest('logFields', null)
   registerErrorHandlers(app, [])
   app.route({ method: ['GET'], url: '/list', handler: async () => ({}) })
   t.equal((await app.inject('/list')).statusCode, 200)
@@ -302,7 +301,6 @@ t.test('the message of a library reaches the log, and not the caller', async (t)
     logger: { stream: { write: (line: string) => lines.push(line) }, serializers: logSerializers },
   })
   t.teardown(() => app.close())
-  app.decorateRequest('logFields', null)
   registerErrorHandlers(app, [])
   const rejection = Object.assign(new Error('no file /srv/data'), { statusCode: 413, code: 'ABC' })
   app.get('/rejected', async () => {

@@ -1,8 +1,10 @@
 // The log: one JSON line for each request with its request id, and no secrets (S13, S37).
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify from 'fastify'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
+import { logRequests } from '../../src/http/request-log.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { logSerializers, redactSecrets } from '../../src/monitoring/log/log-redaction.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
@@ -205,6 +207,18 @@ t.test('names the id of the key and the network of the caller, in log and metric
   const [usage] = await db.selectFrom('api_key_usage').selectAll().execute()
   t.match(usage, { key_id: id, calls: '7' })
   t.ok(Number(usage?.refusals) >= 1)
+})
+
+t.test('logs requests of an app without access control as requests without a key', async (t) => {
+  const lines: (Line & { key: string | null })[] = []
+  const app = Fastify({
+    logger: { stream: { write: (line: string) => lines.push(JSON.parse(line)) } },
+  })
+  t.teardown(() => app.close())
+  logRequests(app, createMetrics())
+  app.get('/', async () => ({}))
+  await app.inject('/')
+  t.equal(lines.find(({ msg }) => msg === 'request')?.key, null)
 })
 
 t.test('networks beyond the first 200 are counted together', async (t) => {
