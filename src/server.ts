@@ -34,8 +34,9 @@ type App = Awaited<ReturnType<typeof buildApp>>
 /** Starts the process. Resolves when it listens. Tests pass a `clock` to replace the time. */
 export async function start(clock?: () => Date): Promise<void> {
   const config = readServerConfig()
-  // A hash of the index settings and of sample documents. The names of indexes and registrations
-  // end with it, so releases whose indexes differ never share one.
+  // A hash of the index settings and of sample documents. The name of each index ends with it, and
+  // so does the name under which the index is registered in PostgreSQL. Two releases with different
+  // indexes have different names, so they can run at the same time.
   const indexShape = computeIndexShape()
   const stopDelayMs = config.STOP_DELAY_SECONDS * 1_000
   const company = readCompany(config.COMPANY_FILE)
@@ -151,6 +152,7 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     lifecycle.stopping.abort()
     if (!running) {
       if (err) console.error(err)
+      // Connections may be open. They need no closing: close-with-grace now ends the process.
       return
     }
     const { app, operationsApp, connections, traces } = running
@@ -161,11 +163,36 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     // still wait for a PostgreSQL that does not answer. So its connections are destroyed at once.
     const destroyAfterMs = isServing ? timeouts.process.lastStatements.ms : 0
     setTimeout(() => destroyDatabaseConnections(connections), destroyAfterMs).unref()
-    await app.close()
-    await operationsApp.close()
-    await closeConnections(connections)
-    await traces?.stop()
+    const closeSteps = {
+      'the app': () => app.close(),
+      'the app for operations': () => operationsApp.close(),
+      'the connections to the servers': () => closeConnections(connections),
+      traces: async () => traces?.stop(),
+    }
+    await closeInOrder(closeSteps, (error, name) =>
+      app.log.error({ err: error }, `stopping: ${name} could not be closed`),
+    )
   })
+}
+
+/**
+ * Runs the steps one after the other, also after a step that fails. Calls `logFailure` for each
+ * failed step with its name. Throws at the end if a step has failed, so that the process exits with
+ * status 1.
+ */
+export async function closeInOrder(
+  steps: Record<string, () => Promise<unknown>>,
+  logFailure: (error: unknown, name: string) => void,
+): Promise<void> {
+  const failed: string[] = []
+  for (const [name, close] of Object.entries(steps))
+    try {
+      await close()
+    } catch (error) {
+      failed.push(name)
+      logFailure(error, name)
+    }
+  if (failed.length > 0) throw new Error(`Not closed: ${failed.join(', ')}. The log says why.`)
 }
 
 async function checkMigrations(db: Database): Promise<void> {
