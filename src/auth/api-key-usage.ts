@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { isRefusal } from '../http/problem-details.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
+import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 
 type DailyCounts = {
@@ -14,11 +15,12 @@ type DailyCounts = {
 }
 
 /** While PostgreSQL is unreachable, counts accumulate up to this limit. Others are dropped. */
-const maxPendingCounts = 10_000
+export const maxPendingCounts = 10_000
 
 /**
- * No method waits for a write. A failed write is logged once per cause. Its counts are written with
- * the next ones, unless the process ends. Its times of last use are not.
+ * The methods that record do not wait for a write. A failed write is logged once per cause. Its
+ * counts are written with the next ones, unless the process ends or `maxPendingCounts` is reached.
+ * Its times of last use are lost: a use is recorded again after `lastUsedInterval` (a minute).
  */
 export class ApiKeyUsage {
   readonly #db: Kysely<Tables>
@@ -27,14 +29,18 @@ export class ApiKeyUsage {
   #counts = new Map<string, DailyCounts>()
   readonly #timer: NodeJS.Timeout
   readonly #failures: FailureLog
+  readonly #log: TaskLog
+  /** The number of requests whose counts were dropped since the last successful write. */
+  #droppedCount = 0
 
   constructor(db: Kysely<Tables>, log: TaskLog) {
     this.#db = db
+    this.#log = log
     this.#failures = new FailureLog(log, {
       failure: (cause) => `The use of API keys cannot be recorded (${cause})`,
       recovery: 'The use of API keys can be recorded again',
     })
-    this.#timer = setInterval(() => void this.#write(), timeouts.auth.usageWrite.ms).unref()
+    this.#timer = setInterval(() => void this.writePending(), timeouts.auth.usageWrite.ms).unref()
   }
 
   /** Notes that the key is used now, at most once a minute for each key. */
@@ -60,7 +66,8 @@ export class ApiKeyUsage {
   /** Writes what is pending and stops. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#write()
+    await this.writePending()
+    this.#logDropped()
   }
 
   #add(counts: DailyCounts): void {
@@ -70,10 +77,15 @@ export class ApiKeyUsage {
       pending.calls += counts.calls
       pending.refusals += counts.refusals
       pending.wrongSecrets += counts.wrongSecrets
-    } else if (this.#counts.size < maxPendingCounts) this.#counts.set(key, counts)
+    } else if (this.#counts.size < maxPendingCounts) {
+      this.#counts.set(key, counts)
+    } else {
+      this.#droppedCount += counts.calls + counts.wrongSecrets
+    }
   }
 
-  async #write(): Promise<void> {
+  /** Writes what is pending. Resolves when that has succeeded or failed. Never rejects. */
+  async writePending(): Promise<void> {
     const ids = [...this.#usedIds]
     this.#usedIds.clear()
     const counts = [...this.#counts.values()]
@@ -85,23 +97,39 @@ export class ApiKeyUsage {
     ])
     const [, countsWrite] = writes
     if (countsWrite.status === 'rejected') for (const each of counts) this.#add(each)
-    const failed = writes.find((write) => write.status === 'rejected')
-    if (failed) this.#failures.logFailure(failed.reason)
-    else this.#failures.logSuccess()
+    const failed = writes.filter((write) => write.status === 'rejected')
+    for (const { reason } of failed) this.#failures.logFailure(reason)
+    if (failed.length > 0) return
+    this.#failures.logSuccess()
+    this.#logDropped()
+  }
+
+  #logDropped(): void {
+    if (this.#droppedCount === 0) return
+    this.#log.error(
+      `${countNoun(this.#droppedCount, 'request')} with an API key will never be in the report ` +
+        `of the use of keys, because ${maxPendingCounts} counts were waiting to be written`,
+    )
+    this.#droppedCount = 0
   }
 }
 
 const formatDay = (instant: Date) => instant.toISOString().slice(0, 10)
 
-/** Every process locks in order of id, so that two cannot deadlock. */
+/**
+ * Every process locks in order of id, so that two cannot deadlock. Each process records a key at
+ * most once per `lastUsedInterval`. If another process has done so within half of that time, the
+ * row is not updated again.
+ */
 async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
   if (ids.length === 0) return
+  const recentUse = sql`make_interval(secs => ${timeouts.auth.lastUsedInterval.ms / 2_000})`
   await sql`
     update api_keys set last_used_at = now()
     where id in (
       select id from api_keys where id = any(${ids}) order by id for update skip locked
     )
-      and (last_used_at is null or last_used_at < now() - interval '30 seconds')
+      and (last_used_at is null or last_used_at < now() - ${recentUse})
   `.execute(db)
 }
 

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { ApiKeyUsage } from '../../src/auth/api-key-usage.ts'
+import { ApiKeyUsage, maxPendingCounts } from '../../src/auth/api-key-usage.ts'
 import { rotateApiKey } from '../../src/auth/api-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
@@ -215,29 +215,69 @@ t.test('applies the rate limits of a key', async (t) => {
   t.equal(await limitOf(0.01), '1')
 })
 
-t.test('a failed record of the use of keys is logged once and repeated', async (t) => {
-  const { db } = await testDatabase(t)
-  const id = idOf(await createSecretKey(db))
+/** Returns a log, and the lines that are written to it. */
+function collectLines() {
   const lines: string[] = []
   const log = {
     error: (line: string) => lines.push(line),
     info: (line: string) => lines.push(line),
   }
+  return { lines, log }
+}
+
+t.test('a failed record of the use of keys is logged once and repeated', async (t) => {
+  const { db } = await testDatabase(t)
+  const id = idOf(await createSecretKey(db))
+  const { lines, log } = collectLines()
   const usage = new ApiKeyUsage(db, log)
+  t.teardown(() => usage.stop())
   await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
   for (const _ of [1, 2]) {
     usage.recordUse(id)
     usage.recordResponse(id, 200)
-    await usage.stop()
+    await usage.writePending()
   }
   t.match(lines, [/cannot be recorded \(relation "api_key_usage" does not exist\)/])
   t.equal(lines.length, 1)
   await db.schema.alterTable('missing').renameTo('api_key_usage').execute()
-  await usage.stop()
+  await usage.writePending()
   const { calls } = await db.selectFrom('api_key_usage').select('calls').executeTakeFirstOrThrow()
   t.equal(Number(calls), 2, 'no call is lost')
   t.match(lines.slice(1), ['The use of API keys can be recorded again'])
   t.equal(lines.length, 2)
+})
+
+t.test('logs both if neither the last use of keys nor their calls can be written', async (t) => {
+  const { db } = await testDatabase(t)
+  const id = idOf(await createSecretKey(db))
+  const { lines, log } = collectLines()
+  const usage = new ApiKeyUsage(db, log)
+  t.teardown(() => usage.stop())
+  await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
+  await db.schema.alterTable('api_keys').renameColumn('last_used_at', 'used_at').execute()
+  usage.recordUse(id)
+  usage.recordResponse(id, 200)
+  await usage.writePending()
+  t.match(lines.sort(), [/column "last_used_at" .*does not exist/, /relation "api_key_usage"/])
+})
+
+t.test('logs how many requests were not counted because too many counts waited', async (t) => {
+  const { db } = await testDatabase(t)
+  const { lines, log } = collectLines()
+  const usage = new ApiKeyUsage(db, log)
+  t.teardown(() => usage.stop())
+  await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
+  for (let n = 0; n < maxPendingCounts + 3; n += 1) usage.recordResponse(`key${n}`, 200)
+  await usage.writePending()
+  t.equal(lines.length, 1, 'nothing is known of the end of the outage')
+  await db.schema.alterTable('missing').renameTo('api_key_usage').execute()
+  await usage.writePending()
+  t.match(lines.slice(1), [
+    'The use of API keys can be recorded again',
+    /^3 requests with an API key will never be in the report .+ because 10000 counts/,
+  ])
+  await usage.writePending()
+  t.equal(lines.length, 3, 'said once')
 })
 
 t.test('the report lists the requests and refusals of each key by day', async (t) => {
@@ -245,6 +285,7 @@ t.test('the report lists the requests and refusals of each key by day', async (t
   const key = await createSecretKey(db, { scopes: ['stats:read'] })
   const id = idOf(key)
   const usage = new ApiKeyUsage(db, noLog)
+  t.teardown(() => usage.stop())
   // The report counts its days from the current one.
   await waitForFreshWindow(dayMs, 60_000)
   const today = new Date()
@@ -259,7 +300,7 @@ t.test('the report lists the requests and refusals of each key by day', async (t
   usage.recordResponse('000000000000', 200, today)
   usage.recordWrongSecret(id, today)
   usage.recordWrongSecret(id, today)
-  await usage.stop()
+  await usage.writePending()
   const run = createRunner(url)
   const report = (...words: string[]) => run('report', ...words)
   const text = (day: Date, calls: number, refusals: number, wrong: number) =>
