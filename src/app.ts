@@ -52,6 +52,19 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  *    its caller (preParsing).
  * 4. Its parameters are validated, and its route answers it. Then it is logged and counted
  *    (onResponse).
+ *
+ * Hooks of the same kind run in the order of their registration. So the calls in steps 2 and 3 have
+ * this order (test/http/hook-order.test.ts):
+ *
+ * | call                    | reason of its place                                              |
+ * | ----------------------- | ---------------------------------------------------------------- |
+ * | `traceRequests`         | The span of a request contains all other hooks.                  |
+ * | `logRequests`           | The duration contains every hook that takes time.                |
+ * | `registerErrorHandlers` | Its onRoute hook adds the 405 to each route that follows.        |
+ * | `addCommonHeaders`      | The problem of every rejection that follows has these headers.   |
+ * | `rejectInvalidHosts`    | A request for another host cannot try keys.                      |
+ * | `registerAccessControl` | An invalid key gets 401, and a valid key has its own rate limit. |
+ * | `registerRoutes`        | The hooks above apply to routes that are registered after them.  |
  */
 export async function buildApp({
   config,
@@ -101,16 +114,11 @@ export async function buildApp({
     metrics,
   })
 
-  // Step 2: the hooks of every request. They run in this order, and precede those of step 3.
-  // First, so that the span of a request begins before all other hooks.
+  // Step 2: the hooks of every request, in the order that the table above explains.
   traces?.traceRequests(app)
-  // Before the hooks that take time or reject a request, so that every duration is whole.
   logRequests(app, metrics)
-  // Before every route, because its onRoute hook adds the rejection of other methods.
   registerErrorHandlers(app, endpointPaths.map(toOpenApiPath))
-  // Before the first hook that can reject a request, so that the problem has these headers.
   addCommonHeaders(app)
-  // Before the checks of callers, so that a request for another host cannot try keys.
   rejectInvalidHosts(app, {
     publicBaseUrl: getPublicBaseUrl(config),
     allowedHosts: config.ALLOWED_HOSTS,

@@ -30,6 +30,7 @@ import { openRedis, type RedisClient } from '../../src/redis/redis-connection.ts
 import { describeApi } from '../../src/routes.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import type { Traces } from '../../src/tracing/open-traces.ts'
 import { company, writeCompanyFile } from './company.ts'
 import { eventually } from './eventually.ts'
 import { chooseFixedPort } from './fixed-port.ts'
@@ -64,6 +65,7 @@ export type TestService = TestDatabase & {
 
 type ServiceOptions = {
   metrics?: Metrics
+  traces?: Traces | null
   config?: Partial<ServerConfig>
   clock?: () => Date
   driftCheckMs?: number
@@ -96,6 +98,7 @@ export async function testService(
     apiUrl,
     replicaUrl,
     metrics,
+    traces = null,
     brand,
     index = true,
   }: ServiceOptions = {},
@@ -162,7 +165,7 @@ export async function testService(
       searchEngines: [{ registrationName: config.SEARCH_ENGINE, engine }],
     },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
-    traces: null,
+    traces,
     ...(clock && { clock }),
     ...(driftCheckMs && { driftCheckMs }),
     ...(metrics && { metrics }),
