@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { logRequests } from '../../src/http/request-log.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
@@ -15,6 +15,7 @@ import { addQuote } from '../support/add-quote.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { idOf, secretOf } from '../support/key-parts.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { servers } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
@@ -31,6 +32,20 @@ type Line = {
   code?: string
   unlogged?: number
   network?: string
+}
+
+/** Sends bytes, and returns the response when the connection is closed. */
+function sendBytes(port: number, text: string): Promise<string> {
+  return new Promise((resolve) => {
+    let response = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.on('data', (chunk) => {
+      response += chunk
+    })
+    // Only `close` matters: the service may reset the connection.
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve(response))
+  })
 }
 
 t.test(
@@ -126,16 +141,7 @@ t.test('logs requests that Node rejects, at most a hundred a second', async (t) 
     index: false,
   })
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
-  const send = (text: string) =>
-    new Promise<string>((resolve) => {
-      let response = ''
-      const socket = connect(Number(port), '127.0.0.1', () => socket.write(text))
-      socket.on('data', (chunk) => {
-        response += chunk
-      })
-      socket.on('error', () => undefined)
-      socket.on('close', () => resolve(response))
-    })
+  const send = (text: string) => sendBytes(Number(port), text)
   const large = await send(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
   t.match(large, /^HTTP\/1.1 431 /)
   const [, requestId] = /"requestId":"([^"]+)"/.exec(large) ?? []
@@ -177,7 +183,7 @@ t.test('names the id of the key and the network of the caller, in log and metric
     index: false,
   })
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['stats:read'] })
-  const id = key.split('_')[1] ?? ''
+  const id = idOf(key)
   const headers = { authorization: `Bearer ${key}` }
   const send = (url: string, remoteAddress: string, sent = headers) =>
     app.inject({ url, remoteAddress, headers: sent })
@@ -229,16 +235,19 @@ t.test('networks beyond the first 200 are counted together', async (t) => {
   t.equal(samples.find(({ labels }) => labels.network === 'other')?.value, 50)
 })
 
-t.test('logs and sends no API key, token of a quote link or password', async (t) => {
+/** Starts a service that logs everything, with keys and a link. Collects what it logs and sends. */
+async function serviceWithSecrets(t: Test) {
   const { databaseUrl } = await servers()
   const logLines: string[] = []
+  const log = (line: string) => logLines.push(line)
+  const responses: string[] = []
   const metrics = createMetrics()
   const service = await testService(t, {
     metrics,
-    log: (line) => logLines.push(line),
+    log,
     config: { LOG_LEVEL: 'trace', ANONYMOUS_SCOPES: [] },
   })
-  const { app, db, redis, engine, pool, config } = service
+  const { app, db } = service
   const secret = await createApiKey(db, {
     kind: 'secret',
     name: 'ERP',
@@ -253,15 +262,33 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
   await addQuote(db, 'P-1')
   const token = await createQuoteLink(db, { number: 'P-1' })
   const password = new URL(databaseUrl).password
-  const secrets = [secret, publishable, token, secret.slice(17), publishable.slice(17), password]
-
-  const responses: string[] = []
-  const sendRequest = async (url: string, headers: Record<string, string> = {}) => {
-    const response = await app.inject({ url, headers })
-    if (response.statusCode >= 400) responses.push(response.body)
-    responses.push(JSON.stringify(response.headers))
+  const secrets = [secret, publishable, secretOf(secret), secretOf(publishable), token, password]
+  return {
+    service,
+    metrics,
+    log,
+    logLines,
+    responses,
+    keys: { secret, publishable },
+    bearer: { authorization: `Bearer ${secret}` },
+    token,
+    async send(url: string, headers: Record<string, string> = {}) {
+      const response = await app.inject({ url, headers })
+      if (response.statusCode >= 400) responses.push(response.body)
+      responses.push(JSON.stringify(response.headers))
+    },
+    /** Fails if a log line or a response contains a secret. */
+    checkTexts() {
+      for (const text of [...logLines, ...responses])
+        for (const forbidden of secrets) t.notOk(text.includes(forbidden), text.slice(0, 300))
+      for (const line of logLines) t.doesNotThrow(() => JSON.parse(line))
+    },
   }
-  const bearer = { authorization: `Bearer ${secret}` }
+}
+
+t.test('logs and sends no API key', async (t) => {
+  const { send, keys, bearer, checkTexts, logLines } = await serviceWithSecrets(t)
+  const { secret, publishable } = keys
   for (const url of [
     '/api/search?q=x',
     '/api/stats',
@@ -271,13 +298,19 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
     '/docs',
     '/%zz',
   ])
-    await sendRequest(url, bearer)
-  await sendRequest(`/api/search?q=x&key=${publishable}`, { origin: 'https://shop.example' })
-  await sendRequest(`/api/stats?key=${publishable}`, { origin: 'https://shop.example' })
-  await sendRequest(`/api/nothing?key=${publishable}`)
-  await sendRequest('/api/stats', { authorization: `Bearer ${secret}x` })
-  await sendRequest('/api/stats', { authorization: `Bearer ${publishable}` })
-  await sendRequest('/api/stats', { 'x-request-id': secret, ...bearer })
+    await send(url, bearer)
+  await send(`/api/search?q=x&key=${publishable}`, { origin: 'https://shop.example' })
+  await send(`/api/stats?key=${publishable}`, { origin: 'https://shop.example' })
+  await send(`/api/nothing?key=${publishable}`)
+  await send('/api/stats', { authorization: `Bearer ${secret}x` })
+  await send('/api/stats', { authorization: `Bearer ${publishable}` })
+  await send('/api/stats', { 'x-request-id': secret, ...bearer })
+  t.ok(logLines.length >= 13, `${logLines.length} lines`)
+  checkTexts()
+})
+
+t.test('logs and sends no token of a quote link', async (t) => {
+  const { send, token, checkTexts, logLines } = await serviceWithSecrets(t)
   for (const url of [
     `/quote/share/${token}`,
     `/quote/share/${token}?format=json`,
@@ -286,71 +319,68 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
     `/quote/share/${token}%zz`,
     `/quote/share/%2e%2e/${token}`,
     `/quote/share/${token}?format=x`,
-  ]) {
-    await sendRequest(url, { accept: 'application/json' })
-  }
-  // Malformed HTTP.
-  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+  ])
+    await send(url, { accept: 'application/json' })
+  t.ok(logLines.length >= 7, `${logLines.length} lines`)
+  checkTexts()
+})
+
+t.test('logs and sends no key or token of malformed HTTP', async (t) => {
+  const { service, keys, token, responses, checkTexts, logLines } = await serviceWithSecrets(t)
+  const { port } = new URL(await service.app.listen({ host: '127.0.0.1', port: 0 }))
   for (const malformed of [
     `GET /quote/share/${token} HTTP/9\r\n\r\n`,
-    `GET /api/stats HTTP/1.1\r\nAuthorization Bearer ${secret}\r\n\r\n`,
-    `${secret}\r\n\r\n`,
-  ]) {
-    responses.push(
-      await new Promise<string>((resolve) => {
-        let response = ''
-        const socket = connect(Number(port), '127.0.0.1', () => socket.write(malformed))
-        socket.on('data', (chunk) => {
-          response += chunk
-        })
-        socket.on('close', () => resolve(response))
-      }),
-    )
-  }
+    `GET /api/stats HTTP/1.1\r\nAuthorization Bearer ${keys.secret}\r\n\r\n`,
+    `${keys.secret}\r\n\r\n`,
+  ])
+    responses.push(await sendBytes(Number(port), malformed))
+  t.ok(logLines.length >= 3, `${logLines.length} lines`)
+  checkTexts()
+})
 
-  // While PostgreSQL is unreachable.
+t.test('logs and sends no secret while PostgreSQL is unreachable', async (t) => {
+  const { service, log, bearer, token, responses, checkTexts, logLines } =
+    await serviceWithSecrets(t)
   const faultyProxy = await startFaultyProxy(t, service.url)
-  const serviceInOutage = await testService(t, {
-    log: (line) => logLines.push(line),
+  const { app } = await testService(t, {
+    log,
     config: { LOG_LEVEL: 'trace' },
     database: service,
     apiUrl: buildRoleUrl(faultyProxy.url, 'api'),
   })
   faultyProxy.refuseConnections()
+  const headers = { accept: 'application/json', ...bearer }
   for (const url of [`/quote/share/${token}`, '/api/stats', `/api/search?q=${token}`])
-    responses.push(
-      (
-        await serviceInOutage.app.inject({
-          url,
-          headers: { accept: 'application/json', ...bearer },
-        })
-      ).body,
-    )
+    responses.push((await app.inject({ url, headers })).body)
   faultyProxy.restore()
-
-  responses.push(
-    (
-      await buildApiOperationsApp({
-        db,
-        redis: redisHealth(redis, config.REDIS_PREFIX),
-        engine,
-        pool,
-        metrics,
-        readIndexProgress: async () => [],
-        readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
-        readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
-      }).inject('/metrics')
-    ).body,
-  )
   await eventually(
     async () => logLines.some((line) => line.includes('"request failed"')),
     (hasFailure) => hasFailure,
   )
-  t.ok(logLines.length > 25, `${logLines.length} lines`)
-  for (const text of [...logLines, ...responses]) {
-    for (const forbidden of secrets) t.notOk(text.includes(forbidden), text.slice(0, 300))
-  }
-  for (const line of logLines) t.doesNotThrow(() => JSON.parse(line))
+  checkTexts()
+})
+
+t.test('the metrics contain no secret', async (t) => {
+  const { service, metrics, send, bearer, token, responses, checkTexts } =
+    await serviceWithSecrets(t)
+  await send('/api/stats', bearer)
+  await send(`/quote/share/${token}`)
+  const { db, redis, engine, pool, config } = service
+  const operationsApp = buildApiOperationsApp({
+    db,
+    redis: redisHealth(redis, config.REDIS_PREFIX),
+    engine,
+    pool,
+    metrics,
+    readIndexProgress: async () => [],
+    readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
+    readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
+  })
+  t.teardown(() => operationsApp.close())
+  const { body } = await operationsApp.inject('/metrics')
+  t.match(body, /quote\/share/)
+  responses.push(body)
+  checkTexts()
 })
 
 t.test('redacts secrets in the messages of libraries', async (t) => {
