@@ -136,9 +136,9 @@ t.test('reads a key again at most once per `keyOutageRetry` during an outage', a
     t.ok(await cache.find(key))
     await sleep(20)
   }
-  const seconds = (performance.now() - startedAt) / timeouts.auth.keyOutageRetry.ms
+  const retryIntervals = (performance.now() - startedAt) / timeouts.auth.keyOutageRetry.ms
   const reads = getCount() - countBefore
-  t.ok(reads >= 1 && reads <= seconds + 1, `${reads} reads in ${seconds} s`)
+  t.ok(reads >= 1 && reads <= retryIntervals + 1, `${reads} reads in ${retryIntervals} intervals`)
 })
 
 t.test('logs once that keys cannot be read, why, and that they can be read again', async (t) => {
@@ -230,7 +230,9 @@ t.test('uses the last list of origins for `originOutage`, and logs the outage on
   t.equal(await eventually(check, (result) => result === null), null, 'not for longer')
   faultyProxy.restore()
   t.equal(await eventually(check, Boolean), true, 'read again')
-  t.equal(lines.filter((line) => line.startsWith('error: ')).length, new Set(lines).size - 1)
+  // The driver may report the same outage in different words. Each of them is one line.
+  const failures = lines.filter((line) => line.startsWith('error: '))
+  t.equal(failures.length, new Set(failures).size, 'no cause is logged twice')
   t.match(lines[0], /^error: The origins of publishable keys cannot be read \(.+2 minutes$/)
   t.equal(lines.at(-1), 'info: The origins of publishable keys can be read again')
 })

@@ -7,7 +7,7 @@ import { Settings } from '../../src/config/settings-schema.ts'
 import { testService } from '../support/test-service.ts'
 
 t.test(
-  'uses fixed versions of Fastify and proxy-addr, and trusts no proxy by default (S39)',
+  'uses versions of Fastify and proxy-addr without the flaw, and trusts no proxy (S39)',
   async (t) => {
     for (const [name, minVersion] of [
       ['fastify', [5, 12, 1]],
