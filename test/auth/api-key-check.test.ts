@@ -5,6 +5,7 @@ import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { minuteMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { bearer, createSecretKey, unknownKey } from '../support/secret-keys.ts'
@@ -48,6 +49,7 @@ t.test('limits invalid keys per address, but not keys that were found before (S9
   const search = (key: string, remoteAddress: string, headers = {}) =>
     app.inject({ url: '/api/search', headers: { ...bearer(key), ...headers }, remoteAddress })
   t.equal((await search(valid, '2001:db8:1:2::1')).statusCode, 200)
+  await waitForFreshWindow(minuteMs, 20_000)
   const statuses: number[] = []
   for (let n = 0; n < 16; n += 1) {
     // A different address of the same /64 each time, and a different X-Forwarded-For.
@@ -57,8 +59,7 @@ t.test('limits invalid keys per address, but not keys that were found before (S9
     statuses.push(response.statusCode)
     if (response.statusCode === 429) t.ok(Number(response.headers['retry-after']) >= 1)
   }
-  t.ok(statuses.filter((status) => status === 429).length >= 6, String(statuses))
-  t.equal(statuses[0], 401)
+  t.same(statuses, [...Array(5).fill(401), ...Array(11).fill(429)])
   t.equal(
     (await search(valid, '2001:db8:1:2::1')).statusCode,
     200,
