@@ -19,13 +19,13 @@ export const maxQueuedSearches = 64
 export const maxQueuedFallbacks = 8
 /** The maximum number of statistics that one process computes at the same time. Others wait. */
 export const maxRunningStats = 4
-/** Short, but long enough that the next operation can always start at once. */
+/** Long enough that an operation waits whenever a running one ends, so no place stays unused. */
 const maxQueuedInOverload = 4
 
 /**
- * Runs operations in the order of their arrival. After a rejection the queue is kept short until no
- * operation was rejected for 100 ms, because in lasting overload a long queue only delays every
- * answer.
+ * Runs operations in the order of their arrival. After a rejection the queue is short: four
+ * operations. It is as long as configured again when no operation was rejected for 100 ms. In
+ * lasting overload, a long queue would delay every answer and allow no more answers per second.
  */
 export class ConcurrencyLimit {
   readonly #options: ConcurrencyOptions

@@ -37,14 +37,16 @@ type LoadSheddingOptions = {
 /**
  * Rejects GET and HEAD requests whose route has no capacity. While the event loop is delayed, it
  * also rejects a share of all requests, which grows with the delay. Rejected requests are not
- * authenticated and do not count against rate limits. `app.inject` bypasses load shedding. Call it
- * before the routes are registered.
+ * authenticated and do not count against rate limits. `app.inject` bypasses load shedding.
+ *
+ * Call this function before the routes are registered.
  */
 export async function registerLoadShedding(
   app: FastifyInstance,
   options: LoadSheddingOptions,
 ): Promise<void> {
-  // Only measures the delay. Its own limit is a Fastify hook, which makes a rejection more costly.
+  // The plugin only measures the delay here. Its own limit would be a hook of Fastify, and a
+  // rejection in a hook costs more.
   await app.register(underPressure, { sampleInterval: timeouts.overload.eventLoopSample.ms })
   const shedding = new LoadShedding(app, options)
   const { server } = app
@@ -91,7 +93,10 @@ class LoadShedding {
     this.#logRejection({ reqId, method, route: route ?? null })
   }
 
-  /** Returns true for half of the requests at twice the allowed delay. Never for a preflight. */
+  /**
+   * Returns true for a share of the requests: for none up to the allowed delay, and for half of
+   * them at twice that delay. Never for a preflight.
+   */
   #isRejectedForDelay({ method }: IncomingMessage, route: RouteInfo | undefined): boolean {
     const maxDelayMs = this.#options.maxDelayMs * (route?.config.maxDelayFactor ?? 1)
     if (maxDelayMs === 0 || method === 'OPTIONS') return false
