@@ -1,5 +1,5 @@
 // What a visitor gets instead of a quote, and why: the error pages, and one row for each reason.
-// The comment above a row names the file that throws it.
+// A search for the name of a reason finds where it is thrown.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -55,7 +55,7 @@ type Failure = {
    */
   retryAfter?: { ms: number }
   /** Needs no operator: it is neither logged as an error nor counted as a failed PDF. */
-  isExpected?: true
+  needsNoOperator?: true
   /** When a rendering that ended with it is tried again. Default: at the next request. */
   retryRendering?: 'after-pause' | 'never'
 }
@@ -81,73 +81,72 @@ const tryAgainSoon: Failure = {
   page: 'rendering_pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
   retryAfter: pendingRetryAfter,
-  isExpected: true,
+  needsNoOperator: true,
 }
 
 const failureTable = {
-  // links/read-link.ts. These three are also the states of a link.
-  // The link is unknown or malformed, or its quote was deleted or is a draft.
+  // These three are also the states of a link. `unknown`: the link is unknown or malformed, or its
+  // quote was deleted or is a draft.
   unknown: {
     code: 'not_found',
     page: 'not_found',
     detail: 'There is no quote behind this link.',
-    isExpected: true,
+    needsNoOperator: true,
   },
-  expired: {
+  link_expired: {
     code: 'link_expired',
     page: 'link_expired',
     detail: 'This link has expired.',
     showsContact: true,
-    isExpected: true,
+    needsNoOperator: true,
   },
-  revoked: {
+  link_revoked: {
     code: 'link_revoked',
     page: 'link_revoked',
     detail: 'This link was revoked.',
     showsContact: true,
-    isExpected: true,
+    needsNoOperator: true,
   },
-  // requested-representation.ts: the request accepts none of the formats of a quote.
+  // The request accepts none of the formats of a quote.
   not_acceptable: {
     code: 'not_acceptable',
     page: 'not_acceptable',
     detail:
       'A quote is available as text/html, application/json, application/pdf: request one of ' +
       'them in Accept or ?format=.',
-    isExpected: true,
+    needsNoOperator: true,
   },
-  // links/link-reader.ts: the link or its document cannot be read from the database.
+  // The link or its document cannot be read from the database.
   database_unreadable: unreadable,
-  // links/link-reader.ts: the link is open and has no document.
+  // The link is open and has no document.
   no_document: unreadable,
-  // links/link-reader.ts: the document does not match the hash of its link, or the link has another
-  // hash than before. Somebody has changed one of them.
+  // The document does not match the hash of its link, or the link has another hash than before.
+  // Somebody has changed one of them.
   altered: unreadable,
-  // pdf/typst-compiler.ts: no PDF can ever show this quote, because the fonts lack a character.
+  // No PDF can ever show this quote, because the fonts lack a character.
   pdf_unsupported: {
     code: 'not_acceptable',
     page: 'pdf_unsupported',
     detail:
       'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
       'application/json instead.',
-    isExpected: true,
+    needsNoOperator: true,
     retryRendering: 'never',
   },
-  // rendering/rendering-process.ts: the document made the rendering fail. It is tried again after a
-  // pause (failed-renderings.ts). Requests until then get the same failure.
+  // The document made the rendering fail, or the code has a defect. The rendering is tried again
+  // after a pause (rendering/failed-renderings.ts). Requests until then get the same failure.
   rendering_failed: { ...notRendered, retryRendering: 'after-pause' },
-  // rendering/rendering-cache.ts: too many other renderings wait.
+  // Too many other renderings wait.
   queue_full: notRendered,
-  // rendering/rendering-process.ts: the rendering process hardly ran, because the machine is
-  // busy. The document is not the cause.
+  // The rendering process hardly ran, because the machine is busy. The document is not the cause.
   starved: notRendered,
-  // rendering/rendering-process.ts: the rendering process cannot be started or reached, for example
-  // because the machine has no memory left. The document is not the cause.
+  // The rendering process cannot be started or reached, for example because the machine has no
+  // memory left. The document is not the cause.
   process_unreachable: notRendered,
-  // rendering/rendering-cache.ts: the rendering takes longer than a request waits. It goes on, and
-  // a later request gets its result.
+  // The rendering takes longer than a request waits. It goes on, and a later request gets its
+  // result.
   pending: tryAgainSoon,
-  // rendering/rendering-process.ts: the service is stopping. Another process can render the quote.
+  // The service is stopping. Another process can render the quote.
   stopping: tryAgainSoon,
 } satisfies Record<string, Failure>
 
@@ -159,7 +158,7 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
-  /** True if its rendering has logged it, or needed no log line. Then requests do not log it. */
+  /** Set for failures of renderings, which are logged once and not by each waiting request. */
   readonly skipErrorLog: boolean
 
   constructor(
@@ -178,15 +177,18 @@ export class QuoteFailure extends Error {
   }
 }
 
-/** Returns the reason of an error, or null if it is unexpected: a defect, or a failed rendering. */
+/** Returns the reason of an error, or null if the error is no QuoteFailure. */
 export function getFailureReason(error: unknown): FailureReason | null {
   return error instanceof QuoteFailure ? error.reason : null
 }
 
-/**
- * Returns why a rendering failed. An unexpected error counts as `rendering_failed`, so the same
- * rendering is not tried again at once.
- */
+/** Returns why a rendering failed. */
 export function getRenderingFailureReason(error: unknown): FailureReason {
   return getFailureReason(error) ?? 'rendering_failed'
+}
+
+/** Returns whether an operator should learn of the error. Any but a QuoteFailure is a defect. */
+export function needsOperator(error: unknown): boolean {
+  const reason = getFailureReason(error)
+  return reason === null || !failures[reason].needsNoOperator
 }

@@ -147,8 +147,8 @@ export const quoteOperation: Operation = {
       {
         not_found: getExampleDetail('unknown'),
         not_acceptable: getExampleDetail('not_acceptable'),
-        link_expired: getExampleDetail('expired'),
-        link_revoked: getExampleDetail('revoked'),
+        link_expired: getExampleDetail('link_expired'),
+        link_revoked: getExampleDetail('link_revoked'),
         rate_limited:
           'Too many unknown links from your address: the limit is 10 per minute. ' +
           'Try again in 24 seconds.',

@@ -18,7 +18,7 @@ import type { Tables } from '../database/table-types.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
-import { failures, getFailureReason, getRenderingFailureReason, QuoteFailure } from './failures.ts'
+import { failures, getRenderingFailureReason, needsOperator, QuoteFailure } from './failures.ts'
 import { LinkReader, requireOpen } from './links/link-reader.ts'
 import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
@@ -47,7 +47,7 @@ export type QuoteOptions = {
   countViews: boolean
   /** Whether pages have links that start an email to the seller. */
   offersReplies: boolean
-  /** `countFailedPdf` is called for each request without a PDF, also if it was not tried again. */
+  /** `countFailedPdf`: a request got no PDF, perhaps because of an earlier failure. */
   observer: { countAlteredDocument(): void; countFailedPdf(): void }
   clock: () => Date
   log: TaskLog
@@ -93,8 +93,8 @@ export class QuoteLinkHandler {
     const { token } = request.params
     // 1. Find the link by the hash of its token. Check that it is open.
     const found = await this.#links.read(token)
-    // Only unknown links are counted, so a known link always opens. Once an address has used up its
-    // attempts, further unknown links from it get a 429 problem.
+    // Once an address has used up its attempts, further unknown links from it get a 429 problem.
+    // A known link is never rejected for that. It has a limit of its own, in step 2.
     if (found.state === 'unknown') await this.#options.failedAttempts.recordAttemptOrReject(request)
     const link = requireOpen(found)
     // 2. Limit the requests for each link.
@@ -128,8 +128,7 @@ export class QuoteLinkHandler {
   #getResponse(request: LinkRequest, link: OpenLink, format: Format): Promise<ReadyResponse> {
     if (format !== 'pdf') return this.#getPageOrJson(request, link, format)
     return this.#getPdf(request, link).catch((error: unknown) => {
-      const reason = getFailureReason(error)
-      if (reason === null || !failures[reason].isExpected) this.#options.observer.countFailedPdf()
+      if (needsOperator(error)) this.#options.observer.countFailedPdf()
       throw error
     })
   }

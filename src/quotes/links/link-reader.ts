@@ -1,6 +1,6 @@
 // Reads links and their documents for requests, and decides whether a quote may be shown: only if
-// its link is open, and if its document matches the hash of the link. As far as this process
-// remembers, that hash must be the one that the link had when it was first shown.
+// its link is open, and if its document matches the hash of the link. The process also remembers
+// the hashes of the links that it has shown. If the hash of a link changes, the quote is not shown.
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
@@ -79,7 +79,7 @@ export class LinkReader {
       throw new QuoteFailure('no_document', `Link ${link.linkId} has no document.`)
     }
     if (!hasHash(documentJson, link))
-      throw this.#createAlteredFailure(
+      throw this.#countAlteredDocument(
         `The document of link ${link.linkId} does not match its hash.`,
       )
     return documentJson
@@ -88,11 +88,11 @@ export class LinkReader {
   #rejectChangedHash(link: OpenLink): void {
     const knownHash = this.#knownHashes.get(keyOf(link))
     if (knownHash !== undefined && knownHash !== link.contentHash)
-      throw this.#createAlteredFailure(`Link ${link.linkId} has another hash than before.`)
+      throw this.#countAlteredDocument(`Link ${link.linkId} has another hash than before.`)
   }
 
-  /** Also counts it, because each failure is created where somebody's change is found. */
-  #createAlteredFailure(message: string): QuoteFailure {
+  /** Counts the altered document, and returns its failure. */
+  #countAlteredDocument(message: string): QuoteFailure {
     this.#options.observer.countAlteredDocument()
     return new QuoteFailure('altered', message)
   }

@@ -28,7 +28,7 @@ export type OpenLink = {
  * What a visitor may learn about a link. Unknown and malformed tokens, drafts and deleted quotes
  * are all `unknown`, so an attacker cannot tell them apart.
  */
-export type LinkState = OpenLink | { state: 'unknown' | 'expired' | 'revoked' }
+export type LinkState = OpenLink | { state: 'unknown' | 'link_expired' | 'link_revoked' }
 
 type LinkRow = {
   share_id: string
@@ -52,6 +52,7 @@ function compileLinkQuery(db: Kysely<Tables>, tokenHash: Buffer): CompiledQuery<
     select *, coalesce(expires_at <= now(), false) as is_expired
     from read_quote_share(${tokenHash})
   `.compile(db)
+  // Its only parameter.
   return { ...compiledLinkQuery, parameters: [tokenHash] }
 }
 
@@ -69,8 +70,8 @@ export async function readLink(
   const { rows } = await db.executeQuery<LinkRow>(compileLinkQuery(db, tokenHash))
   const [row] = rows
   if (!row) return { state: 'unknown' }
-  if (row.revoked_at) return { state: 'revoked' }
-  if (row.is_expired) return { state: 'expired' }
+  if (row.revoked_at) return { state: 'link_revoked' }
+  if (row.is_expired) return { state: 'link_expired' }
   const { status, valid_until: lastValidDay } = row
   const isPastValidity =
     status === 'sent' && lastValidDay !== null && lastValidDay < toLocalDate(timeZone, now)

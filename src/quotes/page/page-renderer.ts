@@ -1,7 +1,6 @@
 // Renders, compresses and caches the pages and the JSON of quotes: small ones in this process,
 // large ones in a child process (large-page-process-main.ts).
 import { timeouts } from '../../timeouts.ts'
-import { QuoteFailure } from '../failures.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { getLinkKey, RenderingCache, type RenderingSource } from '../rendering/rendering-cache.ts'
 import {
@@ -14,11 +13,7 @@ import { RenderingProcess } from '../rendering/rendering-process.ts'
 import { type EncodedContent, encodeSmallContent, getEncodedSize } from './encoded-content.ts'
 import type { LargePageTask } from './large-page-process-main.ts'
 import type { PageOptions } from './quote-page.ts'
-import {
-  type PageOrJsonVariant,
-  type QuoteToRender,
-  renderPageOrJson,
-} from './render-page-or-json.ts'
+import { type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
 
 /** `close` ends the child process for large pages. */
 export class PageRenderer {
@@ -48,43 +43,25 @@ export class PageRenderer {
   }
 
   /**
-   * Renders and caches the page or JSON of an open link. Throws QuoteFailure. A large quote waits
-   * in the queue of RenderingCache. A small one is rendered at once, by each request that finds it
-   * missing, because that takes a few milliseconds.
+   * Renders and caches the page or JSON of an open link: a small quote at once in this process, and
+   * large ones one at a time in the child process. Throws as RenderingCache.render does.
    */
-  async render(
+  render(
     link: OpenLink,
     variant: PageOrJsonVariant,
     { readDocument, logFailure }: RenderingSource,
   ): Promise<EncodedContent> {
+    const { quoteStatus, expiresAt, contentHash } = link
+    const isInChildProcess = isLarge(link)
+    const render = async () => {
+      const quote = { quoteStatus, expiresAt, contentHash, documentJson: await readDocument() }
+      const options = this.#options
+      return isInChildProcess
+        ? toBuffers(await this.#process.perform({ quote, variant, options }))
+        : encodeSmallContent(renderPageOrJson(quote, variant, options))
+    }
     const key = getCacheKey(link, variant)
-    const readQuote = async (): Promise<QuoteToRender> => {
-      const { quoteStatus, expiresAt, contentHash } = link
-      return { quoteStatus, expiresAt, contentHash, documentJson: await readDocument() }
-    }
-    if (isLarge(link))
-      return this.#cache.render(
-        key,
-        async () => this.#renderInChildProcess(await readQuote(), variant),
-        logFailure,
-      )
-    const quote = await readQuote()
-    try {
-      const content = await encodeSmallContent(renderPageOrJson(quote, variant, this.#options))
-      this.#cache.set(key, content)
-      return content
-    } catch (cause) {
-      logFailure(cause)
-      const message = 'A small quote was not rendered.'
-      throw new QuoteFailure('rendering_failed', message, { cause, skipErrorLog: true })
-    }
-  }
-
-  async #renderInChildProcess(
-    quote: QuoteToRender,
-    variant: PageOrJsonVariant,
-  ): Promise<EncodedContent> {
-    return toBuffers(await this.#process.perform({ quote, variant, options: this.#options }))
+    return this.#cache.render(key, render, { logFailure, waitsInQueue: isInChildProcess })
   }
 
   close(): void {

@@ -64,7 +64,8 @@ export class PdfRenderer {
       const { pdf, fileName } = await this.#process.perform(task)
       return { pdf: Buffer.from(pdf), fileName }
     }
-    return this.#cache.render(getCacheKey(link, language), render, logFailure)
+    const key = getCacheKey(link, language)
+    return this.#cache.render(key, render, { logFailure, waitsInQueue: true })
   }
 
   close(): void {

@@ -47,10 +47,10 @@ export class FailedRenderings {
   }
 
   /**
-   * Remembers the failure, unless `failures` says that it may be tried again at once. Returns the
-   * failure for the requests, which says after which time a new request makes sense.
+   * Remembers the failure, unless `failures` says that the rendering may be tried again at once.
+   * Returns it as the requests get it: with the time after which a new request makes sense.
    */
-  add(key: string, error: unknown): QuoteFailure {
+  record(key: string, error: unknown): QuoteFailure {
     const reason = getRenderingFailureReason(error)
     const message = error instanceof Error ? error.message : String(error)
     const { retryRendering } = failures[reason]
@@ -66,7 +66,7 @@ export class FailedRenderings {
   }
 
   /** Forgets the failures of a rendering that succeeded. */
-  delete(key: string): void {
+  forget(key: string): void {
     this.#renderings.delete(key)
   }
 }

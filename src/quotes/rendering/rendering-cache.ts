@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
-import { failures, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
+import { needsOperator, QuoteFailure } from '../failures.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { FailedRenderings } from './failed-renderings.ts'
 import { maxQueuedRenderings } from './rendering-limits.ts'
@@ -88,39 +88,52 @@ export class RenderingCache<Result extends object> {
     return this.#cache.get(key)
   }
 
-  /** Caches a result that was rendered elsewhere, because it needs no queue. */
-  set(key: string, result: Result): void {
-    this.#cache.set(key, result)
-  }
-
   /** Returns whether a rendering failed before and may not be tried again yet. */
   isBlocked(key: string): boolean {
     return this.#failed.isBlocked(key)
   }
 
   /**
-   * Returns a result from the cache or from `render`. Renderings run one at a time, and concurrent
-   * calls with the same key share one. Throws QuoteFailure; its reason is `pending` if this takes
-   * too long. The rendering then goes on.
+   * Returns a result from the cache or from `render`. Concurrent calls with the same key share one
+   * rendering. Throws QuoteFailure; its reason is `pending` if this takes too long. The rendering
+   * then goes on. With `waitsInQueue`, renderings run one at a time.
    */
   async render(
     key: string,
     render: () => Promise<Result>,
-    logFailure: LogFailure,
+    { logFailure, waitsInQueue }: { logFailure: LogFailure; waitsInQueue: boolean },
   ): Promise<Result> {
     const cached = this.#cache.get(key)
     if (cached) return cached
     const pending = this.#pending.get(key)
     if (pending) return this.#waitFor(pending)
     this.#failed.rejectEarlyRetry(key)
-    // One of the pending renderings runs. It is not in the queue.
-    if (this.#pending.size > this.#maxQueued)
-      throw new QuoteFailure('queue_full', 'Too many renderings are queued.')
-    const rendering = this.#runAlone(() => this.#run(key, render, logFailure)).finally(() =>
+    const run = () => this.#run(key, render, logFailure)
+    const rendering = (waitsInQueue ? this.#enqueue(run) : run()).finally(() =>
       this.#pending.delete(key),
     )
     this.#pending.set(key, rendering)
     return this.#waitFor(rendering)
+  }
+
+  /** Runs a rendering after those that were queued before, and after a pause. */
+  #enqueue(run: () => Promise<Result>): Promise<Result> {
+    // One of these renderings runs. It is not in the queue.
+    const { activeCount, pendingCount } = this.#runAlone
+    if (activeCount + pendingCount > this.#maxQueued)
+      throw new QuoteFailure('queue_full', 'Too many renderings are queued.')
+    return this.#runAlone(async () => {
+      const pauseMs = this.#pausedUntil - this.#clock.now()
+      if (pauseMs > 0) await this.#clock.sleep(pauseMs)
+      const startedAt = this.#clock.now()
+      try {
+        return await run()
+      } finally {
+        const endedAt = this.#clock.now()
+        const maxPauseMs = this.#maxPauseMs
+        this.#pausedUntil = endedAt + Math.min(pauseFactor * (endedAt - startedAt), maxPauseMs)
+      }
+    })
   }
 
   #waitFor(rendering: Promise<Result>): Promise<Result> {
@@ -131,20 +144,14 @@ export class RenderingCache<Result extends object> {
   }
 
   async #run(key: string, render: () => Promise<Result>, logFailure: LogFailure): Promise<Result> {
-    const pauseMs = this.#pausedUntil - this.#clock.now()
-    if (pauseMs > 0) await this.#clock.sleep(pauseMs)
-    const startedAt = this.#clock.now()
     try {
       const result = await render()
-      this.#failed.delete(key)
+      this.#failed.forget(key)
       this.#cache.set(key, result)
       return result
     } catch (error) {
-      if (!failures[getRenderingFailureReason(error)].isExpected) logFailure(error)
-      throw this.#failed.add(key, error)
-    } finally {
-      const endedAt = this.#clock.now()
-      this.#pausedUntil = endedAt + Math.min(pauseFactor * (endedAt - startedAt), this.#maxPauseMs)
+      if (needsOperator(error)) logFailure(error)
+      throw this.#failed.record(key, error)
     }
   }
 }

@@ -35,13 +35,13 @@ export type RenderingProcessLimits = {
   maxElapsedMs: number
   /**
    * When it is replaced between two renderings. Each rendering may therefore use at least
-   * `maxProcessorMs` minus this processor time.
+   * `maxProcessorMs` minus this processor time: 35 s - 20 s = 15 s.
    */
   replaceAbove: { processorMs: number; residentBytes?: number }
   /**
    * When it is replaced after it was idle for a while. It is not replaced at once, because the next
    * large PDF can use its memory. Freeing and allocating so much memory for each PDF delays other
-   * requests by some milliseconds, about ten times (docs/measurements.md).
+   * requests by some milliseconds each, about ten times for one PDF (docs/measurements.md).
    */
   replaceIdleAbove?: { residentBytes: number; idleMs: number }
 }

@@ -2,6 +2,7 @@
 // and replaces it after failures. Its program calls performTasks.
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import pTimeout from 'p-timeout'
 import { type FailureReason, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
 import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
@@ -74,7 +75,7 @@ export class RenderingProcess<Task extends object, Result> {
     const { what, limits } = this.#options
     const child = this.#startChild()
     try {
-      return await pTimeout(sendTask<Result>(child, task, what), {
+      return await pTimeout(sendTask<Result>(child, task, this.#options), {
         milliseconds: limits.maxElapsedMs,
         // Not caused by the document: a document that takes long uses up the processor time first.
         message: new QuoteFailure(
@@ -140,12 +141,15 @@ export class RenderingProcess<Task extends object, Result> {
   }
 }
 
-function sendTask<Result>(child: ChildProcess, task: object, what: string): Promise<Reply<Result>> {
+function sendTask<Result>(
+  child: ChildProcess,
+  task: object,
+  { what, program }: RenderingProcessOptions,
+): Promise<Reply<Result>> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => reject(createUnreachable(what, cause)))
     child.once('exit', (code, signal) => {
-      const reason = signal === 'SIGXCPU' ? 'too much processor time' : (code ?? signal)
-      reject(new Error(`The ${what} process ended (${reason}).`))
+      reject(new Error(`The ${what} process ended (${describeEnd(code, signal, program)}).`))
     })
     child.once('message', (reply) => resolve(reply as Reply<Result>))
     child.ref()
@@ -157,6 +161,12 @@ function sendTask<Result>(child: ChildProcess, task: object, what: string): Prom
       reject(createUnreachable(what, cause))
     }
   })
+}
+
+function describeEnd(code: number | null, signal: string | null, program: URL): string {
+  if (signal === 'SIGXCPU') return 'too much processor time'
+  if (signal !== null) return signal
+  return `status ${code}; to see why it does not start, run: node ${fileURLToPath(program)}`
 }
 
 /** Returns the failure for a process that cannot be started, or that gets no messages. */

@@ -24,11 +24,11 @@ export function describeFailure(
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
 ): DescribedError {
   const { reason, retryAfterMs } = failure
-  const { code, page, detail, showsContact = false, isExpected = false } = failures[reason]
+  const { code, page, detail, showsContact = false, needsNoOperator = false } = failures[reason]
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,
-    skipErrorLog: isExpected || failure.skipErrorLog,
+    skipErrorLog: needsNoOperator || failure.skipErrorLog,
     ...(retryAfterMs !== undefined && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),

@@ -7,7 +7,7 @@ export type ShownLegalText = {
   /** The lines to which the text applies, or null for the whole quote. */
   lines: string | null
   text: string
-  /** The language of the text if it differs from that of the others. */
+  /** Set if the text is not in the language of the other texts. */
   language: Language | null
 }
 
@@ -17,8 +17,8 @@ export function buildLegalTexts(
   language: Language,
 ): { texts: ShownLegalText[]; language: Language | null } {
   const translation = document.legalTranslations?.[language]
-  const isOwn = document.language === language || translation !== undefined
-  const shownLanguage = isOwn ? language : document.language
+  const isInPageLanguage = document.language === language || translation !== undefined
+  const shownLanguage = isInPageLanguage ? language : document.language
   const { legal, legalForLines = [], legalInOtherLanguages = [] } = translation ?? document
   return {
     texts: [
@@ -34,7 +34,7 @@ export function buildLegalTexts(
         language: textLanguage,
       })),
     ],
-    language: isOwn ? null : shownLanguage,
+    language: isInPageLanguage ? null : shownLanguage,
   }
 }
 

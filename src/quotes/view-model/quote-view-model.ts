@@ -57,7 +57,7 @@ export type QuoteViewModel = {
   /** `language` is null if it is the language of the page. */
   legal: { texts: ShownLegalText[]; language: Language | null }
   contentHash: string
-  /** The sentence until when the link works, or null if it does not expire. */
+  /** The sentence that says until when the link works, or null if it does not expire. */
   linkExpires: string | null
   gross: string
 }

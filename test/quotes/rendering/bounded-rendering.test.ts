@@ -350,10 +350,10 @@ t.test(
         { readDocument, logFailure: () => t.fail('a closed link is no failure') },
       )
     const closed = render('1', async () => {
-      throw new QuoteFailure('revoked')
+      throw new QuoteFailure('link_revoked')
     })
     const open = render('2', async () => JSON.stringify(document))
-    await t.rejects(closed, { message: /revoked/, reason: 'revoked' })
+    await t.rejects(closed, { message: /revoked/, reason: 'link_revoked' })
     t.ok((await open).gzip.length > 0)
   },
 )

@@ -2,10 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { QuoteFailure } from '../../../src/quotes/failures.ts'
-import { RenderingCache } from '../../../src/quotes/rendering/rendering-cache.ts'
+import { type LogFailure, RenderingCache } from '../../../src/quotes/rendering/rendering-cache.ts'
 import { eventually } from '../../support/eventually.ts'
 
-const ignore = () => undefined
+const queued = (logFailure: LogFailure) => ({ logFailure, waitsInQueue: true })
+const ignore = queued(() => undefined)
 
 t.test('a failed rendering is tried again after a pause that doubles', async (t) => {
   let now = 1_000_000
@@ -88,6 +89,30 @@ t.test('a pause is five times as long as the rendering before it, up to a limit'
   t.equal(pauses.length, 2, 'after a while the next one starts at once')
 })
 
+t.test('renderings that do not wait in the queue start at once', async (t) => {
+  const cache = new RenderingCache<Buffer>({
+    cacheBytes: 1000,
+    getSize: ({ length }) => length,
+    maxQueued: 0,
+  })
+  const started: string[] = []
+  const { promise: finished, resolve: finish } = Promise.withResolvers<Buffer>()
+  const render = (key: string, waitsInQueue: boolean) =>
+    cache.render(
+      key,
+      () => {
+        started.push(key)
+        return finished
+      },
+      { ...ignore, waitsInQueue },
+    )
+  const renderings = [render('large', true), render('small', false), render('other', false)]
+  await t.rejects(render('second large', true), { message: /queued/, reason: 'queue_full' })
+  t.same(started.toSorted(), ['large', 'other', 'small'])
+  finish(Buffer.from('x'))
+  t.equal((await Promise.all(renderings)).length, 3)
+})
+
 t.test('a failed rendering is logged once, however many requests wait for it', async (t) => {
   const cache = new RenderingCache<Buffer>({
     cacheBytes: 1000,
@@ -95,7 +120,7 @@ t.test('a failed rendering is logged once, however many requests wait for it', a
     maxWaitMs: 200,
   })
   const logged: unknown[] = []
-  const log = (error: unknown) => logged.push(error)
+  const log = queued((error) => logged.push(error))
   const failAfter = (ms: number, error: Error) => async () => {
     await sleep(ms)
     throw error
