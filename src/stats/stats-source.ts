@@ -5,6 +5,7 @@ import type { Replica } from '../database/replica/replica.ts'
 import { readReplicaState } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
+import { isReplicaAtLeast } from './cache/data-version.ts'
 import { type ComputedStats, readStats } from './read-stats.ts'
 import type { StatsRequest } from './schema.ts'
 
@@ -17,7 +18,7 @@ type StatsSourceOptions = {
   isPrimaryFailing(): boolean
 }
 
-/** Throws if neither server can be read. */
+/** Returns the statistics with their data version. Throws if neither server can be read. */
 export async function readStatsPreferringReplica(
   { db, replica, company, isPrimaryFailing }: StatsSourceOptions,
   request: StatsRequest,
@@ -36,10 +37,16 @@ export async function readStatsPreferringReplica(
 /**
  * Returns null if the replica is too far behind, or lacks what this process has already sent.
  *
- * The statistics get the data version of the primary at the latest moment whose commits the replica
- * contains. They may contain later commits too, and are computed again as soon as the primary has a
- * newer version. The replica's own count of changes cannot be used: commits can become visible in
- * another order there, so equal counts do not mean equal data.
+ * 1. The replica says which WAL position it has replayed. The newest known version of the primary
+ *    before that position is the one that the replica has replayed in full.
+ * 2. The statistics are read afterwards, so they contain at least that version.
+ * 3. They are labelled with that version of the primary, not with the one that the replica reads.
+ *    A replica can show commits in another order than the primary, so that equal counts of changes
+ *    do not mean equal data. If the statistics contain later commits too, they are computed again
+ *    as soon as the primary has a newer version.
+ * 4. They are rejected if the version that the replica reads is older than the label. Step 1 cannot
+ *    notice a commit with `synchronous_commit = off`: the primary counts it before its position in
+ *    the WAL is flushed, and the replica may lack it.
  */
 async function readStatsFromReplica(
   { db, history }: Replica,
@@ -48,18 +55,14 @@ async function readStatsFromReplica(
   maxAgeMs: number,
 ): Promise<ComputedStats | null> {
   return db.connection().execute(async (connection) => {
-    // Read before the statistics, whose snapshot then contains at least what the state contains.
     const state = await readReplicaState(connection)
-    const contained = state.isInRecovery ? history.latestContainedIn(state) : undefined
-    if (!contained || performance.now() - contained.readAt > maxAgeMs) return null
+    const replayed = state.isInRecovery ? history.latestContainedIn(state) : undefined
+    if (!replayed || performance.now() - replayed.readAt > maxAgeMs) return null
     if (!history.includesSentPositions(state)) return null
     const computed = await readStats(connection, company, request, { withWalPosition: true })
-    // A commit with synchronous_commit = off may be later in the WAL than the position of the
-    // primary that was read with its version. The replica may then lack that commit, and these
-    // statistics would be taken for current without it.
-    if (computed.version.changeCount < contained.version.changeCount) return null
-    // Checked again, because meanwhile another request may have been answered from the primary.
+    if (!isReplicaAtLeast(computed.version, replayed.version)) return null
+    // Checked again, because another request may have been answered from the primary meanwhile.
     if (!history.includesSentPositions(state)) return null
-    return { ...computed, version: contained.version, knownCurrentAt: contained.readAt }
+    return { ...computed, version: replayed.version, knownCurrentAt: replayed.readAt }
   })
 }

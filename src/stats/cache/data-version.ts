@@ -10,8 +10,8 @@ import type { Moment } from './moments.ts'
  * change it.
  *
  * `generation` changes when the summary is rebuilt, when the quotes are truncated, and when the
- * database is restored. A restored copy continues the count from an older state, so the generation
- * includes the table's oid and the start time of the PostgreSQL server.
+ * database is restored. A restored copy continues the count from an older state. Therefore the
+ * generation includes the oid of the table and the start time of the PostgreSQL server.
  */
 export type DataVersion = { generation: string; changeCount: number }
 
@@ -46,10 +46,22 @@ export function isAtLeast(version: DataVersion, other: DataVersion): boolean {
 }
 
 /**
- * A data version and where and when it was read. `readAt` is a moment before the query was
- * sent: the version contains every commit before it. `databaseId` identifies the
- * database. `wal` is the position of the primary at that time, and is read only if there is a
- * replica.
+ * The same as `isAtLeast` for a version that a replica returned and one that its primary returned.
+ * A generation ends with the start time of the server, in which the two differ.
+ */
+export function isReplicaAtLeast(replica: DataVersion, primary: DataVersion): boolean {
+  return isAtLeast(withoutStartTime(replica), withoutStartTime(primary))
+}
+
+const withoutStartTime = ({ generation, changeCount }: DataVersion): DataVersion => ({
+  generation: generation.slice(0, generation.lastIndexOf(' ')),
+  changeCount,
+})
+
+/**
+ * A data version, and where and when it was read. `readAt` is a moment before the query was sent,
+ * so the version contains every commit before it. `databaseId` identifies the database. `wal` is
+ * the position of the primary at that time. It is read only if there is a replica.
  */
 export type ObservedVersion = {
   version: DataVersion
