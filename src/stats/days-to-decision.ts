@@ -4,7 +4,7 @@ import type { Stats } from './schema.ts'
 import type { GroupTotals } from './summary/period-totals.ts'
 
 const decimals = 1
-/** Must equal the width of a count in the SQL function quote_figures_of (migration 0022). */
+/** As in the SQL function quote_figures_of. test/stats/days-to-decision.test.ts checks it. */
 const digitsPerCount = 8
 
 /**
@@ -26,11 +26,13 @@ export function daysToDecision({
 }
 
 /**
- * Returns how many quotes were decided after 0, 1, 2… days. `packed` is a whole decimal number
- * with eight digits for each number of days, the last eight for 0 days: 200000003 means 3 quotes
- * after 0 days and 2 after 1 day. The sum of two such numbers has the counts of both groups, so
- * the database adds them with sum(), as long as no count reaches 10^8. Throws if the text is not a
- * whole number.
+ * Returns how many quotes were decided after 0, 1, 2… days. `packed` is a whole decimal number with
+ * eight digits for each number of days, the last eight for 0 days: 200000003 means 3 quotes after
+ * 0 days and 2 after 1 day. The sum of two such numbers has the counts of both groups, so the
+ * database adds them with sum(). Throws if the text is not a whole number.
+ *
+ * A count must stay below 10^8. Nothing checks this: a company would need 100 million quotes that
+ * were decided after the same number of days.
  */
 function unpackHistogram(packed: string): number[] {
   if (!/^\d+$/.test(packed))

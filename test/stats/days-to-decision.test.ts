@@ -1,8 +1,10 @@
 // The days to decision: mean and median, computed from a sum and a histogram.
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import t from 'tap'
 import { daysToDecision } from '../../src/stats/days-to-decision.ts'
 import { emptyGroupTotals } from '../../src/stats/summary/period-totals.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 /** The totals of quotes decided after these days, as the summary would add them. */
 function totalsOf(days: number[]) {
@@ -47,6 +49,28 @@ t.test('the histogram counts up to 99,999,999 quotes for each number of days', a
   t.equal(totals(`${quotes}00000000`, quotes).median, '1.0')
   t.equal(totals(`${quotes}${quotes}`, 2 * quotes).median, '0.5')
   t.equal(totals(`1${'0'.repeat(7)}${quotes}`, quotes + 10_000_000).median, '0.0')
+})
+
+t.test('the database packs histograms in the form that is unpacked', async (t) => {
+  const { db } = await testDatabase(t)
+  const readHistogram = async (decisions: [days: number, quotes: number][]) => {
+    const { rows } = await sql<{ histogram: string }>`
+      select sum(f.decision_histogram * d.quotes)::text as histogram
+      from unnest(${decisions.map(([days]) => days)}::integer[],
+          ${decisions.map(([, quotes]) => quotes)}::integer[]) d (days, quotes),
+        quote_figures_of('accepted', 'ES', 'EUR', null, '2020-01-01', null,
+          date '2020-01-01' + d.days, 100, 'EUR', 2) f
+      where f.date_kind = 'issued'
+    `.execute(db)
+    return rows[0]?.histogram ?? ''
+  }
+  const medianOf = async (...decisions: [days: number, quotes: number][]) =>
+    daysToDecision({ ...totalsOf([]), decisionHistogram: await readHistogram(decisions) }).median
+  const maxQuotes = 99_999_999
+  t.equal(await medianOf([0, 3], [1, 2]), '0.0')
+  t.equal(await medianOf([1, maxQuotes], [2, maxQuotes]), '1.5')
+  t.equal(await medianOf([1_000, maxQuotes], [1_001, 0], [7, maxQuotes - 1]), '1000.0')
+  t.equal(await medianOf([1_001, 1]), '1000.0')
 })
 
 t.test('a histogram that is not a whole number is an error', async (t) => {

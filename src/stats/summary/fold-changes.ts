@@ -7,16 +7,15 @@ import { timeouts } from '../../timeouts.ts'
 import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
 
 /** One batch takes about a second. */
-const batchSize = 20_000
+export const batchSize = 20_000
 /**
- * A fold that moved at least this many rows may have filled its batch, so more may be waiting. This
- * must equal `greatest(batch / 8, 1)` of the SQL function fold_quote_changes, whose present form is
- * in migration 0042. If a new migration divides the batch by another number, change it here too.
- *
- * A fold moves at most `batch` rows of each table, but of product_figures_unfolded only an eighth:
- * each of its rows is folded into eight rows of product_figures (two date kinds, four grains).
+ * If a fold moves at least this many rows, more may be waiting. A fold moves at most `batchSize`
+ * rows of each table, but only an eighth of it of product_figures_unfolded: each of these rows is
+ * folded into eight rows of product_figures (two date kinds, four grains). The SQL function
+ * fold_quote_changes divides the batch by the same number. test/stats/summary/folding.test.ts
+ * checks it.
  */
-const fullBatchThreshold = batchSize / 8
+export const fullBatchThreshold = batchSize / 8
 /**
  * Every reader adds up the unfolded changes: about 3 ms of processor time for this many. Folding
  * fewer at a time would update the same rows of the summary more often. Each update leaves an old

@@ -4,7 +4,12 @@ import t from 'tap'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { prepareSnapshot } from '../../../src/stats/read-stats.ts'
-import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
+import {
+  batchSize,
+  foldBatch,
+  fullBatchThreshold,
+  readUnfoldedChanges,
+} from '../../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'
 import { logins } from '../../support/database-roles.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -91,6 +96,18 @@ t.test('many changes are folded before they are old', async (t) => {
     .executeTakeFirstOrThrow()
   t.equal(folded.accepted, '1000')
   t.same(await findSummaryDifferences(db), [])
+})
+
+t.test('the SQL function limits a batch as fullBatchThreshold says', async (t) => {
+  const { db } = await testDatabase(t)
+  const { rows } = await sql<{ definition: string }>`
+    select pg_get_functiondef('fold_quote_changes'::regproc) as definition
+  `.execute(db)
+  const limits = [...(rows[0]?.definition ?? '').matchAll(/\blimit (.+)$/gm)].map(
+    ([, limit]) => limit,
+  )
+  const eighth = `greatest(batch / ${batchSize / fullBatchThreshold}, 1)`
+  t.same([...new Set(limits)].sort(), ['batch', eighth])
 })
 
 t.test('rows that do not fit into one batch are folded', async (t) => {
