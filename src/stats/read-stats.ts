@@ -101,8 +101,8 @@ export async function prepareSnapshot(
 }
 
 /**
- * Computes the statistics of a period and of its comparison period. `db` must be a single snapshot:
- * otherwise a breakdown might not add up to its total.
+ * Returns the statistics of a period and of its comparison period. `db` must be a single snapshot:
+ * otherwise countries, months, days and customers might not add up to the total.
  */
 export async function assembleStats(
   db: Kysely<Tables>,

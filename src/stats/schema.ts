@@ -15,11 +15,8 @@ const RatioText = (description: string) =>
 const Count = Type.Integer({ minimum: 0 })
 const dateKinds = ['issued', 'accepted'] as const satisfies DateKind[]
 
-/**
- * The values of `by`, and whether the response lists customers or products with them. The schema of
- * the parameter is made from this table, so no value is accepted without an answer.
- */
-const breakdowns = { day: false, customer: true, product: true }
+/** The values that `by` may have, and whether the response then lists customers or products. */
+const valuesOfBy = { day: false, customer: true, product: true }
 
 export const StatsQuery = Type.Object(
   {
@@ -67,9 +64,9 @@ export const StatsQuery = Type.Object(
       }),
     ),
     by: Type.Optional(
-      Type.Unsafe<keyof typeof breakdowns>({
+      Type.Unsafe<keyof typeof valuesOfBy>({
         type: 'string',
-        enum: Object.keys(breakdowns),
+        enum: Object.keys(valuesOfBy),
         description:
           '`day` adds `byDay`: every day of a period of at most 92 days, with the values of a ' +
           'month. It needs `from` and `to`. `customer` adds `byCustomer` and `product` adds ' +
@@ -107,7 +104,7 @@ export type StatsRequest = Pick<
  * reads more tables.
  */
 export const listsCustomersOrProducts = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
-  by !== undefined && breakdowns[by]
+  by !== undefined && valuesOfBy[by]
 
 export const Period = Type.Object({
   from: LocalDate,

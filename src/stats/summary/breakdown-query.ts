@@ -27,42 +27,49 @@ export type BreakdownRow = {
 
 export type BaseCurrency = { currency: string; digits: number }
 
+/** What is added up for each customer or product. */
+const breakdownFigures = ['counted', 'accepted', 'net', 'unconverted'] as const
+type BreakdownFigure = (typeof breakdownFigures)[number]
+
 /** A part of the totals of a customer or product. Parts with sign -1 are subtracted. */
-type PartialSum = Record<(typeof summedColumns)[number], string> & { sign: number; key: string }
-const summedColumns = ['counted', 'accepted', 'net', 'unconverted'] as const
+type PartialTotals = Record<BreakdownFigure, string> & { sign: number; key: string }
+/** A query for some of these parts. All such queries have the same columns. */
+type PartQuery = SelectQueryBuilder<Tables, never, PartialTotals>
+/** The SQL of the key and of each figure, as one of the views has them. */
+type KeyAndFigures = AliasedRawBuilder<unknown, 'key' | BreakdownFigure>[]
 
 /** Returns the first 50 customers by revenue, then by id, and the rest. */
-export function queryCustomers(
+export function readCustomerRows(
   db: Kysely<Tables>,
   request: StatsRequest,
   range: DateRange,
   { digits }: BaseCurrency,
 ): Promise<BreakdownRow[]> {
   const { ranges, days } = splitForBreakdown(range)
-  const columns: SummedColumns = [
+  const columns: KeyAndFigures = [
     sql`customer_id`.as('key'),
     sql`quotes`.as('counted'),
     sql`accepted`.as('accepted'),
     sql`base_net`.as('net'),
     sql`unconverted`.as('unconverted'),
   ]
-  const sums = groupBySign(ranges).map(({ sign, ranges }) =>
+  const parts = groupBySign(ranges).map(({ sign, ranges }) =>
     db
       .selectFrom('current_customer_figures')
       .where(isWithin(ranges, isOfDateKind(request)))
       .where(matches(request))
       .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<PartialSum>(),
+      .$castTo<PartialTotals>(),
   )
-  const sumsOfDays = sumDays(db, request, days, 'customer_figures_between', columns)
-  return rankGroups(db, [...sums, ...sumsOfDays], digits)
+  const partsOfDays = queryDaysFromQuotes(db, request, days, 'customer_figures_between', columns)
+  return rankGroups(db, [...parts, ...partsOfDays], digits)
     .leftJoin('customers', 'customers.id', 'listed.listed_key')
     .select('customers.name')
     .execute()
 }
 
 /** Returns the first 50 products by revenue, then by SKU, and the rest. */
-export function queryProducts(
+export function readProductRows(
   db: Kysely<Tables>,
   request: StatsRequest,
   range: DateRange,
@@ -71,7 +78,7 @@ export function queryProducts(
   const { ranges, days } = splitForBreakdown(range)
   const rows: GrainRange<FigureGrain | ProductGrain>[] =
     request.country === undefined ? ranges.map(toTotalGrain) : ranges
-  const columns: SummedColumns = [
+  const columns: KeyAndFigures = [
     // The collation of product_figures, also for the days that are computed from the quotes. By it,
     // products with equal revenue have the same order on every server.
     sql`sku collate "C"`.as('key'),
@@ -83,16 +90,16 @@ export function queryProducts(
     sql`case when currency = ${currency} then net else rated_net end`.as('net'),
     sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ]
-  const sums = groupBySign(rows).map(({ sign, ranges }) =>
+  const parts = groupBySign(rows).map(({ sign, ranges }) =>
     db
       .selectFrom('current_product_figures')
       .where(isWithin(ranges, isOfDateKind(request)))
       .where(matches(request))
       .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<PartialSum>(),
+      .$castTo<PartialTotals>(),
   )
-  const sumsOfDays = sumDays(db, request, days, 'product_figures_between', columns)
-  return rankGroups(db, [...sums, ...sumsOfDays], digits)
+  const partsOfDays = queryDaysFromQuotes(db, request, days, 'product_figures_between', columns)
+  return rankGroups(db, [...parts, ...partsOfDays], digits)
     .leftJoin('products', (join) =>
       // The collation of the index on products.sku, which another one could not use.
       join.on('products.sku', '=', sql<string>`listed_key collate "default"`),
@@ -101,12 +108,12 @@ export function queryProducts(
     .execute()
 }
 
-/** Splits a range into rows of years and months, and single days. */
+/** Splits a range into years and months, which the summary has, and single days. */
 function splitForBreakdown(range: DateRange): { ranges: GrainRange[]; days: GrainRange[] } {
-  const parts = coverWithYears(range)
+  const all = coverWithYears(range)
   return {
-    ranges: parts.filter(({ grain }) => grain !== 'day'),
-    days: parts.filter(({ grain }) => grain === 'day'),
+    ranges: all.filter(({ grain }) => grain !== 'day'),
+    days: all.filter(({ grain }) => grain === 'day'),
   }
 }
 
@@ -116,40 +123,37 @@ const toTotalGrain = ({ grain, ...range }: GrainRange): GrainRange<ProductGrain>
   grain: grain === 'year' ? 'year_total' : 'month_total',
 })
 
-/** The columns of a row: the key, and what is added up. */
-type SummedColumns = AliasedRawBuilder<unknown, 'key' | (typeof summedColumns)[number]>[]
-
-/** Returns a query for each range of days. The SQL function computes them from the quotes. */
-function sumDays(
+/** Returns a query for each range of days. The SQL function computes its rows from the quotes. */
+function queryDaysFromQuotes(
   db: Kysely<Tables>,
   request: StatsRequest,
   days: GrainRange[],
   sqlFunction: 'customer_figures_between' | 'product_figures_between',
-  columns: SummedColumns,
-): PartialSums[] {
+  columns: KeyAndFigures,
+): PartQuery[] {
   return days.map(({ sign, from, to }) =>
     db
       .selectFrom(sql<object>`${sql.id(sqlFunction)}(${request.date}, ${from}, ${to})`.as('day'))
       .where(matches(request))
       .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<PartialSum>(),
+      .$castTo<PartialTotals>(),
   )
 }
 
-type PartialSums = SelectQueryBuilder<Tables, never, PartialSum>
-
-/** Returns a query for the 50 groups with the highest revenue and the rest, in this order. */
-function rankGroups(db: Kysely<Tables>, sums: PartialSums[], digits: number) {
+/** Returns the query for the groups with the highest revenue and then the rest, as one row. */
+function rankGroups(db: Kysely<Tables>, parts: PartQuery[], digits: number) {
   return (
     db
-      .with('partial_sums', () => sums.reduce((all, others) => all.unionAll(others)))
+      .with('parts', () => parts.reduce((all, others) => all.unionAll(others)))
       // One row for each customer or product.
       .with('groups', (query) =>
         query
-          .selectFrom('partial_sums')
+          .selectFrom('parts')
           .groupBy('key')
           .select('key')
-          .select(summedColumns.map((name) => sql<string>`sum(sign * ${sql.ref(name)})`.as(name))),
+          .select(
+            breakdownFigures.map((name) => sql<string>`sum(sign * ${sql.ref(name)})`.as(name)),
+          ),
       )
       .with('ranked', (query) =>
         query
@@ -171,7 +175,7 @@ function rankGroups(db: Kysely<Tables>, sums: PartialSums[], digits: number) {
             ),
           ])
           .select(({ fn }) => fn.countAll<string>().as('groupCount'))
-          .select(({ fn }) => summedColumns.map((name) => fn.sum<string>(name).as(name)))
+          .select(({ fn }) => breakdownFigures.map((name) => fn.sum<string>(name).as(name)))
           .groupBy(['listed_rank', 'listed_key']),
       )
       .selectFrom('listed')

@@ -7,8 +7,8 @@ import type { Stats, StatsRequest } from '../schema.ts'
 import {
   type BaseCurrency,
   type BreakdownRow,
-  queryCustomers,
-  queryProducts,
+  readCustomerRows,
+  readProductRows,
 } from './breakdown-query.ts'
 import type { DateRange } from './summary-grains.ts'
 
@@ -17,7 +17,10 @@ type Breakdown = Pick<Stats, 'byCustomer' | 'byProduct'>
 const noCustomer = '0'
 const noSku = ''
 
-/** Both ends of `range` are included. Returns no property without `by`, and with `by=day`. */
+/**
+ * Returns the customers or products of a range, both ends included. Returns no property without
+ * `by`, and with `by=day`.
+ */
 export async function readBreakdown(
   db: Kysely<Tables>,
   { baseCurrency }: Company,
@@ -28,9 +31,9 @@ export async function readBreakdown(
   if (request.by === undefined) return {}
   switch (request.by) {
     case 'customer':
-      return { byCustomer: toCustomers(await queryCustomers(db, request, range, base), base) }
+      return { byCustomer: toCustomers(await readCustomerRows(db, request, range, base), base) }
     case 'product':
-      return { byProduct: toProducts(await queryProducts(db, request, range, base), base) }
+      return { byProduct: toProducts(await readProductRows(db, request, range, base), base) }
     case 'day':
       return {}
   }
