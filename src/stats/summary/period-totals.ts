@@ -15,7 +15,8 @@ import {
 
 /**
  * Totals over one group of quotes: those of a period, a country, a month or a day. Amounts are
- * decimal text in the base currency with its digits, without the quotes that have no rate.
+ * decimal text in the base currency with its digits, without the quotes that have no rate. Names
+ * without a comment are those of `byStatus` in the response.
  */
 export type GroupTotals = {
   draft: number
@@ -23,7 +24,7 @@ export type GroupTotals = {
   openQuotes: number
   accepted: number
   rejected: number
-  /** Includes sent quotes whose validity is over. */
+  /** Includes sent quotes whose validity is over, as `byStatus.expired` in the response. */
   expired: number
   /** The net of `openQuotes`. The response has it as `money.open`. */
   openNet: string
@@ -31,7 +32,10 @@ export type GroupTotals = {
   wonNet: string
   /** The net of `rejected` and `expired`. The response has it as `money.lost`. */
   lostNet: string
-  /** Accepted and rejected quotes whose day of decision is known. */
+  /**
+   * Accepted and rejected quotes whose day of decision is known. The response has them as
+   * `daysToDecision.quotes`.
+   */
   quotesWithDecisionDay: number
   /** The sum of the days from issue to decision of `quotesWithDecisionDay`. */
   decisionDays: number

@@ -9,15 +9,14 @@ export type DateRange = { from: string; to: string }
 export type GrainRange<Grain = FigureGrain> = DateRange & { grain: Grain; sign: 1 | -1 }
 
 /**
- * The rows of quote_validity that begin on these days and whose quotes are valid until a day of
- * `validUntil`. Rows of the grain `month_by_month` have only the month of the last valid day, as
- * the last day of that month.
+ * The rows of current_validity that begin on these days and whose quotes are valid until a day of
+ * `validUntil`. In rows of the grain `month_by_month`, that day is the last one of its month.
  */
 export type ValidityRange = GrainRange<ValidityGrain> & { validUntil: DateRange }
 
 /**
- * Returns the added ranges and the subtracted ones, without a sign that has none. A query for each
- * sign costs less than finding the sign of each row.
+ * Returns the added ranges and the subtracted ones. A sign without ranges is left out. A query for
+ * each sign costs less than finding the sign of each row.
  */
 export function groupBySign<Range extends { sign: 1 | -1 }>(ranges: Range[]) {
   return ([1, -1] as const)
@@ -39,14 +38,14 @@ export function coverWithYears(range: DateRange): GrainRange[] {
 }
 
 /**
- * Returns the rows of months and days that cover the range. Some are subtracted. Rows across
- * countries are few, but they cannot be filtered by country.
+ * Returns the rows of months and days that cover the range. Some are subtracted. Rows over all
+ * countries are fewer, but they cannot be filtered by country.
  */
 export function coverWithMonths(
   range: DateRange,
-  { acrossCountries }: { acrossCountries: boolean },
+  { overAllCountries }: { overAllCountries: boolean },
 ): GrainRange[] {
-  return acrossCountries
+  return overAllCountries
     ? splitRange(range, monthBoundsOf, 'day_total', 'month_total')
     : splitRange(range, monthBoundsOf, 'day', 'month')
 }
@@ -54,9 +53,9 @@ export function coverWithMonths(
 /** Returns the rows of single days that cover the range. */
 export function coverWithDays(
   range: DateRange,
-  { acrossCountries }: { acrossCountries: boolean },
+  { overAllCountries }: { overAllCountries: boolean },
 ): GrainRange[] {
-  return [{ grain: acrossCountries ? 'day_total' : 'day', sign: 1, ...range }]
+  return [{ grain: overAllCountries ? 'day_total' : 'day', sign: 1, ...range }]
 }
 
 /**
@@ -75,20 +74,20 @@ export function coverValidityWithDays(range: DateRange, day: string): ValidityRa
 export function coverValidityWithMonths(range: DateRange, day: string): ValidityRange[] {
   const month = monthBoundsOf(day)
   const isSecondHalf = countDays(month.first, day) > countDays(day, month.last)
-  return coverWithMonths(range, { acrossCountries: false }).flatMap(
+  return coverWithMonths(range, { overAllCountries: false }).flatMap(
     ({ grain, sign, from, to }): ValidityRange[] => {
       if (grain === 'day')
         return [{ grain, sign, from, to, validUntil: { from: day, to: 'infinity' } }]
-      const months = { grain: 'month_by_month', sign, from, to } as const
-      const days = { grain: 'month', from, to } as const
+      const byLastValidMonth = { grain: 'month_by_month', sign, from, to } as const
+      const byLastValidDay = { grain: 'month', from, to } as const
       if (isSecondHalf)
         return [
-          { ...months, validUntil: { from: addDays(month.last, 1), to: 'infinity' } },
-          { ...days, sign, validUntil: { from: day, to: month.last } },
+          { ...byLastValidMonth, validUntil: { from: addDays(month.last, 1), to: 'infinity' } },
+          { ...byLastValidDay, sign, validUntil: { from: day, to: month.last } },
         ]
       return [
-        { ...months, validUntil: { from: month.last, to: 'infinity' } },
-        { ...days, sign: -1, validUntil: { from: month.first, to: addDays(day, -1) } },
+        { ...byLastValidMonth, validUntil: { from: month.last, to: 'infinity' } },
+        { ...byLastValidDay, sign: -1, validUntil: { from: month.first, to: addDays(day, -1) } },
       ]
     },
   )

@@ -47,7 +47,7 @@ with changed_and_open as (
     and starts_on >= '2026-10-21' and starts_on <= '2026-10-31') and 1 = 1
   group by date_trunc('month', starts_on::timestamp)::date, country, currency
 ),
-by_country_and_currency as (
+by_group as (
   select
     drafts, sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net,
       base_sent, base_lost, decided, decision_days, decision_histogram, open_quotes, base_open,
@@ -87,7 +87,7 @@ by_level as (
       as level,
     null::date as month,
     country as country, currency as currency
-  from by_country_and_currency
+  from by_group
   group by grouping sets ((), (country), (currency))
   union all
   select

@@ -2,22 +2,29 @@
 // day. Their cost depends on the number of days, countries and currencies, not of quotes.
 // summary-query.sql shows the statements that PostgreSQL gets for two typical requests.
 //
-// The terms, of which docs/statistics.md has more, and the tables and views of schema.sql:
+// docs/statistics.md explains the terms. The columns that decide which rows are read:
 //
-//   grain                   What a row covers: a day, month or year of one country, or of all
-//                           countries (`day_total`, `month_total`).
-//   date kind               Whether quotes count by issue (`issued`) or acceptance (`accepted`).
-//   fold                    To move appended rows into the summary. No sum changes.
-//   quote_figures           The folded figures, by grain.
-//   quote_figures_unfolded  Those of statements that changed many quotes, until they are folded.
-//   grouped_figures         Both of these tables.
-//   changed_figures         The figures of single changes that are not folded, by day.
-//   current_figures         grouped_figures, and changed_figures in each grain.
-//   current_validity        The sent quotes by last valid day, folded or not.
+//   date_kind         Whether quotes count by issue (`issued`) or acceptance (`accepted`).
+//   grain of figures  What a row covers: a day, month or year of one country, or of all countries
+//                     (`day_total`, `month_total`).
+//   grain of current_validity
+//     day             Sent quotes of a day of issue, by their last valid day.
+//     month           Sent quotes of a month of issue, by their last valid day.
+//     month_by_month  Sent quotes of a month of issue, by the month of their last valid day.
+//                     `valid_until` is the last day of that month.
 //
-// The totals read grouped_figures and changed_figures apart. They read rows of several grains, and
-// current_figures would compute the figures of each change again for every read of it. Dates are
-// read from the rows of single days alone, so there current_figures is enough.
+// The views that are read:
+//
+//   grouped_figures   The figures of the summary, and those of statements that changed many quotes
+//                     and are not folded yet: quote_figures and quote_figures_unfolded.
+//   changed_figures   The figures of single changes that are not folded yet, by day.
+//   current_figures   grouped_figures, and changed_figures in each grain.
+//   current_validity  The sent quotes by last valid day, folded or not.
+//
+// The totals read grouped_figures and changed_figures apart, because they read rows of several
+// grains. For each read of current_figures, PostgreSQL would compute the figures of each change
+// again. The first and last day with quotes are read from rows of single days, once, so there
+// current_figures is enough.
 import { type InferResult, type Kysely, type QueryCreator, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Tables } from '../../database/table-types.ts'
@@ -36,26 +43,37 @@ import {
 } from './summary-grains.ts'
 
 /**
- * The columns of quote_figures that are added up. docs/statistics.md says how to add a figure. The
- * response, GroupTotals (period-totals.ts) and the columns use some words for different quotes:
+ * The columns of quote_figures that are added up. docs/statistics.md says how to add a figure.
+ * GroupTotals says what the response calls them.
  *
- *     response               GroupTotals            column        meaning
- *     -                      -                      sent          all sent quotes, valid or not
- *     byStatus.sent          openQuotes             open_quotes   sent quotes that are still valid
- *     -                      -                      expired       quotes with this status
- *     byStatus.expired       expired                -             expired + sent - open_quotes
- *     daysToDecision.quotes  quotesWithDecisionDay  decided       accepted and rejected quotes
- *                                                                 whose day of decision is known
- *     money.won, revenue     wonNet                 base_net      net of accepted quotes
- *     -                      -                      base_sent     net of `sent`
- *     money.open             openNet                base_open     net of `open_quotes`
- *     -                      -                      base_lost     net of `rejected` and `expired`
- *     money.lost             lostNet                -             base_lost + base_sent - base_open
- *     -                      -                      unconverted   accepted quotes without a rate
+ *     column              GroupTotals            meaning
+ *     drafts              draft                  quotes with this status
+ *     sent                -                      quotes with this status, still valid or not
+ *     open_quotes         openQuotes             sent quotes that are still valid
+ *     accepted            accepted               quotes with this status
+ *     rejected            rejected               quotes with this status
+ *     expired             -                      quotes with this status
+ *     -                   expired                expired + sent - open_quotes
+ *     decided             quotesWithDecisionDay  accepted and rejected quotes whose day of decision
+ *                                                is known
+ *     decision_days       decisionDays           the sum of the days from issue to decision
+ *     decision_histogram  decisionHistogram      `decided` by these days, packed into one number
+ *     unconverted         -                      accepted quotes without a rate
  *
- * `open_quotes` and `base_open` are the sums of `quotes` and `base_net` of quote_validity.
- * `acceptance.ofSent` divides by all quotes except drafts, and `acceptance.ofDecided` by accepted,
- * rejected and expired ones, whether their day of decision is known or not.
+ * In the base currency, without quotes that have no rate:
+ *
+ *     base_net            wonNet                 net of `accepted`
+ *     base_sent           -                      net of `sent`
+ *     base_open           openNet                net of `open_quotes`
+ *     base_lost           -                      net of `rejected` and `expired`
+ *     -                   lostNet                base_lost + base_sent - base_open
+ *
+ * In the currency of the quotes, so that only rows with the same currency may be added up:
+ *
+ *     net                 -                      net of `accepted`
+ *     unconverted_net     -                      net of `unconverted`
+ *
+ * `open_quotes` and `base_open` are the sums of `quotes` and `base_net` of current_validity.
  */
 const figures = [
   'drafts',
@@ -73,11 +91,11 @@ const figures = [
   'decision_days',
   'decision_histogram',
 ] as const
-/** Sums of quote_validity: the sent quotes that are still valid, and their net. */
+/** The sums of current_validity: the sent quotes that are still valid, and their net. */
 const openColumns = ['open_quotes', 'base_open'] as const
 const summedColumns = [...figures, ...openColumns]
 
-/** What all quotes of a row share: nothing, a country, a currency or a month. */
+/** What the quotes of a row have in common: nothing, a country, a currency or a month. */
 export type SummaryLevel = 'total' | 'country' | 'currency' | 'month'
 
 /** The sums over a group of quotes. Counts and amounts are decimal text. */
@@ -107,20 +125,16 @@ export function queryTotals(
   const query = db
     // Both of the next steps use it, so it is computed once.
     .with('changed_and_open', () => selectChangedAndOpen(db, request, range))
-    .with('by_country_and_currency', (query) =>
-      selectByCountryAndCurrency(query, request, coverWithYears(range)),
-    )
+    .with('by_group', (query) => selectByGroup(query, request, coverWithYears(range)))
     .with('by_level', (query) =>
-      sumCountriesAndCurrencies(query).unionAll(
-        sumMonths(query, request, monthsOf(request, range)),
-      ),
+      sumGroups(query).unionAll(sumMonths(query, request, monthsOf(request, range))),
     )
   return selectLevels(query, baseDigits)
 }
 
 /**
  * Returns the query for the total and the currencies alone, with the same columns as `queryTotals`.
- * It reads rows across countries, which are fewer.
+ * It reads rows over all countries, which are fewer.
  */
 export function queryTotalsByCurrency(
   db: Kysely<Tables>,
@@ -130,10 +144,8 @@ export function queryTotalsByCurrency(
 ) {
   const query = db
     .with('changed_and_open', () => selectChangedAndOpen(db, request, range))
-    .with('by_country_and_currency', (query) =>
-      selectByCountryAndCurrency(query, request, monthsOf(request, range)),
-    )
-    .with('by_level', (query) => sumCurrencies(query))
+    .with('by_group', (query) => selectByGroup(query, request, monthsOf(request, range)))
+    .with('by_level', (query) => sumGroupsByCurrency(query))
   return selectLevels(query, baseDigits)
 }
 
@@ -158,11 +170,11 @@ function selectLevels(query: QueryCreator<Tables & { by_level: LevelSums }>, bas
 
 /** Rows over all countries are fewer, but they cannot be filtered by country. */
 const monthsOf = ({ country }: StatsRequest, range: DateRange) =>
-  coverWithMonths(range, { acrossCountries: country === undefined })
+  coverWithMonths(range, { overAllCountries: country === undefined })
 
 type Sums = Record<(typeof summedColumns)[number], string | null>
-type CountryAndCurrencySums = Sums & { country: string; currency: string }
-type ChangedAndOpenSums = CountryAndCurrencySums & { month: string | null }
+type GroupSums = Sums & { country: string; currency: string }
+type ChangedAndOpenSums = GroupSums & { month: string | null }
 type LevelSums = Record<(typeof summedColumns)[number], string> & {
   level: SummaryLevel
   month: string | null
@@ -188,10 +200,11 @@ function selectChangedAndOpen(db: Kysely<Tables>, request: StatsRequest, range: 
 }
 
 /**
- * Unites the sums of changed_and_open and of grouped_figures by country and currency. A country and
- * a currency can have several rows, one from each source and month: the next step adds them up.
+ * Unites the sums of changed_and_open and of grouped_figures by country and currency. In rows over
+ * all countries, the country is empty. A group can have several rows, one from each source and
+ * month: the next step adds them up.
  */
-function selectByCountryAndCurrency(
+function selectByGroup(
   query: QueryCreator<Tables & { changed_and_open: ChangedAndOpenSums }>,
   request: StatsRequest,
   ranges: GrainRange[],
@@ -206,17 +219,16 @@ function selectByCountryAndCurrency(
     )
 }
 
-type FromCountriesAndCurrencies = QueryCreator<
-  Tables & { by_country_and_currency: CountryAndCurrencySums }
->
+type FromGroups = QueryCreator<Tables & { by_group: GroupSums }>
 
 /**
- * Returns the total, the countries and the currencies. Grouping the few rows again costs almost
- * nothing. Grouping sets over the rows of the summary would add each row several times.
+ * Returns the total, the countries and the currencies. They are computed from the few rows of
+ * by_group, which costs almost nothing. Grouping sets over the rows of the summary would add up
+ * each row several times.
  */
-function sumCountriesAndCurrencies(query: FromCountriesAndCurrencies) {
+function sumGroups(query: FromGroups) {
   return query
-    .selectFrom('by_country_and_currency')
+    .selectFrom('by_group')
     .groupBy(sql`grouping sets ((), (country), (currency))`)
     .select(sumsOfSums)
     .select([
@@ -230,9 +242,9 @@ function sumCountriesAndCurrencies(query: FromCountriesAndCurrencies) {
 }
 
 /** Returns the total and the currencies. */
-function sumCurrencies(query: FromCountriesAndCurrencies) {
+function sumGroupsByCurrency(query: FromGroups) {
   return query
-    .selectFrom('by_country_and_currency')
+    .selectFrom('by_group')
     .groupBy(sql`grouping sets ((), (currency))`)
     .select(sumsOfSums)
     .select([
@@ -281,7 +293,7 @@ export function queryDays(
   range: DateRange,
   baseDigits: number,
 ) {
-  const days = coverWithDays(range, { acrossCountries: request.country === undefined })
+  const days = coverWithDays(range, { overAllCountries: request.country === undefined })
   const validity = coverValidityWithDays(range, request.today)
   const sums = sumChangedFigures(db, request, range)
     .select('day')
@@ -355,22 +367,22 @@ const sumsOfSums = summedColumns.map((name) =>
   sql<string>`coalesce(sum(${sql.ref(name)}), 0)`.as(name),
 )
 
-/** Stands for columns that a source does not have. Adding null costs less than adding zero. */
+/** Returns null for columns that a source lacks. Adding null costs less than adding zero. */
 const nulls = <Name extends string>(names: readonly Name[]) =>
   names.map((name) => sql<string | null>`null::numeric`.as(name))
 
 /** A sum, subtracted if `sign` is -1. */
-const sumOf = (name: string, sign: 1 | -1, isCounted = sql``) => {
-  const sum = sql<string | null>`sum(${sql.ref(name)})${isCounted}`
+const sumOf = (name: string, sign: 1 | -1, filterClause = sql``) => {
+  const sum = sql<string | null>`sum(${sql.ref(name)})${filterClause}`
   return sign === 1 ? sum : sql<string | null>`-${sum}`
 }
 
-/** The sums of the figures. Zeros are skipped: adding one costs as much as any other number. */
+/** The sums of the figures. Zeros are left out, because adding a zero takes as long as a number. */
 const sumsOfFigures = (sign: 1 | -1) =>
   figures.map((name) => sumOf(name, sign, sql` filter (where ${sql.ref(name)} <> 0)`).as(name))
 
-// Each of the following queries has the same columns, so that they can be united. `group by`
-// is added where they are united.
+// The following queries have the same columns, so that they can be united. `group by` is added
+// where they are united.
 
 /** Returns a query for the added rows of grouped_figures, and one for the subtracted rows. */
 function sumGroupedFigures(db: QueryCreator<Tables>, request: StatsRequest, ranges: GrainRange[]) {
@@ -398,8 +410,8 @@ function sumChangedFigures(db: Kysely<Tables>, request: StatsRequest, { from, to
 
 /**
  * Returns a query for the added sent quotes that are still valid, and one for the subtracted ones.
- * A quote without a last valid day is always valid. Returns none by day of acceptance, where only
- * accepted quotes count.
+ * A quote without a last valid day is always valid. Returns no query if the request counts quotes
+ * by acceptance: then only accepted quotes count.
  */
 function sumValidity(db: Kysely<Tables>, request: StatsRequest, ranges: ValidityRange[]) {
   return groupBySign(request.date === 'issued' ? ranges : []).map(({ sign, ranges }) =>

@@ -31,8 +31,8 @@ t.test('the rows of a period contain each of its days once and no other day', as
     )
     const splits = [
       coverWithYears({ from, to }),
-      coverWithMonths({ from, to }, { acrossCountries: false }),
-      coverWithMonths({ from, to }, { acrossCountries: true }),
+      coverWithMonths({ from, to }, { overAllCountries: false }),
+      coverWithMonths({ from, to }, { overAllCountries: true }),
     ]
     const areSame = splits.every((ranges) => {
       const counts = countByDay(ranges)
@@ -98,7 +98,7 @@ t.test('at each end of a period, the fewer rows are added or subtracted', async 
       [day(1, '2026-03-30', '2026-03-31'), day(1, '2026-04-01', '2026-04-02')],
     ],
   ] as const)
-    t.same(coverWithMonths({ from, to }, { acrossCountries: false }), expected, `${from} ${to}`)
+    t.same(coverWithMonths({ from, to }, { overAllCountries: false }), expected, `${from} ${to}`)
 })
 
 t.test('the days of the month of today are added or subtracted, whichever are fewer', async (t) => {
