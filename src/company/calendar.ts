@@ -44,6 +44,11 @@ export function countDays(from: string, to: string): number {
   return Math.round((toUtcMidnight(to).getTime() - toUtcMidnight(from).getTime()) / dayMs)
 }
 
+/** Returns the number of days from `first` to `last`, both included. */
+export function countDaysIncluded(first: string, last: string): number {
+  return countDays(first, last) + 1
+}
+
 /** Returns the same date one year earlier. 29 February becomes 28 February. */
 export function subtractYear(date: string): string {
   const result = `${padYear(Number(date.slice(0, 4)) - 1)}${date.slice(4)}`

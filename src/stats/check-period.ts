@@ -1,34 +1,41 @@
-// Checks the period that a request names: existing days, their order, at most 200 years, and at
-// most 92 days if they are listed one by one.
-import { countDays, isLocalDate } from '../company/calendar.ts'
+// Checks the period that a request names: existing days, their order and their number.
+import { countDays, countDaysIncluded, isLocalDate } from '../company/calendar.ts'
 import { invalidParameter } from '../http/problem-details.ts'
-import type { StatsQuery } from './schema.ts'
+import { maxListedDays, type StatsQuery } from './schema.ts'
 
-const maxSpanDays = 200 * 366
-/** The longest quarter. The response has an entry for each day. */
-const maxListedDays = 92
+const maxSpanYears = 200
+const maxSpanDays = maxSpanYears * 366
 /** An error quotes at most this much of an invalid day. */
 const maxQuotedCharacters = 40
 
 /**
- * Throws 400 if a day does not exist, if `from` is after `to`, if they span over 200 years, or if
- * `by=day` would list more than 92 days.
+ * Throws 400 if a day does not exist, if `from` is after `to`, if they span too many years, or if
+ * `by=day` would list too many days.
  */
 export function checkPeriod({ from, to, by }: StatsQuery, today: string): void {
   if (from !== undefined) checkDay('from', from)
   if (to !== undefined) checkDay('to', to)
   if (from !== undefined && to !== undefined) checkSpan(from, to)
-  // An open end becomes the day of the first or last quote. That day is not known yet, so the given
-  // end is compared with today.
-  else if (from !== undefined && countDays(from, today) > maxSpanDays)
-    throw invalidParameter('from', `${from} is more than 200 years ago`)
-  else if (to !== undefined && countDays(today, to) > maxSpanDays)
-    throw invalidParameter('to', `${to} is more than 200 years from now`)
+  else checkDistanceFromToday({ from, to }, today)
   if (by === 'day') checkListedDays(from, to)
 }
 
+/**
+ * An open end becomes the day of the first or last quote. That day is not known yet, so the given
+ * end is compared with today.
+ */
+function checkDistanceFromToday(
+  { from, to }: { from: string | undefined; to: string | undefined },
+  today: string,
+): void {
+  if (from !== undefined && countDays(from, today) > maxSpanDays)
+    throw invalidParameter('from', `${from} is more than ${maxSpanYears} years ago`)
+  if (to !== undefined && countDays(today, to) > maxSpanDays)
+    throw invalidParameter('to', `${to} is more than ${maxSpanYears} years from now`)
+}
+
 function checkListedDays(from: string | undefined, to: string | undefined): void {
-  if (from !== undefined && to !== undefined && countDays(from, to) < maxListedDays) return
+  if (from !== undefined && to !== undefined && countDaysIncluded(from, to) <= maxListedDays) return
   throw invalidParameter(
     'by',
     `day needs both from and to, which may cover at most ${maxListedDays} days`,
@@ -47,5 +54,5 @@ function checkDay(parameter: 'from' | 'to', day: string): void {
 function checkSpan(from: string, to: string): void {
   if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)
   if (countDays(from, to) > maxSpanDays)
-    throw invalidParameter('from', `${from} is more than 200 years before to (${to})`)
+    throw invalidParameter('from', `${from} is more than ${maxSpanYears} years before to (${to})`)
 }

@@ -2,6 +2,7 @@
 import {
   addDays,
   countDays,
+  countDaysIncluded,
   countMonths,
   getMonthBounds,
   subtractMonths,
@@ -48,7 +49,7 @@ function isComparedByMonth({ from, to }: Period, today: string): boolean {
 const monthKey = (day: string) => day.slice(0, 7)
 
 function daysBefore({ from, to }: Period, lastDay: string): Pick<Period, 'from' | 'to'> {
-  const days = countDays(from, to) + 1
+  const days = countDaysIncluded(from, to)
   // A single misdated quote can make the period longer than the calendar before it.
   if (days > countDays(firstDayOfCalendar, from))
     return { from: firstDayOfCalendar, to: addDays(from, -1) }

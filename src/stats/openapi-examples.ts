@@ -115,7 +115,7 @@ export const exampleDay: NonNullable<Stats['byDay']>[number] = {
   daysToDecision: { quotes: 2, mean: '0.5', median: '0.5' },
 }
 
-/** Shortened: the service lists 50 customers before there is a rest. */
+/** Shortened: the service lists `maxListedGroups` customers before there is a rest. */
 export const byCustomer: Stats['byCustomer'] = {
   rows: [
     {
@@ -130,7 +130,7 @@ export const byCustomer: Stats['byCustomer'] = {
   rest: { customers: 31, quotes: 34, accepted: 9, revenue: eur('4104.90'), unconverted: 1 },
 }
 
-/** Shortened: the service lists 50 products before there is a rest. */
+/** Shortened: the service lists `maxListedGroups` products before there is a rest. */
 export const byProduct: Stats['byProduct'] = {
   rows: [
     {

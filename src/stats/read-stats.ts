@@ -1,7 +1,7 @@
 // Computes the statistics from one snapshot of the database: period, rates, average, months, days
 // and comparison.
 import { type Kysely, sql } from 'kysely'
-import { addDays, countDays, getMonthBounds, listMonths } from '../company/calendar.ts'
+import { addDays, countDaysIncluded, getMonthBounds, listMonths } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import { requireCurrencyDigits } from '../company/currencies.ts'
 import { retryIfConnectionBreaks } from '../database/failover/retry-reads.ts'
@@ -72,16 +72,20 @@ export async function readStats(
 
 /**
  * Prepares a transaction to read the summary: locks its tables before the snapshot is taken, and
- * sets the planner for short statements. Without the lock, a truncate that commits between two
- * statements would empty the tables for the later one. docs/statistics.md defines the order of the
- * locks, and names the programs that must follow it.
+ * sets the planner for short statements.
+ *
+ * The list must name every table that is read. A truncate that commits after the snapshot empties a
+ * table for the snapshot too. Statistics that read an unlocked table afterwards would lack its rows
+ * and still be labelled with the version before the truncate. docs/statistics.md defines the order
+ * of the locks, and names the programs that must follow it.
  *
  * The settings are for statements of a few milliseconds: parallel workers and compiled expressions
  * (JIT) would cost more than they save. Sequential scans would read the dead rows that folding
  * leaves behind while an old snapshot is open. A generic plan is reused, and does not depend on
  * table statistics, which are out of date after a bulk write.
  *
- * All of it is one text, so that it takes one round trip to PostgreSQL instead of five.
+ * All five statements are one text, so that they take one round trip to PostgreSQL. A query
+ * parameter would break this: PostgreSQL accepts only one statement with parameters.
  */
 export async function prepareSnapshot(
   transaction: Kysely<Tables>,
@@ -150,7 +154,7 @@ async function readDays(
   const totals = await readDayTotals(db, company, request, { from, to })
   const totalsByDay = new Map(totals.map((day) => [day.day, day]))
   const empty = emptyGroupTotals(company.baseCurrency)
-  return Array.from({ length: countDays(from, to) + 1 }, (_, index) => {
+  return Array.from({ length: countDaysIncluded(from, to) }, (_, index) => {
     const day = addDays(from, index)
     const group = totalsByDay.get(day) ?? empty
     return { day, partial: day >= request.today, ...groupStats(group, company.baseCurrency) }

@@ -8,10 +8,19 @@ const LocalDate = Type.String({
   format: 'date',
   description: 'YYYY-MM-DD in the time zone of the company',
 })
-/** The number of decimals of every rate and change. */
+/** The most days that `by=day` lists: those of the longest quarter. */
+export const maxListedDays = 92
+/** The most customers or products that `by` lists. All others are one row. */
+export const maxListedGroups = 50
+/** The number of decimals of every rate and change. RatioText says it in words. */
 export const ratioDecimals = 4
 const RatioText = (description: string) =>
-  Nullable(Type.String({ pattern: `^-?[0-9]+\\.[0-9]{${ratioDecimals}}$`, description }))
+  Nullable(
+    Type.String({
+      pattern: `^-?[0-9]+\\.[0-9]{${ratioDecimals}}$`,
+      description: `${description}; four decimals`,
+    }),
+  )
 const Count = Type.Integer({ minimum: 0 })
 const dateKinds = ['issued', 'accepted'] as const satisfies DateKind[]
 
@@ -68,9 +77,11 @@ export const StatsQuery = Type.Object(
         type: 'string',
         enum: Object.keys(valuesOfBy),
         description:
-          '`day` adds `byDay`: every day of a period of at most 92 days, with the values of a ' +
-          'month. It needs `from` and `to`. `customer` adds `byCustomer` and `product` adds ' +
-          '`byProduct`: the 50 with the highest revenue, and all others as one row (`rest`). ' +
+          '`day` adds `byDay`: every day of a period of at most ' +
+          `${maxListedDays} days, with the values of a month. It needs \`from\` and \`to\`. ` +
+          '`customer` adds `byCustomer` and `product` adds `byProduct`: ' +
+          `the ${maxListedGroups} with the highest revenue, ` +
+          'and all others as one row (`rest`). ' +
           'These two need a key that has the scope `stats:detail` besides `stats:read`, because ' +
           'names of customers are personal data. `compare` does not change them',
       }),
@@ -140,10 +151,10 @@ const outcomes = {
   ),
   acceptance: Type.Object(
     {
-      ofSent: RatioText('accepted ÷ (sent + accepted + rejected + expired); four decimals'),
-      ofDecided: RatioText('accepted ÷ (accepted + rejected + expired); four decimals'),
-      ofSentValue: RatioText('won ÷ (open + won + lost); four decimals'),
-      ofDecidedValue: RatioText('won ÷ (won + lost); four decimals'),
+      ofSent: RatioText('accepted ÷ (sent + accepted + rejected + expired)'),
+      ofDecided: RatioText('accepted ÷ (accepted + rejected + expired)'),
+      ofSentValue: RatioText('won ÷ (open + won + lost)'),
+      ofDecidedValue: RatioText('won ÷ (won + lost)'),
     },
     { description: 'By number of quotes and by value; null if the denominator is zero' },
   ),
@@ -188,7 +199,7 @@ const Revenue = Type.Object(
   { description: 'Net of accepted quotes in the base currency' },
 )
 
-const ratio = RatioText('Four decimals; null if the denominator is zero')
+const ratio = RatioText('null if the denominator is zero')
 const Change = Type.Object(
   { quotes: ratio, accepted: ratio, revenue: ratio },
   { description: '(now − before) ÷ before' },
@@ -227,7 +238,7 @@ const ByCustomer = Type.Object(
         ),
         ...customerStats,
       }),
-      { maxItems: 50 },
+      { maxItems: maxListedGroups },
     ),
     rest: Nullable(
       Type.Object(
@@ -256,7 +267,7 @@ const ByProduct = Type.Object(
         ),
         ...productStats,
       }),
-      { maxItems: 50 },
+      { maxItems: maxListedGroups },
     ),
     rest: Nullable(
       Type.Object(

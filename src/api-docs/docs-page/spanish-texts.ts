@@ -238,8 +238,8 @@ export const spanishTexts: Record<string, string> = {
   'All other products together; null if there are none':
     'Todos los demás productos juntos; null si no hay',
   '(now − before) ÷ before': '(ahora − antes) ÷ antes',
-  'Four decimals; null if the denominator is zero':
-    'Cuatro decimales; null si el denominador es cero',
+  'null if the denominator is zero; four decimals':
+    'null si el denominador es cero; cuatro decimales',
   'YYYY-MM-DD in the time zone of the company': 'YYYY-MM-DD en la zona horaria de la empresa',
   'IANA time zone name': 'Nombre IANA de la zona horaria',
   'The date on which a quote counts': 'La fecha en la que cuenta un presupuesto',

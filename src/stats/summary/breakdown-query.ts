@@ -3,12 +3,9 @@
 // days of a month that is covered in part are computed from the quotes.
 import { type AliasedRawBuilder, type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import type { FigureGrain, ProductGrain, Tables } from '../../database/table-types.ts'
-import type { StatsRequest } from '../schema.ts'
+import { maxListedGroups, type StatsRequest } from '../schema.ts'
 import { isOfDateKind, isWithin, matches } from './row-conditions.ts'
 import { coverWithYears, type DateRange, type GrainRange, groupBySign } from './summary-grains.ts'
-
-/** How many customers or products are listed. The others are one row. */
-const maxListed = 50
 
 /**
  * The totals of a customer or product, or of the rest: all others together. The rest has no `key`
@@ -38,7 +35,7 @@ type PartQuery = SelectQueryBuilder<Tables, never, PartialTotals>
 /** The SQL of the key and of each figure, as one of the views has them. */
 type KeyAndFigures = AliasedRawBuilder<unknown, 'key' | BreakdownFigure>[]
 
-/** Returns the first 50 customers by revenue, then by id, and the rest. */
+/** Returns the first customers by revenue, then by id, and the rest as one row. */
 export function readCustomerRows(
   db: Kysely<Tables>,
   request: StatsRequest,
@@ -68,7 +65,7 @@ export function readCustomerRows(
     .execute()
 }
 
-/** Returns the first 50 products by revenue, then by SKU, and the rest. */
+/** Returns the first products by revenue, then by SKU, and the rest as one row. */
 export function readProductRows(
   db: Kysely<Tables>,
   request: StatsRequest,
@@ -169,8 +166,8 @@ function rankGroups(db: Kysely<Tables>, parts: PartQuery[], digits: number) {
         query
           .selectFrom('ranked')
           .select([
-            sql<string>`least(rank, ${sql.lit(maxListed + 1)})`.as('listed_rank'),
-            sql<string | null>`case when rank <= ${sql.lit(maxListed)} then key end`.as(
+            sql<string>`least(rank, ${sql.lit(maxListedGroups + 1)})`.as('listed_rank'),
+            sql<string | null>`case when rank <= ${sql.lit(maxListedGroups)} then key end`.as(
               'listed_key',
             ),
           ])

@@ -1,6 +1,6 @@
 // Decides which rows of the summary are read for a period: those of years, months and single days.
 // Rows at its ends are added or subtracted, whichever are fewer: 3–31 March = March − (1–2 March).
-import { addDays, countDays, getMonthBounds } from '../../company/calendar.ts'
+import { addDays, countDays, countDaysIncluded, getMonthBounds } from '../../company/calendar.ts'
 import type { FigureGrain, ValidityGrain } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 
@@ -147,9 +147,6 @@ const addedRows = (grain: FigureGrain, from: string, to: string): GrainRange => 
   from,
   to,
 })
-
-/** The number of days from `first` to `last`, both included. */
-const countDaysIncluded = (first: string, last: string) => countDays(first, last) + 1
 
 /** Returns the rows of a unit before `day`, to be subtracted. */
 function subtractedBefore(unit: Bounds, day: string, grain: FigureGrain): GrainRange[] {

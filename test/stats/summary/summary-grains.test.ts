@@ -1,6 +1,6 @@
 // The years, months and days of the summary that together are a period.
 import t from 'tap'
-import { addDays, countDays, getMonthBounds } from '../../../src/company/calendar.ts'
+import { addDays, countDaysIncluded, getMonthBounds } from '../../../src/company/calendar.ts'
 import {
   coverValidityWithMonths,
   coverWithMonths,
@@ -27,7 +27,7 @@ const periods = days.flatMap((from) => days.filter((to) => from <= to).map((to) 
 t.test('the rows of a period contain each of its days once and no other day', async (t) => {
   for (const { from, to } of periods) {
     const expected = new Map(
-      Array.from({ length: countDays(from, to) + 1 }, (_, n) => [addDays(from, n), 1] as const),
+      Array.from({ length: countDaysIncluded(from, to) }, (_, n) => [addDays(from, n), 1] as const),
     )
     const splits = [
       coverWithYears({ from, to }),
@@ -45,7 +45,7 @@ t.test('the rows of a period contain each of its days once and no other day', as
 t.test(
   'at each end of a period, at most half a month of days and half a year of months are read',
   async (t) => {
-    const lengthOf = ({ from, to }: GrainRange) => countDays(from, to) + 1
+    const lengthOf = ({ from, to }: GrainRange) => countDaysIncluded(from, to)
     const [ends, maxDaysOfEnd, maxMonthsOfEnd] = [2, 15, 7]
     for (const { from, to } of periods) {
       const ranges = coverWithYears({ from, to })
