@@ -134,11 +134,14 @@ function createStatsCache(
     readToday,
     compute: (request) => readStatsPreferringReplica(source, request),
     log,
-    recordSentPosition: (position) => replica?.history.recordSentPosition(position),
+    recordCachedPosition: (position) => replica?.history.recordCachedPosition(position),
   })
 }
 
-/** Throws an `unavailable` problem if PostgreSQL cannot answer now, and otherwise the error. */
+/**
+ * Throws an `unavailable` problem if PostgreSQL cannot answer now, and otherwise the error. The
+ * TimeoutError of a computation that takes too long (StatsCache) counts as the former.
+ */
 function rethrowAsProblem(cause: unknown): never {
   if (!isPostgresUnavailable(cause)) throw cause
   throw new Problem('unavailable', unavailableDetail, {

@@ -35,7 +35,7 @@ export async function readStatsPreferringReplica(
 }
 
 /**
- * Returns null if the replica is too far behind, or lacks what this process has already sent.
+ * Returns null if the replica is too far behind, or lacks what this process has already cached.
  *
  * 1. The replica says which WAL position it has replayed. The newest known version of the primary
  *    before that position is the one that the replica has replayed in full.
@@ -58,11 +58,11 @@ async function readStatsFromReplica(
     const state = await readReplicaState(connection)
     const replayed = state.isInRecovery ? history.latestContainedIn(state) : undefined
     if (!replayed || performance.now() - replayed.readAt > maxAgeMs) return null
-    if (!history.includesSentPositions(state)) return null
+    if (!history.includesCachedPositions(state)) return null
     const computed = await readStats(connection, company, request, { withWalPosition: true })
     if (!isReplicaAtLeast(computed.version, replayed.version)) return null
     // Checked again, because another request may have been answered from the primary meanwhile.
-    if (!history.includesSentPositions(state)) return null
+    if (!history.includesCachedPositions(state)) return null
     return { ...computed, version: replayed.version, knownCurrentAt: replayed.readAt }
   })
 }

@@ -21,13 +21,13 @@ const maxStates = 100
 export class PrimaryHistory {
   /** The oldest state first. All are of one database and timeline. */
   #states: PrimaryState[] = []
-  #sentPosition = 0
+  #cachedPosition = 0
 
   add(state: PrimaryState): void {
     const latest = this.latest()
     if (latest && !hasSameHistory(latest, state)) {
       this.#states = []
-      this.#sentPosition = 0
+      this.#cachedPosition = 0
     }
     this.#states.push(state)
     if (this.#states.length > maxStates) this.#states.shift()
@@ -37,14 +37,17 @@ export class PrimaryHistory {
     return this.#states.at(-1)
   }
 
-  /** Records that a caller got statistics which may contain everything before `position`. */
-  recordSentPosition(position: number): void {
-    this.#sentPosition = Math.max(this.#sentPosition, position)
+  /**
+   * Records that this process has cached statistics which may contain everything before `position`.
+   * A caller may have got them.
+   */
+  recordCachedPosition(position: number): void {
+    this.#cachedPosition = Math.max(this.#cachedPosition, position)
   }
 
-  /** Whether a replica at this place contains everything that this process has sent. */
-  includesSentPositions({ position }: PlaceInHistory): boolean {
-    return position >= this.#sentPosition
+  /** Whether a replica at this place contains everything that this process has cached or sent. */
+  includesCachedPositions({ position }: PlaceInHistory): boolean {
+    return position >= this.#cachedPosition
   }
 
   /** Returns the latest state of the primary whose commits a replica at this place contains. */

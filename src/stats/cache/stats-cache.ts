@@ -62,15 +62,14 @@ const maxEntries = 500
 /** Counts each entry as its bodies, and the statistics as the characters of their JSON. */
 const maxBytes = 20_000_000
 
+/** `knownCurrentAt` advances while the data does not change, and `asOf` is that moment as text. */
+type Entry = ComputedStats & { bodies: ResponseBodies; asOf: string }
+
 /**
- * `knownCurrentAt` advances while the data does not change, and `asOf` is that moment as text.
- * `refreshResult` says how the refresh found the statistics.
+ * An entry, and where a refresh found it: `shared` in Redis, `miss` by computing it, `stale` in
+ * Redis because computing failed.
  */
-type Entry = ComputedStats & {
-  bodies: ResponseBodies
-  asOf: string
-  refreshResult: 'shared' | 'miss' | 'stale'
-}
+type Refreshed = { entry: Entry; foundBy: 'shared' | 'miss' | 'stale' }
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
@@ -80,7 +79,7 @@ export type StatsCacheOptions = {
   compute(request: StatsRequest): Promise<ComputedStats>
   log: TaskLog
   /** Called with a WAL position at or after every change in cached statistics, if it is known. */
-  recordSentPosition?(position: number): void
+  recordCachedPosition?(position: number): void
   /** Returns the current moment. Default: performance.now(). */
   now?(): Moment
 }
@@ -90,11 +89,11 @@ export class StatsCache {
   readonly #versions: StatsCacheOptions['versions']
   readonly #readToday: StatsCacheOptions['readToday']
   readonly #compute: StatsCacheOptions['compute']
-  readonly #recordSentPosition: StatsCacheOptions['recordSentPosition']
+  readonly #recordCachedPosition: StatsCacheOptions['recordCachedPosition']
   readonly #failures: ComputationFailures
   readonly #now: () => Moment
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries, maxSize: maxBytes })
-  readonly #refreshes = new Map<string, Promise<Entry>>()
+  readonly #refreshes = new Map<string, Promise<Refreshed>>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
   constructor(options: StatsCacheOptions) {
@@ -102,7 +101,7 @@ export class StatsCache {
     this.#versions = options.versions
     this.#readToday = options.readToday
     this.#compute = options.compute
-    this.#recordSentPosition = options.recordSentPosition
+    this.#recordCachedPosition = options.recordCachedPosition
     this.#failures = new ComputationFailures(options.log)
     this.#now = options.now ?? (() => performance.now())
   }
@@ -156,16 +155,16 @@ export class StatsCache {
     const isOutage = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
     const tooSlow = new TimeoutError('Computing the statistics takes too long')
     try {
-      const entry = await pTimeout(this.#refresh(key, request), {
+      const { entry, foundBy } = await pTimeout(this.#refresh(key, request), {
         milliseconds: maxWaitMs(older, isOutage),
         message: tooSlow,
       })
       this.#renew(entry)
       const ageMs = this.#ageMsOf(entry)
-      if (entry.refreshResult === 'stale') return toStaleStats(entry, 'refresh failed', ageMs)
+      if (foundBy === 'stale') return toStaleStats(entry, 'refresh failed', ageMs)
       if (ageMs >= timeouts.stats.maxAge.ms) return toStaleStats(entry, 'refresh is slow', ageMs)
-      const isCollapsed = entry.refreshResult === 'miss' && isJoined
-      return toCachedStats(entry, isCollapsed ? 'collapsed' : entry.refreshResult, ageMs)
+      const isCollapsed = foundBy === 'miss' && isJoined
+      return toCachedStats(entry, isCollapsed ? 'collapsed' : foundBy, ageMs)
     } catch (error) {
       this.#versions.readInBackground()
       if (!older) throw error
@@ -178,7 +177,7 @@ export class StatsCache {
   }
 
   /** Starts a refresh, or joins the one that is running for the same key and day. */
-  #refresh(key: string, request: StatsRequest): Promise<Entry> {
+  #refresh(key: string, request: StatsRequest): Promise<Refreshed> {
     const refreshKey = refreshKeyOf(key, request)
     const running = this.#refreshes.get(refreshKey)
     if (running) return running
@@ -187,7 +186,7 @@ export class StatsCache {
     return refresh
   }
 
-  async #load(key: string, request: StatsRequest): Promise<Entry> {
+  async #load(key: string, request: StatsRequest): Promise<Refreshed> {
     const requestedAt = this.#now()
     const { shared, latest } = await this.#readShared(key)
     const isCurrent =
@@ -196,17 +195,20 @@ export class StatsCache {
       isAtLeast(shared.version, latest.version)
     if (isCurrent) {
       const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
-      return this.#store(key, { ...shared, knownCurrentAt }, 'shared')
+      return { entry: this.#store(key, { ...shared, knownCurrentAt }), foundBy: 'shared' }
     }
     try {
-      return await this.#limitConcurrency(() => this.#computeAndShare(key, request, requestedAt))
+      const computed = await this.#limitConcurrency(() =>
+        this.#computeAndShare(key, request, requestedAt),
+      )
+      return { entry: this.#store(key, computed), foundBy: 'miss' }
     } catch (error) {
       this.#failures.recordFailure(key, error)
       this.#versions.readInBackground()
       // Another process may have computed newer statistics before PostgreSQL became unreachable.
       const local = this.#entries.get(key)
       if (!shared || (local && !isNewer(shared, local))) throw error
-      return this.#store(key, shared, 'stale')
+      return { entry: this.#store(key, shared), foundBy: 'stale' }
     }
   }
 
@@ -243,7 +245,11 @@ export class StatsCache {
     return this.#readToday() === today ? moment : Math.min(moment, requestedAt)
   }
 
-  async #computeAndShare(key: string, request: StatsRequest, requestedAt: Moment): Promise<Entry> {
+  async #computeAndShare(
+    key: string,
+    request: StatsRequest,
+    requestedAt: Moment,
+  ): Promise<ComputedStats> {
     // Determined before computing: midnight may pass meanwhile.
     const startedAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, this.#now())
     const snapshot = await this.#compute(request)
@@ -255,12 +261,12 @@ export class StatsCache {
     if (latest?.version.generation === computed.version.generation)
       this.#shared.write(latest.databaseId, key, computed)
     else this.#versions.readInBackground()
-    return this.#store(key, computed, 'miss')
+    return computed
   }
 
-  #store(key: string, computed: ComputedStats, refreshResult: Entry['refreshResult']): Entry {
+  #store(key: string, computed: ComputedStats): Entry {
     const { stats, walPosition, knownCurrentAt } = computed
-    if (walPosition !== null) this.#recordSentPosition?.(walPosition)
+    if (walPosition !== null) this.#recordCachedPosition?.(walPosition)
     const asOf = formatMoment(knownCurrentAt)
     const statsSize = JSON.stringify(stats).length
     const bodies = new ResponseBodies(stats, () => {
@@ -269,7 +275,7 @@ export class StatsCache {
       this.#entries.delete(key)
       this.#entries.set(key, entry, { size: statsSize + bodies.countBytes() })
     })
-    const entry: Entry = { ...computed, bodies, asOf, refreshResult }
+    const entry: Entry = { ...computed, bodies, asOf }
     this.#entries.set(key, entry, { size: statsSize })
     return entry
   }
@@ -306,8 +312,11 @@ function toStaleStats({ bodies, asOf }: Entry, reason: StaleReason, ageMs: numbe
 }
 
 /**
- * The key contains every parameter that the statistics depend on. The company and the clock are the
- * same for all requests of a process. No parameter can contain a space.
+ * The key contains every parameter that the statistics depend on. No parameter can contain a space.
+ * `today` and the company are not part of it: entries have the day they were computed for, also in
+ * Redis, where the keys also contain the id of the database. All processes of a database have the
+ * same base currency and time zone, because each checks them when it starts
+ * (src/company/company-record.ts).
  */
 function cacheKeyOf({ date, from, to, country, currency, compare, by }: StatsRequest): string {
   // Its type has every parameter, so that none can be forgotten.
