@@ -7,8 +7,9 @@ import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
 export type DriftObserver = { countDriftCheck(): void; countDriftCheckFailure(): void }
 
 /**
- * The result for a month: `month` is its first day. `hasChanged` says whether the result differs
- * from the last one for this month, in any process.
+ * The result for a month. `month` is its first day. `differentRows` names the rows of the summary
+ * that differ from the quotes, at most 20. `hasChanged` says whether the result differs from the
+ * last one for this month, in any process.
  */
 type MonthResult = { month: string; differentRows: string[]; hasChanged: boolean }
 
@@ -20,8 +21,8 @@ const failureTexts: FailureTexts = {
 }
 
 /**
- * Compares a month after each interval until `stop`, which waits for the running comparison: the
- * newest month first, then the older ones, then the newest again. All processes on a database
+ * Compares a month after each interval until `stop`: the newest month first, then the older ones,
+ * then the newest again. `stop` waits for the running comparison. All processes on a database
  * together compare one month in each interval. A difference is logged when it is found, and when it
  * is gone. A failed comparison is counted, and logged once per cause.
  */
@@ -37,6 +38,7 @@ export function startDriftCheck(
         observer.countDriftCheck()
         logResult(log, result)
       }
+      // Without a result, another process has begun the comparison. It may have failed.
       if (failures.isFailing() && (result || (await isLastCheckCompleted(db))))
         failures.logSuccess()
     } catch (error) {

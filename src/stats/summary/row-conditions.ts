@@ -20,10 +20,11 @@ type SummaryView = ExpressionBuilder<
 >
 
 /**
- * The condition that a row lies in one of the ranges and meets `condition`. `condition` is repeated
- * in each branch of the OR, with a parameter of its own, so that PostgreSQL cannot factor it out
- * and use it as the index condition. A plan that was cached while the table was almost empty would
- * then read every row of that date kind.
+ * Returns the condition that a row lies in one of the ranges and meets `condition`.
+ *
+ * Each branch of the OR repeats `condition` with a parameter of its own. If all branches had the
+ * same one, PostgreSQL would move it in front of the OR. A plan that was made while the table was
+ * almost empty could then use it alone for the index scan, and read every row of a date kind later.
  */
 export const isWithin =
   <Range extends RowRange>(
@@ -44,13 +45,13 @@ export const isWithin =
 
 type RowRange = GrainRange<FigureGrain | ProductGrain | ValidityGrain>
 
-/** The condition that a row counts quotes by issue or by acceptance, as the request asks. */
+/** Returns the condition that a row counts quotes by issue or by acceptance, as requested. */
 export const isOfDateKind =
   ({ date }: StatsRequest) =>
   (row: SummaryView) =>
     row(sql.ref<string>('date_kind'), '=', date)
 
-/** The conditions for the country and the currency, if the request has them. */
+/** Returns the conditions for the country and the currency, if the request has them. */
 export function matches({ country, currency }: StatsRequest) {
   // An unknown country is stored as an empty text, because a primary key cannot contain null.
   const countryKey = country === 'unknown' ? '' : country

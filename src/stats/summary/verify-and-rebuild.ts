@@ -8,10 +8,10 @@ import type { Tables } from '../../database/table-types.ts'
  * at most twenty.
  */
 export async function findSummaryDifferences(db: Kysely<Tables>): Promise<string[]> {
-  const { rows } = await sql<{ relation: string; cell: string }>`
-    select relation, cell from find_summary_differences('-infinity', 'infinity')
+  const { rows } = await sql<{ relation: string; rowKey: string }>`
+    select relation, cell as "rowKey" from find_summary_differences('-infinity', 'infinity')
   `.execute(db)
-  return rows.map(({ relation, cell }) => `${relation}: ${cell}`)
+  return rows.map(({ relation, rowKey }) => `${relation}: ${rowKey}`)
 }
 
 /**
