@@ -90,8 +90,7 @@ t.test('statistics computed yesterday are never sent as current', async (t) => {
 t.test('no statistics from before a restored backup are sent as current', async (t) => {
   const service = await statsService(t)
   const { db } = service
-  const tables = ['quotes', 'quote_changes', 'quote_figures', 'quote_validity', 'quote_summary']
-  const views = ['changed_figures', 'grouped_figures', 'current_figures', 'current_validity']
+  const tables = ['quotes', ...(await readSummaryTables(db))]
   await insertQuote(db, '1')
   await foldBatch(db)
   for (const table of tables)
@@ -105,11 +104,12 @@ t.test('no statistics from before a restored backup are sent as current', async 
     await run('alter table quotes disable trigger user')
     for (const table of tables) await run(`delete from ${table}`)
     await run('create table restored (like quote_summary including all)')
-    const definitions = await readViewDefinitions(transaction, views)
+    const views = await readDependentViews(transaction, 'quote_summary')
     await run('drop table quote_summary cascade')
     await run('alter table restored rename to quote_summary')
-    for (const [view, definition] of definitions) await run(`create view ${view} as ${definition}`)
-    await run(`grant select on quote_summary, ${views.join(', ')} to public`)
+    for (const { name, definition } of views) await run(`create view ${name} as ${definition}`)
+    const names = views.map(({ name }) => name)
+    await run(`grant select on quote_summary, ${names.join(', ')} to public`)
     for (const table of tables)
       await run(`insert into ${table} overriding system value select * from copy_of_${table}`)
   })
@@ -119,18 +119,35 @@ t.test('no statistics from before a restored backup are sent as current', async 
   t.match(await requestStats(other), { total: 1 }, 'not from Redis either')
 })
 
-async function readViewDefinitions(
+/** Returns the tables of the summary, without partitions. */
+async function readSummaryTables(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+      and relname ~ '^(quote_summary|quote_changes|.*_(figures|validity)(_unfolded)?)$'
+    order by relname
+  `.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** Returns the views that read a table, also through other views, in an order to create them. */
+async function readDependentViews(
   db: Database,
-  views: string[],
-): Promise<[view: string, definition: string][]> {
-  const definitions: [string, string][] = []
-  for (const view of views) {
-    const { rows } = await sql<{
-      text: string
-    }>`select pg_get_viewdef(${view}::regclass) as text`.execute(db)
-    definitions.push([view, rows[0]?.text ?? ''])
-  }
-  return definitions
+  table: string,
+): Promise<{ name: string; definition: string }[]> {
+  const { rows } = await sql<{ name: string; definition: string }>`
+    with recursive readers (view, depth) as (
+      select ${table}::regclass::oid, 0
+      union
+      select r.ev_class, readers.depth + 1
+      from readers
+      join pg_depend d on d.refobjid = readers.view and d.classid = 'pg_rewrite'::regclass
+      join pg_rewrite r on r.oid = d.objid and r.ev_class <> readers.view
+    )
+    select view::regclass::text as name, pg_get_viewdef(view) as definition
+    from readers where depth > 0 group by view order by max(depth), view
+  `.execute(db)
+  return rows
 }
 
 t.test('a committed change is visible in every instance within two seconds', async (t) => {
