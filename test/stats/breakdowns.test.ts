@@ -101,7 +101,7 @@ t.test('a breakdown lists 50 customers or products and adds up the rest exactly'
     if (folded) await foldBatch(db)
     for (const by of breakdowns) {
       const { stats } = await readStats(db, company, { date: 'issued', today, by })
-      const query = { date: 'issued', today, by, country: undefined, bounds: null }
+      const query = { date: 'issued', today, by, country: undefined, bounds: null } as const
       assertExpectedStats(stats, quotes, query)
     }
     t.match(await breakdownOf(db, 'customer'), {
@@ -326,7 +326,7 @@ t.test('the migration counts earlier quotes, lines and unfolded changes', async 
     t.same(await findSummaryDifferences(db), [])
     for (const by of breakdowns) {
       const { stats } = await readStats(db, company, { date: 'issued', today, by })
-      const query = { date: 'issued', today, by, country: undefined, bounds: null }
+      const query = { date: 'issued', today, by, country: undefined, bounds: null } as const
       assertExpectedStats(stats, quotes, query)
     }
     await insertQuotes(db, [buildQuote('4', { lines: [line('A', '1')] })])

@@ -1,5 +1,7 @@
-// Computes the expected statistics independently of the service, with BigInt minor units.
+// Computes the expected statistics independently of the service, with BigInt minor units. Only the
+// comparison period is that of the service: the examples of comparison-period.test.ts define it.
 import { isDeepStrictEqual } from 'node:util'
+import { comparisonPeriod } from '../../src/stats/comparison-period.ts'
 import { customerName, type Quote } from './quote-builder.ts'
 
 type Amount = { amount: string; currency: string }
@@ -42,7 +44,7 @@ export type Stats = {
 /** `bounds` are the parameters `from` and `to`; null if the request has neither. */
 export type StatsQuery = {
   today: string
-  date: string
+  date: 'issued' | 'accepted'
   country: string | undefined
   currency?: string | undefined
   bounds: readonly [string, string] | null
@@ -109,10 +111,14 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
     date,
   })
   const current = quotesWithin(from, to)
-  const [previousFrom, previousTo] = compare
-    ? previousBounds({ from, to, today }, compare)
-    : ['', '']
-  const previous = quotesWithin(previousFrom, previousTo)
+  const compareWith = (period: ReturnType<typeof periodOf>) => {
+    const previous = quotesWithin(period.from, period.to)
+    return {
+      period,
+      ...countsAndRevenue(previous, today),
+      change: relativeChange(current, previous),
+    }
+  }
   return {
     period: periodOf(from, to),
     ...countsAndRevenue(current, today),
@@ -134,13 +140,7 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
     }),
     ...(query.by === 'customer' && { byCustomer: groupByCustomer(current) }),
     ...(query.by === 'product' && { byProduct: groupByProduct(current) }),
-    comparison: compare
-      ? {
-          period: periodOf(previousFrom, previousTo),
-          ...countsAndRevenue(previous, today),
-          change: relativeChange(current, previous),
-        }
-      : null,
+    comparison: compare ? compareWith(comparisonPeriod(periodOf(from, to), compare, today)) : null,
   }
 }
 
@@ -350,34 +350,6 @@ const revenueOf = (quotes: Quote[]): Amount => ({
   amount: formatDecimal(sumOf(quotes), 2),
   currency: 'EUR',
 })
-
-/** The first and the last day of the comparison period. */
-export function previousBounds(
-  { from, to, today }: { from: string; to: string; today: string },
-  compare: 'previous_period' | 'previous_year',
-): [string, string] {
-  const last = from <= today && to > today ? today : to
-  const startsMonth = from.endsWith('-01')
-  const endsMonth = dayAfter(to, 1).endsWith('-01')
-  if (startsMonth && (endsMonth || to.slice(0, 7) >= today.slice(0, 7))) {
-    const months = compare === 'previous_year' ? 12 : monthsOf(from, to).length
-    return [monthsBefore(from, months), monthsBefore(last, months)]
-  }
-  const yearBefore = (day: string) =>
-    `${Number(day.slice(0, 4)) - 1}${day.endsWith('-02-29') ? '-02-28' : day.slice(4)}`
-  if (compare === 'previous_year') return [yearBefore(from), yearBefore(last)]
-  const days = daysBetween(from, to) + 1
-  return [dayAfter(from, -days), dayAfter(last, -days)]
-}
-
-/** The last day of a month stays the last day, and a day that a month lacks becomes its last. */
-function monthsBefore(day: string, months: number): string {
-  let month = day.slice(0, 7)
-  for (let step = 0; step < months; step++) month = dayAfter(`${month}-01`, -1).slice(0, 7)
-  const last = lastDayOf(month)
-  const sameDay = `${month}-${day.slice(8)}`
-  return day === lastDayOf(day.slice(0, 7)) || sameDay > last ? last : sameDay
-}
 
 function monthsOf(from: string, to: string): string[] {
   const months: string[] = []

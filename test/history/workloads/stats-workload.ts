@@ -156,7 +156,7 @@ function toStatsQuery(path: string, today: string): StatsQuery {
   const [from, to] = [parameters.get('from'), parameters.get('to')]
   return {
     today,
-    date: parameters.get('date') ?? 'issued',
+    date: parameters.get('date') === 'accepted' ? 'accepted' : 'issued',
     country: parameters.get('country') ?? undefined,
     currency: parameters.get('currency') ?? undefined,
     bounds: from !== null && to !== null ? [from, to] : null,
