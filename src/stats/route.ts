@@ -181,7 +181,7 @@ function sendStats(
   reply: FastifyReply,
   stats: CachedStats,
   { format, encoding }: { format: Format; encoding: ContentEncoding },
-): FastifyReply {
+): FastifyReply | Promise<FastifyReply> {
   const { bodies, ageMs, asOf } = stats
   const etag = bodies.etagOf(format)
   reply
@@ -191,7 +191,11 @@ function sendStats(
     .header('age', ageMs < 1_000 ? '0' : String(Math.floor(ageMs / 1_000)))
     .header('cache-status', cacheStatusOf(stats))
   if (matchesEtag(headers['if-none-match'], etag)) return reply.code(304).send()
-  if (encoding !== 'identity') reply.header('content-encoding', encoding)
-  if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
-  return reply.type(contentTypes[format]).send(bodies.get(format, encoding, asOf))
+  const send = (body: Buffer) => {
+    if (encoding !== 'identity') reply.header('content-encoding', encoding)
+    if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
+    return reply.type(contentTypes[format]).send(body)
+  }
+  const body = bodies.get(format, encoding, asOf)
+  return body instanceof Promise ? body.then(send) : send(body)
 }

@@ -4,6 +4,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { exampleStats } from '../../src/stats/openapi-examples.ts'
+import { ResponseBodies } from '../../src/stats/response-body.ts'
 import { textCell } from '../../src/stats/stats-csv.ts'
 import { eventually } from '../support/eventually.ts'
 import { insertQuote, insertQuotes } from './insert-quotes.ts'
@@ -184,6 +186,45 @@ t.test(
     t.same([head.statusCode, head.body], [200, ''])
   },
 )
+
+t.test('large bodies are compressed once, in another thread', async (t) => {
+  const months = Array.from({ length: 600 }, () => exampleStats.byMonth).flat()
+  let resized = 0
+  const bodies = new ResponseBodies({ ...exampleStats, byMonth: months }, () => {
+    resized += 1
+  })
+  const asOf = '2026-11-21T10:00:00Z'
+  for (const format of ['json', 'csv-en'] as const) {
+    const plain = await bodies.get(format, 'identity', asOf)
+    for (const encoding of ['gzip', 'br'] as const) {
+      const before = resized
+      const compressing = bodies.get(format, encoding, asOf)
+      t.ok(compressing instanceof Promise)
+      t.equal(bodies.get(format, encoding, asOf), compressing, 'callers share the promise')
+      t.equal(decode(await compressing, encoding), plain.toString())
+      t.equal(bodies.get(format, encoding, asOf), await compressing, 'the body is kept')
+      t.equal(resized, before + 1)
+    }
+  }
+})
+
+t.test('large responses have the same content in every encoding', async (t) => {
+  const { app } = await serviceWithQuotes(t)
+  for (const query of ['', '&format=csv']) {
+    const contents = await Promise.all(
+      (['identity', 'gzip', 'br', 'br'] as const).map(async (encoding) => {
+        const { headers, rawPayload } = await app.inject({
+          url: `/api/stats?from=1900-01-01&to=2026-12-31${query}`,
+          headers: { 'accept-encoding': encoding },
+        })
+        t.equal(headers['content-encoding'], encoding === 'identity' ? undefined : encoding)
+        return withoutAsOf(decode(rawPayload, encoding))
+      }),
+    )
+    if (query === '') t.ok((contents[0]?.length ?? 0) > 100_000, 'large')
+    t.equal(new Set(contents).size, 1)
+  }
+})
 
 t.test('asOf advances while nothing changes, and the ETag does not', async (t) => {
   const { app } = await serviceWithQuotes(t)
