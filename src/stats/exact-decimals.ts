@@ -21,15 +21,17 @@ export function divide(
   return `${isNegative && quotient > 0n ? '-' : ''}${formatDecimal(quotient, digits)}`
 }
 
+/** Returns the exact sum, with as many decimals as the more precise number has. */
 export function add(a: string | number, b: string | number): string {
   return combine(a, b, (aUnits, bUnits) => aUnits + bUnits)
 }
 
+/** Returns the exact difference, with as many decimals as the more precise number has. */
 export function subtract(a: string | number, b: string | number): string {
   return combine(a, b, (aUnits, bUnits) => aUnits - bUnits)
 }
 
-/** Combines both numbers in units of the last decimal of the more precise one. */
+/** Applies `operation` to both numbers in units of the last decimal of the more precise one. */
 function combine(
   a: string | number,
   b: string | number,

@@ -222,7 +222,7 @@ function outcomesOf(totals: GroupTotals, currency: string) {
 const countQuotes = ({ draft, openQuotes, accepted, rejected, expired }: GroupTotals) =>
   draft + openQuotes + accepted + rejected + expired
 
-/** (current − previous) ÷ previous; null if the previous value is zero. */
+/** Returns (current − previous) ÷ previous; null if the previous value is zero. */
 function relativeChange(current: GroupTotals, previous: GroupTotals) {
   const change = (to: string | number, from: string | number) =>
     divide(subtract(to, from), from, ratioDecimals)

@@ -5,10 +5,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * All of stats/ belongs here for simplicity: after any edit there, the shared cache begins empty. A
- * file elsewhere belongs here if a change of it can change the values of statistics or what Redis
- * stores of them. One that only decides when, where or for whom they are computed does not, such as
- * those of connections, waiting times and access.
+ * All files of stats/ belong here for simplicity, so the shared cache begins empty after any edit
+ * there. A file elsewhere belongs here if it can change the values of statistics, or what Redis
+ * stores of them. A file that only decides when, where or for whom they are computed does not
+ * belong here. Examples are those of connections, waiting times and access.
  */
 const sourceFiles = [
   'stats/**/*.ts',

@@ -1,5 +1,5 @@
-// Logs that statistics cannot be computed, once per cause, and that they can be again. Requests do
-// not report it while they get older statistics.
+// Logs that statistics cannot be computed, once per cause, and that they can be again. A request
+// that gets older statistics does not report it.
 import { LRUCache } from 'lru-cache'
 import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
 import { timeouts } from '../../timeouts.ts'
@@ -8,7 +8,7 @@ const maxFailingKeys = 500
 
 /**
  * Remembers which requests fail. A defect can concern some requests only, such as those with
- * `by=customer`. The others succeed meanwhile. Their success must not be logged as a recovery.
+ * `by=customer`. The success of the others must not be logged as a recovery.
  */
 export class ComputationFailures {
   readonly #log: FailureLog

@@ -12,7 +12,7 @@ import { formatVersion, parseVersion, scopeOf } from './shared-data-version.ts'
 
 export type DataVersionPoller = Poller<ObservedVersion>
 
-/** With a `history`, adds each observed version to it, whichever process has read it. */
+/** Returns a poller that adds each version to `history`, whichever process has read it. */
 export function createDataVersionPoller(
   db: Kysely<Tables>,
   sharing: Pick<SharedPolling, 'poll'>,
@@ -50,7 +50,10 @@ async function readObservedVersion(
   }
 }
 
-/** A server that is promoted or started has another generation. */
+/**
+ * Returns the timeline of the primary. It is read again only if the generation changed: a server
+ * that is promoted or started has another generation.
+ */
 async function timelineOf(
   db: Kysely<Tables>,
   { generation }: DataVersion,
@@ -61,9 +64,10 @@ async function timelineOf(
 }
 
 /**
- * Reads the id again only if the generation changed: another database has another generation. A
- * role that may not read the id gets the generation instead. It is unique too, but changes more
- * often, so statistics in Redis do not survive a restart of PostgreSQL.
+ * Returns the id of the database. It is read again only if the generation changed: another database
+ * has another generation. For a role that may not read the id, the generation stands in for it. The
+ * generation is unique too, but changes more often, so statistics in Redis do not survive a restart
+ * of PostgreSQL.
  */
 async function databaseIdOf(
   db: Kysely<Tables>,

@@ -8,8 +8,8 @@ import { codeHash } from './code-hash.ts'
 import type { ObservedVersion } from './data-version.ts'
 
 /**
- * Returns what processes need to share versions. Only processes with the same `code` do, because
- * another release may count changes differently.
+ * Returns what processes need to share versions. Only processes with the same `code` share them,
+ * because another release may count changes differently.
  */
 export function shareDataVersions(
   redis: RedisAccess | null,

@@ -59,7 +59,7 @@ export type CachedStats = {
 }
 
 const maxEntries = 500
-/** Counts each entry as its bodies, and the statistics as the characters of their JSON. */
+/** The size of an entry is that of its bodies plus the number of characters of its JSON. */
 const maxBytes = 20_000_000
 
 /** `knownCurrentAt` advances while the data does not change, and `asOf` is that moment as text. */
@@ -78,7 +78,10 @@ export type StatsCacheOptions = {
   readToday(): string
   compute(request: StatsRequest): Promise<ComputedStats>
   log: TaskLog
-  /** Called with a WAL position at or after every change in cached statistics, if it is known. */
+  /**
+   * Called when statistics are cached, if their WAL position is known. It is at or after every
+   * change that they contain.
+   */
   recordCachedPosition?(position: number): void
   /** Returns the current moment. Default: performance.now(). */
   now?(): Moment

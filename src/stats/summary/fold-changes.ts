@@ -17,9 +17,9 @@ export const batchSize = 20_000
  */
 export const fullBatchThreshold = batchSize / 8
 /**
- * Every reader adds up the unfolded changes: about 3 ms of processor time for this many. Folding
- * fewer at a time would update the same rows of the summary more often. Each update leaves an old
- * version of the row behind, which readers have to skip as long as an old snapshot is open.
+ * Every reader adds up the unfolded changes, which takes about 3 ms of processor time for this
+ * many. Folding fewer at a time would update the same rows of the summary more often. Each update
+ * leaves an old version of the row behind. Readers have to skip it while an old snapshot is open.
  */
 const maxUnfoldedChanges = 500
 
@@ -84,11 +84,12 @@ export function startFolding(
 }
 
 /**
- * Returns the number of changes that are not folded, where a statement that changes many quotes
- * counts once, and the age of the oldest one from the start of its transaction; 0 without any.
+ * Returns the number of changes that are not folded, and the age of the oldest one. A statement
+ * that changes many quotes counts as one change. The age begins with the transaction of the change,
+ * and is 0 if there is no change.
  *
- * The view unfolded_changes locks quote_changes, then quote_summary. Naming quote_summary before
- * the view locks it first: docs/statistics.md defines the order of locks.
+ * quote_summary is named before the view unfolded_changes, so that it is locked first, as
+ * docs/statistics.md requires. The view alone would lock quote_changes before it.
  */
 export async function readUnfoldedChanges(
   db: Kysely<Tables>,

@@ -97,9 +97,9 @@ type Bounds = { first: string; last: string }
 
 /**
  * Splits a range into whole units of `bigGrain`, such as months, and rows of `smallGrain`, such as
- * days, at both ends. At each end, either the small rows inside the range are added, or those
- * outside are subtracted from the whole unit, whichever are fewer. Computes no day outside the
- * calendar.
+ * days, at both ends. At each end, there are two ways: to add the small rows inside the range, or
+ * to take the whole unit and subtract the small rows outside the range. The way with fewer rows is
+ * taken. Computes no day outside the calendar.
  */
 function splitRange(
   { from, to }: DateRange,
