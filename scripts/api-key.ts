@@ -10,8 +10,8 @@ import { parseWebOrigin } from '../src/auth/registered-origins.ts'
 import { readDatabaseConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import type { Scope } from '../src/database/table-types.ts'
+import { formatKeyTable } from './cli/api-key-list.ts'
 import { formatKeyReport } from './cli/api-key-report.ts'
-import { formatKeyTable } from './cli/api-key-table.ts'
 import {
   chooseByName,
   type OptionValues,

@@ -19,7 +19,7 @@ import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
 import { failures, getRenderingFailureReason, needsOperator, QuoteFailure } from './failures.ts'
-import { LinkReader, requireOpen } from './links/link-reader.ts'
+import { LinkAccess, requireOpen } from './links/link-access.ts'
 import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
 import { PageRenderer } from './page/page-renderer.ts'
@@ -71,7 +71,7 @@ export class QuoteLinkHandler {
   readonly #options: QuoteOptions
   readonly #pageRenderer: PageRenderer
   readonly #pdfRenderer: PdfRenderer
-  readonly #links: LinkReader
+  readonly #links: LinkAccess
   readonly #countView: ((linkId: string) => void) | null
   #closeTimer: NodeJS.Timeout | undefined
 
@@ -79,7 +79,7 @@ export class QuoteLinkHandler {
     const { db, replica, company, countViews, offersReplies, observer, clock, log } = options
     const { brand, timeZone } = company
     this.#options = options
-    this.#links = new LinkReader({ db, replica, timeZone, clock, observer })
+    this.#links = new LinkAccess({ db, replica, timeZone, clock, observer })
     this.#pageRenderer = new PageRenderer({ brand, offersReplies })
     this.#pdfRenderer = new PdfRenderer(brand)
     this.#countView = countViews ? createViewCounter(db, log) : null

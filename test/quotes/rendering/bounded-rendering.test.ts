@@ -426,7 +426,7 @@ t.test('a large document that was altered or cannot be read is not shown (S41)',
   const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
   t.match(
     errors.at(-1)?.err,
-    { message: /does not match its hash/, stack: /link-reader\.ts:\d+/ },
+    { message: /does not match its hash/, stack: /link-access\.ts:\d+/ },
     'the log shows where that was found',
   )
 })

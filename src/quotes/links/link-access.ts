@@ -10,7 +10,7 @@ import { QuoteFailure } from '../failures.ts'
 import { readDocument, readReplicatedDocument } from './read-document.ts'
 import { type LinkState, type OpenLink, readLink } from './read-link.ts'
 
-type LinkReaderOptions = {
+type LinkAccessOptions = {
   db: Kysely<Tables>
   /** Documents are read from the replica if possible. Only the primary says if a link is open. */
   replica: Replica | null
@@ -26,12 +26,12 @@ type LinkReaderOptions = {
 const maxKnownHashes = 20_000
 
 /** Its methods throw QuoteFailure. */
-export class LinkReader {
-  readonly #options: LinkReaderOptions
+export class LinkAccess {
+  readonly #options: LinkAccessOptions
   /** The hashes that documents have matched, by link. The hash of a link must never change. */
   readonly #knownHashes = new LRUCache<string, string>({ max: maxKnownHashes })
 
-  constructor(options: LinkReaderOptions) {
+  constructor(options: LinkAccessOptions) {
     this.#options = options
   }
 
