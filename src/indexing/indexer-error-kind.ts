@@ -5,7 +5,7 @@ import { isBrokenConnection, isPoolTimeout } from '../database/failover/broken-c
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
 import { KeyUnknown } from './engine/engine-keys.ts'
-import { TaskFailed } from './engine/engine-tasks.ts'
+import { TaskFailed, TaskTimedOut } from './engine/engine-tasks.ts'
 import { SeveralServersFound } from './engine/single-server-check.ts'
 import { LeaseLost, ServerReplaced } from './indexer-lease.ts'
 
@@ -16,11 +16,14 @@ export function findErrorKind(error: unknown): IndexerErrorKind {
   if (error instanceof ServerReplaced) return 'postgresql'
   if (error instanceof LeaseLost) return 'lease_lost'
   if (error instanceof SeveralServersFound) return 'several_servers'
-  if (error instanceof TaskFailed || error instanceof PayloadRejected) return 'engine_task'
+  if (isTaskError(error)) return 'engine_task'
   if (error instanceof KeyUnknown || error instanceof MeilisearchApiError) return 'engine_refused'
   if (error instanceof MeilisearchError) return 'engine_unreachable'
   return isPostgresError(error) ? 'postgresql' : 'other'
 }
+
+const isTaskError = (error: unknown) =>
+  error instanceof TaskFailed || error instanceof TaskTimedOut || error instanceof PayloadRejected
 
 /** The messages of the driver's errors without a code if PostgreSQL refuses encryption. */
 const encryptionMessages = [

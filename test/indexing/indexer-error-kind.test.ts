@@ -6,7 +6,7 @@ import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { PayloadRejected } from '../../src/indexing/documents/document-upload.ts'
 import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
-import { TaskFailed } from '../../src/indexing/engine/engine-tasks.ts'
+import { TaskFailed, TaskTimedOut } from '../../src/indexing/engine/engine-tasks.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { SeveralServersFound } from '../../src/indexing/engine/single-server-check.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
@@ -28,6 +28,7 @@ t.test('errors of the lease and of tasks have kinds of their own', async (t) => 
   t.equal(findErrorKind(new ServerReplaced()), 'postgresql')
   t.equal(findErrorKind(new SeveralServersFound()), 'several_servers')
   t.equal(findErrorKind(new TaskFailed('', 'failed')), 'engine_task')
+  t.equal(findErrorKind(new TaskTimedOut(1, 1_000)), 'engine_task')
   t.equal(findErrorKind(new PayloadRejected('failed', false, null)), 'engine_task')
 })
 

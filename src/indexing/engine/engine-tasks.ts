@@ -17,7 +17,7 @@ export const unfinishedStatuses: TaskStatus[] = ['enqueued', 'processing']
 export const isUnfinished = ({ status }: Pick<Task, 'status'>) =>
   unfinishedStatuses.includes(status)
 
-/** An accepted task failed, was cancelled or did not end in time. `code`: of Meilisearch, or ''. */
+/** An accepted task failed or was cancelled. `code`: of Meilisearch, or ''. */
 export class TaskFailed extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -26,8 +26,15 @@ export class TaskFailed extends Error {
   }
 }
 
+/** An accepted task has not ended in time. The engine may still run it. */
+export class TaskTimedOut extends Error {
+  constructor(taskNumber: number, ms: number) {
+    super(`Meilisearch: task ${taskNumber} has not ended after ${ms / 1_000} s`)
+  }
+}
+
 /**
- * Waits until the task has ended and returns it. Throws if the timeout for a task has passed. The
+ * Waits until the task has ended and returns it. Throws TaskTimedOut after `timeoutMs`. The
  * wait function of the SDK is not used: if a request fails, it leaves a timer behind, which keeps
  * the process running.
  */
@@ -35,21 +42,20 @@ export async function waitForTask(
   { tasks }: Pick<Meilisearch, 'tasks'>,
   { taskUid }: Pick<EnqueuedTask, 'taskUid'>,
   pollMs: number = timeouts.indexing.taskPoll.ms,
+  timeoutMs: number = timeouts.indexing.task.ms,
 ): Promise<Task> {
-  const { ms } = timeouts.indexing.task
-  const deadline = performance.now() + ms
+  const deadline = performance.now() + timeoutMs
   for (;;) {
     const task = await tasks.getTask(taskUid)
     if (!isUnfinished(task)) return task
-    if (performance.now() > deadline)
-      throw new TaskFailed('', `Meilisearch: task ${taskUid} has not ended after ${ms / 1_000} s`)
+    if (performance.now() > deadline) throw new TaskTimedOut(taskUid, timeoutMs)
     await sleep(pollMs)
   }
 }
 
 /**
- * Waits until the task has succeeded and returns its number. Throws TaskFailed. The key of the
- * client must allow it to read the task.
+ * Waits until the task has succeeded and returns its number. Throws TaskFailed or TaskTimedOut. The
+ * key of the client must allow it to read the task.
  */
 export async function waitForSuccess(
   client: Meilisearch,
@@ -82,8 +88,8 @@ export async function readEngineTask(client: Meilisearch, number: number): Promi
 }
 
 /**
- * Whether the engine has this task. If not, the engine was restored to an older state. A task
- * without `acceptedAt` counts as present while the engine has no task with its number.
+ * Whether the engine has this task. If not, the engine was restored to an older state. If the task
+ * has no `acceptedAt`, the engine never knew it; then a missing task is no sign of a restore.
  */
 export async function hasEngineTask(client: Meilisearch, task: EngineTask): Promise<boolean> {
   return (await readEngineTask(client, task.number)).acceptedAt === task.acceptedAt
