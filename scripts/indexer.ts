@@ -3,7 +3,6 @@ import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { withTemporaryKey } from '../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
-import { requestRebuild } from '../src/indexing/index-record.ts'
 import {
   type IndexStatus,
   isIndexUpToDate,
@@ -15,6 +14,7 @@ import { runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
 import type { IndexerOptions } from '../src/indexing/indexer-run.ts'
 import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
 import { registerIndex } from '../src/indexing/register-index.ts'
+import { requestRebuild } from '../src/indexing/registration.ts'
 import { describeError } from '../src/monitoring/describe-error.ts'
 import { buildIndexerOperationsApp } from '../src/monitoring/indexer-operations-app.ts'
 import { IndexerState, type RegularTask } from '../src/monitoring/indexer-state.ts'

@@ -109,7 +109,7 @@ export type Tables = {
     step: number
     rank: number | null
   }
-  /** One row for each index. indexing/index-record.ts explains the columns. */
+  /** One row for each index. indexing/registration.ts explains the columns. */
   search_indexes: {
     registration_name: string
     indexed_at: Instant | null

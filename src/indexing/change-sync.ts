@@ -13,20 +13,20 @@ import {
 import { parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
 import { maxTaskNumber, readEngineTask } from './engine/engine-tasks.ts'
-import type { LeasedTarget } from './index-address.ts'
-import { markSettled } from './index-record.ts'
+import type { WriteTarget } from './index-address.ts'
 import { executeUnderLease, LeaseLost } from './indexer-lease.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
+import { markSettled } from './registration.ts'
 import { requeueIfLeaseLost } from './requeue-after-lease-loss.ts'
-import { awaitLater } from './scheduling/await-later.ts'
+import { preventUnhandledRejection } from './scheduling/prevent-unhandled-rejection.ts'
 
-const batchSize = 20_000
-const readSize = 2_500
+const maxBatchRows = 20_000
+const productsPerRead = 2_500
 /** Each upload has a fixed cost in the engine: more than reading this many products costs. */
-const uploadSize = 10_000
+const documentsPerUpload = 10_000
 
 export type BatchOptions = {
-  /** Queues the same products for this registration too: a rebuild follows the live index. */
+  /** Adds the same products to this outbox too: the next index follows the live one. */
   alsoQueueFor?: string
   /** The largest number of outbox rows in the batch. Default: 20,000. */
   limit?: number
@@ -40,22 +40,22 @@ export type BatchOptions = {
  * that ended the batch.
  */
 export async function syncBatch(
-  target: LeasedTarget,
-  { alsoQueueFor, limit = batchSize }: BatchOptions = {},
+  target: WriteTarget,
+  { alsoQueueFor, limit = maxBatchRows }: BatchOptions = {},
 ): Promise<number> {
   const { db, client, indexName, lease, progress } = target
   const read = await progress.read(limit)
   if (read.changes.length === 0) {
-    if (read.isComplete && progress.isRecordDue())
-      await recordBatch(target, { read, productIds: [], rejected: [], taskNumber: null })
+    if (read.isComplete && progress.isSettledMarkDue())
+      await finishBatch(target, { read, productIds: [], rejected: [], taskNumber: null })
     return 0
   }
 
   const productIds = [...new Set(read.changes.map(({ productId }) => productId))]
   try {
-    await progress.recordWriting()
+    await progress.markWriting()
     const result = await applyChanges(db, client.index(indexName), productIds)
-    await recordBatch(target, { read, productIds, alsoQueueFor, ...result })
+    await finishBatch(target, { read, productIds, alsoQueueFor, ...result })
   } catch (error) {
     const loss = await requeueIfLeaseLost(db, lease, productIds, error)
     if (loss && !(error instanceof LeaseLost)) throw Object.assign(loss, { cause: error })
@@ -65,7 +65,7 @@ export async function syncBatch(
 }
 
 /** Whether changes of products are pending for the index. */
-export function hasPendingChanges({ progress }: LeasedTarget): Promise<boolean> {
+export function hasPendingChanges({ progress }: WriteTarget): Promise<boolean> {
   return progress.hasChanges()
 }
 
@@ -79,17 +79,18 @@ async function applyChanges(
   const absentIds: string[] = []
   let lines: DocumentLine[] = []
   const upload = () => {
-    for (const part of splitBySize(lines)) requests.push(awaitLater(uploadLines(index, part)))
+    for (const part of splitBySize(lines))
+      requests.push(preventUnhandledRejection(uploadLines(index, part)))
     lines = []
   }
   try {
-    for (let from = 0; from < productIds.length; from += readSize) {
-      const ids = productIds.slice(from, from + readSize)
+    for (let from = 0; from < productIds.length; from += productsPerRead) {
+      const ids = productIds.slice(from, from + productsPerRead)
       const documents = await readDocuments(db, ids)
       const presentIds = new Set(documents.map(({ id }) => id))
       absentIds.push(...ids.filter((id) => !presentIds.has(id)))
       for (const document of documents) lines.push(toDocumentLine(document))
-      if (lines.length >= uploadSize) upload()
+      if (lines.length >= documentsPerUpload) upload()
     }
   } catch (error) {
     // If the indexer is being stopped, runIndexer releases the lease next. So wait until no request
@@ -128,22 +129,22 @@ type AppliedBatch = UploadResult & {
 
 /**
  * Deletes the processed outbox rows and parks rejected documents, only while the lease is held. If
- * nothing else is pending and the index has a record, records that it is up to date.
+ * nothing else is pending and the index is live, marks it as settled.
  */
-async function recordBatch(
-  target: LeasedTarget,
+async function finishBatch(
+  target: WriteTarget,
   { read, productIds, rejected, taskNumber, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
-  const { db, client, lease, registrationName, progress } = target
-  const newest = maxTaskNumber([progress.unrecordedTaskNumber, taskNumber])
-  const isSettled = read.isComplete && progress.hasRecord
+  const { db, client, lease, progress } = target
+  const newest = maxTaskNumber([progress.unsavedTaskNumber, taskNumber])
+  const isSettled = read.isComplete && progress.isLive
   const task = isSettled && newest !== null ? await readEngineTask(client, newest) : null
   await executeUnderLease(db, lease, async (transaction) => {
-    await deleteOutboxRows(transaction, registrationName, read.changes)
+    await deleteOutboxRows(transaction, progress.outboxName, read.changes)
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
-    if (productIds.length > 0) await unparkDocuments(transaction, registrationName, productIds)
-    await parkDocuments(transaction, registrationName, rejected)
-    if (isSettled) await markSettled(transaction, registrationName, read, task)
+    if (productIds.length > 0) await unparkDocuments(transaction, progress.outboxName, productIds)
+    await parkDocuments(transaction, progress.outboxName, rejected)
+    if (isSettled) await markSettled(transaction, lease.registrationName, read, task)
   })
   progress.settle(read, newest)
 }

@@ -1,38 +1,67 @@
 // Where an index and its outbox are, and the right to write to them.
+//
+// A live index has a registration, which is its row in search_indexes. The next index of a rebuild
+// has none until it replaces the live one. So two names must not be confused:
+//
+// lease.registrationName  The name of the registration and of the lease. While the next index is
+//                         built, it is still that of the live index.
+// progress.outboxName     The name of the outbox rows and parked documents of one index, in their
+//                         column `registration_name`. For a live index it is the name of the
+//                         registration, and for the next one that name plus `~next`.
+//
+// A NextTarget has no `registrationName`, so nothing can write to the registration through it.
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import type { Lease } from './indexer-lease.ts'
-import type { OutboxProgress } from './outbox-progress.ts'
+import { OutboxProgress } from './outbox-progress.ts'
 
+/** The address of a live index. */
 export type IndexAddress = {
   db: Kysely<Tables>
   /** A client of the engine that has the index. */
   client: Meilisearch
   indexName: string
   /**
-   * Identifies one index: SEARCH_ENGINE plus a hash of the shape of the index. It is the key of
-   * search_indexes, and `registration_name` of the outbox.
+   * Identifies one live index: SEARCH_ENGINE plus a hash of the shape of the index. It is the key
+   * of search_indexes, and the name of the outbox of the index.
    */
   registrationName: string
 }
 
-/** An index to which this process may write while it holds the lease. */
-export type LeasedTarget = IndexAddress & {
+/** A live index or the next one, to which this process may write while it holds the lease. */
+export type WriteTarget = Pick<IndexAddress, 'db' | 'client' | 'indexName'> & {
   /**
    * Its key may create indexes and read every task. The key of `client` is limited to the live
    * index and the next one.
    */
   taskClient: Meilisearch
+  /** The lease of the live index, also for the next one. */
   lease: Lease
   progress: OutboxProgress
 }
 
-/** The name of the index that a rebuild creates and then swaps with the live index. */
+/** The index that searches read, or will read after the first build. */
+export type LiveTarget = WriteTarget & IndexAddress
+
+/** The index that a rebuild creates and then swaps with the live index. */
+export type NextTarget = WriteTarget & { registrationName?: never }
+
+/** Returns the name of the next index beside this live index. */
 export const nextIndexName = (indexName: string) => `${indexName}_next`
 
-/**
- * The name under which outbox rows and parked documents of the next index are stored. No row of
- * search_indexes has it.
- */
-export const nextRegistrationName = (registrationName: string) => `${registrationName}~next`
+/** Returns the index that a rebuild builds beside this one. Its outbox has not been read yet. */
+export function toNextTarget(live: LiveTarget): NextTarget {
+  const { db, client, taskClient, lease } = live
+  return {
+    db,
+    client,
+    taskClient,
+    lease,
+    indexName: nextIndexName(live.indexName),
+    progress: new OutboxProgress(db, lease, nextOutboxName(live.registrationName)),
+  }
+}
+
+/** Returns the name of the outbox of the next index. No row of search_indexes has it. */
+export const nextOutboxName = (registrationName: string) => `${registrationName}~next`

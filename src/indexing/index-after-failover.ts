@@ -14,8 +14,7 @@ import {
   readNewestTaskNumber,
   unfinishedStatuses,
 } from './engine/engine-tasks.ts'
-import type { LeasedTarget } from './index-address.ts'
-import { markCompared, markOtherTimeline, readIndexRecord } from './index-record.ts'
+import type { LiveTarget } from './index-address.ts'
 import {
   listDriftIds,
   maxRemovedDocuments,
@@ -23,6 +22,7 @@ import {
   verifyIndex,
 } from './index-verification.ts'
 import { executeUnderLease, type Lease } from './indexer-lease.ts'
+import { markCompared, markOtherTimeline, readRegistration } from './registration.ts'
 
 /** If more documents differ, as after a restore from last week, building the index costs less. */
 const maxRepairedShare = 0.1
@@ -37,20 +37,20 @@ type ComparisonOptions = {
 }
 
 /**
- * After a failover of PostgreSQL, corrects the index and records that it belongs to the new
+ * After a failover of PostgreSQL, corrects the index and marks that it belongs to the new
  * primary. If the engine was restored too, or if too many documents differ, leaves the index as it
  * is, so that it is rebuilt. Does nothing if there was no failover. Applies changes between the
  * comparisons; no other process may apply changes meanwhile.
  */
 export async function keepIndexAfterFailover(
-  target: LeasedTarget,
+  target: LiveTarget,
   options: ComparisonOptions,
 ): Promise<void> {
   const { db, client, taskClient, indexName, registrationName } = target
-  const record = await readIndexRecord(db, registrationName)
-  if (!record?.hasFailedOver || record.indexedAt === null) return
+  const registration = await readRegistration(db, registrationName)
+  if (!registration?.hasFailedOver || registration.indexedAt === null) return
   if (!(await indexExists(client, indexName))) return
-  const { lastTask, isWriting } = record
+  const { lastTask, isWriting } = registration
   if (lastTask && !(await hasEngineTask(taskClient, lastTask))) return
   // Requests from before the failover may still be in the queue.
   await waitUntilQueueIsEmpty(target, options.throwIfStopped)
@@ -58,16 +58,16 @@ export async function keepIndexAfterFailover(
   if (lastTask && !isWriting && (newestWrite ?? 0) <= lastTask.number)
     options.log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return
-  await recordComparison(target)
+  await finishComparison(target)
 }
 
 /**
  * A replaced primary may become primary again. Its own row still says that it wrote the index last,
  * so the failover would go unnoticed. The keys in the engine name the database whose indexer ran
- * last. If that is this database on another timeline, records it, so that keepIndexAfterFailover
- * compares. `databaseIdentities` must be read before the keys are replaced.
+ * last. If that is this database on another timeline, marks it in the registration, so that
+ * keepIndexAfterFailover compares. `databaseIdentities` must be read before the keys are replaced.
  */
-export async function recordOtherTimeline(
+export async function markTimelineOfKeys(
   db: Kysely<Tables>,
   lease: Lease,
   databaseIdentities: string[],
@@ -80,7 +80,7 @@ export async function recordOtherTimeline(
 
 /** Returns whether the index matches the catalogue now. False if too many documents differ. */
 async function repair(
-  target: LeasedTarget,
+  target: LiveTarget,
   { log, throwIfStopped }: ComparisonOptions,
 ): Promise<boolean> {
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
@@ -102,7 +102,7 @@ async function repair(
 }
 
 async function waitUntilQueueIsEmpty(
-  { taskClient, indexName }: LeasedTarget,
+  { taskClient, indexName }: LiveTarget,
   throwIfStopped: () => void,
 ): Promise<void> {
   for (;;) {
@@ -117,7 +117,7 @@ async function waitUntilQueueIsEmpty(
   }
 }
 
-async function recordComparison(target: LeasedTarget): Promise<void> {
+async function finishComparison(target: LiveTarget): Promise<void> {
   const { db, taskClient, lease, indexName, registrationName } = target
   const number = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
   const task = number === null ? null : await readEngineTask(taskClient, number)

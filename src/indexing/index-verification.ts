@@ -9,7 +9,7 @@ import { deleteDocuments, hashContent } from './documents/document-upload.ts'
 import { readDocuments, readDocumentsAfter } from './documents/product-to-document.ts'
 import type { IndexAddress } from './index-address.ts'
 import { queueProducts } from './outbox.ts'
-import { awaitLater } from './scheduling/await-later.ts'
+import { preventUnhandledRejection } from './scheduling/prevent-unhandled-rejection.ts'
 
 /** The ids of the documents that differ from the catalogue. */
 export type IndexDrift = {
@@ -114,7 +114,7 @@ async function compareProducts(
 async function* readPagesAhead(db: Kysely<Tables>): AsyncGenerator<ProductDocument[], void> {
   let documents = await readDocumentsAfter(db, '0', pageSize)
   for (let last = documents.at(-1); last; last = documents.at(-1)) {
-    const nextPage = awaitLater(readDocumentsAfter(db, last.id, pageSize))
+    const nextPage = preventUnhandledRejection(readDocumentsAfter(db, last.id, pageSize))
     yield documents
     documents = await nextPage
   }

@@ -10,9 +10,8 @@ import { syncBatch } from './change-sync.ts'
 import { deleteIndex } from './engine/engine-tasks.ts'
 import { requireSingleServer } from './engine/single-server-check.ts'
 import type { UnusedIndexRemoval } from './engine/unused-indexes.ts'
-import type { LeasedTarget } from './index-address.ts'
+import type { LiveTarget } from './index-address.ts'
 import { keepIndexAfterFailover } from './index-after-failover.ts'
-import { isRebuildRequested } from './index-record.ts'
 import { type LeaseRenewal, requireLease } from './indexer-lease.ts'
 import type { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
@@ -23,6 +22,7 @@ import {
   type RebuildReason,
   rebuildReasons,
 } from './rebuild/rebuild-reason.ts'
+import { isRebuildRequested } from './registration.ts'
 import type { ErrorBackoff } from './scheduling/error-backoff.ts'
 import { IntervalTask } from './scheduling/interval-task.ts'
 import { pause } from './scheduling/pause.ts'
@@ -43,7 +43,7 @@ export type IndexerOptions = {
   registrationName: string
   popularityIntervalMs: number
   log: LogLine
-  /** The indexer records here what it does, for metrics and health checks. */
+  /** The indexer notes here what it does, for metrics and health checks. */
   state: IndexerState
 }
 
@@ -60,7 +60,7 @@ export type RunMemory = {
 
 type RunOptions = IndexerOptions &
   RunMemory & {
-    target: LeasedTarget
+    target: LiveTarget
     renewal: LeaseRenewal
     /** Stops the run. */
     signal: AbortSignal
@@ -94,7 +94,7 @@ export class IndexerRun {
       state.appliedChanges += changeCount
       if (changeCount > 0) continue
 
-      this.#recordUpToDate()
+      this.#noteUpToDate()
       if (await this.#mustRebuildNow()) {
         await this.#rebuildIfNecessary()
         continue
@@ -139,8 +139,8 @@ export class IndexerRun {
     ]
   }
 
-  /** Records that every change has been applied. */
-  #recordUpToDate(): void {
+  /** Notes that every change has been applied. */
+  #noteUpToDate(): void {
     const { endWhen, backoff, state, log } = this.#options
     if (!endWhen && backoff.isFailing) log(followingChanges)
     backoff.reset()
@@ -192,7 +192,7 @@ export class IndexerRun {
     this.#throwIfStopped()
     const { text, deletesIndexFirst } = rebuildReasons[reason]
     log(`${text} Building the index.`)
-    const recordEnd = state.startRebuild()
+    const endRebuild = state.startRebuild()
     try {
       if (deletesIndexFirst) await deleteIndex(target.client, target.indexName)
       // Before the first index, popularity was perhaps never counted. If it were counted later,
@@ -207,10 +207,10 @@ export class IndexerRun {
         },
         log,
       })
-      recordEnd(true)
+      endRebuild(true)
       log(`The index contains ${countNoun(productCount, 'product')}.`)
     } catch (error) {
-      recordEnd(false)
+      endRebuild(false)
       throw error
     }
   }

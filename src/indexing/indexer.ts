@@ -10,9 +10,8 @@ import { timeouts } from '../timeouts.ts'
 import { ensureEngineKeys, readDatabasesOfKeys, replaceIndexerKeys } from './engine/engine-keys.ts'
 import { requireSingleServer } from './engine/single-server-check.ts'
 import { UnusedIndexRemoval } from './engine/unused-indexes.ts'
-import type { LeasedTarget } from './index-address.ts'
-import { recordOtherTimeline } from './index-after-failover.ts'
-import { markSeveralServers } from './index-record.ts'
+import type { LiveTarget } from './index-address.ts'
+import { markTimelineOfKeys } from './index-after-failover.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
 import {
   type AcquiredLease,
@@ -27,6 +26,7 @@ import { PopularityRefresh } from './popularity.ts'
 import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import { deleteNextIndex, deleteRebuildRows } from './rebuild/rebuild-start-and-end.ts'
 import { registerIndex } from './register-index.ts'
+import { markSeveralServers } from './registration.ts'
 import { ErrorBackoff } from './scheduling/error-backoff.ts'
 import { pause } from './scheduling/pause.ts'
 import { SynonymLog } from './settings/synonym-log.ts'
@@ -82,7 +82,7 @@ export async function runIndexer(
       state.failing = null
       await pause(timeouts.indexing.standby.ms, signal)
     } catch (error) {
-      // The stop itself, and no error.
+      // This is the stop request, not a failure.
       if (signal.aborted && error === signal.reason) return
       state.countError(findErrorKind(error))
       if (signal.aborted) return memory.backoff.logLast(error)
@@ -110,7 +110,7 @@ async function runUnderLease(
     await new IndexerRun({ ...options, ...memory, ...context }).run()
     mayRelease = true
   } catch (error) {
-    // The stop ended the run, and not an error before or after the stop.
+    // Release only if the stop request itself ended the run.
     mayRelease = signal.aborted && error === signal.reason
     throw error
   } finally {
@@ -133,27 +133,27 @@ async function prepareEngine(
   { db, openClient, indexerApiKey, indexName, registrationName, log }: IndexerOptions,
   lease: AcquiredLease,
   signal: AbortSignal,
-): Promise<LeasedTarget> {
+): Promise<LiveTarget> {
   const address = { db, client: openClient(indexerApiKey), indexName, registrationName }
   await requireSingleServer(address)
   for (const name of await ensureEngineKeys(address.client))
     log(`The key "${name}" of the search engine had other rights and was replaced.`, 'warn')
-  await recordOtherTimeline(db, lease, await readDatabasesOfKeys(address))
+  await markTimelineOfKeys(db, lease, await readDatabasesOfKeys(address))
   const keys = await replaceIndexerKeys(address, lease)
   // Copies of one server had the same keys until the line above created new ones on one of them.
   await requireSingleServer(address)
   await markSeveralServers(db, registrationName, false)
   // The previous indexer may still be writing. Requests with its keys that the engine has already
-  // accepted end within this time. A stop does not end this pause: it releases the lease, and the
-  // next indexer does not pause then.
+  // accepted end within this time. Do not shorten this pause on a stop: the stop releases the
+  // lease, so the next indexer would start without pausing.
   if (!lease.wasReleased) await sleep(timeouts.indexing.keyReplacement.ms)
   signal.throwIfAborted()
-  const target: LeasedTarget = {
+  const target: LiveTarget = {
     ...address,
     client: openClient(keys.documents),
     taskClient: openClient(keys.tasks),
     lease,
-    progress: new OutboxProgress(db, lease, registrationName),
+    progress: new OutboxProgress(db, lease),
   }
   await deleteNextIndex(target)
   await deleteRebuildRows(target)

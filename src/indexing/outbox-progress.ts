@@ -1,45 +1,48 @@
-// How far this indexer has applied the outbox, and what it has recorded of that.
+// How far this indexer has applied the outbox of an index, and what the registration says of that.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { markWriting } from './index-record.ts'
 import { executeUnderLease, type Lease } from './indexer-lease.ts'
 import { OutboxCursor, type OutboxRead } from './outbox.ts'
+import { markWriting } from './registration.ts'
 
 /**
- * One for each run of an indexer. The order of the calls is `read`, `recordWriting` if there are
- * changes, and `settle` when they have been applied and recorded.
+ * One for each run of an indexer, and one for the next index of each rebuild. The order of the
+ * calls is `read`, `markWriting` if there are changes, and `settle` when they have been applied and
+ * their rows deleted.
  */
 export class OutboxProgress {
-  /** Whether the index has a record. The next index of a rebuild has none until it is live. */
-  readonly hasRecord: boolean
+  /** The name of the outbox rows and parked documents of this index: see index-address.ts. */
+  readonly outboxName: string
   readonly #db: Kysely<Tables>
   readonly #lease: Lease
-  readonly #registrationName: string
   readonly #cursor: OutboxCursor
-  /** Whether this indexer has recorded `is_writing`, and no settled snapshot or rebuild since. */
-  #isWritingRecorded = false
-  /** When it has recorded a settled snapshot, and no `is_writing` or rebuild since. */
+  /** Whether this indexer has set `is_writing`, and no settled snapshot or rebuild since. */
+  #isMarkedAsWriting = false
+  /** When it has set the settled snapshot, and not `is_writing` or a rebuild since. */
   #settledAt = Number.NEGATIVE_INFINITY
-  #unrecordedTaskNumber: number | null = null
+  #unsavedTaskNumber: number | null = null
   #wasTruncated = false
 
-  constructor(
-    db: Kysely<Tables>,
-    lease: Lease,
-    registrationName: string,
-    { hasRecord = true } = {},
-  ) {
+  constructor(db: Kysely<Tables>, lease: Lease, outboxName: string = lease.registrationName) {
     this.#db = db
     this.#lease = lease
-    this.#registrationName = registrationName
-    this.hasRecord = hasRecord
-    this.#cursor = new OutboxCursor(db, registrationName)
+    this.outboxName = outboxName
+    this.#cursor = new OutboxCursor(db, outboxName)
   }
 
-  /** The number of the newest task of the engine that is not recorded; null if there is none. */
-  get unrecordedTaskNumber(): number | null {
-    return this.#unrecordedTaskNumber
+  /**
+   * Whether the index has a registration. The next index of a rebuild has none until it is live.
+   */
+  get isLive(): boolean {
+    return this.outboxName === this.#lease.registrationName
+  }
+
+  /**
+   * The newest task of the engine that the registration does not contain; null if there is none.
+   */
+  get unsavedTaskNumber(): number | null {
+    return this.#unsavedTaskNumber
   }
 
   /** Whether the last read found that products were truncated, which only a rebuild applies. */
@@ -47,9 +50,11 @@ export class OutboxProgress {
     return this.#wasTruncated
   }
 
-  /** Whether an idle indexer must record again that the index is up to date. */
-  isRecordDue(): boolean {
-    return performance.now() - this.#settledAt > timeouts.indexing.idleRecord.ms
+  /**
+   * Whether an idle indexer must mark the index as settled again, so that its lag stays correct.
+   */
+  isSettledMarkDue(): boolean {
+    return performance.now() - this.#settledAt > timeouts.indexing.settledMark.ms
   }
 
   /** Reads at most `limit` outbox rows. They are returned again until they are settled. */
@@ -65,38 +70,38 @@ export class OutboxProgress {
   }
 
   /**
-   * Records that the index may from now on contain changes that are not recorded. Until they are
-   * recorded, no cached answer is used, and the engine may have newer tasks than the recorded one.
-   * Does nothing if the index has no record.
+   * Marks the registration: from now on the index may contain changes that the settled snapshot
+   * does not see. Until the index is settled, no cached answer is used, and the engine may have
+   * newer tasks than the registration. Does nothing for the next index, which has no registration.
    */
-  async recordWriting(): Promise<void> {
-    if (!this.hasRecord || this.#isWritingRecorded) return
+  async markWriting(): Promise<void> {
+    if (!this.isLive || this.#isMarkedAsWriting) return
     await executeUnderLease(this.#db, this.#lease, (transaction) =>
-      markWriting(transaction, this.#registrationName),
+      markWriting(transaction, this.#lease.registrationName),
     )
-    this.#isWritingRecorded = true
+    this.#isMarkedAsWriting = true
     this.#settledAt = Number.NEGATIVE_INFINITY
   }
 
   /**
-   * Must be called after the transaction that records a read. `taskNumber` is the newest task of
-   * the engine, which a later transaction records if the read is not complete.
+   * Must be called after the transaction that deletes the rows of this read. `taskNumber` is the
+   * newest task of the engine. If the read is not complete, a later transaction stores the task.
    */
   settle(read: OutboxRead, taskNumber: number | null): void {
     this.#cursor.settle(read)
-    this.#unrecordedTaskNumber = read.isComplete ? null : taskNumber
+    this.#unsavedTaskNumber = read.isComplete ? null : taskNumber
     if (!read.isComplete) return
-    this.#isWritingRecorded = false
+    this.#isMarkedAsWriting = false
     this.#settledAt = performance.now()
   }
 
   /**
-   * Must be called after the transaction that records the end of a rebuild. That transaction also
-   * records the task of the swap.
+   * Must be called after the transaction that ends a rebuild. That transaction also stores the task
+   * of the swap.
    */
   resetAfterRebuild(): void {
-    this.#isWritingRecorded = false
+    this.#isMarkedAsWriting = false
     this.#settledAt = Number.NEGATIVE_INFINITY
-    this.#unrecordedTaskNumber = null
+    this.#unsavedTaskNumber = null
   }
 }

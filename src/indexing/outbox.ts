@@ -1,5 +1,5 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-// docs/indexing.md explains the terms: snapshot, settled, round, registration.
+// docs/indexing.md explains the terms: snapshot, settled, round, outbox name.
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 
@@ -43,13 +43,13 @@ export const emptySnapshot = '1:1:'
  */
 export class OutboxCursor {
   readonly #db: Kysely<Tables>
-  readonly #registrationName: string
+  readonly #outboxName: string
   #settled = emptySnapshot
   #round: Round | null = null
 
-  constructor(db: Kysely<Tables>, registrationName: string) {
+  constructor(db: Kysely<Tables>, outboxName: string) {
     this.#db = db
-    this.#registrationName = registrationName
+    this.#outboxName = outboxName
   }
 
   /** Returns at most `limit` rows. They are returned again until `settle` is called. */
@@ -103,7 +103,7 @@ export class OutboxCursor {
   #selectPending(condition: RawBuilder<unknown>, limit: number): RawBuilder<unknown> {
     const selectRows = (part: RawBuilder<unknown>) => sql`
       select id, product_id, xid from index_outbox
-      where registration_name = ${this.#registrationName} and ${part} and ${condition}
+      where registration_name = ${this.#outboxName} and ${part} and ${condition}
       order by xid, id limit ${limit}
     `
     const newer = selectRows(this.#newerTransactions())
@@ -122,8 +122,8 @@ export class OutboxCursor {
   }
 
   /**
-   * Returns an SQL condition for the rows that were not read in this round of transactions that
-   * were running at the settled snapshot; null if none was running.
+   * Returns an SQL condition for the rows added by transactions that were running at the settled
+   * snapshot, as far as this round has not read them; null if none was running.
    */
   #transactionsThatWereRunning(): RawBuilder<unknown> | null {
     const { xip } = parseSnapshot(this.#settled)
@@ -165,7 +165,7 @@ const idOfTruncation = '-1'
  */
 export async function deleteOutboxRows(
   transaction: Transaction<Tables>,
-  registrationName: string,
+  outboxName: string,
   rows: Pick<OutboxRow, 'id' | 'productId'>[],
 ): Promise<void> {
   if (rows.length === 0) return
@@ -173,7 +173,7 @@ export async function deleteOutboxRows(
   const productIds = [...new Set(rows.map(({ productId }) => productId ?? idOfTruncation))]
   await sql`
     delete from index_outbox
-    where id = any(${rowIds}::bigint[]) and registration_name = ${registrationName}
+    where id = any(${rowIds}::bigint[]) and registration_name = ${outboxName}
       and coalesce(product_id, ${idOfTruncation}) = any(${productIds}::bigint[])
   `.execute(transaction)
 }
@@ -181,11 +181,11 @@ export async function deleteOutboxRows(
 /** Adds an outbox row for each of these products, as a change of the product would. */
 export async function queueProducts(
   db: Kysely<Tables>,
-  registrationName: string,
+  outboxName: string,
   productIds: string[],
 ): Promise<void> {
   await sql`
     insert into index_outbox (registration_name, product_id)
-    select ${registrationName}, unnest(${productIds}::bigint[])
+    select ${outboxName}, unnest(${productIds}::bigint[])
   `.execute(db)
 }

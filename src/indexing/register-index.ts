@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { addRecord, markRegistered } from './index-record.ts'
+import { addRegistration, markRegistered } from './registration.ts'
 import { pause } from './scheduling/pause.ts'
 
 type RegistrationOptions = {
@@ -15,15 +15,15 @@ type RegistrationOptions = {
 /**
  * Registers the index if it is new. Must be called before the first build: transactions that
  * began before the registration may have added no outbox rows, so the function waits until all of
- * them have ended. An indexer that starts meanwhile waits too, because the registration is recorded
- * as incomplete.
+ * them have ended. An indexer that starts meanwhile waits too, because the registration says
+ * that it is incomplete.
  */
 export async function registerIndex(
   db: Kysely<Tables>,
   registrationName: string,
   { onWait = () => undefined, signal = new AbortController().signal }: RegistrationOptions = {},
 ): Promise<void> {
-  const transactionId = await addRecord(db, registrationName)
+  const transactionId = await addRegistration(db, registrationName)
   if (transactionId === null) return
   if (await hasOlderTransaction(db, transactionId)) {
     onWait()

@@ -19,7 +19,7 @@ export function nameWithoutShape(name: string): string {
   return name.replace(shapeEnding, '')
 }
 
-/** Whether both names belong to the same engine, perhaps with different shapes. */
-export function haveSameEngine(name: string, other: string): boolean {
+/** Whether both names begin with the same SEARCH_ENGINE, perhaps with different shapes. */
+export function haveSameEngineName(name: string, other: string): boolean {
   return nameWithoutShape(name) === nameWithoutShape(other)
 }

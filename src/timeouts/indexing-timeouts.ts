@@ -122,9 +122,9 @@ export const indexingTimeouts = {
     why: 'A change that was committed between the two counts is no difference.',
     afterwards: 'If the numbers still differ, the index is rebuilt.',
   },
-  idleRecord: {
+  settledMark: {
     ms: 2_000,
-    what: 'Interval at which an idle indexer records that the index is up to date',
+    what: 'Interval at which an idle indexer marks the index as settled again',
     why: 'The lag of the next change is measured from this instant, in seconds.',
     afterwards: 'search_indexes.indexed_at is updated.',
   },
@@ -149,7 +149,7 @@ export const indexingTimeouts = {
   task: {
     ms: 600_000,
     what: 'A task in the queue of the search engine',
-    why: 'A task can wait for a batch of a rebuild, which takes up to a minute.',
+    why: 'A task can wait for an upload of a rebuild, which takes up to a minute.',
     afterwards: 'The wait fails, and the indexer starts over with new keys.',
   },
   uploadPoll: {
@@ -192,13 +192,13 @@ export const indexingTimeouts = {
     ms: 10,
     what: 'Shortest pause before the uploads of a rebuild are checked again',
     why: 'A nearly empty queue must be refilled at once.',
-    afterwards: 'Finished uploads are recorded and new ones are sent.',
+    afterwards: 'Finished uploads are processed and new ones are sent.',
   },
   longestUploadCheck: {
     ms: 100,
     what: 'Longest pause before the uploads of a rebuild are checked again',
     why: 'A full queue keeps the engine busy for seconds.',
-    afterwards: 'Finished uploads are recorded and new ones are sent.',
+    afterwards: 'Finished uploads are processed and new ones are sent.',
   },
   driftRecheck: {
     ms: 400,

@@ -2,9 +2,10 @@
 import t, { type Test } from 'tap'
 import { unfinishedStatuses } from '../../src/indexing/engine/engine-tasks.ts'
 import {
-  type LeasedTarget,
+  type LiveTarget,
   nextIndexName,
-  nextRegistrationName,
+  nextOutboxName,
+  toNextTarget,
 } from '../../src/indexing/index-address.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { CatalogueUpload } from '../../src/indexing/rebuild/catalogue-upload.ts'
@@ -20,21 +21,17 @@ import {
 const service = await serviceWithProducts(t, 6_000)
 const { db, engine, target } = service
 const indexName = nextIndexName(target.indexName)
-const registrationName = nextRegistrationName(target.registrationName)
 const index = engine.index(indexName)
 
 /** Starts an upload to a new index and waits until one of its payloads is queued. */
-async function startUpload(t: Test, leased: LeasedTarget): Promise<CatalogueUpload> {
+async function startUpload(t: Test, leased: LiveTarget): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
-  const upload = new CatalogueUpload(
-    { ...leased, indexName, registrationName },
-    {
-      indexCreated: Promise.resolve(),
-      throwIfStopped: () => undefined,
-      onProgress: () => undefined,
-    },
-  )
+  const upload = new CatalogueUpload(toNextTarget(leased), {
+    indexCreated: Promise.resolve(),
+    throwIfStopped: () => undefined,
+    onProgress: () => undefined,
+  })
   t.ok((await waitForUpload(service, indexName)) > 0, 'an upload is queued')
   return upload
 }
@@ -73,7 +70,7 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
     .select(['registration_name', 'product_id'])
     .execute()
   t.ok(queued.length >= 3_000, `${queued.length} products`)
-  await queueProducts(db, registrationName, ['1'])
+  await queueProducts(db, nextOutboxName(target.registrationName), ['1'])
   await t.rejects(deleteRebuildRows(leased), /another indexer/i)
   t.equal(await countRowsForNext(service), 1, 'rows that may belong to the other indexer stay')
   t.ok(
@@ -86,14 +83,11 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
 
 t.test('sends nothing before the index exists', async (t) => {
   const { promise, reject } = Promise.withResolvers<never>()
-  const upload = new CatalogueUpload(
-    { ...(await leaseTarget(target)), indexName, registrationName },
-    {
-      indexCreated: promise,
-      throwIfStopped: () => undefined,
-      onProgress: () => undefined,
-    },
-  )
+  const upload = new CatalogueUpload(toNextTarget(await leaseTarget(target)), {
+    indexCreated: promise,
+    throwIfStopped: () => undefined,
+    onProgress: () => undefined,
+  })
   reject(new Error('The index was not created.'))
   await t.rejects(upload.finished, /not created/)
   t.equal(await countUnfinishedTasks(service, indexName), 0)

@@ -4,8 +4,8 @@ import { type KyselyPlugin, sql } from 'kysely'
 import type { Index } from 'meilisearch'
 import t, { type Test } from 'tap'
 import { keepIndexAfterFailover } from '../../src/indexing/index-after-failover.ts'
-import { readIndexRecord } from '../../src/indexing/index-record.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
+import { readRegistration } from '../../src/indexing/registration.ts'
 import { leaseTarget, syncIndex } from '../support/leased-target.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 import { startIndexer, waitForOutput } from './run-indexer.ts'
@@ -23,7 +23,7 @@ async function startIndexed(t: Test) {
   return { db, target, index, sync, readNames }
 }
 
-/** Sets the record to what a promoted replica has: the record of the previous timeline. */
+/** Sets the registration to that of a promoted replica, which names the previous timeline. */
 async function failOver({ db, target }: Pick<TestService, 'db' | 'target'>): Promise<void> {
   await sql`
     update search_indexes set
@@ -45,8 +45,8 @@ async function addDocuments(index: Index, count: number): Promise<void> {
  */
 async function compareUntilChanged({ target }: Awaited<ReturnType<typeof startIndexed>>) {
   const leased = await leaseTarget(target)
-  // A record is due until this target has recorded its first batch as applied.
-  const hasAppliedChange = () => !leased.progress.isRecordDue()
+  // This target marks the index as settled at its first read, whatever that finds.
+  const hasAppliedChange = () => !leased.progress.isSettledMarkDue()
   return keepIndexAfterFailover(leased, {
     log: () => undefined,
     throwIfStopped: () => {
@@ -61,7 +61,7 @@ t.test('an index is kept if the failover happens while the indexer checks it', a
   await service.sync()
   const { db, target } = service
   let reads = 0
-  /** The first read of the record is before the failover, and the second one after it. */
+  /** The first read of the registration is before the failover, and the second one after it. */
   const failsOverAfterFirstRead: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
@@ -150,11 +150,11 @@ t.test('if an indexer dies after it has applied changes, the next one compares',
   const { id } = await db.selectFrom('products').select('id').executeTakeFirstOrThrow()
   await index.updateDocuments([{ id, name: 'perdido', contentHash: 'lost' }]).waitTask()
   await failOver(service)
-  const before = await readIndexRecord(db, target.registrationName)
+  const before = await readRegistration(db, target.registrationName)
   await db.insertInto('products').values({ sku: 'A-2', name: 'dos' }).execute()
   await syncIndex(target)
   t.same(await readNames(), ['dos', 'perdido'])
-  t.match(await readIndexRecord(db, target.registrationName), {
+  t.match(await readRegistration(db, target.registrationName), {
     isWriting: true,
     hasFailedOver: true,
     indexedAt: before?.indexedAt ?? null,
@@ -167,5 +167,5 @@ t.test('if an indexer dies after it has applied changes, the next one compares',
   })
   t.match(lines, [/Comparing/, /1 document differed/])
   t.same(await readNames(), ['dos', 'uno'])
-  t.match(await readIndexRecord(db, target.registrationName), { hasFailedOver: false })
+  t.match(await readRegistration(db, target.registrationName), { hasFailedOver: false })
 })

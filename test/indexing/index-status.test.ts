@@ -50,7 +50,7 @@ t.test('while changes are written, all that are pending are counted', async (t) 
   `.execute(db)
   const countPending = async () =>
     (await readIndexLags(db, [target.registrationName]))[0]?.pendingCount
-  await leased.progress.recordWriting()
+  await leased.progress.markWriting()
   t.equal(await countPending(), 12)
   await syncBatch(leased, { limit: 5 })
   t.equal(await countPending(), 7)

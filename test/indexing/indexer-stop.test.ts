@@ -78,7 +78,7 @@ t.test('a stop right before a rebuild leaves the live index', async (t) => {
   const indexer = await startIndexer(t, service, {
     plugin: {
       transformQuery: ({ node }) => node,
-      // The record with the reason of the rebuild arrives when the indexer is being stopped.
+      // The log line with the reason of the rebuild arrives when the indexer is being stopped.
       async transformResult({ result }) {
         if (!result.rows.some((row) => row.wasTruncated === true)) return result
         checked.resolve()

@@ -133,7 +133,7 @@ t.test('registers the index again if its registration is deleted', async (t) => 
   const output = await waitForOutput(indexer, /Building the index.*Following changes/s)
   t.match(output, 'The registration of the index was deleted from search_indexes. Trying again.')
   t.notMatch(output, 'Another indexer')
-  t.equal(output.match(/There is no record of what the index contains/g)?.length, 1, 'once')
+  t.equal(output.match(/It is not known what the index contains/g)?.length, 1, 'once')
   await expectIndexedNames(t, service, ['Martillo'])
 })
 

@@ -1,6 +1,6 @@
 // A rebuild that is stopped, that dies, or that follows a truncation leaves nothing behind.
 import t from 'tap'
-import { nextIndexName, nextRegistrationName } from '../../src/indexing/index-address.ts'
+import { nextIndexName, nextOutboxName } from '../../src/indexing/index-address.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { eventually } from '../support/eventually.ts'
 import { rebuildIndex } from '../support/leased-target.ts'
@@ -63,7 +63,7 @@ t.test('an indexer that takes over cancels the tasks of a rebuild that died', as
   const indexName = nextIndexName(target.indexName)
   await service.sync()
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
-  await queueProducts(service.db, nextRegistrationName(service.target.registrationName), ['1', '2'])
+  await queueProducts(service.db, nextOutboxName(service.target.registrationName), ['1', '2'])
   // Documents with many different words, which keep the engine busy for long.
   const word = (n: number) => ((n * 2_654_435_761) % 2_176_782_336).toString(36)
   const text = (id: number) =>

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Test } from 'tap'
 import { unfinishedStatuses } from '../../src/indexing/engine/engine-tasks.ts'
-import { nextRegistrationName } from '../../src/indexing/index-address.ts'
+import { nextOutboxName } from '../../src/indexing/index-address.ts'
 import { eventually } from '../support/eventually.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 
@@ -30,7 +30,7 @@ export async function countRowsForNext({ db, target }: TestService): Promise<num
   const rows = await db
     .selectFrom('index_outbox')
     .select('id')
-    .where('registration_name', '=', nextRegistrationName(target.registrationName))
+    .where('registration_name', '=', nextOutboxName(target.registrationName))
     .execute()
   return rows.length
 }

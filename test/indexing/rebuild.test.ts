@@ -66,7 +66,7 @@ t.test('applies changes made during the upload in batches, each exactly once', a
   )
   const deletedIds = deletion.rows.map(({ id }) => id)
   const batches: string[][] = []
-  const catchUpBatch = 4
+  const catchUpBatchSize = 4
   let hasLateChange = false
   const client = await openRewritingClient(service, async (path, body) => {
     if (!path.startsWith(`/indexes/${nextIndexName(target.indexName)}/documents`)) return body
@@ -75,7 +75,7 @@ t.test('applies changes made during the upload in batches, each exactly once', a
       return body
     }
     const lines = body.trim().split('\n')
-    const isCatalogue = lines.length > catchUpBatch
+    const isCatalogue = lines.length > catchUpBatchSize
     if (isCatalogue) {
       const deletedLines = deletedIds.map((id) => `{"id":"${id}","name":"Vieja"}\n`)
       return body.replaceAll('"name":"', '"name":"Vieja ') + deletedLines.join('')
@@ -85,7 +85,7 @@ t.test('applies changes made during the upload in batches, each exactly once', a
     hasLateChange = true
     return body
   })
-  await rebuildIndex({ ...target, client }, { catchUpBatch })
+  await rebuildIndex({ ...target, client }, { catchUpBatchSize })
 
   const { results } = await service.engine
     .index(target.indexName)
@@ -99,7 +99,7 @@ t.test('applies changes made during the upload in batches, each exactly once', a
     [...changed.map(({ id }) => id), ...deletedIds].sort(),
     'each change is applied once',
   )
-  t.ok(batches.length > 3 && batches.every((ids) => ids.length <= catchUpBatch))
+  t.ok(batches.length > 3 && batches.every((ids) => ids.length <= catchUpBatchSize))
   t.equal((await db.selectFrom('index_outbox').select('id').execute()).length, 0)
 })
 
@@ -109,7 +109,7 @@ t.test('ends the catch-up if changes arrive faster than it applies them', async 
   await service.pool.query("update products set name = 'Cambiada ' || sku")
   const lines: string[] = []
   const log = (line: string) => void lines.push(line)
-  await rebuildIndex(service.target, { catchUpBatch: 1, maxCatchUpRounds: 3, log })
+  await rebuildIndex(service.target, { catchUpBatchSize: 1, maxCatchUpBatches: 3, log })
   t.match(lines, [/^Changes arrive faster than the new index gets them\./])
   const { missing, stale, extra } = await verifyIndex(service.target)
   t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })

@@ -10,8 +10,8 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { migrate } from '../../src/database/run-migrations.ts'
 import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { readIndexRecord } from '../../src/indexing/index-record.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
+import { readRegistration } from '../../src/indexing/registration.ts'
 import { IndexStateFollower } from '../../src/search-engine/index-state-follower.ts'
 import { readIndexStates } from '../../src/search-engine/read-index-states.ts'
 import { eventually } from '../support/eventually.ts'
@@ -127,7 +127,7 @@ t.test(
     t.match(
       await build(url, engine.server.url),
       'changes that this database does not have',
-      'even if the engine has no newer task than the database has recorded',
+      'even if the engine has no newer task than the registration names',
     )
   },
 )
@@ -180,8 +180,8 @@ t.test('detects a database whose files were restored, by the tasks of the engine
     (found) => found,
   )
   t.equal(isPromoted, true)
-  const record = await readIndexRecord(promoted.db, registrationName)
-  t.equal(record?.isOfThisDatabase, false, 'after recovery the timeline is another one')
+  const registration = await readRegistration(promoted.db, registrationName)
+  t.equal(registration?.isOfThisDatabase, false, 'after recovery the timeline is another one')
   const log = await build(promoted.server.url, engine.server.url)
   t.match(log, 'Comparing the index with the catalogue', 'as after a failover')
   t.notMatch(log, 'Building')

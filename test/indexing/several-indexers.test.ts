@@ -107,7 +107,7 @@ t.test('if the lease is lost during an upload, its products are queued again', a
   const acquire = async (holder: string) => {
     const lease = await acquireLease(db, target.registrationName, holder)
     if (!lease) throw new Error('The lease is held.')
-    const progress = new OutboxProgress(db, lease, target.registrationName)
+    const progress = new OutboxProgress(db, lease)
     return { ...target, taskClient: target.client, lease, progress }
   }
   const slow = await acquire('the slow one')

@@ -23,13 +23,13 @@ t.test('without changes, large uploads fill the queue up to 512 MB', async (t) =
 
 t.test('after a change, one upload at a time takes 2.5 s at the measured rate', async (t) => {
   const { pacing } = startPacing()
-  pacing.recordChange(nothing, false)
+  pacing.noteChange(nothing, false)
   t.equal(pacing.chooseUploadSize(), 2_500, 'the initial rate is 1,000 documents a second')
-  pacing.recordThroughput(4_000, 2_000)
+  pacing.noteThroughput(4_000, 2_000)
   t.equal(pacing.chooseUploadSize(), 5_000)
-  pacing.recordThroughput(1, 1_000)
+  pacing.noteThroughput(1, 1_000)
   t.equal(pacing.chooseUploadSize(), 2_500, 'not fewer')
-  pacing.recordThroughput(1_000_000, 1_000)
+  pacing.noteThroughput(1_000_000, 1_000)
   t.equal(pacing.chooseUploadSize(), 20_000, 'not more')
   t.ok(pacing.hasCapacity(nothing))
   t.notOk(pacing.hasCapacity(few), 'a second one must wait')
@@ -37,8 +37,8 @@ t.test('after a change, one upload at a time takes 2.5 s at the measured rate', 
 
 t.test('after a quiet time, as much is queued as the engine processes in it', async (t) => {
   const { pacing, clock } = startPacing()
-  pacing.recordThroughput(2_000, 1_000)
-  pacing.recordChange(nothing, false)
+  pacing.noteThroughput(2_000, 1_000)
+  pacing.noteChange(nothing, false)
   clock.ms += quietMs - 1
   t.notOk(pacing.hasCapacity(few), 'the quiet time is not over')
   clock.ms += 1
@@ -51,22 +51,22 @@ t.test('after a quiet time, as much is queued as the engine processes in it', as
 
 t.test('a change cancels many queued documents, and few only if it has waited', async (t) => {
   const { pacing, clock } = startPacing()
-  t.equal(pacing.recordChange(few, false), 'keep queued')
+  t.equal(pacing.noteChange(few, false), 'keep queued')
   clock.ms += quietMs
-  t.equal(pacing.recordChange(many, false), 'cancel queued', 'the first change')
-  t.equal(pacing.recordChange(many, false), 'keep queued', 'the upload was made for changes')
-  t.equal(pacing.recordChange(few, true), 'keep queued', 'it ends soon')
-  t.equal(pacing.recordChange(many, true), 'cancel queued', 'the change has waited too long')
+  t.equal(pacing.noteChange(many, false), 'cancel queued', 'the first change')
+  t.equal(pacing.noteChange(many, false), 'keep queued', 'the upload was made for changes')
+  t.equal(pacing.noteChange(few, true), 'keep queued', 'it ends soon')
+  t.equal(pacing.noteChange(many, true), 'cancel queued', 'the change has waited too long')
 })
 
 t.test('a cancellation lowers the assumed rate', async (t) => {
   const { pacing, clock } = startPacing()
-  pacing.recordThroughput(8_000, 1_000)
-  t.equal(pacing.recordChange(many, false), 'cancel queued')
+  pacing.noteThroughput(8_000, 1_000)
+  t.equal(pacing.noteChange(many, false), 'cancel queued')
   t.equal(pacing.chooseUploadSize(), 2_500, 'after a quiet time: the initial rate')
-  pacing.recordThroughput(4_000, 1_000)
+  pacing.noteThroughput(4_000, 1_000)
   t.equal(pacing.chooseUploadSize(), 10_000)
   clock.ms += 1
-  t.equal(pacing.recordChange(many, true), 'cancel queued')
+  t.equal(pacing.noteChange(many, true), 'cancel queued')
   t.equal(pacing.chooseUploadSize(), 5_000, 'otherwise: half of it')
 })

@@ -1,6 +1,6 @@
 // Writes to an index for a test or a measurement, which runs no indexer.
 import { syncBatch } from '../../src/indexing/change-sync.ts'
-import type { IndexAddress, LeasedTarget } from '../../src/indexing/index-address.ts'
+import type { IndexAddress, LiveTarget } from '../../src/indexing/index-address.ts'
 import { acquireLease, releaseLease } from '../../src/indexing/indexer-lease.ts'
 import { OutboxProgress } from '../../src/indexing/outbox-progress.ts'
 import { type RebuildOptions, rebuild } from '../../src/indexing/rebuild/rebuild.ts'
@@ -10,12 +10,12 @@ import { type RebuildOptions, rebuild } from '../../src/indexing/rebuild/rebuild
  * need not wait. The target is valid until somebody else acquires the lease. The client of the
  * address must have a key that allows everything.
  */
-export async function leaseTarget(address: IndexAddress): Promise<LeasedTarget> {
+export async function leaseTarget(address: IndexAddress): Promise<LiveTarget> {
   const { db, client, registrationName } = address
   const lease = await acquireLease(db, registrationName, 'a test')
   if (!lease) throw new Error('An indexer is running.')
   await releaseLease(db, lease)
-  const progress = new OutboxProgress(db, lease, registrationName)
+  const progress = new OutboxProgress(db, lease)
   return { ...address, taskClient: client, lease, progress }
 }
 
@@ -35,7 +35,7 @@ export async function rebuildIndex(
 
 /** Does the same for an index that the test has leased. */
 export function rebuildTarget(
-  target: LeasedTarget,
+  target: LiveTarget,
   options: Partial<RebuildOptions> = {},
 ): Promise<number> {
   const ignore = () => undefined

@@ -22,9 +22,9 @@ import { createPreparingKysely } from '../../src/database/prepared-statements.ts
 import { deriveSearchKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import type { IndexAddress } from '../../src/indexing/index-address.ts'
-import { readIndexRecord } from '../../src/indexing/index-record.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
+import { readRegistration } from '../../src/indexing/registration.ts'
 import type { Metrics } from '../../src/monitoring/process-metrics.ts'
 import { openRedis, type RedisClient } from '../../src/redis/redis-connection.ts'
 import { describeApi } from '../../src/routes.ts'
@@ -192,7 +192,7 @@ export async function testService(
     async sync() {
       await syncIndex(target)
       // After a truncate, only a rebuild brings the index up to date.
-      if ((await readIndexRecord(db, target.registrationName))?.wasTruncated)
+      if ((await readRegistration(db, target.registrationName))?.wasTruncated)
         await rebuildIndex(target)
     },
   }

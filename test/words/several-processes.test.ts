@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { nextIndexName } from '../../src/indexing/index-address.ts'
-import { requestRebuild } from '../../src/indexing/index-record.ts'
+import { requestRebuild } from '../../src/indexing/registration.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { serviceWithProducts, waitForUpload } from '../indexing/rebuild-test-helpers.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'

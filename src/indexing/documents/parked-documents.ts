@@ -15,7 +15,7 @@ export type ParkedDocument = {
 
 export async function parkDocuments(
   db: Kysely<Tables>,
-  registrationName: string,
+  outboxName: string,
   rejections: Rejection[],
 ): Promise<void> {
   if (rejections.length === 0) return
@@ -23,7 +23,7 @@ export async function parkDocuments(
   const reasons = rejections.map(({ reason }) => reason)
   await sql`
     insert into index_parked_documents (registration_name, product_id, reason)
-    select ${registrationName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
+    select ${outboxName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
     on conflict (registration_name, product_id)
       do update set reason = excluded.reason, parked_at = excluded.parked_at
   `.execute(db)
@@ -31,12 +31,12 @@ export async function parkDocuments(
 
 export async function unparkDocuments(
   transaction: Transaction<Tables>,
-  registrationName: string,
+  outboxName: string,
   productIds: string[],
 ): Promise<void> {
   await sql`
     delete from index_parked_documents
-    where registration_name = ${registrationName} and product_id = any(${productIds}::bigint[])
+    where registration_name = ${outboxName} and product_id = any(${productIds}::bigint[])
   `.execute(transaction)
 }
 
@@ -55,11 +55,11 @@ export async function moveParkedDocuments(
 
 export async function deleteParkedDocuments(
   transaction: Transaction<Tables>,
-  registrationName: string,
+  outboxName: string,
 ): Promise<void> {
   await transaction
     .deleteFrom('index_parked_documents')
-    .where('registration_name', '=', registrationName)
+    .where('registration_name', '=', outboxName)
     .execute()
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
 import type { IndexAddress } from '../index-address.ts'
-import { markSeveralServers } from '../index-record.ts'
+import { markSeveralServers } from '../registration.ts'
 import { identifyByKeys } from './engine-keys.ts'
 
 /** The URL of an engine leads to several servers. */
@@ -20,21 +20,21 @@ export class SeveralServersFound extends Error {
 }
 
 /** They are sent at once, so that each needs its own connection, perhaps to a different server. */
-const requestsInRound = 8
+const requestsPerAttempt = 8
 
-/** scripts/migrate.ts may create keys between the requests of one round, but not of every round. */
-const rounds = 3
+/** scripts/migrate.ts may create keys between the requests of one attempt, but not of every one. */
+const maxAttempts = 3
 
 /**
- * Throws SeveralServersFound, and records it, if servers with different API keys answer the
+ * Throws SeveralServersFound, and marks the index, if servers with different API keys answer the
  * requests. Each run of an indexer creates keys, so even servers with the same data differ after
  * one run. The `client` of the address is opened with the indexer's key.
  */
 export async function requireSingleServer(address: IndexAddress): Promise<void> {
-  for (let round = 1; round <= rounds; round += 1) {
-    const requests = Array.from({ length: requestsInRound }, () => readIdentity(address))
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const requests = Array.from({ length: requestsPerAttempt }, () => readIdentity(address))
     if (new Set(await Promise.all(requests)).size === 1) return
-    if (round < rounds) await sleep(timeouts.indexing.engineRecheck.ms)
+    if (attempt < maxAttempts) await sleep(timeouts.indexing.engineRecheck.ms)
   }
   await markSeveralServers(address.db, address.registrationName, true)
   throw new SeveralServersFound()

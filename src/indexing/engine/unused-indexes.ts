@@ -4,11 +4,11 @@ import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog } from '../../monitoring/log/failure-log.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
-import { haveSameEngine } from '../../search-engine/shape-suffix.ts'
+import { haveSameEngineName } from '../../search-engine/shape-suffix.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
-import { nextRegistrationName } from '../index-address.ts'
-import { deleteRecord } from '../index-record.ts'
+import { nextOutboxName } from '../index-address.ts'
+import { deleteRegistration } from '../registration.ts'
 import { withTemporaryKey } from './engine-keys.ts'
 import { deleteIndex } from './engine-tasks.ts'
 
@@ -29,7 +29,7 @@ export async function removeUnusedIndexes(
   { openClient, indexerApiKey, log }: RemovalOptions,
 ): Promise<void> {
   for (const { name, indexName } of await listUnused(db)) {
-    if (name === registrationName || !haveSameEngine(name, registrationName)) continue
+    if (name === registrationName || !haveSameEngineName(name, registrationName)) continue
     if (indexName !== null)
       await withTemporaryKey(openClient(indexerApiKey), indexName, 'indexes.delete', (key) =>
         deleteIndex(openClient(key), indexName),
@@ -111,11 +111,11 @@ async function removeRegistration(db: Kysely<Tables>, name: string): Promise<boo
       `.execute(transaction)
     const unused = await listUnused(transaction)
     if (!unused.some((index) => index.name === name)) return false
-    await deleteRecord(transaction, name)
+    await deleteRegistration(transaction, name)
     for (const table of ['index_outbox', 'index_parked_documents'])
       await sql`
         delete from ${sql.table(table)}
-        where registration_name in (${name}, ${nextRegistrationName(name)})
+        where registration_name in (${name}, ${nextOutboxName(name)})
       `.execute(transaction)
     return true
   })

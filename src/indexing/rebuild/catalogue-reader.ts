@@ -9,7 +9,7 @@ import {
   toPayloads,
 } from '../documents/document-upload.ts'
 import { readDocuments, readProductsAfter, toDocument } from '../documents/product-to-document.ts'
-import { awaitLater } from '../scheduling/await-later.ts'
+import { preventUnhandledRejection } from '../scheduling/prevent-unhandled-rejection.ts'
 
 /**
  * The usual sizes of an upload are multiples of this. Larger pages would save queries, but cost
@@ -20,29 +20,29 @@ const pageSize = 1_250
 /** Reads every active product once, ordered by id, and again the products passed to readAgain(). */
 export class CatalogueReader {
   readonly #db: Kysely<Tables>
-  readonly #batchSize: () => number
+  readonly #chooseUploadSize: () => number
   readonly #pages: AsyncGenerator<Payload[], undefined>
   readonly #repeatedPages: string[][] = []
   /** One payload for each page. Keeping single lines would cost the garbage collector more. */
   #payloads: Payload[] = []
   #reading: Promise<void> = Promise.resolve()
 
-  /** Starts to read. `batchSize` returns how many products the next payload should have. */
-  constructor(db: Kysely<Tables>, batchSize: () => number) {
+  /** Starts to read. `chooseUploadSize` returns how many products the next payload should have. */
+  constructor(db: Kysely<Tables>, chooseUploadSize: () => number) {
     this.#db = db
-    this.#batchSize = batchSize
+    this.#chooseUploadSize = chooseUploadSize
     this.#pages = readPages(db)
     this.#readAhead()
   }
 
   /**
-   * Returns the next products: at most `batchSize()`, but at least one page of them, if they fit
-   * into a payload. Undefined at the end of the catalogue. Reads the following products in the
-   * background.
+   * Returns the next products: at most `chooseUploadSize()`, but at least one page of them, if
+   * they fit into a payload. Undefined at the end of the catalogue. Reads the following products in
+   * the background.
    */
   async next(): Promise<Payload | undefined> {
     await this.#reading
-    const count = countThatFit(this.#payloads, this.#batchSize())
+    const count = countThatFit(this.#payloads, this.#chooseUploadSize())
     const payloads = this.#payloads.slice(0, count)
     this.#payloads = this.#payloads.slice(count)
     if (payloads.length === 0) return undefined
@@ -63,13 +63,13 @@ export class CatalogueReader {
   }
 
   #readAhead(): void {
-    this.#reading = awaitLater(this.#reading.then(() => this.#fillBuffer()))
+    this.#reading = preventUnhandledRejection(this.#reading.then(() => this.#fillBuffer()))
   }
 
   /** Reads until the buffer contains the next payload, or the catalogue ends. */
   async #fillBuffer(): Promise<void> {
     let { ids, bytes } = sumPayloads(this.#payloads)
-    while (ids < this.#batchSize() && bytes < maxPayloadBytes) {
+    while (ids < this.#chooseUploadSize() && bytes < maxPayloadBytes) {
       const page = await this.#readPage()
       if (!page) return
       this.#payloads.push(...page)

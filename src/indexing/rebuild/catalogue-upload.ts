@@ -1,6 +1,6 @@
 // Uploads the whole catalogue to the new index of a rebuild.
 //
-// Meilisearch merges queued uploads into one batch, and large batches are faster in a large index.
+// Meilisearch merges queued uploads, and large merged uploads are faster in a large index.
 // Therefore many uploads are queued. They are cancelled when a change of the live index would wait
 // for them.
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,9 +15,9 @@ import {
 } from '../documents/document-upload.ts'
 import { parkDocuments } from '../documents/parked-documents.ts'
 import { isUnfinished, waitForSuccess } from '../engine/engine-tasks.ts'
-import type { LeasedTarget } from '../index-address.ts'
+import type { NextTarget } from '../index-address.ts'
 import { requeueIfLeaseLost } from '../requeue-after-lease-loss.ts'
-import { awaitLater } from '../scheduling/await-later.ts'
+import { preventUnhandledRejection } from '../scheduling/prevent-unhandled-rejection.ts'
 import { CatalogueReader, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
 
@@ -48,7 +48,7 @@ type AcceptedUpload = {
 export class CatalogueUpload {
   /** The number of products read. Resolves when the index contains all of them. */
   readonly finished: Promise<number>
-  readonly #target: LeasedTarget
+  readonly #target: NextTarget
   readonly #index: Index
   readonly #options: CatalogueUploadOptions
   readonly #pacing = new UploadPacing()
@@ -61,12 +61,12 @@ export class CatalogueUpload {
   #productCount = 0
   #isFinished = false
 
-  constructor(target: LeasedTarget, options: CatalogueUploadOptions) {
+  constructor(target: NextTarget, options: CatalogueUploadOptions) {
     this.#target = target
     this.#options = options
     this.#index = target.client.index(target.indexName)
     this.#catalogue = new CatalogueReader(target.db, () => this.#pacing.chooseUploadSize())
-    this.finished = awaitLater(
+    this.finished = preventUnhandledRejection(
       this.#run()
         .catch((error: unknown) => this.#abandon(error))
         .finally(() => {
@@ -85,7 +85,7 @@ export class CatalogueUpload {
    */
   async yieldToChange({ isUrgent = false } = {}): Promise<void> {
     await this.#sending?.response
-    const decision = this.#pacing.recordChange(this.#queued(), isUrgent)
+    const decision = this.#pacing.noteChange(this.#queued(), isUrgent)
     if (decision === 'cancel queued') await this.#cancelAccepted()
   }
 
@@ -99,7 +99,7 @@ export class CatalogueUpload {
     for (;;) {
       this.#options.throwIfStopped()
       this.#stop.signal.throwIfAborted()
-      await this.#recordFinishedTasks()
+      await this.#processFinishedTasks()
       if (this.#pacing.hasCapacity(this.#queued())) {
         const payload = await this.#catalogue.next()
         if (payload) {
@@ -150,11 +150,11 @@ export class CatalogueUpload {
   async #uploadAndPark(productIds: string[]): Promise<void> {
     const lines = await readLines(this.#target.db, productIds)
     const { rejected } = await uploadLines(this.#index, lines)
-    await parkDocuments(this.#target.db, this.#target.registrationName, rejected)
+    await parkDocuments(this.#target.db, this.#target.progress.outboxName, rejected)
   }
 
-  /** Records finished tasks, which the engine processes in order, and the throughput. */
-  async #recordFinishedTasks(): Promise<void> {
+  /** Removes finished uploads, which the engine processes in order, and notes the throughput. */
+  async #processFinishedTasks(): Promise<void> {
     const since = Math.max(this.#progressAt, this.#accepted[0]?.acceptedAt ?? 0)
     let finishedCount = 0
     for (let first = this.#accepted[0]; first; first = this.#accepted[0]) {
@@ -162,19 +162,19 @@ export class CatalogueUpload {
       if (isUnfinished(task)) break
       if (task.status === 'canceled') this.#catalogue.readAgain(first.joinedIds.split(' '))
       else {
-        await this.#recordResult(task, first)
+        await this.#processResult(task, first)
         finishedCount += first.documents
       }
       this.#accepted = this.#accepted.slice(1)
     }
     if (finishedCount === 0) return
     this.#progressAt = performance.now()
-    this.#pacing.recordThroughput(finishedCount, this.#progressAt - since)
+    this.#pacing.noteThroughput(finishedCount, this.#progressAt - since)
     this.#productCount += finishedCount
     this.#options.onProgress(this.#productCount)
   }
 
-  async #recordResult(task: Task, { joinedIds }: AcceptedUpload): Promise<void> {
+  async #processResult(task: Task, { joinedIds }: AcceptedUpload): Promise<void> {
     try {
       requireUploadSuccess(task)
     } catch (error) {

@@ -8,8 +8,8 @@ import {
   readNewestTaskNumber,
   uploadTypes,
 } from '../engine/engine-tasks.ts'
-import type { IndexAddress, LeasedTarget } from '../index-address.ts'
-import { type IndexRecord, readIndexRecord } from '../index-record.ts'
+import type { IndexAddress, LiveTarget } from '../index-address.ts'
+import { type Registration, readRegistration } from '../registration.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import { computeIndexShape } from './index-shape.ts'
 
@@ -30,7 +30,7 @@ type ReasonRules = {
 
 const reasons = {
   index_missing: { text: 'The index does not exist.' },
-  contents_unknown: { text: 'There is no record of what the index contains.' },
+  contents_unknown: { text: 'It is not known what the index contains.' },
   engine_restored: {
     text: 'The search engine was restored to an older state.',
     deletesIndexFirst: true,
@@ -63,17 +63,17 @@ export const rebuildReasons: Record<RebuildReason, ReasonRules> = reasons
  * Returns why the index must be rebuilt; null if it need not be. Does not check the number of
  * documents: see `hasUnexplainedCountDifference`.
  */
-export async function findRebuildReason(target: LeasedTarget): Promise<RebuildReason | null> {
+export async function findRebuildReason(target: LiveTarget): Promise<RebuildReason | null> {
   const { db, client, indexName, registrationName } = target
-  const record = await readIndexRecord(db, registrationName)
+  const registration = await readRegistration(db, registrationName)
   if (!(await indexExists(client, indexName))) return 'index_missing'
-  if (!record || record.indexedAt === null) return 'contents_unknown'
-  const restored = await findRestored(record, target)
+  if (!registration || registration.indexedAt === null) return 'contents_unknown'
+  const restored = await findRestored(registration, target)
   if (restored !== null) return restored
   // Before the reasons that back off: such a rebuild may have to wait.
-  if (record.wasTruncated) return 'catalogue_emptied'
-  if (record.rebuildRequestedAt !== null) return 'rebuild_requested'
-  if (record.shape !== computeIndexShape()) return 'shape_changed'
+  if (registration.wasTruncated) return 'catalogue_emptied'
+  if (registration.rebuildRequestedAt !== null) return 'rebuild_requested'
+  if (registration.shape !== computeIndexShape()) return 'shape_changed'
   if (!(await hasExpectedSettings(client, indexName))) return 'settings_changed'
   return null
 }
@@ -97,14 +97,14 @@ export function isPartOf(expected: unknown, actual: unknown): boolean {
 
 /**
  * Returns which of the engine and the database was restored to an older state, if one was. The
- * engine numbers its tasks. A restored engine does not know the recorded task, or has given its
- * number to a different one. While nothing is being written, an upload that is newer than the
- * recorded task means that the database has lost a record, because only the indexer with the lease
- * uploads documents.
+ * engine numbers its tasks. A restored engine does not know the task of the registration, or has
+ * given its number to a different one. While nothing is being written, an upload that is newer than
+ * that task means that the database has lost a commit of the registration, because only the indexer
+ * with the lease uploads documents.
  */
 async function findRestored(
-  { lastTask, isWriting, isOfThisDatabase }: IndexRecord,
-  { taskClient, indexName }: LeasedTarget,
+  { lastTask, isWriting, isOfThisDatabase }: Registration,
+  { taskClient, indexName }: LiveTarget,
 ): Promise<'engine_restored' | 'database_restored' | null> {
   if (!isOfThisDatabase) return 'database_restored'
   if (lastTask === null) return null

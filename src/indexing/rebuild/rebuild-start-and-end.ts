@@ -8,10 +8,10 @@ import {
   unfinishedStatuses,
   waitForSuccess,
 } from '../engine/engine-tasks.ts'
-import { type LeasedTarget, nextIndexName, nextRegistrationName } from '../index-address.ts'
-import { markRebuilt, markUnknown } from '../index-record.ts'
+import { type LiveTarget, nextIndexName, nextOutboxName } from '../index-address.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
 import { deleteOutboxRows } from '../outbox.ts'
+import { markRebuilt, markUnknown } from '../registration.ts'
 
 type RebuildStart = {
   startedAt: Date
@@ -20,11 +20,11 @@ type RebuildStart = {
 }
 
 /**
- * Records the start of a rebuild. If there is no live index, the rebuild covers all pending rows,
- * and they are deleted. Throws LeaseLost.
+ * Begins a rebuild: deletes the rows of an unfinished one. If there is no live index, the rebuild
+ * covers all pending rows, and they are deleted too. Throws LeaseLost.
  */
-export async function recordRebuildStart(
-  { db, lease, registrationName }: LeasedTarget,
+export async function beginRebuild(
+  { db, lease, registrationName }: LiveTarget,
   hasLiveIndex: boolean,
 ): Promise<RebuildStart> {
   return executeUnderLease(db, lease, async (transaction) => {
@@ -51,16 +51,16 @@ export async function recordRebuildStart(
 
 type RebuildEnd = RebuildStart & { task: EngineTask; synonymsVersion: string }
 
-/** Records that the new index is live. Throws LeaseLost. */
-export async function recordRebuildEnd(
-  { db, lease, registrationName, indexName, progress }: LeasedTarget,
+/** Marks the new index as the live one. Throws LeaseLost. */
+export async function finishRebuild(
+  { db, lease, registrationName, indexName, progress }: LiveTarget,
   { truncationIds, ...rebuilt }: RebuildEnd,
 ): Promise<void> {
   const truncations = truncationIds.map((id) => ({ id, productId: null }))
   await executeUnderLease(db, lease, async (transaction) => {
     await deleteOutboxRows(transaction, registrationName, truncations)
     await moveParkedDocuments(transaction, {
-      from: nextRegistrationName(registrationName),
+      from: nextOutboxName(registrationName),
       to: registrationName,
     })
     await markRebuilt(transaction, { registrationName, indexName }, rebuilt)
@@ -76,7 +76,7 @@ export async function deleteRebuildRows({
   db,
   lease,
   registrationName,
-}: LeasedTarget): Promise<void> {
+}: LiveTarget): Promise<void> {
   // After another indexer has taken over, the rows may belong to its rebuild.
   await executeUnderLease(db, lease, (transaction) => deleteNextRows(transaction, registrationName))
 }
@@ -85,7 +85,7 @@ async function deleteNextRows(
   transaction: Transaction<Tables>,
   registrationName: string,
 ): Promise<void> {
-  const nextName = nextRegistrationName(registrationName)
+  const nextName = nextOutboxName(registrationName)
   await transaction.deleteFrom('index_outbox').where('registration_name', '=', nextName).execute()
   await deleteParkedDocuments(transaction, nextName)
 }
@@ -98,7 +98,7 @@ export async function deleteNextIndex({
   client,
   taskClient,
   indexName,
-}: LeasedTarget): Promise<void> {
+}: LiveTarget): Promise<void> {
   const nextName = nextIndexName(indexName)
   const cancellation = client.tasks.cancelTasks({
     indexUids: [nextName],

@@ -7,8 +7,7 @@ import { timeouts } from '../../timeouts.ts'
 import { hasPendingChanges, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'
 import { deleteIndex, indexExists, readEngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
-import { type LeasedTarget, nextIndexName, nextRegistrationName } from '../index-address.ts'
-import { OutboxProgress } from '../outbox-progress.ts'
+import { type LiveTarget, type NextTarget, toNextTarget } from '../index-address.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import {
   applySynonyms,
@@ -19,10 +18,10 @@ import {
 import { CatalogueUpload } from './catalogue-upload.ts'
 import { createSampleDocument } from './index-shape.ts'
 import {
+  beginRebuild,
   deleteNextIndex,
   deleteRebuildRows,
-  recordRebuildEnd,
-  recordRebuildStart,
+  finishRebuild,
 } from './rebuild-start-and-end.ts'
 
 export type RebuildOptions = {
@@ -34,31 +33,22 @@ export type RebuildOptions = {
    * The largest number of changes applied to the new index at once. A change of the live index
    * waits for one such batch. Default: 5,000.
    */
-  catchUpBatch?: number
+  catchUpBatchSize?: number
   /**
-   * After this many rounds the catch-up ends, even if changes arrive faster than it applies them.
+   * After this many batches the catch-up ends, even if changes arrive faster than it applies them.
    * Default: 100.
    */
-  maxCatchUpRounds?: number
+  maxCatchUpBatches?: number
 }
 
 /**
- * Uploads the catalogue to a new index, swaps it with the live one, records up to which instant it
+ * Uploads the catalogue to a new index, swaps it with the live one, stores up to which instant it
  * is complete, and returns the number of products read. Changes go into the live index as usual,
  * and into the new one before the swap. Parks rejected documents. Before the swap, an error leaves
  * the live index in place, with the changes applied meanwhile.
  */
-export async function rebuild(live: LeasedTarget, options: RebuildOptions): Promise<number> {
-  const { db, lease } = live
-  // Its outbox rows and parked documents have a name of their own, which has no record. Its lease,
-  // and lease.registrationName, are those of the live index.
-  const registrationName = nextRegistrationName(live.registrationName)
-  const next: LeasedTarget = {
-    ...live,
-    indexName: nextIndexName(live.indexName),
-    registrationName,
-    progress: new OutboxProgress(db, lease, registrationName, { hasRecord: false }),
-  }
+export async function rebuild(live: LiveTarget, options: RebuildOptions): Promise<number> {
+  const next = toNextTarget(live)
   try {
     return await replaceIndex(live, next, options)
   } catch (error) {
@@ -71,19 +61,19 @@ export async function rebuild(live: LeasedTarget, options: RebuildOptions): Prom
 
 /**
  * After a crash before (4), the live index stays live, and the next run of an indexer deletes the
- * new one. After a crash before (5), the new index is live with an outdated record: `is_writing` is
- * true, and what caused the rebuild may cause another one. After a crash before (6), the next run
- * deletes the old index.
+ * new one. After a crash before (5), the new index is live with an outdated registration:
+ * `is_writing` is true, and what caused the rebuild may cause another one. After a crash before
+ * (6), the next run deletes the old index.
  */
 async function replaceIndex(
-  live: LeasedTarget,
-  next: LeasedTarget,
+  live: LiveTarget,
+  next: NextTarget,
   options: RebuildOptions,
 ): Promise<number> {
   const { log, throwIfStopped, onProgress } = options
   const hasLiveIndex = await indexExists(live.client, live.indexName)
-  // (1) Record the start.
-  const start = await recordRebuildStart(live, hasLiveIndex)
+  // (1) Begin.
+  const start = await beginRebuild(live, hasLiveIndex)
 
   // (2) Upload the catalogue to the new index.
   const creation = createNextIndex(live, next, log)
@@ -97,15 +87,15 @@ async function replaceIndex(
   await applyRemainingChanges(live, next, options)
 
   // (4) Swap the indexes.
-  await live.progress.recordWriting()
+  await live.progress.markWriting()
   const swap = live.client.swapIndexes([
     { indexes: [next.indexName, live.indexName], rename: !hasLiveIndex },
   ])
   const taskNumber = await waitForSuccess(live.taskClient, swap)
 
-  // (5) Record the end.
+  // (5) Mark the new index as the live one.
   const task = await readEngineTask(live.taskClient, taskNumber)
-  await recordRebuildEnd(live, { ...start, task, synonymsVersion })
+  await finishRebuild(live, { ...start, task, synonymsVersion })
 
   // (6) Delete the old index, which has the other name now.
   await deleteIndex(next.client, next.indexName)
@@ -117,8 +107,8 @@ async function replaceIndex(
  * synonyms, the index has none, which is better than no index.
  */
 async function createNextIndex(
-  live: LeasedTarget,
-  next: LeasedTarget,
+  live: LiveTarget,
+  next: NextTarget,
   log: LogLine,
 ): Promise<{ synonymsVersion: string }> {
   const { db, client, taskClient, indexName } = next
@@ -136,8 +126,8 @@ async function createNextIndex(
  */
 async function applyChangesDuring(
   upload: CatalogueUpload,
-  live: LeasedTarget,
-  next: LeasedTarget,
+  live: LiveTarget,
+  next: NextTarget,
   { throwIfStopped, log }: RebuildOptions,
 ): Promise<void> {
   try {
@@ -146,12 +136,14 @@ async function applyChangesDuring(
       if (await haveSynonymsChangedInTables(live))
         await runBefore(upload, log, () => applySynonyms(live, log))
       if (await hasPendingChanges(live))
-        await runBefore(upload, log, () => syncBatch(live, { alsoQueueFor: next.registrationName }))
+        await runBefore(upload, log, () =>
+          syncBatch(live, { alsoQueueFor: next.progress.outboxName }),
+        )
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }
   } catch (error) {
     upload.stop(error)
-    // It rejects with the error that is thrown here.
+    // `upload.finished` rejects with the error that is thrown here.
     await upload.finished.catch(() => undefined)
     throw error
   }
@@ -182,7 +174,7 @@ async function runBefore(
  * Adds and deletes a document with every field, because the engine rejects a search in a field that
  * no document ever had.
  */
-async function registerFields({ client, indexName }: LeasedTarget): Promise<void> {
+async function registerFields({ client, indexName }: NextTarget): Promise<void> {
   const document = createSampleDocument()
   await uploadLines(client.index(indexName), [toDocumentLine(document)])
   await deleteDocuments(client.index(indexName), [document.id])
@@ -193,15 +185,15 @@ async function registerFields({ client, indexName }: LeasedTarget): Promise<void
  * newer changes. It gets none during the last batches, so that the new index misses nothing.
  */
 async function applyRemainingChanges(
-  live: LeasedTarget,
-  next: LeasedTarget,
-  { throwIfStopped, log, catchUpBatch = 5_000, maxCatchUpRounds = 100 }: RebuildOptions,
+  live: LiveTarget,
+  next: NextTarget,
+  { throwIfStopped, log, catchUpBatchSize = 5_000, maxCatchUpBatches = 100 }: RebuildOptions,
 ): Promise<void> {
-  const fewChanges = catchUpBatch / 10
-  for (let round = 1; ; round++) {
-    const changeCount = await syncBatch(next, { limit: catchUpBatch })
+  const fewChanges = catchUpBatchSize / 10
+  for (let batch = 1; ; batch++) {
+    const changeCount = await syncBatch(next, { limit: catchUpBatchSize })
     if (changeCount <= fewChanges) break
-    if (round > maxCatchUpRounds) {
+    if (batch > maxCatchUpBatches) {
       log(
         'Changes arrive faster than the new index gets them. Newer ones wait until it is complete.',
         'warn',
@@ -209,7 +201,7 @@ async function applyRemainingChanges(
       break
     }
     throwIfStopped()
-    await syncBatch(live, { alsoQueueFor: next.registrationName, limit: catchUpBatch })
+    await syncBatch(live, { alsoQueueFor: next.progress.outboxName, limit: catchUpBatchSize })
   }
   while ((await syncBatch(next)) > 0) throwIfStopped()
 }

@@ -1,10 +1,11 @@
 // Decides how many documents of a rebuild are uploaded at once and how many uploads may be queued.
-// The engine processes one batch after another, and a change waits for all batches before it.
+// The engine merges queued uploads, and processes one merged upload after another. A change waits
+// for all that are queued before it.
 import { timeouts } from '../../timeouts.ts'
 
 /** The number of documents in one upload. */
-const maxBatch = 20_000
-const minBatch = 2_500
+const maxUploadDocuments = 20_000
+const minUploadDocuments = 2_500
 /** The largest amount of queued uploads. The engine stores them on its disk. */
 const maxQueuedBytes = 512_000_000
 /** How many documents the engine is assumed to process in a second, until this is measured. */
@@ -25,12 +26,13 @@ export class UploadPacing {
 
   /**
    * Returns how many documents the next upload should have. With a smaller first upload the engine
-   * would start earlier, but each of its batches has a fixed cost of about 0.4 s.
+   * would start earlier, but each upload that it processes has a fixed cost of about 0.4 s.
    */
   chooseUploadSize(): number {
-    if (this.#isQuiet()) return maxBatch
+    if (this.#isQuiet()) return maxUploadDocuments
     const seconds = timeouts.indexing.uploadDuringChanges.ms / 1_000
-    return Math.round(Math.min(maxBatch, Math.max(minBatch, this.#documentsPerSecond * seconds)))
+    const expected = Math.round(this.#documentsPerSecond * seconds)
+    return Math.min(maxUploadDocuments, Math.max(minUploadDocuments, expected))
   }
 
   /**
@@ -49,19 +51,25 @@ export class UploadPacing {
   }
 
   /**
-   * Records a change that must soon be searchable, and decides whether the queued uploads are
+   * Notes a change that must soon be searchable, and decides whether the queued uploads are
    * cancelled for it. `isUrgent`: the change has waited too long already.
+   *
+   * A cancellation corrects the assumed rate, because too much was queued for it. After a quiet
+   * time, large merged uploads were measured, which are faster for each document than the small
+   * uploads that follow. So that rate does not apply, and the initial one is assumed again.
+   * Otherwise small uploads were measured, and the engine was slower than that: half the rate is
+   * assumed.
    */
-  recordChange({ documents }: QueuedUploads, isUrgent: boolean): 'cancel queued' | 'keep queued' {
+  noteChange({ documents }: QueuedUploads, isUrgent: boolean): 'cancel queued' | 'keep queued' {
     const wasQuiet = this.#isQuiet()
     this.#changedAt = this.#readClockMs()
-    const mustCancel = documents > minBatch && (wasQuiet || isUrgent)
+    const mustCancel = documents > minUploadDocuments && (wasQuiet || isUrgent)
     if (mustCancel) this.#documentsPerSecond = wasQuiet ? initialRate : this.#documentsPerSecond / 2
     return mustCancel ? 'cancel queued' : 'keep queued'
   }
 
-  /** Records that the engine processed this many documents in this time. */
-  recordThroughput(documents: number, ms: number): void {
+  /** Notes that the engine processed this many documents in this time. */
+  noteThroughput(documents: number, ms: number): void {
     this.#documentsPerSecond = (documents / ms) * 1_000
   }
 

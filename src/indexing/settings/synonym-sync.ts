@@ -14,9 +14,9 @@ import {
   isRequestRejected,
   onOwnConnection,
 } from '../engine/request-rejection.ts'
-import type { IndexAddress, LeasedTarget } from '../index-address.ts'
-import { markSynonyms } from '../index-record.ts'
+import type { IndexAddress, LiveTarget, WriteTarget } from '../index-address.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
+import { markSynonyms } from '../registration.ts'
 
 type EngineSynonyms = Record<string, string[]>
 
@@ -67,7 +67,7 @@ export async function haveSynonymsChangedInEngine(target: IndexAddress): Promise
  * because of their contents or their size, that is logged, and the index keeps its synonyms.
  */
 export async function sendSynonyms(
-  { client, taskClient, indexName }: LeasedTarget,
+  { client, taskClient, indexName }: WriteTarget,
   synonyms: EngineSynonyms,
   log: LogLine,
 ): Promise<boolean> {
@@ -93,7 +93,7 @@ export async function sendSynonyms(
  * cached answers are no longer valid. If the engine rejects the synonyms, that is logged, and they
  * are not sent again until they change or are compared with those of the engine. Throws LeaseLost.
  */
-export async function applySynonyms(target: LeasedTarget, log: LogLine): Promise<void> {
+export async function applySynonyms(target: LiveTarget, log: LogLine): Promise<void> {
   const { db, lease, registrationName } = target
   const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
   const isAccepted = await sendSynonyms(target, synonyms, log)

@@ -1,20 +1,22 @@
-// The record of an index: its row in search_indexes. Only this file writes it, except for `used_at`
-// (search-engine/index-state-follower.ts). The columns, and what sets them:
+// The registration of an index: its row in search_indexes. Only this file writes it, except for
+// `used_at` (search-engine/index-state-follower.ts). The columns, and what sets them:
 //
-// registration_name      identifies the index                     addRecord
-// registered_in          the transaction that added the record,   addRecord; null: markRegistered
-//                        until all older ones have ended
+// registration_name      identifies the index                     addRegistration
+// registered_in          the transaction that added the row,      addRegistration;
+//                        until all older ones have ended          null: markRegistered
 // index_name, shape      of the live index                        markRebuilt
 // is_writing             the index may contain changes that are   true: markWriting;
-//                        not recorded; true in a new record       false: markSettled, markRebuilt
-// pending                only for the older release               nothing
+//                        not settled; true in a new row           false: markSettled, markRebuilt
+// pending                used by releases before migration 0051;  nothing
+//                        drop it together with the views that
+//                        0051 adds for them
 // settled_snapshot       the index has every change in it         markSettled; empty: markRebuilt
 // indexed_at             the index has every change until then;   markSettled, markRebuilt;
 //                        null if its contents are unknown         null: markUnknown,
 //                                                                 markSeveralServers
 // version                rises when the contents of the index     markSettled, markRebuilt,
 //                        may have changed                         markCompared, markSynonyms
-// last_task_uid          the newest recorded task of the engine,  markSettled, markRebuilt,
+// last_task_uid          the newest known task of the engine,     markSettled, markRebuilt,
 // last_task_enqueued_at  and when the engine accepted it          markCompared
 // database_identity      the database whose changes the index     markRebuilt, markCompared,
 //                        contains                                 markOtherTimeline
@@ -30,10 +32,10 @@ import type { EngineTask } from './engine/engine-tasks.ts'
 import { emptySnapshot, type OutboxRead } from './outbox.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
-export type IndexRecord = {
+export type Registration = {
   indexedAt: Date | null
   shape: string | null
-  /** Null if no task is recorded. */
+  /** The newest task of the engine that is known to belong to the index; null if none is. */
   lastTask: EngineTask | null
   isWriting: boolean
   rebuildRequestedAt: Date | null
@@ -47,18 +49,18 @@ const lastTaskColumns = ({ number, acceptedAt }: EngineTask) => sql`
   last_task_uid = ${number}, last_task_enqueued_at = ${acceptedAt}
 `
 
-/** Returns the record of the index; undefined if the index is not registered. */
-export async function readIndexRecord(
+/** Returns the registration of the index; undefined if the index is not registered. */
+export async function readRegistration(
   db: Kysely<Tables>,
   registrationName: string,
-): Promise<IndexRecord | undefined> {
+): Promise<Registration | undefined> {
   const row = await db
     .selectFrom('search_indexes')
     .select((eb) => [
       'indexed_at as indexedAt',
       'shape',
-      'last_task_uid as lastTask',
-      'last_task_enqueued_at as lastTaskAt',
+      'last_task_uid as lastTaskNumber',
+      'last_task_enqueued_at as lastTaskAcceptedAt',
       'is_writing as isWriting',
       'rebuild_requested_at as rebuildRequestedAt',
       sql<boolean>`database_identity = database_identity()`.as('isOfThisDatabase'),
@@ -77,13 +79,16 @@ export async function readIndexRecord(
     .where('registration_name', '=', registrationName)
     .executeTakeFirst()
   if (!row) return undefined
-  const { lastTask, lastTaskAt, ...others } = row
-  const task = lastTask === null ? null : { number: Number(lastTask), acceptedAt: lastTaskAt }
-  return { ...others, lastTask: task }
+  const { lastTaskNumber, lastTaskAcceptedAt, ...others } = row
+  const lastTask =
+    lastTaskNumber === null
+      ? null
+      : { number: Number(lastTaskNumber), acceptedAt: lastTaskAcceptedAt }
+  return { ...others, lastTask }
 }
 
-/** Adds a record if there is none, and returns its `registered_in`. */
-export async function addRecord(
+/** Adds a registration if there is none, and returns its `registered_in`. */
+export async function addRegistration(
   db: Kysely<Tables>,
   registrationName: string,
 ): Promise<string | null> {
@@ -100,7 +105,7 @@ export async function addRecord(
   return row.registered_in
 }
 
-/** Records that every transaction that began before the one in `registered_in` has ended. */
+/** Marks that every transaction that began before the one in `registered_in` has ended. */
 export async function markRegistered(
   db: Kysely<Tables>,
   registrationName: string,
@@ -114,7 +119,7 @@ export async function markRegistered(
     .execute()
 }
 
-export async function deleteRecord(
+export async function deleteRegistration(
   transaction: Transaction<Tables>,
   registrationName: string,
 ): Promise<void> {
@@ -123,7 +128,7 @@ export async function deleteRecord(
   )
 }
 
-/** Records that changes are about to be written. */
+/** Marks that changes are about to be written. */
 export async function markWriting(
   transaction: Transaction<Tables>,
   registrationName: string,
@@ -136,9 +141,9 @@ export async function markWriting(
 }
 
 /**
- * Records that the index contains every change that the snapshot of a complete read sees. `task` is
- * null if the engine has no task newer than the recorded one. While the index is being compared
- * after a failover, it may still contain lost changes. Until the comparison is complete,
+ * Marks that the index contains every change that the snapshot of a complete read sees. `task` is
+ * null if the engine has no task newer than the one in the registration. While the index is being
+ * compared after a failover, it may still contain lost changes. Until the comparison is complete,
  * `is_writing` stays true and `indexed_at` does not change, even if an indexer starts over.
  */
 export async function markSettled(
@@ -160,7 +165,7 @@ export async function markSettled(
   `.execute(transaction)
 }
 
-/** Records that nothing is known about the contents of the index, or that it does not exist. */
+/** Marks that nothing is known about the contents of the index, or that it does not exist. */
 export async function markUnknown(
   transaction: Transaction<Tables>,
   registrationName: string,
@@ -173,7 +178,7 @@ export async function markUnknown(
 }
 
 /**
- * Records a new index, which contains every change committed before `startedAt`. Keeps a request
+ * Marks a new index, which contains every change committed before `startedAt`. Keeps a request
  * for a rebuild that was made afterwards.
  */
 export async function markRebuilt(
@@ -201,8 +206,8 @@ export async function markRebuilt(
 }
 
 /**
- * Records that the index was compared with this database after a failover. Also records the newest
- * task: the record of it may be among the lost commits.
+ * Marks that the index was compared with this database after a failover. Also stores the newest
+ * task: the commit that stored it may be among the lost ones.
  */
 export async function markCompared(
   transaction: Transaction<Tables>,
@@ -222,9 +227,9 @@ export async function markCompared(
 }
 
 /**
- * If `identity` names an earlier or later timeline of the connected database, and the record names
- * the current timeline, replaces the current identity in the record by `identity`. Then
- * readIndexRecord() reports a failover.
+ * Makes readRegistration() report a failover, although the registration names the current timeline.
+ * For this it replaces the current identity in the registration by `identity`. Does nothing unless
+ * `identity` names an earlier or later timeline of the connected database.
  */
 export async function markOtherTimeline(
   transaction: Transaction<Tables>,
@@ -239,7 +244,10 @@ export async function markOtherTimeline(
   `.execute(transaction)
 }
 
-/** Records the synonyms that were sent. If the engine has rejected them again, changes nothing. */
+/**
+ * Stores the version of the synonyms that were sent. If the engine has rejected them again, changes
+ * nothing.
+ */
 export async function markSynonyms(
   transaction: Transaction<Tables>,
   registrationName: string,
@@ -254,7 +262,7 @@ export async function markSynonyms(
 }
 
 /**
- * Records whether the URL of the engine leads to several servers. If it does, the contents of the
+ * Marks whether the URL of the engine leads to several servers. If it does, the contents of the
  * index are unknown: the API does not use the index, and it is built again afterwards.
  */
 export async function markSeveralServers(
@@ -270,7 +278,7 @@ export async function markSeveralServers(
     .execute()
 }
 
-/** Requests a rebuild. Records the time of the database: the clock of this machine may be ahead. */
+/** Requests a rebuild. Stores the time of the database: the clock of this machine may be ahead. */
 export async function requestRebuild(db: Kysely<Tables>, registrationName: string): Promise<void> {
   await sql`
     update search_indexes set rebuild_requested_at = now()
