@@ -14,7 +14,7 @@ import { parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
 import { maxTaskNumber, readEngineTask } from './engine/engine-tasks.ts'
 import type { WriteTarget } from './index-address.ts'
-import { executeUnderLease, LeaseLost } from './indexer-lease.ts'
+import { executeUnderLease } from './indexer-lease.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
 import { markSettled } from './registration.ts'
 import { requeueIfLeaseLost } from './requeue-after-lease-loss.ts'
@@ -57,9 +57,7 @@ export async function syncBatch(
     const result = await applyChanges(db, client.index(indexName), productIds)
     await finishBatch(target, { read, productIds, alsoQueueFor, ...result })
   } catch (error) {
-    const loss = await requeueIfLeaseLost(db, lease, productIds, error)
-    if (loss && !(error instanceof LeaseLost)) throw Object.assign(loss, { cause: error })
-    throw error
+    return requeueIfLeaseLost(db, lease, productIds, error)
   }
   return read.changes.length
 }

@@ -3,20 +3,35 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { type Lease, type LeaseLost, readLeaseLoss } from './indexer-lease.ts'
+import { type Lease, LeaseLost, readLeaseLoss } from './indexer-lease.ts'
 import { queueProducts } from './outbox.ts'
 
 const maxAttempts = 20
 
 /**
- * Queues these products again if the lease is lost, and returns why it is lost; null if it is not.
- * The engine may have applied their documents after newer ones of the indexer that took over. They
- * are queued for the live index, whose changes also reach an index that is being rebuilt.
+ * Must be called when `uploadError` has ended an upload of these products. If the lease is lost,
+ * queues them again and throws LeaseLost, whose cause is `uploadError`. Otherwise throws
+ * `uploadError`.
+ *
+ * The engine may have applied the documents after newer ones of the indexer that took over. The
+ * products are queued for the live index, whose changes also reach an index that is being rebuilt.
  *
  * Makes several attempts while PostgreSQL is unreachable. If all fail, throws an AggregateError of
- * `uploadError`, which ended the upload, and the error of the last attempt.
+ * `uploadError` and the error of the last attempt.
  */
 export async function requeueIfLeaseLost(
+  db: Kysely<Tables>,
+  lease: Lease,
+  productIds: string[],
+  uploadError: unknown,
+): Promise<never> {
+  const loss = await requeueWithRetries(db, lease, productIds, uploadError)
+  if (loss === null || uploadError instanceof LeaseLost) throw uploadError
+  throw Object.assign(loss, { cause: uploadError })
+}
+
+/** Returns why the lease is lost, after queueing the products; null if it is not lost. */
+async function requeueWithRetries(
   db: Kysely<Tables>,
   lease: Lease,
   productIds: string[],

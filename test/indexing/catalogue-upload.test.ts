@@ -7,6 +7,7 @@ import {
   nextOutboxName,
   toNextTarget,
 } from '../../src/indexing/index-address.ts'
+import { LeaseLost } from '../../src/indexing/indexer-lease.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
 import { CatalogueUpload } from '../../src/indexing/rebuild/catalogue-upload.ts'
 import { deleteRebuildRows } from '../../src/indexing/rebuild/rebuild-start-and-end.ts'
@@ -63,8 +64,11 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
   const leased = await leaseTarget(target)
   const upload = await startUpload(t, leased)
   await leaseTarget(target) // another indexer takes over
-  upload.stop(new Error('lost'))
-  await t.rejects(upload.finished, /lost/)
+  const cause = new Error('Request to the engine has failed')
+  upload.stop(cause)
+  const error = await upload.finished.catch((thrown: unknown) => thrown)
+  t.ok(error instanceof LeaseLost, 'the build command starts over')
+  t.equal((error as Error).cause, cause)
   const queued = await db
     .selectFrom('index_outbox')
     .select(['registration_name', 'product_id'])

@@ -43,7 +43,8 @@ type AcceptedUpload = {
 /**
  * Uploads every active product to an index and parks rejected documents. The constructor starts the
  * upload. If the upload fails, it cancels its tasks, if the engine is reachable. If the lease is
- * lost, it also queues the products that it has sent, for the live index.
+ * lost, it also queues the products that it has sent, for the live index, and `finished` rejects
+ * with LeaseLost.
  */
 export class CatalogueUpload {
   /** The number of products read. Resolves when the index contains all of them. */
@@ -55,8 +56,8 @@ export class CatalogueUpload {
   readonly #catalogue: CatalogueReader
   readonly #stop = new AbortController()
   #accepted: AcceptedUpload[] = []
-  /** The request that is being sent, until the engine has accepted or rejected it. */
-  #sending: { ids: string[]; response: Promise<unknown> } | undefined
+  /** The request that is being sent. `answered` resolves when `#accepted` contains its upload. */
+  #sending: { ids: string[]; answered: Promise<unknown> } | undefined
   #progressAt = Number.NEGATIVE_INFINITY
   #productCount = 0
   #isFinished = false
@@ -84,7 +85,7 @@ export class CatalogueUpload {
    * a small amount, and sends them again later. `isUrgent`: the change has waited too long already.
    */
   async yieldToChange({ isUrgent = false } = {}): Promise<void> {
-    await this.#sending?.response
+    await this.#sending?.answered
     const decision = this.#pacing.noteChange(this.#queued(), isUrgent)
     if (decision === 'cancel queued') await this.#cancelAccepted()
   }
@@ -120,16 +121,11 @@ export class CatalogueUpload {
     const { db, lease } = this.#target
     const acceptedIds = this.#accepted.flatMap(({ joinedIds }) => joinedIds.split(' '))
     const sentIds = [...(this.#sending?.ids ?? []), ...acceptedIds]
-    await requeueIfLeaseLost(db, lease, sentIds, error)
-    throw error
+    return requeueIfLeaseLost(db, lease, sentIds, error)
   }
 
   async #send({ ids, ndjson, bytes }: Payload): Promise<void> {
-    const request = enqueueUpload(this.#index, ndjson)
-    // `yieldToChange` only waits for the response; an error is handled below.
-    this.#sending = { ids, response: request.catch(() => undefined) }
-    try {
-      const taskNumber = await request
+    const acceptance = enqueueUpload(this.#index, ndjson).then((taskNumber) => {
       this.#accepted.push({
         taskNumber,
         joinedIds: ids.join(' '),
@@ -137,6 +133,11 @@ export class CatalogueUpload {
         bytes,
         acceptedAt: performance.now(),
       })
+    })
+    // `yieldToChange` only waits for the answer; an error is handled below.
+    this.#sending = { ids, answered: acceptance.catch(() => undefined) }
+    try {
+      await acceptance
     } catch (error) {
       // `#sending` stays set: the engine may have these products, and #abandon() may queue them.
       if (!(error instanceof PayloadRejected)) throw error
