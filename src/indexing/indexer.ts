@@ -115,7 +115,7 @@ async function runUnderLease(
     throw error
   } finally {
     state.holdsLease = false
-    await memory.popularity.running
+    await memory.popularity.waitUntilIdle()
     renewal.stop()
     // A run that ends normally or is stopped has waited for its requests to the engine, so another
     // indexer may start at once. After an error, a request that timed out may still be running.

@@ -2,6 +2,7 @@
 // docs/indexing.md explains the terms: snapshot, settled, round, outbox name.
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { requireFirstRow } from './first-row.ts'
 
 /** `xid` is the transaction that added the row. `productId` is null for a truncation. */
 type OutboxRow = { id: string; xid: string; productId: string | null }
@@ -54,7 +55,7 @@ export class OutboxCursor {
 
   /** Returns at most `limit` rows. They are returned again until `settle` is called. */
   async read(limit: number): Promise<OutboxRead> {
-    const { rows: results } = await sql<{
+    const result = await sql<{
       snapshot: string
       readAt: Date
       rows: OutboxRow[] | null
@@ -70,14 +71,11 @@ export class OutboxCursor {
         ) from pending
       ) as rows
     `.execute(this.#db)
-    const [result] = results
-    const rows = result?.rows ?? []
+    const now = requireFirstRow(result)
+    const rows = now.rows ?? []
     const changes = rows.filter(isProductChange)
     const hasTruncation = changes.length < rows.length
-    const { snapshot, readAt } = this.#round ?? {
-      snapshot: result?.snapshot ?? emptySnapshot,
-      readAt: result?.readAt ?? new Date(0),
-    }
+    const { snapshot, readAt } = this.#round ?? now
     return {
       changes,
       hasTruncation,
@@ -90,10 +88,10 @@ export class OutboxCursor {
 
   /** Whether changes of products are not settled. Truncations do not count. */
   async hasChanges(): Promise<boolean> {
-    const { rows } = await sql<{ hasChanges: boolean }>`
+    const result = await sql<{ hasChanges: boolean }>`
       select exists (${this.#selectPending(sql`product_id is not null`, 1)}) as "hasChanges"
     `.execute(this.#db)
-    return rows[0]?.hasChanges ?? false
+    return requireFirstRow(result).hasChanges
   }
 
   /**

@@ -6,6 +6,7 @@ import { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
+import { requireFirstRow } from './first-row.ts'
 
 /**
  * The letters "popt" as a number; no other advisory lock uses it. Without the lock, two
@@ -27,10 +28,10 @@ export async function refreshPopularity(
     await sql`
       select set_config('statement_timeout', ${String(timeoutMs)}, true)
     `.execute(transaction)
-    const { rows } = await sql<{ locked: boolean }>`
-      select pg_try_advisory_xact_lock(${advisoryLock}) as locked
+    const lock = await sql<{ isLocked: boolean }>`
+      select pg_try_advisory_xact_lock(${advisoryLock}) as "isLocked"
     `.execute(transaction)
-    return rows[0]?.locked ? updatePopularity(transaction) : 0
+    return requireFirstRow(lock).isLocked ? updatePopularity(transaction) : 0
   })
 }
 
@@ -39,8 +40,8 @@ export async function refreshPopularity(
  * cause once, until a refresh succeeds.
  */
 export class PopularityRefresh {
-  /** Resolves when the last refresh has ended. */
-  running: Promise<void> = Promise.resolve()
+  /** Null while no refresh is running. */
+  #running: Promise<void> | null = null
   readonly #db: Kysely<Tables>
   readonly #onResult: (succeeded: boolean) => void
   readonly #timeoutMs: number | undefined
@@ -64,9 +65,17 @@ export class PopularityRefresh {
     )
   }
 
+  /** Starts a refresh, unless one is running. Resolves when that refresh has ended. */
   start(): Promise<void> {
-    this.running = this.#refresh()
-    return this.running
+    this.#running ??= this.#refresh().finally(() => {
+      this.#running = null
+    })
+    return this.#running
+  }
+
+  /** Waits until no refresh is running. */
+  async waitUntilIdle(): Promise<void> {
+    await this.#running
   }
 
   async #refresh(): Promise<void> {
@@ -87,7 +96,7 @@ export class PopularityRefresh {
  * Every part of the statement reads the table as it was before, so `before` has the old counts.
  */
 async function updatePopularity(db: Kysely<Tables>): Promise<number> {
-  const { rows } = await sql<{ changed: string }>`
+  const result = await sql<{ changed: string }>`
     with quoted as (
       select p.id as product_id, count(distinct l.quote_id)::integer as times_quoted
       from quotes q
@@ -131,5 +140,5 @@ async function updatePopularity(db: Kysely<Tables>): Promise<number> {
     )
     select count(*) as changed from changed
   `.execute(db)
-  return Number(rows[0]?.changed ?? 0)
+  return Number(requireFirstRow(result).changed)
 }

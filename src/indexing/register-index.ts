@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
+import { requireFirstRow } from './first-row.ts'
 import { addRegistration, markRegistered } from './registration.ts'
 import { pause } from './scheduling/pause.ts'
 
@@ -36,8 +37,8 @@ export async function registerIndex(
 }
 
 async function hasOlderTransaction(db: Kysely<Tables>, transactionId: string): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`
+  const result = await sql<{ found: boolean }>`
     select has_older_transaction(${transactionId}::xid8) as found
   `.execute(db)
-  return rows[0]?.found ?? false
+  return requireFirstRow(result).found
 }

@@ -1,11 +1,13 @@
 // A count of popularity that exceeds its timeout or fails: popularity stays as it was, changes of
 // products still reach the index, and the log says so once.
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { PopularityRefresh } from '../../src/indexing/popularity.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { testService } from '../support/test-service.ts'
+import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 import { startIndexer } from './run-indexer.ts'
 
 t.test('a count that exceeds its timeout changes nothing', async (t) => {
@@ -41,6 +43,31 @@ t.test('a count that exceeds its timeout changes nothing', async (t) => {
   await popularity.start()
   t.same(lines.slice(1), ['Popularity is updated again.'])
   t.same(await readCounts(), [{ times_quoted: 2 }])
+})
+
+t.test('a count that is already running is awaited, not skipped', async (t) => {
+  const service = await testService(t, { index: false })
+  const lock = await service.pool.connect()
+  await lock.query('begin; lock table quotes in access exclusive mode')
+  const results: boolean[] = []
+  const popularity = new PopularityRefresh(
+    service.db,
+    (line) => t.fail(line),
+    (succeeded) => results.push(succeeded),
+  )
+  const inBackground = popularity.start()
+  t.ok(await eventually(() => isAnySessionWaiting(service.db), Boolean))
+  let hasEnded = false
+  const beforeBuild = popularity.start().then(() => {
+    hasEnded = true
+  })
+  await sleep(200)
+  t.notOk(hasEnded, 'the count has not ended')
+  t.same(results, [])
+  await lock.query('commit')
+  lock.release()
+  await Promise.all([inBackground, beforeBuild, popularity.waitUntilIdle()])
+  t.same(results, [true], 'one count')
 })
 
 t.test('an indexer that starts over logs the same failure of the count once', async (t) => {

@@ -49,6 +49,7 @@ export async function haveSynonymsChangedInTables({
     select synonyms_version is distinct from w.version || ${` ${builtInHash}`} as "hasChanged"
     from search_indexes, search_words_version w where registration_name = ${registrationName}
   `.execute(db)
+  // Without a registration there is no row. Then the lease is lost too, which the next batch finds.
   return rows[0]?.hasChanged ?? false
 }
 

@@ -1,0 +1,8 @@
+// Returns the row of a query that always has one.
+
+/** Returns the first row. Throws if there is none, which means that the query is wrong. */
+export function requireFirstRow<Row>({ rows }: { rows: Row[] }): Row {
+  const [row] = rows
+  if (row === undefined) throw new Error('A query that always has a row returned none')
+  return row
+}
