@@ -2,6 +2,9 @@
 // The lease is in PostgreSQL with the outbox, so that one transaction can check it and delete rows.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { FailureLog } from '../monitoring/log/failure-log.ts'
+import type { LogLine } from '../monitoring/log/program-log.ts'
+import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
 
 export type Lease = {
@@ -22,10 +25,14 @@ export type AcquiredLease = Lease & {
   databaseIdentity: string
 }
 
-/** Thrown when an indexer notices that another one has acquired the lease. */
-export class LeaseLost extends Error {
-  constructor(message = 'Another indexer has taken over') {
-    super(message)
+/** Thrown when an indexer notices that it has lost the lease. */
+export class LeaseLost extends Error {}
+
+/** Thrown when the lease is lost because another indexer has acquired it. */
+class TakenOver extends LeaseLost {
+  /** `holder`: the other indexer; null if it has released the lease again. */
+  constructor(holder: string | null) {
+    super(`Another indexer${holder === null ? '' : ` (${holder})`} has taken over`)
   }
 }
 
@@ -130,19 +137,34 @@ export async function requireLease(db: Kysely<Tables>, lease: Lease): Promise<vo
   if (loss) throw loss
 }
 
+/**
+ * Returns the host and process of the indexer that acquired the lease last; null if it has released
+ * it.
+ */
+export async function readLeaseHolder(
+  db: Kysely<Tables>,
+  registrationName: string,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('index_leases')
+    .select('holder')
+    .where('registration_name', '=', registrationName)
+    .executeTakeFirst()
+  return row?.holder ?? null
+}
+
 const selectLease = (db: Kysely<Tables>, { registrationName }: Lease) =>
   db
     .selectFrom('index_leases')
-    .select(leaseColumns)
+    .select([...leaseColumns, 'holder'])
     .where('registration_name', '=', registrationName)
 
+type CurrentLease = Pick<Lease, 'fencingToken' | 'serverStartedAt'> & { holder: string | null }
+
 /** Returns why the lease is lost; null if `current`, the row of the lease, still belongs to it. */
-function findLoss(
-  current: Pick<Lease, 'fencingToken' | 'serverStartedAt'> | undefined,
-  lease: Lease,
-): LeaseLost | null {
+function findLoss(current: CurrentLease | undefined, lease: Lease): LeaseLost | null {
   if (current === undefined) return new RegistrationDeleted()
-  if (current.fencingToken !== lease.fencingToken) return new LeaseLost()
+  if (current.fencingToken !== lease.fencingToken) return new TakenOver(current.holder)
   if (current.serverStartedAt !== lease.serverStartedAt) return new ServerReplaced()
   return null
 }
@@ -155,10 +177,17 @@ export type LeaseRenewal = {
 
 /**
  * Renews the lease at intervals of `timeouts.indexing.leaseRenewal` until stop() is called or the
- * lease is lost. Ignores errors of PostgreSQL: as long as they last, this indexer cannot delete
- * outbox rows either.
+ * lease is lost. Logs errors of PostgreSQL, each cause once, and goes on: as long as they last,
+ * this indexer cannot delete outbox rows either.
  */
-export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease): LeaseRenewal {
+export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease, log: LogLine): LeaseRenewal {
+  const failures = new FailureLog(
+    { error: (line) => log(line, 'warn'), info: log },
+    {
+      failure: (cause) => `The lease was not renewed: ${toSentence(cause)}`,
+      recovery: 'The lease is renewed again.',
+    },
+  )
   let loss: LeaseLost | null = null
   let isStopped = false
   let timer: NodeJS.Timeout
@@ -171,12 +200,14 @@ export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease): LeaseRenewa
         .where('fencing_token', '=', lease.fencingToken)
         // stop() does not wait for a renewal, which may arrive after the release of the lease.
         .where('holder', 'is not', null)
-        .returning(leaseColumns)
+        .returning([...leaseColumns, 'holder'])
         .executeTakeFirst()
       if (renewed) loss = findLoss(renewed, lease)
-      else loss = (await readLeaseLoss(db, lease)) ?? new LeaseLost()
-    } catch {
-      // The next renewal decides whether the lease is lost.
+      else loss = (await readLeaseLoss(db, lease)) ?? new TakenOver(null)
+      failures.logSuccess()
+    } catch (error) {
+      // The next renewal decides whether the lease is lost. After stop() nobody needs the lease.
+      if (!isStopped) failures.logFailure(error)
     }
     if (!loss && !isStopped) schedule()
   }

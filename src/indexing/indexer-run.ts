@@ -49,6 +49,8 @@ export type IndexerOptions = {
 
 /** What is remembered from one run to the next, which starts over after an error. */
 export type RunMemory = {
+  /** `isLogged`: whether a line says that the indexer follows changes. */
+  following: { isLogged: boolean }
   /** It is reset whenever every change has been applied. */
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
@@ -68,8 +70,6 @@ type RunOptions = IndexerOptions &
     endWhen: (() => Promise<boolean>) | undefined
   }
 
-const followingChanges = 'Following changes.'
-
 export class IndexerRun {
   readonly #options: RunOptions
 
@@ -79,13 +79,13 @@ export class IndexerRun {
 
   /** Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine. */
   async run(): Promise<void> {
-    const { target, renewal, backoff, signal, endWhen, state, log } = this.#options
+    const { target, renewal, backoff, signal, endWhen, state } = this.#options
     const checks = this.#createChecks()
     const idleTasks = this.#createIdleTasks()
     await this.#rebuildIfNecessary()
     state.activity = 'following changes'
     // After an error, this is logged when every change has been applied.
-    if (!endWhen && !backoff.isFailing) log(followingChanges)
+    if (!backoff.isFailing) this.#logFollowing()
     while (!signal.aborted) {
       renewal.throwIfLost()
       for (const check of checks) if (check.isDue()) await check.run()
@@ -141,10 +141,18 @@ export class IndexerRun {
 
   /** Notes that every change has been applied. */
   #noteUpToDate(): void {
-    const { endWhen, backoff, state, log } = this.#options
-    if (!endWhen && backoff.isFailing) log(followingChanges)
+    const { backoff, state } = this.#options
+    if (backoff.isFailing) this.#logFollowing()
     backoff.reset()
     state.recordSuccess()
+  }
+
+  /** Logs a line for each start of the program, and one for each recovery from errors. */
+  #logFollowing(): void {
+    const { endWhen, backoff, following, log } = this.#options
+    if (endWhen) return
+    log(following.isLogged && backoff.isFailing ? 'The indexer works again.' : 'Following changes.')
+    following.isLogged = true
   }
 
   async #mustRebuildNow(): Promise<boolean> {

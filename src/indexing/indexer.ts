@@ -17,6 +17,7 @@ import {
   type AcquiredLease,
   acquireLease,
   LeaseLost,
+  readLeaseHolder,
   releaseLease,
   startLeaseRenewal,
 } from './indexer-lease.ts'
@@ -33,8 +34,6 @@ import { SynonymLog } from './settings/synonym-log.ts'
 
 export const waitingForTransactions =
   'Waiting for transactions that began before this index was registered.'
-const standingBy = 'Another indexer is running. Standing by.'
-const waitingForOtherIndexer = 'Another indexer is running. Waiting until it has updated the index.'
 
 /**
  * Runs until `signal` is aborted or `endWhen` returns true. `endWhen` is called when no change is
@@ -55,6 +54,7 @@ export async function runIndexer(
   const { db, registrationName, log, state } = options
   const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
   const memory: RunMemory = {
+    following: { isLogged: false },
     backoff: new ErrorBackoff(log),
     rebuildBackoff: new RebuildBackoff(log),
     synonymLog: new SynonymLog(log),
@@ -76,7 +76,10 @@ export async function runIndexer(
         return await runUnderLease(options, lease, memory, signal, endWhen)
       }
       if (await endWhen?.()) return
-      if (!isStandingBy) log(endWhen ? waitingForOtherIndexer : standingBy)
+      if (!isStandingBy) {
+        const consequence = endWhen ? 'Waiting until it has updated the index.' : 'Standing by.'
+        log(`${await describeOtherIndexer(db, registrationName)} is running. ${consequence}`)
+      }
       isStandingBy = true
       state.activity = 'standing by'
       state.failing = null
@@ -92,6 +95,14 @@ export async function runIndexer(
   }
 }
 
+async function describeOtherIndexer(
+  db: IndexerOptions['db'],
+  registrationName: string,
+): Promise<string> {
+  const holder = await readLeaseHolder(db, registrationName)
+  return holder === null ? 'Another indexer' : `Another indexer (${holder})`
+}
+
 /** Prepares the engine, runs, and releases the lease if another indexer may start at once. */
 async function runUnderLease(
   options: IndexerOptions,
@@ -101,7 +112,7 @@ async function runUnderLease(
   endWhen: (() => Promise<boolean>) | undefined,
 ): Promise<void> {
   const { db, log, state } = options
-  const renewal = startLeaseRenewal(db, lease)
+  const renewal = startLeaseRenewal(db, lease, log)
   let mayRelease = false
   state.holdsLease = true
   try {

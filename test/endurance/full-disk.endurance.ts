@@ -70,7 +70,8 @@ const readLog = () =>
 
 const readLastMessage = async () => readLog().at(-1)?.msg
 
-const isFollowing = (message?: string) => message === 'Following changes.'
+const isFollowing = (message?: string) =>
+  message === 'Following changes.' || message === 'The indexer works again.'
 
 const fill = () => {
   try {

@@ -125,7 +125,7 @@ t.test(
     await waitForOutput(indexer, 'A rebuild did not help (settings_changed)')
     // After an error the indexer starts over and checks the settings again.
     proxy.cut = { text: 'GET /keys', times: 1 }
-    await waitForOutput(indexer, /Trying again.*Following changes/s)
+    await waitForOutput(indexer, /Trying again.*The indexer works again/s)
     t.equal(proxy.cut.times, 0)
     await service.pool.query('truncate products cascade')
     await waitForOutput(indexer, 'The index contains 0 products.')

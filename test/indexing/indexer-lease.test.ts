@@ -1,12 +1,19 @@
 // The lease of an index: a renewal that is late neither takes nor keeps it.
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { acquireLease, releaseLease, startLeaseRenewal } from '../../src/indexing/indexer-lease.ts'
+import {
+  acquireLease,
+  releaseLease,
+  requireLease,
+  startLeaseRenewal,
+} from '../../src/indexing/indexer-lease.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testDatabase } from '../support/test-database.ts'
+
+const failOnLine = (line: string) => t.fail(line)
 
 t.test('a renewal that is sent before the release and arrives later has no effect', async (t) => {
   replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
@@ -26,7 +33,7 @@ t.test('a renewal that is sent before the release and arrives later has no effec
     transformResult: async ({ result }) => result,
   })
   const connection = await busy.startTransaction().execute()
-  const renewal = startLeaseRenewal(observed, lease)
+  const renewal = startLeaseRenewal(observed, lease, failOnLine)
   t.equal(await eventually(async () => sent, Boolean), 1, 'it is renewing')
   renewal.stop()
   await releaseLease(db, lease)
@@ -47,9 +54,50 @@ t.test('a renewal keeps the lease', async (t) => {
   const readEnd = async () =>
     (await db.selectFrom('index_leases').select('held_until').executeTakeFirstOrThrow()).held_until
   const before = await readEnd()
-  const renewal = startLeaseRenewal(db, lease)
+  const renewal = startLeaseRenewal(db, lease, failOnLine)
   t.teardown(() => renewal.stop())
   const after = await eventually(readEnd, (end) => Number(end) > Number(before))
   t.ok(Number(after) > Number(before))
   renewal.throwIfLost()
+})
+
+t.test('a renewal that fails is logged once, and so is the next success', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
+  const { db } = await testDatabase(t)
+  await registerIndex(db, 'main')
+  const lease = await acquireLease(db, 'main', 'first')
+  if (!lease) throw new Error('The lease is held.')
+  let attempts = 0
+  const failing = db.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      attempts += 1
+      if (attempts <= 3) throw new Error('Connection terminated unexpectedly')
+      return result
+    },
+  })
+  const lines: string[] = []
+  const renewal = startLeaseRenewal(failing, lease, (line) => lines.push(line))
+  t.teardown(() => renewal.stop())
+  await eventually(
+    async () => lines.length,
+    (count) => count >= 2,
+  )
+  t.same(lines, [
+    'The lease was not renewed: Connection terminated unexpectedly.',
+    'The lease is renewed again.',
+  ])
+  t.ok(attempts >= 4, 'three failures')
+})
+
+t.test('the error of a lost lease names the indexer that has taken over', async (t) => {
+  const { db } = await testDatabase(t)
+  await registerIndex(db, 'main')
+  const lease = await acquireLease(db, 'main', 'a host, process 1')
+  if (!lease) throw new Error('The lease is held.')
+  await releaseLease(db, lease)
+  await acquireLease(db, 'main', 'another host, process 2')
+  await t.rejects(requireLease(db, lease), {
+    message: 'Another indexer (another host, process 2) has taken over',
+  })
 })

@@ -113,7 +113,7 @@ t.test('an indexer reports its health, metrics and log', async (t) => {
     // check.
     const lines = await eventually(
       async () => parseLines(indexer.output()),
-      (all) => all.at(-1)?.msg === 'Following changes.',
+      (all) => all.at(-1)?.msg === 'The indexer works again.',
     )
     t.match(lines.at(-1), { level: 30 })
     for (const line of lines) {

@@ -28,6 +28,7 @@ await t.test('another indexer takes over within 10 s when the running one is kil
     const first = await startIndexerProcess(t, service)
     await waitForOutput(first, 'Following changes.')
     const second = await startIndexerProcess(t, service)
+    await waitForOutput(second, `process ${first.child.pid}, `)
     await waitForOutput(second, 'Standing by.')
     first.child.kill('SIGKILL')
     const killedAt = Date.now()
