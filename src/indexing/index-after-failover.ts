@@ -8,7 +8,7 @@ import { timeouts } from '../timeouts.ts'
 import { syncBatch } from './change-sync.ts'
 import {
   documentWriteTypes,
-  hasEngineTask,
+  findTaskFate,
   indexExists,
   readEngineTask,
   readNewestTaskNumber,
@@ -48,14 +48,19 @@ export async function keepIndexAfterFailover(
 ): Promise<void> {
   const { db, client, taskClient, indexName, registrationName } = target
   const registration = await readRegistration(db, registrationName)
-  if (!registration?.hasFailedOver || registration.indexedAt === null) return
-  if (!(await indexExists(client, indexName))) return
-  const { lastTask, isWriting } = registration
-  if (lastTask && !(await hasEngineTask(taskClient, lastTask))) return
+  if (!registration?.hasFailedOver) return
+  const { lastTask, isWriting, indexedAt } = registration
+  const logNotKept = (why: string) =>
+    options.log(`PostgreSQL has failed over. The index is not compared, because ${why}.`)
+  if (indexedAt === null) return logNotKept('it is not known what it contains')
+  if (!(await indexExists(client, indexName))) return logNotKept('it does not exist')
+  const fate = lastTask && (await findTaskFate(taskClient, lastTask))
+  if (fate === 'undone') return logNotKept('the search engine was restored to an older state')
   // Requests from before the failover may still be in the queue.
-  await waitUntilQueueIsEmpty(target, options.throwIfStopped)
+  await waitUntilQueueIsEmpty(target, options)
   const newestWrite = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
-  if (lastTask && !isWriting && (newestWrite ?? 0) <= lastTask.number)
+  const hasEveryTask = lastTask !== null && fate === 'present'
+  if (hasEveryTask && !isWriting && (newestWrite ?? 0) <= lastTask.number)
     options.log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return
   await finishComparison(target)
@@ -101,18 +106,26 @@ async function repair(
   return true
 }
 
+/** Logs for how many tasks it waits, at first and at intervals of `queueReminder`. */
 async function waitUntilQueueIsEmpty(
   { taskClient, indexName }: LiveTarget,
-  throwIfStopped: () => void,
+  { log, throwIfStopped }: ComparisonOptions,
 ): Promise<void> {
+  let loggedAtMs = Number.NEGATIVE_INFINITY
   for (;;) {
-    const { results } = await taskClient.tasks.getTasks({
+    const { total } = await taskClient.tasks.getTasks({
       indexUids: [indexName],
       statuses: unfinishedStatuses,
       limit: 1,
     })
-    if (results.length === 0) return
+    if (total === 0) return
     throwIfStopped()
+    if (performance.now() - loggedAtMs >= timeouts.indexing.queueReminder.ms) {
+      loggedAtMs = performance.now()
+      log(
+        `PostgreSQL has failed over. Waiting for ${countNoun(total, 'task')} of the search engine.`,
+      )
+    }
     await sleep(timeouts.indexing.taskPoll.ms)
   }
 }

@@ -50,6 +50,12 @@ export const indexingTimeouts = {
     why: 'The first line may be hours old when somebody looks. More lines would hide others.',
     afterwards: 'The indexer logs the error and since when it fails.',
   },
+  queueReminder: {
+    ms: 60_000,
+    what: 'Interval at which the indexer logs that it waits for the engine after a failover',
+    why: 'A queue of the engine may take long, and the index is not compared before.',
+    afterwards: 'The indexer logs for how many tasks it waits.',
+  },
   rebuildCheck: {
     ms: 5_000,
     what: 'Interval of the check whether the index must be rebuilt',

@@ -1,12 +1,15 @@
 // The comparison of the index with the catalogue after a failover of PostgreSQL: changes are
 // applied meanwhile, and if the indexer dies, the next one compares.
 import { type KyselyPlugin, sql } from 'kysely'
-import type { Index } from 'meilisearch'
+import type { Index, Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
+import type { LiveTarget } from '../../src/indexing/index-address.ts'
 import { keepIndexAfterFailover } from '../../src/indexing/index-after-failover.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { readRegistration } from '../../src/indexing/registration.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { leaseTarget, syncIndex } from '../support/leased-target.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 import { startIndexer, waitForOutput } from './run-indexer.ts'
 
@@ -83,6 +86,60 @@ t.test('an index is kept if the failover happens while the indexer checks it', a
   t.ok(reads > 1)
   t.match(output, 'PostgreSQL has failed over and has lost no change that the index contains.')
   t.notMatch(output, 'Building the index', 'searches go on using it')
+})
+
+/** Returns what is logged when the index is checked after a failover. */
+async function logCheck(leased: LiveTarget): Promise<string[]> {
+  const lines: string[] = []
+  await keepIndexAfterFailover(leased, {
+    log: (line) => void lines.push(line),
+    throwIfStopped: () => undefined,
+  })
+  return lines
+}
+
+t.test('the log says why the index is not compared', async (t) => {
+  const { db, target } = await startIndexed(t)
+  await failOver({ db, target })
+  const notCompared = 'PostgreSQL has failed over. The index is not compared, because '
+  const leased = await leaseTarget(target)
+  await sql`update search_indexes set last_task_uid = 1000000000`.execute(db)
+  t.same(await logCheck(leased), [
+    `${notCompared}the search engine was restored to an older state.`,
+  ])
+  t.same(await logCheck({ ...leased, indexName: 'none' }), [`${notCompared}it does not exist.`])
+  await sql`update search_indexes set indexed_at = null`.execute(db)
+  t.same(await logCheck(leased), [`${notCompared}it is not known what it contains.`])
+})
+
+t.test('the index is compared if the engine has deleted its finished tasks', async (t) => {
+  const { db, target } = await startIndexed(t)
+  await failOver({ db, target })
+  const registration = await readRegistration(db, target.registrationName)
+  const uids = [registration?.lastTask?.number ?? 0]
+  await target.client.tasks.deleteTasks({ uids }).waitTask()
+  t.match(await logCheck(await leaseTarget(target)), [/Comparing/, /0 documents differed/])
+  t.match(await readRegistration(db, target.registrationName), { hasFailedOver: false })
+})
+
+t.test('the log says for how many tasks the comparison waits', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.queueReminder, { ms: 0 })
+  const { db, target } = await startIndexed(t)
+  await failOver({ db, target })
+  const leased = await leaseTarget(target)
+  let polls = 0
+  const getTasks: Meilisearch['tasks']['getTasks'] = async (query) => {
+    const found = await leased.taskClient.tasks.getTasks(query)
+    if (!query?.statuses) return found
+    polls += 1
+    return { ...found, total: polls <= 2 ? 3 - polls : 0 }
+  }
+  const taskClient = { tasks: { getTasks } } as unknown as Meilisearch
+  t.match(await logCheck({ ...leased, taskClient }), [
+    'PostgreSQL has failed over. Waiting for 2 tasks of the search engine.',
+    'PostgreSQL has failed over. Waiting for 1 task of the search engine.',
+    /has lost no change/,
+  ])
 })
 
 t.test('changes are applied while the index is compared', async (t) => {

@@ -1,7 +1,9 @@
 // The reasons why an indexer rebuilds the index on its own.
 import { sql } from 'kysely'
 import t from 'tap'
+import { nextIndexName } from '../../src/indexing/index-address.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
+import { readRegistration } from '../../src/indexing/registration.ts'
 import { eventually } from '../support/eventually.ts'
 import { testService } from '../support/test-service.ts'
 import { expectFoundNames } from './product-names.ts'
@@ -36,6 +38,31 @@ t.test('an index with wrong contents, settings or shape is rebuilt', async (t) =
   await index.deleteAllDocuments().waitTask()
   await expectRebuild('The number of documents differs from the number of products.')
   t.notMatch(await buildIndex(service), 'Building', 'an index without a difference is not rebuilt')
+})
+
+t.test('if the engine has deleted its finished tasks, the live index is kept', async (t) => {
+  const service = await testService(t)
+  const { db, engine, config } = service
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  await service.sync()
+  const readLastTaskNumber = async () =>
+    (await readRegistration(db, config.SEARCH_ENGINE))?.lastTask?.number ?? 0
+  const uids = [await readLastTaskNumber()]
+  const { uid: before } = await engine.tasks.deleteTasks({ uids }).waitTask()
+  t.match(await buildIndex(service), /has deleted the task .* Building the index\./)
+  const swap = await readLastTaskNumber()
+  const { results } = await engine.tasks.getTasks({
+    indexUids: [config.SEARCH_INDEX, nextIndexName(config.SEARCH_INDEX)],
+    types: ['indexDeletion'],
+    statuses: ['succeeded'],
+  })
+  const deletions = results.map(({ uid }) => uid).filter((uid) => uid > before)
+  t.equal(deletions.length, 1)
+  t.ok(
+    deletions.every((uid) => uid > swap),
+    'searches go on using it until the swap',
+  )
+  t.notMatch(await buildIndex(service), 'Building', 'it is not rebuilt again')
 })
 
 t.test('the command build rebuilds an index with outdated settings once', async (t) => {

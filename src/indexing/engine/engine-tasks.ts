@@ -88,11 +88,24 @@ export async function readEngineTask(client: Meilisearch, number: number): Promi
 }
 
 /**
- * Whether the engine has this task. If not, the engine was restored to an older state. If the task
- * has no `acceptedAt`, the engine never knew it; then a missing task is no sign of a restore.
+ * Returns what became of a task of the engine:
+ *
+ * - `present`: the engine has it. If the task has no `acceptedAt`, the engine never knew it; then a
+ *   missing task is no sign of a restore.
+ * - `deleted`: the engine lacks its number and has newer tasks. Finished tasks may be deleted.
+ * - `undone`: the engine was restored to an older state. It has no task as new as this one, or has
+ *   given its number to a different one.
  */
-export async function hasEngineTask(client: Meilisearch, task: EngineTask): Promise<boolean> {
-  return (await readEngineTask(client, task.number)).acceptedAt === task.acceptedAt
+export async function findTaskFate(
+  client: Meilisearch,
+  task: EngineTask,
+): Promise<'present' | 'deleted' | 'undone'> {
+  const { acceptedAt } = await readEngineTask(client, task.number)
+  if (acceptedAt === task.acceptedAt) return 'present'
+  if (acceptedAt !== null) return 'undone'
+  const { results } = await client.tasks.getTasks({ limit: 1 })
+  const [newest] = results
+  return newest !== undefined && newest.uid > task.number ? 'deleted' : 'undone'
 }
 
 /** Only the indexer with the lease uploads. Without it, `verify --repair` deletes documents. */

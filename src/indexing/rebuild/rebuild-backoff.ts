@@ -32,7 +32,7 @@ export class RebuildBackoff {
    * Logs the first time that a rebuild must wait. If `rebuild` throws, it may be repeated at once.
    */
   async rebuildIfAllowed(reason: RebuildReason, rebuild: () => Promise<void>): Promise<void> {
-    if (!rebuildReasons[reason].backsOff) return rebuild()
+    if (rebuildReasons[reason].adviceIfRepeated === undefined) return rebuild()
     const { firstRebuildPause, longestRebuildPause } = timeouts.indexing
     const startedMs = this.#readClockMs()
     const last = this.#lastRebuilds.get(reason)
@@ -50,9 +50,9 @@ export class RebuildBackoff {
     if (last.isLogged) return
     last.isLogged = true
     const seconds = Math.ceil((last.allowedAtMs - nowMs) / 1_000)
+    const { text, adviceIfRepeated: advice } = rebuildReasons[reason]
     this.#log(
-      `A rebuild did not help (${reason}). Waiting ${seconds} s before the next one. ` +
-        'Is another version of the indexer or of Meilisearch running?',
+      `A rebuild did not help. ${text} Waiting ${seconds} s before the next one. ${advice}`,
       'warn',
     )
   }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import {
-  hasEngineTask,
+  findTaskFate,
   indexExists,
   readNewestTaskNumber,
   uploadTypes,
@@ -22,10 +22,10 @@ type ReasonRules = {
    */
   deletesIndexFirst?: true
   /**
-   * A second rebuild must wait (rebuild-backoff.ts): if the first one did not remove the reason,
-   * another one would not help either.
+   * What to check if a rebuild did not remove the reason. It is logged. Only reasons with this back
+   * off: another rebuild would probably not help either, so it must wait (rebuild-backoff.ts).
    */
-  backsOff?: true
+  adviceIfRepeated?: string
 }
 
 const reasons = {
@@ -35,23 +35,28 @@ const reasons = {
     text: 'The search engine was restored to an older state.',
     deletesIndexFirst: true,
   },
+  task_deleted: {
+    text: 'The search engine has deleted the task that tells whether it was restored.',
+  },
   database_restored: {
     text: 'The index contains changes that this database does not have.',
     deletesIndexFirst: true,
   },
   shape_changed: {
     text: 'This version has different index settings or builds documents differently.',
-    backsOff: true,
+    adviceIfRepeated: 'Is an indexer of another version running for the same index?',
   },
   settings_changed: {
     text: 'The settings of the index were changed in the search engine.',
-    backsOff: true,
+    adviceIfRepeated:
+      'Does another program change them, or does Meilisearch return them in a different form?',
   },
   catalogue_emptied: { text: 'The table of products was truncated.', deletesIndexFirst: true },
   rebuild_requested: { text: 'A rebuild was requested.' },
   count_mismatch: {
     text: 'The number of documents differs from the number of products.',
-    backsOff: true,
+    adviceIfRepeated:
+      'Does another program write to the index? `scripts/indexer.ts verify` lists what differs.',
   },
 } satisfies Record<string, ReasonRules>
 
@@ -96,19 +101,21 @@ export function isPartOf(expected: unknown, actual: unknown): boolean {
 }
 
 /**
- * Returns which of the engine and the database was restored to an older state, if one was. The
- * engine numbers its tasks. A restored engine does not know the task of the registration, or has
- * given its number to a different one. While nothing is being written, an upload that is newer than
- * that task means that the database has lost a commit of the registration, because only the indexer
- * with the lease uploads documents.
+ * Returns which of the engine and the database was restored to an older state, if one was; null if
+ * none was. The engine numbers its tasks. A restored engine does not know the task of the
+ * registration, or has given its number to a different one. While nothing is being written, an
+ * upload that is newer than that task means that the database has lost a commit of the
+ * registration, because only the indexer with the lease uploads documents. If the task was deleted,
+ * nobody can tell: then the index is rebuilt, and searches go on using it meanwhile.
  */
 async function findRestored(
   { lastTask, isWriting, isOfThisDatabase }: Registration,
   { taskClient, indexName }: LiveTarget,
-): Promise<'engine_restored' | 'database_restored' | null> {
+): Promise<'engine_restored' | 'task_deleted' | 'database_restored' | null> {
   if (!isOfThisDatabase) return 'database_restored'
   if (lastTask === null) return null
-  if (!(await hasEngineTask(taskClient, lastTask))) return 'engine_restored'
+  const fate = await findTaskFate(taskClient, lastTask)
+  if (fate !== 'present') return fate === 'undone' ? 'engine_restored' : 'task_deleted'
   if (isWriting) return null
   const newest = await readNewestTaskNumber(taskClient, indexName, uploadTypes)
   return newest !== null && newest > lastTask.number ? 'database_restored' : null
