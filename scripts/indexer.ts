@@ -170,7 +170,7 @@ async function verify(
   log(`Of ${countNoun(products, 'product')}, ${driftCount} differ.`)
   if (!mustRepair) return 1
 
-  await withTemporaryKey(client, indexName, 'documents.delete', (key) =>
+  await withTemporaryKey(client, [indexName], 'documents.delete', (key) =>
     queueRepair({ ...address, client: options.openClient(key) }, drift),
   )
   await build(options, signal)

@@ -110,7 +110,7 @@ t.test('an error is kept if the temporary key cannot be deleted afterwards', asy
   const [url = ''] = meiliUrls
   const engine = openIndexingClient(url, meiliMasterKey)
   const repair = (error?: Error) =>
-    withTemporaryKey(engine, 'none', 'documents.delete', async (key) => {
+    withTemporaryKey(engine, ['none'], 'documents.delete', async (key) => {
       await engine.deleteKey(key)
       if (error) throw error
     })

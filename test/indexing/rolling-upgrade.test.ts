@@ -2,9 +2,11 @@
 // program uses it any more.
 import { sql } from 'kysely'
 import t from 'tap'
+import { replaceIndexerKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { removeUnusedIndexes } from '../../src/indexing/engine/unused-indexes.ts'
-import type { IndexAddress } from '../../src/indexing/index-address.ts'
+import { type IndexAddress, nextIndexName } from '../../src/indexing/index-address.ts'
+import { acquireLease, releaseLease } from '../../src/indexing/indexer-lease.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
 import { nameWithoutShape, nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { timeouts } from '../../src/timeouts.ts'
@@ -32,6 +34,9 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   await registerIndex(db, older.registrationName)
   await rebuildIndex(older)
   t.teardown(() => engine.deleteIndexIfExists(older.indexName))
+  // Left by an indexer of that release that was killed during a rebuild.
+  await engine.createIndex(nextIndexName(older.indexName)).waitTask()
+  const keys = await replaceIndexerKeys(older, await acquireForTest(older))
   await registerIndex(db, 'another')
 
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
@@ -72,12 +77,61 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   await remove()
   t.same(await registered(), ['another', target.registrationName].sort(), 'other engines stay')
   await t.rejects(engine.getRawIndex(older.indexName), /not found/)
+  await t.rejects(engine.getRawIndex(nextIndexName(older.indexName)), /not found/)
+  for (const key of Object.values(keys)) await t.rejects(engine.getKey(key), /not found/)
   t.equal((await engine.index(target.indexName).getDocuments()).total, 0)
   const { rows } = await sql`
     select from index_outbox where registration_name = ${older.registrationName}
   `.execute(db)
   t.equal(rows.length, 0)
   t.match(lines.join('\n'), older.indexName)
+})
+
+/** Acquires and releases the lease of this index. */
+async function acquireForTest({ db, registrationName }: IndexAddress) {
+  const lease = await acquireLease(db, registrationName, 'an older release')
+  if (!lease) throw new Error('The lease is held.')
+  await releaseLease(db, lease)
+  return lease
+}
+
+t.test('a first build that never ended is removed, even if another index cannot be', async (t) => {
+  const { db, engine, config, target } = await testService(t, { index: false })
+  const { meiliMasterKey } = await servers()
+  const names = ['00000000', '11111111'].map((shape) => ({
+    ...target,
+    indexName: nameWithShape(nameWithoutShape(config.SEARCH_INDEX), shape),
+    registrationName: nameWithShape('main', shape),
+  }))
+  for (const address of names) {
+    await registerIndex(db, address.registrationName)
+    await replaceIndexerKeys(address, await acquireForTest(address))
+    await engine.createIndex(nextIndexName(address.indexName)).waitTask()
+    t.teardown(() => engine.deleteIndexIfExists(nextIndexName(address.indexName)))
+  }
+  await sql`update search_indexes set used_at = now() - interval '1 hour'`.execute(db)
+  const [failing, other] = names
+  const proxy = await startFaultyProxy(t, config.MEILI_URL)
+  proxy.cut = { text: `temporary key for ${failing?.indexName}`, times: 1 }
+  const remove = () =>
+    removeUnusedIndexes(db, target.registrationName, {
+      openClient: (key) => openIndexingClient(proxy.url, key),
+      indexerApiKey: meiliMasterKey,
+      log: () => undefined,
+    })
+  const readNames = async () =>
+    (await db.selectFrom('search_indexes').select('registration_name').execute()).map(
+      (row) => row.registration_name,
+    )
+  await t.rejects(remove())
+  t.same(await readNames(), [failing?.registrationName], 'it is removed later')
+  await t.rejects(engine.getRawIndex(nextIndexName(other?.indexName ?? '')), /not found/)
+  await remove()
+  t.same(await readNames(), [])
+  await t.rejects(engine.getRawIndex(nextIndexName(failing?.indexName ?? '')), /not found/)
+  const { results } = await engine.getKeys({ limit: 1_000 })
+  for (const { indexName } of names)
+    t.notOk(results.some(({ name }) => name?.endsWith(`, ${indexName}`)))
 })
 
 t.test('an index stays registered if a program begins to use it while it is removed', async (t) => {

@@ -123,9 +123,12 @@ export class KeyUnknown extends Error {
 /** An index of an engine. `client` is opened with the indexer's key. */
 type IndexOfEngine = Pick<IndexAddress, 'client' | 'indexName' | 'registrationName'>
 
+/** The API keys of the indexers of a registration have names that begin with this text. */
+const getIndexerKeyPrefix = (registrationName: string) => `indexer of ${registrationName}, `
+
 /** Returns the name that the API keys of all indexers of an index share. */
 const getIndexerKeyName = ({ registrationName, indexName }: IndexOfEngine) =>
-  `indexer of ${registrationName}, ${indexName}`
+  getIndexerKeyPrefix(registrationName) + indexName
 
 /**
  * Returns a text that identifies a server: the keys that never change and those of the indexers of
@@ -215,21 +218,34 @@ export async function replaceIndexerKeys(
 }
 
 /**
- * Calls `work` with a temporary key that allows this action on one index, and returns its result.
+ * Returns the keys of the indexers of a registration that is perhaps of another release, each with
+ * the name of the index that it belongs to. `client` is opened with the indexer's key.
+ */
+export async function listKeysOfRegistration(
+  client: Meilisearch,
+  registrationName: string,
+): Promise<{ uid: string; indexName: string }[]> {
+  const prefix = getIndexerKeyPrefix(registrationName)
+  const keys = await readKeys(client, (name) => name.startsWith(prefix))
+  return keys.map(({ uid, name }) => ({ uid, indexName: (name ?? '').slice(prefix.length) }))
+}
+
+/**
+ * Calls `work` with a temporary key that allows this action on the indexes, and returns its result.
  * `client` is opened with the indexer's key. Throws the error of `work`, or that of the engine if
  * the key cannot be created or deleted.
  */
 export async function withTemporaryKey<Result>(
   client: Meilisearch,
-  indexName: string,
+  indexNames: string[],
   action: 'documents.delete' | 'indexes.delete',
   work: (key: string) => Promise<Result>,
 ): Promise<Result> {
   const { uid, key } = await client.createKey({
-    name: `temporary key for ${indexName}`,
+    name: `temporary key for ${indexNames.join(' and ')}`,
     description: 'Trade quoting service: one repair or removal',
     actions: [action, 'tasks.get'],
-    indexes: [indexName],
+    indexes: indexNames,
     expiresAt: new Date(Date.now() + timeouts.indexing.repairKey.ms),
   })
   let result: Result
@@ -259,12 +275,17 @@ const documentActions: KeyCreation['actions'] = [
   'stats.get',
 ]
 
-async function readIndexerKeys(index: IndexOfEngine): Promise<Key[]> {
-  const name = getIndexerKeyName(index)
+function readIndexerKeys(index: IndexOfEngine): Promise<Key[]> {
+  const expected = getIndexerKeyName(index)
+  return readKeys(index.client, (name) => name === expected)
+}
+
+/** Returns the keys whose name meets the condition. */
+async function readKeys(client: Meilisearch, isWanted: (name: string) => boolean): Promise<Key[]> {
   const keys: Key[] = []
   for (let offset = 0; ; ) {
-    const { results, total } = await index.client.getKeys({ offset, limit: 100 })
-    keys.push(...results.filter((key) => key.name === name))
+    const { results, total } = await client.getKeys({ offset, limit: 100 })
+    keys.push(...results.filter(({ name }) => isWanted(name ?? '')))
     offset += results.length
     if (results.length === 0 || offset >= total) return keys
   }
