@@ -41,7 +41,7 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
   verify   Compares every document of the index with its product and lists missing, stale and
            extra documents. Exits with status 1 if there are any.
            --repair repairs them and then exits with status 0.
-  status   Shows for every engine how far its index is behind, which indexer is running, and which
+  status   Shows for every index how far it is behind, which indexer is running, and which
            documents are parked because the engine rejected them.
 
 Reads INDEXER_DATABASE_URL or DATABASE_URL, MEILI_URL, MEILI_INDEXER_KEY, SEARCH_INDEX,
@@ -189,7 +189,7 @@ function listIds(ids: string[]): string {
 
 async function status({ db, log }: IndexerOptions): Promise<number> {
   const statuses = await readIndexStatuses(db)
-  if (statuses.length === 0) log('No engine is registered: no indexer has run yet.')
+  if (statuses.length === 0) log('No index is registered: no indexer has run yet.')
   for (const index of statuses) logStatus(index, log)
   return 0
 }

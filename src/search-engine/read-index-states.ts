@@ -14,7 +14,7 @@ export type IndexState = {
   version: string | null
   /**
    * False if the index was built from a different database, or from a later state of this one, or
-   * if this database has no record of what the index contains. After a failover of PostgreSQL it
+   * if this database does not know what the index contains. After a failover of PostgreSQL it
    * stays true for a minute, while the indexer compares the index with the catalogue.
    */
   isOfThisDatabase: boolean
@@ -74,8 +74,8 @@ export async function readIndexStates(
 
 /**
  * An SQL condition: the index of the row `i` of search_indexes may lack a committed change, or
- * contain one that is not recorded. `identity` is the SQL expression of the identity of the
- * database. docs/indexing.md explains the terms.
+ * contain one that the settled snapshot does not see. `identity` is the SQL expression of the
+ * identity of the database. docs/indexing.md explains the terms.
  */
 export const isPendingCondition = (identity: RawBuilder<unknown>) => sql`(
   i.indexed_at is null

@@ -68,8 +68,8 @@ t.test('an index is kept if the failover happens while the indexer checks it', a
   const failsOverAfterFirstRead: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      const isRecord = result.rows.some((row) => 'isOfThisDatabase' in row)
-      if (isRecord && ++reads === 1) {
+      const isRegistration = result.rows.some((row) => 'isOfThisDatabase' in row)
+      if (isRegistration && ++reads === 1) {
         await failOver(service)
         // The new primary does not know the lease of the server that it has replaced.
         await sql`

@@ -59,7 +59,7 @@ t.test('synonyms that are too large are logged, and do not stop anything else', 
       .selectFrom('search_indexes')
       .select(['synonyms_version as words', 'version'])
       .executeTakeFirstOrThrow()
-  for (let round = 0; round < 4; round++) {
+  for (let attempt = 0; attempt < 4; attempt++) {
     await applySynonyms(target, log)
     // The engine would not answer on the connection of the synonyms.
     await client.getVersion()

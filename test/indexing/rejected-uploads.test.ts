@@ -19,7 +19,7 @@ t.test('the engine answers after it has rejected large requests unread', async (
   }))
   const ids = Array.from({ length: 40_000 }, (_, n) => String(1_000_000 + n))
   const rejection = { message: /API key is invalid/ }
-  for (let round = 0; round < 5; round++) {
+  for (let attempt = 0; attempt < 5; attempt++) {
     await t.rejects(uploadLines(index, lines), rejection)
     await engine.getVersion()
     await t.rejects(deleteDocuments(index, ids), rejection)
