@@ -41,10 +41,10 @@ export const waitingForTransactions =
  * not renewed the lease for `timeouts.indexing.lease`.
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
- * a late request of the failed run. With `endWhen`, it throws the error instead. It releases the
- * lease when the run ends normally or is stopped. After an error it keeps the lease, even if it is
- * stopped then: until the lease expires, only the same indexer can start over. An error that occurs
- * during a stop is logged and not thrown.
+ * a late request of the failed run. With `endWhen`, it throws the error instead, unless the lease
+ * was lost. It releases the lease when the run ends normally or is stopped. After an error it keeps
+ * the lease, even if it is stopped then: until the lease expires, only the same indexer can start
+ * over. An error that occurs during a stop is logged and not thrown.
  */
 export async function runIndexer(
   options: IndexerOptions,

@@ -17,9 +17,12 @@ export class OutboxProgress {
   readonly #db: Kysely<Tables>
   readonly #lease: Lease
   readonly #cursor: OutboxCursor
-  /** Whether this indexer has set `is_writing`, and no settled snapshot or rebuild since. */
+  /** True from the call of markWriting until the next settled read or rebuild. */
   #isMarkedAsWriting = false
-  /** When it has set the settled snapshot, and not `is_writing` or a rebuild since. */
+  /**
+   * When this indexer last marked the index as settled; minus infinity if it has begun to write, or
+   * has rebuilt the index, since then.
+   */
   #settledAt = Number.NEGATIVE_INFINITY
   #unsavedTaskNumber: number | null = null
   #wasTruncated = false

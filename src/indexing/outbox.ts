@@ -24,19 +24,20 @@ export type OutboxRead = {
   readAt: Date
 }
 
-type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & {
-  /** The last row that was settled. */
-  after: OutboxRow
-}
+/**
+ * A round is a series of reads that ends with the first read that returns fewer rows than its
+ * limit. Only then is the snapshot of its first read settled.
+ */
+type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & { lastReadRow: OutboxRow }
 
 /** A snapshot that sees no transaction, so that every row counts as not settled. */
 export const emptySnapshot = '1:1:'
 
 /**
- * Reads the outbox rows of an index, and skips those that are settled: while an old snapshot is in
- * use, PostgreSQL keeps deleted rows, and reading past a million of them takes 100 ms. A
- * transaction that was running at the last complete read may still add rows, so its id is looked up
- * separately.
+ * Reads the outbox rows of an index, and skips those that are settled. The indexer has deleted
+ * them, but while an old snapshot is in use, PostgreSQL keeps deleted rows, and reading past a
+ * million of them takes 100 ms. A transaction that was running at the last complete read may still
+ * add rows, so its id is looked up separately.
  *
  * For example, the last complete read had the snapshot `12:15:12`: it saw every transaction below
  * 15 except 12, which was still running. The next read selects the rows of the transactions from 15
@@ -115,8 +116,10 @@ export class OutboxCursor {
    */
   #newerTransactions(): RawBuilder<unknown> {
     const { xmax } = parseSnapshot(this.#settled)
-    const after = this.#round?.after
-    return after && BigInt(after.xid) >= BigInt(xmax) ? isAfter(after) : sql`xid >= ${xmax}::xid8`
+    const lastReadRow = this.#round?.lastReadRow
+    return lastReadRow && BigInt(lastReadRow.xid) >= BigInt(xmax)
+      ? isAfter(lastReadRow)
+      : sql`xid >= ${xmax}::xid8`
   }
 
   /**
@@ -127,7 +130,7 @@ export class OutboxCursor {
     const { xip } = parseSnapshot(this.#settled)
     if (xip.length === 0) return null
     const wasRunning = sql`xid = any (${xip}::xid8[])`
-    return this.#round ? sql`${wasRunning} and ${isAfter(this.#round.after)}` : wasRunning
+    return this.#round ? sql`${wasRunning} and ${isAfter(this.#round.lastReadRow)}` : wasRunning
   }
 
   /** Skips the changes of this read from now on. They must have been deleted. */
@@ -139,7 +142,7 @@ export class OutboxCursor {
     } else if (last && !hasTruncation) {
       // After a truncation the round does not advance: its later reads would skip the row of the
       // truncation, and the last one would count as complete.
-      this.#round = { snapshot, readAt, after: last }
+      this.#round = { snapshot, readAt, lastReadRow: last }
     }
   }
 }

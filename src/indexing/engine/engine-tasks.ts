@@ -66,11 +66,14 @@ export async function waitForSuccess(
   return task.uid
 }
 
+type AcceptedTask = Pick<Task, 'uid' | 'type' | 'indexUid' | 'status' | 'error'>
+
 /** Throws TaskFailed if an accepted task failed or was cancelled. */
-export function requireTaskSuccess({ status, error }: Pick<Task, 'status' | 'error'>): void {
+export function requireTaskSuccess({ uid, type, indexUid, status, error }: AcceptedTask): void {
   if (status === 'succeeded') return
+  const what = `task ${uid} (${type}${indexUid ? ` of ${indexUid}` : ''})`
   const reason = error?.message ?? 'no reason given'
-  throw new TaskFailed(error?.code ?? '', `Meilisearch: task ${status}: ${reason}`)
+  throw new TaskFailed(error?.code ?? '', `Meilisearch: ${what} ${status}: ${reason}`)
 }
 
 /** A task that the engine has accepted, and when, by its clock. */

@@ -8,6 +8,8 @@ import { findErrorKind } from '../indexer-error-kind.ts'
 import { LeaseLost } from '../indexer-lease.ts'
 import { pause } from './pause.ts'
 
+const maxRememberedCauses = 100
+
 /**
  * Waits after errors, each time twice as long, up to a limit. Logs a repeated error only once, and
  * again at intervals of `timeouts.indexing.failureReminder` while it lasts. An error that is a bug
@@ -17,8 +19,8 @@ export class ErrorBackoff {
   readonly #log: LogLine
   readonly #readClockMs: () => number
   #pauseMs: number = timeouts.indexing.firstBackoff.ms
-  #loggedCause = ''
-  #loggedAtMs = 0
+  /** When each cause since the last reset was last logged. */
+  readonly #loggedAtMs = new Map<string, number>()
   /** When the first error since the last reset occurred. */
   #failingSinceMs = 0
 
@@ -30,7 +32,7 @@ export class ErrorBackoff {
 
   /** Whether an error has occurred since the last reset. */
   get isFailing(): boolean {
-    return this.#loggedCause !== ''
+    return this.#loggedAtMs.size > 0
   }
 
   /** Logs the error if that is due, and waits until the pause is over or the signal is aborted. */
@@ -47,19 +49,21 @@ export class ErrorBackoff {
 
   reset(): void {
     this.#pauseMs = timeouts.indexing.firstBackoff.ms
-    this.#loggedCause = ''
+    this.#loggedAtMs.clear()
   }
 
   #logIfDue(error: unknown, consequence: string): void {
     const nowMs = this.#readClockMs()
     if (!this.isFailing) this.#failingSinceMs = nowMs
     const cause = describeCause(error)
-    const isRepeated = cause === this.#loggedCause
-    if (isRepeated && nowMs - this.#loggedAtMs < timeouts.indexing.failureReminder.ms) return
-    this.#loggedCause = cause
-    this.#loggedAtMs = nowMs
+    const loggedAtMs = this.#loggedAtMs.get(cause)
+    const wasLogged = loggedAtMs !== undefined
+    if (wasLogged && nowMs - loggedAtMs < timeouts.indexing.failureReminder.ms) return
+    // A cause may contain a number that changes with each attempt.
+    if (this.#loggedAtMs.size >= maxRememberedCauses) this.#loggedAtMs.clear()
+    this.#loggedAtMs.set(cause, nowMs)
     const minutes = Math.floor((nowMs - this.#failingSinceMs) / 60_000)
-    const start = isRepeated ? `Still failing after ${minutes} minutes: ` : ''
+    const start = wasLogged ? `Still failing after ${minutes} minutes: ` : ''
     const line = `${start}${toSentence(cause)} ${consequence}`
     if (findErrorKind(error) === 'other') this.#log(`${line}\n${describeStacks(error)}`, 'error')
     else this.#log(line, 'warn')

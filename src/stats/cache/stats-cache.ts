@@ -191,16 +191,18 @@ export class StatsCache {
 
   async #load(key: string, request: StatsRequest): Promise<Refreshed> {
     const requestedAt = this.#now()
-    const { shared, latest } = await this.#readShared(key)
-    const isCurrent =
-      shared?.today === request.today &&
-      latest !== null &&
-      isAtLeast(shared.version, latest.version)
-    if (isCurrent) {
-      const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
-      return { entry: this.#store(key, { ...shared, knownCurrentAt }), foundBy: 'shared' }
-    }
+    let shared: ComputedStats | null = null
     try {
+      const { shared: found, latest } = await this.#readShared(key)
+      shared = found
+      const isCurrent =
+        found?.today === request.today &&
+        latest !== null &&
+        isAtLeast(found.version, latest.version)
+      if (isCurrent) {
+        const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
+        return { entry: this.#store(key, { ...found, knownCurrentAt }), foundBy: 'shared' }
+      }
       const computed = await this.#limitConcurrency(() =>
         this.#computeAndShare(key, request, requestedAt),
       )
