@@ -14,13 +14,13 @@ import { countFacets, sumFacetCounts } from './hits/facet-counts.ts'
 import { highlightByComparison, highlightEngineHit } from './hits/highlights.ts'
 import {
   firstHitCount,
-  type HitPart,
-  type PartKind,
-  planParts,
+  type HitGroupKind,
+  type PlannedHitGroups,
+  planHitGroups,
   toEngineFilters,
   usesWords,
-} from './hits/hit-parts.ts'
-import { putExactSpellingFirst, putInPinnedOrder } from './hits/order-within-parts.ts'
+} from './hits/hit-group-order.ts'
+import { putExactSpellingFirst, putInPinnedOrder } from './hits/order-within-groups.ts'
 import { canRelax, loadQueryWords, missesWords } from './relaxation/query-words.ts'
 import { relaxQuery } from './relaxation/relax-query.ts'
 import type { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
@@ -29,18 +29,19 @@ import { Subqueries } from './relaxation/subqueries.ts'
 import type { TextSimilarity } from './relaxation/text-similarity.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
-/** The engine's result for one part of the hits. */
-type PartResult = {
-  kind: PartKind
-  /** The number of hits of the part that the engine has skipped. */
-  offset: number
+/** What the engine has found for one hit group. */
+type HitGroupResult = {
+  kind: HitGroupKind
   result: EngineResult
   /**
-   * The best hits of the part, the same for every page. The first one decides whether the query is
+   * The best hits of the group, the same for every page. The first one decides whether the query is
    * relaxed; all are ranked among the hits of the relaxed query.
    */
   firstHits: EngineHit[]
 }
+
+/** What the engine has found for all hit groups, in their order. */
+type FoundHitGroups = { groups: HitGroupResult[]; skippedHits: PlannedHitGroups['skippedHits'] }
 
 /** The index that is searched, and what the searches of a process share. */
 export type SearchedIndex = {
@@ -81,35 +82,36 @@ export async function searchInEngine(
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }
   const subqueries = new Subqueries(engine, scope, signal)
   const loadWords = () => loadQueryWords(subqueries, query)
-  // The relaxation needs the words. If it is likely, they are requested in parallel with the parts.
+  // The relaxation needs the words. If it is likely, they are requested while the groups are.
   const isEarly = canRelax(query) && relaxationForecast.shouldCountEarly(query)
   const earlyWords = isEarly ? loadWords() : null
   // If the words are needed, their error is thrown where they are awaited. Without this line Node
   // would end the process if they are not needed.
   earlyWords?.catch(() => undefined)
 
-  const parts = await requestParts(engine, request, indexName, signal)
-  const isToBeRelaxed = needsRelaxation(query, parts)
+  const found = await requestHitGroups(engine, request, indexName, signal)
+  const isToBeRelaxed = needsRelaxation(query, found.groups)
   if (query.searched.words.length > 1) relaxationForecast.record(query.text, isToBeRelaxed)
   if (!isToBeRelaxed) {
-    const result = mergeParts(request, parts)
+    const result = mergeHitGroups(request, found)
     return { ended: 'complete', result, error: null, mayHavePendingRequest: isEarly }
   }
 
   try {
-    const firstHits = parts.filter(({ kind }) => usesWords(kind)).map((part) => part.firstHits)
+    const groupsOfWords = found.groups.filter(({ kind }) => usesWords(kind))
+    const firstHits = groupsOfWords.map((group) => group.firstHits)
     const relaxed = await relaxationQueue.run(query.searched.words.length, async () => {
       const words = await (earlyWords ?? loadWords())
       return relaxQuery(subqueries, words, query.synonyms, firstHits)
     })
     if (relaxed) {
-      const result = buildRelaxedResult(request, parts, relaxed)
+      const result = buildRelaxedResult(request, found.groups, relaxed)
       return { ended: 'complete', result, error: null, mayHavePendingRequest: false }
     }
-    const result = mergeParts(request, parts)
+    const result = mergeHitGroups(request, found)
     return { ended: 'not relaxed', result, error: null, mayHavePendingRequest: isEarly }
   } catch (error) {
-    const result = mergeParts(request, parts)
+    const result = mergeHitGroups(request, found)
     const isTimeout = error instanceof EngineFailure && error.cause instanceof EngineTimeout
     // If the engine is only slow, this result is sent even if it has no hits.
     if (isTimeout || result.total > 0)
@@ -119,53 +121,57 @@ export async function searchInEngine(
 }
 
 /**
- * Requests the hits of all parts. The engine may have skipped too many hits, if the parts before
- * them have very many products. Then requests all parts again, from their beginning.
+ * Requests the hits of all groups. The engine may have skipped too many hits, if the groups before
+ * them have very many products. Then requests all groups again, from their beginning.
  */
-async function requestParts(
+async function requestHitGroups(
   engine: SearchEngine,
   request: ParsedRequest,
   indexName: string,
   signal: AbortSignal,
-): Promise<PartResult[]> {
-  const parts = await sendPartQueries(engine, planParts(request, indexName), signal)
-  if (!hasSkippedTooMany(parts, request.offset)) return parts
-  return sendPartQueries(engine, planParts(request, indexName, { maySkipHits: false }), signal)
+): Promise<FoundHitGroups> {
+  const found = await sendGroupQueries(engine, planHitGroups(request, indexName), signal)
+  if (!hasSkippedTooMany(found, request.offset)) return found
+  return sendGroupQueries(engine, planHitGroups(request, indexName, { maySkipHits: false }), signal)
 }
 
 /** Whether the engine has skipped hits that belong to the page, or to a later one. */
-function hasSkippedTooMany(parts: PartResult[], offset: number): boolean {
-  const skipped = parts.at(-1)?.offset ?? 0
-  const before = parts.slice(0, -1).map(({ result }) => result.estimatedTotalHits)
-  return skipped > 0 && skipped + before.reduce((sum, total) => sum + total, 0) > offset
+function hasSkippedTooMany({ groups, skippedHits }: FoundHitGroups, offset: number): boolean {
+  if (skippedHits === 0) return false
+  const before = groups.filter(({ kind }) => kind !== 'words').map(({ result }) => result)
+  return skippedHits + sumTotals(before) > offset
 }
 
-/** Sends the queries of all parts in one request. */
-async function sendPartQueries(
+function sumTotals(results: EngineResult[]): number {
+  return results.reduce((sum, { estimatedTotalHits }) => sum + estimatedTotalHits, 0)
+}
+
+/** Sends the queries of all groups in one request. */
+async function sendGroupQueries(
   engine: SearchEngine,
-  parts: HitPart[],
+  { groups, skippedHits }: PlannedHitGroups,
   signal: AbortSignal,
-): Promise<PartResult[]> {
-  const queries = parts.flatMap(({ query, firstHitsQuery }): EngineQuery[] =>
+): Promise<FoundHitGroups> {
+  const queries = groups.flatMap(({ query, firstHitsQuery }): EngineQuery[] =>
     firstHitsQuery ? [query, firstHitsQuery] : [query],
   )
   const resultOf = await requestResults(engine, queries, signal)
-  return parts.map(({ kind, query, firstHitsQuery = query }) => ({
+  const results = groups.map(({ kind, query, firstHitsQuery = query }) => ({
     kind,
-    offset: query.offset,
     result: resultOf(query),
     firstHits: resultOf(firstHitsQuery).hits.slice(0, firstHitCount),
   }))
+  return { groups: results, skippedHits }
 }
 
 /**
  * Whether to relax the query. Not in three cases: relaxing it cannot find more, a code was found,
  * or a best hit contains all the words.
  */
-function needsRelaxation(query: ParsedQuery, parts: PartResult[]): boolean {
+function needsRelaxation(query: ParsedQuery, groups: HitGroupResult[]): boolean {
   if (!canRelax(query)) return false
   // Pinned products need not match.
-  const matching = parts.filter(({ kind }) => kind !== 'pinned')
+  const matching = groups.filter(({ kind }) => kind !== 'pinned')
   const hasCode = matching.some(({ kind, result }) => !usesWords(kind) && result.hits.length > 0)
   const bestHits = matching.flatMap(({ firstHits }) => firstHits.slice(0, 1))
   return !hasCode && bestHits.every((hit) => missesWords(hit, query.searched.words))
@@ -178,11 +184,11 @@ function needsRelaxation(query: ParsedQuery, parts: PartResult[]): boolean {
  */
 function buildRelaxedResult(
   { offset, limit, facets, query }: ParsedRequest,
-  parts: PartResult[],
+  groups: HitGroupResult[],
   relaxed: { hits: EngineHit[]; similarity: TextSimilarity },
 ): SearchResult {
   const pinned = putInPinnedOrder(
-    parts.find(({ kind }) => kind === 'pinned')?.result.hits ?? [],
+    groups.find(({ kind }) => kind === 'pinned')?.result.hits ?? [],
     query.pinnedSkus,
   )
   const pinnedIds = new Set(pinned.map(({ id }) => id))
@@ -199,21 +205,26 @@ function buildRelaxedResult(
   }
 }
 
-function mergeParts(request: ParsedRequest, parts: PartResult[]): SearchResult {
-  const hits = parts.flatMap((part) => toHits(request.query, part))
-  const results = parts.map(({ result }) => result)
-  const total = results.reduce((sum, { estimatedTotalHits }) => sum + estimatedTotalHits, 0)
-  // The engine has already skipped this many hits of the last part, which are before the page.
-  const start = request.offset - (parts.at(-1)?.offset ?? 0)
+function mergeHitGroups(
+  request: ParsedRequest,
+  { groups, skippedHits }: FoundHitGroups,
+): SearchResult {
+  const hits = groups.flatMap((group) => toHits(request.query, group))
+  const results = groups.map(({ result }) => result)
+  // The skipped hits are before the page (`skippedHits` of PlannedHitGroups).
+  const start = request.offset - skippedHits
   return {
     hits: hits.slice(start, start + request.limit),
-    total: Math.min(maxTotal, total),
+    total: Math.min(maxTotal, sumTotals(results)),
     facets: sumFacetCounts(request.facets, results),
     facetsOmitted: false,
   }
 }
 
-function toHits({ text, highlight, pinnedSkus }: ParsedQuery, { kind, result }: PartResult): Hit[] {
+function toHits(
+  { text, highlight, pinnedSkus }: ParsedQuery,
+  { kind, result }: HitGroupResult,
+): Hit[] {
   if (kind === 'exact-sku')
     return putExactSpellingFirst(result.hits, text).map((hit) =>
       toHit(hit, { sku: [[0, hit.sku.length]] }),

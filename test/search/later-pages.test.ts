@@ -1,7 +1,7 @@
-// Later pages of many hits: they are parts of the same list, and the engine does not return all
+// Later pages of many hits: they continue the same list, and the engine does not return all
 // hits before them again.
 import t from 'tap'
-import { planParts } from '../../src/search/hits/hit-parts.ts'
+import { planHitGroups } from '../../src/search/hits/hit-group-order.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { eventually } from '../support/eventually.ts'
@@ -11,9 +11,10 @@ import { testService } from '../support/test-service.ts'
 lengthenSearchTimeouts(t)
 
 const plan = (text: string, offset: number) =>
-  planParts({ text, query: parseQuery(text), offset, limit: 50, facets: [] }, 'products').map(
-    ({ kind, query }) => [kind, query.offset, query.limit],
-  )
+  planHitGroups(
+    { text, query: parseQuery(text), offset, limit: 50, facets: [] },
+    'products',
+  ).groups.map(({ kind, query }) => [kind, query.offset, query.limit])
 
 t.test('only some hits before the page are requested again', async (t) => {
   t.same(plan('arandela', 0), [
@@ -28,7 +29,7 @@ t.test('only some hits before the page are requested again', async (t) => {
   t.same(plan('*', 0), [['exact-sku', 0, 200]])
 })
 
-t.test('parts of a code or words with ñ are requested from their beginning', async (t) => {
+t.test('partial codes and names with ñ are requested from their beginning', async (t) => {
   t.same(
     plan('caña', 300).map(([, offset]) => offset),
     [0, 0, 0],

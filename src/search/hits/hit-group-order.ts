@@ -1,4 +1,4 @@
-// Splits the hits of a search into parts, which are shown one after the other, and plans the engine
+// Decides which groups of hits a search has and in which order they are shown, and plans the engine
 // query of each. All queries are sent in one request (search-in-engine.ts). docs/search.md lists
 // all that decides the order of hits.
 import { shownAttributes } from '../../search-engine/document-fields.ts'
@@ -7,62 +7,71 @@ import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toPinKey } from '../../text/sku-and-hs-codes.ts'
 import { canRelax } from '../relaxation/query-words.ts'
 import type { ParsedRequest, SearchRequest } from '../schema.ts'
-import { maxOrderedSkus } from './order-within-parts.ts'
+import { maxOrderedSkus } from './order-within-groups.ts'
 
 /**
- * What selects the products of a part:
+ * What selects the products of a hit group:
  * - `exact-sku`: the SKU equals the query, except for case and separators (its key). If many SKUs
- *   may have the same key, there are two parts of this kind: first the SKUs that also have the same
- *   symbols and digits of other scripts, then all others with the same key.
+ *   may have the same key, there are two groups of this kind: first the SKUs that also have the
+ *   same symbols and digits of other scripts, then all others with the same key.
  * - `pinned`: the company puts the SKU first for this query. Case and separators do not matter.
  * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
  * - `enye-names`: the name has every typed word with ñ (eñe), and matches the words.
  * - `words`: the remaining products that match the words.
  */
-export type PartKind = 'exact-sku' | 'pinned' | 'partial-code' | 'enye-names' | 'words'
+export type HitGroupKind = 'exact-sku' | 'pinned' | 'partial-code' | 'enye-names' | 'words'
 
-export type HitPart = {
-  kind: PartKind
-  /** The engine skips `offset` hits of the part. */
-  query: EngineQuery & { offset: number }
-  /** Requests the first hits of the part, if `query` skips hits and they are needed. */
+export type HitGroup = {
+  kind: HitGroupKind
+  query: EngineQuery
+  /** Requests the first hits of the group, if `query` skips hits and they are needed. */
   firstHitsQuery?: EngineQuery
 }
 
+/** The hit groups of a search, in the order in which they are shown. */
+export type PlannedHitGroups = {
+  groups: HitGroup[]
+  /**
+   * The engine skips this many hits of the group `words`, and none of any other group. `words` is
+   * the last group, so only the hits before the page may be skipped.
+   */
+  skippedHits: number
+}
+
 /**
- * How many of the best hits of a part are its first hits (PartResult in search-in-engine.ts). This
- * number must not depend on the size of the page.
+ * How many of the best hits of a group are its first hits (HitGroupResult in search-in-engine.ts).
+ * This number must not depend on the size of the page.
  */
 export const firstHitCount = 8
 
-/** Whether the words of the query select the products of a part. */
-export function usesWords(kind: PartKind): boolean {
+/** Whether the words of the query select the products of a group. */
+export function usesWords(kind: HitGroupKind): boolean {
   return kind === 'words' || kind === 'enye-names'
 }
 
-/** Whether the service orders the few products of a part itself (order-within-parts.ts). */
-function isOrderedByService(kind: PartKind): boolean {
+/** Whether the service orders the few products of a group itself (order-within-groups.ts). */
+function isOrderedByService(kind: HitGroupKind): boolean {
   return kind === 'exact-sku' || kind === 'pinned'
 }
 
 /**
- * Returns the parts in the order in which they are shown, each with its query. No product is in two
- * parts, and together the parts are all products that match, so totals and facet counts can be
- * added. Without `maySkipHits` every part is requested from its beginning.
+ * Plans the hit groups of a request. No product is in two groups, and together the groups are all
+ * products that match, so totals and facet counts can be added. Without `maySkipHits` every group
+ * is requested from its beginning.
  */
-export function planParts(
+export function planHitGroups(
   request: ParsedRequest,
   indexName: string,
   { maySkipHits = true }: { maySkipHits?: boolean } = {},
-): HitPart[] {
+): PlannedHitGroups {
   const { text, searched, code } = request.query
   const hasSeveralWords = searched.words.length > 1
-  const partFilters = splitIntoParts(request)
+  const orderedGroups = splitIntoGroups(request)
+  const skippedHits = maySkipHits ? countSkippableHits(orderedGroups, request.offset) : 0
   const hitsUpToPage = request.offset + request.limit
-  return partFilters.map(({ kind, filter }) => {
-    const offset =
-      maySkipHits && kind === 'words' ? countSkippableHits(partFilters, request.offset) : 0
-    const query: HitPart['query'] = {
+  const groups = orderedGroups.map(({ kind, filter }) => {
+    const offset = kind === 'words' ? skippedHits : 0
+    const query: EngineQuery = {
       indexUid: indexName,
       q: usesWords(kind) ? searched.text : '',
       offset,
@@ -78,26 +87,30 @@ export function planParts(
     const lacksFirstHits = offset > 0 && canRelax(request.query)
     return { kind, query, ...(lacksFirstHits && { firstHitsQuery: toFirstHitsQuery(query) }) }
   })
+  return { groups, skippedHits }
 }
 
-type PartFilter = { kind: PartKind; filter: string[] }
+type GroupFilter = { kind: HitGroupKind; filter: string[] }
 
-/** Returns the parts in their order. The products of a part match all of its filters. */
-function splitIntoParts(request: ParsedRequest): PartFilter[] {
+/**
+ * Returns the groups in the order in which they are shown. The products of a group match all of its
+ * filters. `words` must stay the last group (`skippedHits` of PlannedHitGroups).
+ */
+function splitIntoGroups(request: ParsedRequest): GroupFilter[] {
   const { query } = request
-  const parts: PartFilter[] = []
+  const groups: GroupFilter[] = []
   let remaining = toEngineFilters(request)
-  const addPart = (kind: PartKind, condition: string) => {
-    parts.push({ kind, filter: [...remaining, condition] })
+  const addGroup = (kind: HitGroupKind, condition: string) => {
+    groups.push({ kind, filter: [...remaining, condition] })
     remaining = [...remaining, `NOT (${condition})`]
   }
-  for (const key of listSkuKeys(query)) addPart('exact-sku', `skuKey = ${quoteFilterValue(key)}`)
-  if (query.pinnedSkus.length > 0) addPart('pinned', toPinnedCondition(query.pinnedSkus))
-  for (const condition of listPartialCodeConditions(query)) addPart('partial-code', condition)
-  if (query.enyeWords.length > 0) addPart('enye-names', toEnyeCondition(query.enyeWords))
+  for (const key of listSkuKeys(query)) addGroup('exact-sku', `skuKey = ${quoteFilterValue(key)}`)
+  if (query.pinnedSkus.length > 0) addGroup('pinned', toPinnedCondition(query.pinnedSkus))
+  for (const condition of listPartialCodeConditions(query)) addGroup('partial-code', condition)
+  if (query.enyeWords.length > 0) addGroup('enye-names', toEnyeCondition(query.enyeWords))
   // The engine would treat a text without words as an empty query, which matches everything.
-  if (!query.hasNoWords) parts.push({ kind: 'words', filter: remaining })
-  return parts
+  if (!query.hasNoWords) groups.push({ kind: 'words', filter: remaining })
+  return groups
 }
 
 /** Returns the engine filters for the category and brand of a request. */
@@ -118,7 +131,7 @@ function toPinnedCondition(pinnedSkus: readonly string[]): string {
 }
 
 /**
- * A code is a filter and not a search, because only a filter can be negated for later parts.
+ * A code is a filter and not a search, because only a filter can be negated for later groups.
  * `skuForms` has the key of the SKU and its endings, so any part of a SKU begins one of them.
  */
 function listPartialCodeConditions({ code }: ParsedQuery): string[] {
@@ -138,19 +151,20 @@ function quoteFilterValue(value: string): string {
 }
 
 /**
- * Returns how many hits of the part `words` are probably before the page, so that the engine may
- * skip them. The parts before it also fill pages, but their totals are unknown until the engine has
- * answered. The exact SKU and pins hardly ever have more products than the service orders; other
- * parts may have many, and then nothing can be skipped.
+ * Returns how many hits of the group `words` are probably before the page, so that the engine may
+ * skip them. The groups before `words` also fill pages, but their totals are unknown until the
+ * engine has answered. The exact SKU and pins usually have at most `maxOrderedSkus` products for
+ * each group, so that many hits are not skipped. Other groups may have many products. Then nothing
+ * is skipped.
  */
-function countSkippableHits(parts: PartFilter[], offset: number): number {
-  if (parts.length === 1) return offset
-  const before = parts.filter(({ kind }) => kind !== 'words')
+function countSkippableHits(groups: GroupFilter[], offset: number): number {
+  const before = groups.filter(({ kind }) => kind !== 'words')
+  if (before.length === groups.length) return 0
   if (!before.every(({ kind }) => isOrderedByService(kind))) return 0
   return Math.max(0, offset - before.length * maxOrderedSkus)
 }
 
-function minLimit(kind: PartKind, hasSeveralWords: boolean): number {
+function minLimit(kind: HitGroupKind, hasSeveralWords: boolean): number {
   if (isOrderedByService(kind)) return maxOrderedSkus
   return usesWords(kind) && hasSeveralWords ? firstHitCount : 0
 }
