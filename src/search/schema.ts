@@ -131,8 +131,8 @@ export const SearchResponse = Type.Object({
   total: Type.Integer({
     maximum: maxTotal,
     description:
-      'At most 1,000. Exact if the search engine has found products with all the words; ' +
-      'otherwise the number of products found',
+      `Exact up to ${maxTotal} if all words were found together. Otherwise it counts only the ` +
+      'similar products that were looked up',
   }),
   facets: Type.Optional(Facets),
   bySku: Type.Optional(

@@ -1,4 +1,5 @@
 // The short texts of the OpenAPI document in Spanish, for /docs: parameters, responses and fields.
+import { maxTotal } from '../../search-engine/result-limits.ts'
 
 /** The Spanish texts by the English ones. A test names those that are missing or unused. */
 export const spanishTexts: Record<string, string> = {
@@ -140,10 +141,10 @@ export const spanishTexts: Record<string, string> = {
   'RFC 9457 problem': 'Problema de RFC 9457',
   'Also in the log of the service': 'También está en el registro del servicio',
   'The normalised q: trimmed, NFC': 'El q normalizado: sin espacios en los extremos, NFC',
-  ['At most 1,000. Exact if the search engine has found products with all the words; ' +
-    'otherwise the number of products found']:
-    'Como mucho 1.000. Exacto si el motor de búsqueda ha encontrado productos con todas las ' +
-    'palabras; si no, el número de productos encontrados',
+  [`Exact up to ${maxTotal} if all words were found together. Otherwise it counts only the ` +
+    'similar products that were looked up']:
+    `Exacto hasta ${maxTotal} si todas las palabras se encontraron juntas. Si no, cuenta solo ` +
+    'los productos parecidos que se buscaron',
   ['Counts over all products found, for the requested facets. If a facet has more than ' +
     '100 values, the counts of rare ones may be too low']:
     'Recuentos de todos los productos encontrados, para las facetas pedidas. Si una faceta ' +
