@@ -144,11 +144,16 @@ export function sendProblem(
 }
 
 /**
- * Sets the log fields of the request to the code and the reason of the problem only. `source` and
- * `degraded`, which describe the response that the route did not send, are lost.
+ * Adds the code and the reason of the problem to the log fields of the request. Keeps what the
+ * route has tried before (`attempts`, `reason`). Drops the fields that describe the response, such
+ * as `source`, because the route did not send it.
  */
 export function addProblemToLog(request: FastifyRequest, { code, reason }: Problem): void {
-  const fields: LogFields = { code, ...(reason !== undefined && { reason }) }
+  const { attempts, reason: earlierReason } = request.logFields ?? {}
+  const fields: LogFields = { code }
+  if (attempts !== undefined) fields.attempts = attempts
+  const lastReason = reason ?? earlierReason
+  if (lastReason !== undefined) fields.reason = lastReason
   request.logFields = fields
 }
 

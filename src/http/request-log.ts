@@ -10,7 +10,7 @@ declare module 'fastify' {
      * then allowed. The id is not secret. Access control sets it.
      */
     knownKeyId: string | null
-    /** What the log line says about the response. A route sets it; a problem replaces it. */
+    /** What the log line says about the response. A route sets it; a problem changes it. */
     logFields: LogFields | null
     /** When the request began, by performance.now(). For requests that the client cancels. */
     startedAt: number

@@ -25,8 +25,47 @@ export type SearchObserver = {
 
 export type Logger = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
 
-/** Bounds the log in an interval (`defectLog`) if every error has a different message. */
-const maxLoggedDefects = 10
+/** Bounds the log in an interval if every error has a different key. */
+const maxLoggedKeys = 10
+
+/** Decides which of many equal errors are logged: one for each key and interval. */
+class RepetitionFilter {
+  readonly #interval: { ms: number }
+  readonly #logged = new Map<string, { loggedAt: number; leftOut: number }>()
+  /** Errors that were left out and whose key is no longer in `#logged`. */
+  #otherLeftOut = 0
+
+  constructor(interval: { ms: number }) {
+    this.#interval = interval
+  }
+
+  /**
+   * Returns null if the error is to be left out of the log. If it is to be logged, returns how many
+   * were left out before it: those of its key, and those whose key has been forgotten.
+   */
+  countLeftOut(key: string): number | null {
+    const now = performance.now()
+    const isRecent = ({ loggedAt }: { loggedAt: number }) => now - loggedAt < this.#interval.ms
+    const last = this.#logged.get(key)
+    if (last && isRecent(last)) {
+      last.leftOut += 1
+      return null
+    }
+    for (const [otherKey, other] of this.#logged) {
+      if (otherKey === key || isRecent(other) || this.#logged.size < maxLoggedKeys) continue
+      this.#otherLeftOut += other.leftOut
+      this.#logged.delete(otherKey)
+    }
+    if (!last && this.#logged.size >= maxLoggedKeys) {
+      this.#otherLeftOut += 1
+      return null
+    }
+    this.#logged.set(key, { loggedAt: now, leftOut: 0 })
+    const leftOut = (last?.leftOut ?? 0) + this.#otherLeftOut
+    this.#otherLeftOut = 0
+    return leftOut
+  }
+}
 
 /**
  * Logs outages of engines, searches that they reject, defects of the service, and failures to read
@@ -34,20 +73,21 @@ const maxLoggedDefects = 10
  */
 export class SearchLog {
   readonly #logger: Logger
-  readonly #useFailures: FailureLog
-  readonly #rejections = new Map<string, { loggedAt: number; unlogged: number }>()
-  /** When each defect was logged last, by its message. */
-  readonly #defectsLoggedAt = new Map<string, number>()
+  readonly #indexUseFailures: FailureLog
+  /** By engine. */
+  readonly #rejections = new RepetitionFilter(timeouts.searchEngine.rejectionLog)
+  /** By message. */
+  readonly #defects = new RepetitionFilter(timeouts.search.defectLog)
 
   constructor(logger: Logger) {
     this.#logger = logger
-    this.#useFailures = new FailureLog(
+    this.#indexUseFailures = new FailureLog(
       { error: (text) => logger.warn({}, text), info: (text) => logger.info({}, text) },
       {
         failure: (cause) =>
-          `The use of the search index cannot be recorded (${cause}). If that lasts, an indexer ` +
-          'of a newer release removes the index',
-        recovery: 'The use of the search index can be recorded again',
+          `That this release still uses its search index cannot be recorded (${cause}). If that ` +
+          'lasts, an indexer of a newer release removes the index',
+        recovery: 'That this release still uses its search index can be recorded again',
       },
     )
   }
@@ -68,41 +108,32 @@ export class SearchLog {
    * (`rejectionLog`); the next line counts those left out.
    */
   logRejection(engine: string, err: unknown): void {
-    const now = performance.now()
-    const last = this.#rejections.get(engine)
-    if (last && now - last.loggedAt < timeouts.searchEngine.rejectionLog.ms) {
-      last.unlogged += 1
-      return
-    }
-    this.#rejections.set(engine, { loggedAt: now, unlogged: 0 })
-    this.#logger.error(
-      { engine, err, alsoRejected: last?.unlogged ?? 0 },
-      'search engine rejected a search as invalid',
-    )
+    const alsoRejected = this.#rejections.countLeftOut(engine)
+    if (alsoRejected === null) return
+    this.#logger.error({ engine, err, alsoRejected }, 'search engine rejected a search as invalid')
   }
 
   /**
    * Logs an error of the code of this service with its stack, once per cause and interval
-   * (`defectLog`). Metrics count all of them (`defect` in SearchObserver).
+   * (`defectLog`); the next line counts those left out. Metrics count all of them (`defect` in
+   * SearchObserver).
    */
   logDefect(err: unknown): void {
-    const cause = describeError(err)
-    const now = performance.now()
-    for (const [logged, loggedAt] of this.#defectsLoggedAt)
-      if (now - loggedAt >= timeouts.search.defectLog.ms) this.#defectsLoggedAt.delete(logged)
-    const isFull = this.#defectsLoggedAt.size >= maxLoggedDefects
-    if (isFull || this.#defectsLoggedAt.has(cause)) return
-    this.#defectsLoggedAt.set(cause, now)
-    this.#logger.error({ err }, 'a search in the engine failed because of a defect of this service')
+    const alsoFailed = this.#defects.countLeftOut(describeError(err))
+    if (alsoFailed === null) return
+    this.#logger.error(
+      { err, alsoFailed },
+      'a search in the engine failed because of a defect of this service',
+    )
   }
 
   /**
-   * Logs once that the use of the indexes cannot be recorded, and that it can be again. Call it for
-   * each attempt, with the error or null.
+   * The service records in the database that this release still uses its indexes. Logs once that
+   * it cannot, and that it can again. Call it for each attempt, with the error or null.
    */
-  logUse(error: unknown): void {
-    if (error === null) this.#useFailures.logSuccess()
-    else this.#useFailures.logFailure(error)
+  logIndexUse(error: unknown): void {
+    if (error === null) this.#indexUseFailures.logSuccess()
+    else this.#indexUseFailures.logFailure(error)
   }
 
   logWordsFailure(err: unknown): void {

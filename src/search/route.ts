@@ -46,7 +46,10 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         return sendJson(reply, await service.lookUp(skus))
       }
       const searchRequest = toSearchRequest(request.query)
-      const response = await service.search(searchRequest, abortOnDisconnect(reply))
+      const response = await service.search(searchRequest, abortOnDisconnect(reply), (fields) => {
+        // The log line also has them if PostgreSQL fails, and no response follows.
+        request.logFields = fields
+      })
       if (!response) {
         request.logFields = { source: 'cancelled' }
         // Nobody reads it, because the client has disconnected.

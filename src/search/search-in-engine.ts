@@ -82,7 +82,9 @@ export async function searchInEngine(
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }
   const subqueries = new Subqueries(engine, scope, signal)
   const loadWords = () => loadQueryWords(subqueries, query)
-  // The relaxation needs the words. If it is likely, they are requested while the groups are.
+  // The relaxation needs the words. If it is likely, they are requested while the groups are. This
+  // request does not wait in the relaxation queue, because counting costs only a fifth of the first
+  // request.
   const isEarly = canRelax(query) && relaxationForecast.shouldCountEarly(query)
   const earlyWords = isEarly ? loadWords() : null
   // If the words are needed, their error is thrown where they are awaited. Without this line Node
@@ -113,7 +115,8 @@ export async function searchInEngine(
   } catch (error) {
     const result = mergeHitGroups(request, found)
     const isTimeout = error instanceof EngineFailure && error.cause instanceof EngineTimeout
-    // If the engine is only slow, this result is sent even if it has no hits.
+    // A slow engine has used up the time of the search, and PostgreSQL would find less than the
+    // first request. So the result of that request is sent, even if it has no hits.
     if (isTimeout || result.total > 0)
       return { ended: 'relaxation failed', result, error, mayHavePendingRequest: true }
     throw error

@@ -82,7 +82,7 @@ export class SearchService {
         log.logAvailability(engineName, isAvailable, error)
       },
       onCompanyWordsVersion: (version) => companyWords.notice(version),
-      onUseRecorded: (error) => log.logUse(error),
+      onUseRecorded: (error) => log.logIndexUse(error),
       ...(sharedStates && { sharedStates }),
     })
     for (const { engineName } of this.#selection.engines)
@@ -109,8 +109,10 @@ export class SearchService {
 
   /**
    * Whether a request for this URL can be answered now or after a short wait. A cached response
-   * needs no capacity. While no engine is healthy, searches wait for PostgreSQL. Exact look-ups do
-   * not, because they have other connections.
+   * needs no capacity. Every other search and look-up counts towards the limit of the process. A
+   * search in PostgreSQL also counts towards `fallbackLimit`, which is smaller. So while no engine
+   * is healthy, `fallbackLimit` decides for searches. A look-up of exact SKUs has connections of
+   * its own, so the limit of the process always decides for it.
    */
   hasCapacity(url: string): boolean {
     const isEngineHealthy = this.#selection.engines.some(({ breaker }) => !breaker.isOpen)
@@ -121,10 +123,15 @@ export class SearchService {
 
   /**
    * Returns the response to a search, from the cache if it can. `disconnected` aborts when the
-   * client disconnects; then the response is null. Throws an `unavailable` problem if there is no
-   * capacity, or if neither an engine nor PostgreSQL answers.
+   * client disconnects; then the response is null. Calls `onFallback` before it searches in
+   * PostgreSQL, with what the log says about the engines. Throws an `unavailable` problem if there
+   * is no capacity, or if neither an engine nor PostgreSQL answers.
    */
-  async search(request: SearchRequest, disconnected: AbortSignal): Promise<ServiceResponse | null> {
+  async search(
+    request: SearchRequest,
+    disconnected: AbortSignal,
+    onFallback: (logFields: LogFields) => void = () => undefined,
+  ): Promise<ServiceResponse | null> {
     const key = this.#toCacheKey(request)
     const cached = this.#findCached(key)
     if (cached) {
@@ -138,7 +145,7 @@ export class SearchService {
       const parsed = { ...request, query: parseQuery(request.text, words) }
       // Selected after the wait for capacity, during which a circuit breaker may have opened.
       const engines = this.#selection.select()
-      return searchWithFallback(this.#resources, engines, parsed, disconnected)
+      return searchWithFallback(this.#resources, engines, parsed, disconnected, onFallback)
     })
     this.#observer.countResponse(answer?.source ?? 'cancelled')
     if (!answer) return null

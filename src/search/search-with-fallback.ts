@@ -1,6 +1,7 @@
 // Runs one search: in an engine, in the next one if that fails, and then in PostgreSQL.
 import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
 import { Problem } from '../http/problem-details.ts'
+import type { LogFields } from '../http/request-log.ts'
 import type { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
 import type { WatchedEngine } from '../search-engine/engine-selection.ts'
 import type { IndexState } from '../search-engine/read-index-states.ts'
@@ -69,7 +70,8 @@ export type SearchResources = {
 
 /**
  * Searches in the first of these engines, in the second one if it fails, and then in PostgreSQL.
- * `disconnected` aborts when the client disconnects; then the answer is null. Throws an
+ * `disconnected` aborts when the client disconnects; then the answer is null. Calls `onFallback`
+ * before it searches in PostgreSQL, with what the log says about the engines. Throws an
  * `unavailable` problem if PostgreSQL fails too, or if too many searches wait for it.
  */
 export async function searchWithFallback(
@@ -77,6 +79,7 @@ export async function searchWithFallback(
   engines: WatchedEngine[],
   request: ParsedRequest,
   disconnected: AbortSignal,
+  onFallback: (logFields: LogFields) => void = () => undefined,
 ): Promise<SearchAnswer | null> {
   // The client may have disconnected while the search waited for capacity.
   if (disconnected.aborted) return null
@@ -95,13 +98,13 @@ export async function searchWithFallback(
       signal,
     ).catch(toFailedSearch)
     if (!answer.mayHavePendingRequest) clearTimeLimit()
-    const { requestOutcome, outcomeForBreaker, degradedReason, engineError, defect } =
+    const { requestOutcome, breakerRecord, degradedReason, engineError, defect } =
       assessAnswer(answer)
     if (defect !== null) log.logDefect(defect)
     observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : requestOutcome)
     if (disconnected.aborted) return null
     if (requestOutcome === 'rejected') log.logRejection(engineName, engineError)
-    breaker.record(outcomeForBreaker, engineError)
+    if (breakerRecord) breaker.record(breakerRecord.outcome, breakerRecord.error)
     if (answer.result) {
       const { result } = answer
       const source = 'index'
@@ -111,6 +114,7 @@ export async function searchWithFallback(
     // Another engine would reject the same search, and the defect would fail it again.
     if (requestOutcome === 'rejected' || defect !== null) break
   }
+  onFallback({ attempts, reason: failure })
   // If no engine was tried, the search may also wait for the time that an engine would have had.
   const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
   const result = await searchInDatabase(resources, request, disconnected, moreWaitMs)
@@ -127,45 +131,56 @@ function toFailedSearch(error: unknown): FailedSearch {
 type Assessment = {
   /** Counted in metrics. */
   requestOutcome: RequestOutcome | 'defect'
-  /** Decides whether the engine gets further searches. */
-  outcomeForBreaker: RequestOutcome
+  /**
+   * Decides whether the engine gets further searches. Null if the search says nothing about the
+   * engine.
+   */
+  breakerRecord: { outcome: RequestOutcome; error?: unknown } | null
   degradedReason: DegradedReason | null
-  /** The error of the engine's client; null if the engine has answered. */
+  /** The error of the engine's client; null if there is none. */
   engineError: unknown
   /** An error of the code that plans the requests or uses their results; null if there is none. */
   defect: unknown
 }
 
-const answered = {
-  requestOutcome: 'answered',
-  outcomeForBreaker: 'answered',
-  engineError: null,
-} as const
-
 /** Returns what a search says about the engine and about the response. */
 function assessAnswer({ ended, error }: EngineAnswer | FailedSearch): Assessment {
-  if (ended === 'complete' || ended === 'not relaxed') {
-    return { ...answered, degradedReason: ended === 'complete' ? null : ended, defect: null }
-  }
-  // The engine cannot help it, and must remain available for other searches.
-  if (!(error instanceof EngineFailure)) {
-    const degradedReason = 'internal error'
-    return { ...answered, requestOutcome: 'defect', degradedReason, defect: error }
-  }
+  const answered = { outcome: 'answered' } as const
+  if (ended === 'complete' || ended === 'not relaxed')
+    return {
+      requestOutcome: 'answered',
+      breakerRecord: answered,
+      degradedReason: ended === 'complete' ? null : ended,
+      engineError: null,
+      defect: null,
+    }
+  // This is our own error, so it must not open the engine's circuit breaker. The engine may not
+  // have received a request yet, so nothing else is recorded either.
+  if (!(error instanceof EngineFailure))
+    return {
+      requestOutcome: 'defect',
+      breakerRecord: null,
+      degradedReason: 'internal error',
+      engineError: null,
+      defect: error,
+    }
   const engineError = error.cause
   const requestOutcome = classifyFailure(engineError)
-  // If only relaxing a query takes too long, that says nothing about the searches of others.
+  // If only relaxing a query takes too long, the engine has still answered the first request.
   const isOnlySlow = ended === 'relaxation failed' && requestOutcome === 'timeout'
-  const outcomeForBreaker = isOnlySlow ? 'answered' : requestOutcome
-  const degradedReason = `engine ${requestOutcome}` as const
-  return { requestOutcome, outcomeForBreaker, degradedReason, engineError, defect: null }
+  return {
+    requestOutcome,
+    breakerRecord: isOnlySlow ? answered : { outcome: requestOutcome, error: engineError },
+    degradedReason: `engine ${requestOutcome}`,
+    engineError,
+    defect: null,
+  }
 }
 
 /**
  * Returns a signal that aborts with an `EngineTimeout` at the time limit, or when the client
- * disconnects, and a function that clears the time limit. While a request runs that the search did
- * not need, do not clear it. Aborting such a request at once would close a connection that is free
- * again soon.
+ * disconnects, and a function that clears the time limit. If an early word count is still running,
+ * leave the timer on: it ends that request. Aborting it now would close a reusable connection.
  */
 function createTimeLimit(disconnected: AbortSignal): {
   signal: AbortSignal

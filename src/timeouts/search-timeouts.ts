@@ -37,7 +37,7 @@ export const searchTimeouts = {
     ms: 3_600_000,
     what: 'Between two log lines about the same defect of this service in a search',
     why: 'Every keystroke may meet it, and somebody who looks hours later must still find it.',
-    afterwards: 'The next such search is logged again.',
+    afterwards: 'The next such search is logged again, with the number of those before it.',
   },
   retryAfter: {
     ms: 2_000,
