@@ -170,7 +170,8 @@ export function isSkuLookUp(url: string): boolean {
  * For use before the request has been validated.
  */
 export function parseSearchUrl(url: string): SearchRequest | null {
-  // The API key in the URL is not part of the search.
+  // The API key in the URL is not part of the search. In the route, access control has removed it
+  // from the query (removeKeyFromQuery in src/auth/presented-key.ts).
   const { key: _key, ...parameters } = readParameters(url)
   if (parameters.sku !== undefined || findMalformedQuery(url, parameters, undefined)) return null
   const query = Value.Convert(SearchQuery, Value.Default(SearchQuery, parameters))
