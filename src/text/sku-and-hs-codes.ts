@@ -54,6 +54,11 @@ export function toDistinctSkuKey(sku: string): string | undefined {
   return isDistinct ? undefined : `=${lowerCase.replace(/[^a-z0-9\x80-\u{10ffff}]/gu, '')}`
 }
 
+/** Whether many SKUs may have the `toSkuKey` of this one. */
+export function mayShareSkuKey(sku: string): boolean {
+  return toDistinctSkuKey(sku) !== undefined
+}
+
 /** Returns the key by which a pinned SKU is found: the one that fewer SKUs have. */
 export function toPinKey(sku: string): string {
   return toDistinctSkuKey(sku) ?? toSkuKey(sku)

@@ -209,6 +209,17 @@ t.test('finds words despite a typo after their first letters, in any order', asy
   t.same(await skus('qwzx'), [])
 })
 
+t.test('finds words with a typo in letters beyond the basic plane', async (t) => {
+  lengthenSearchTimeouts(t)
+  const { app, db } = await testService(t, { config: onlyPostgres, index: false })
+  await db.insertInto('products').values({ sku: 'D-1', name: '𐐨𐐩𐐪𐐫𐐬𐐭𐐮' }).execute()
+  const { hits } = await searchProducts(app, { q: '𐐨𐐩𐐪𐐫𐐬𐐭𐐯' })
+  t.same(
+    hits.map(({ sku }) => sku),
+    ['D-1'],
+  )
+})
+
 t.test('finds the most similar word among many with the same first letters', async (t) => {
   lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })

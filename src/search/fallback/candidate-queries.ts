@@ -16,11 +16,11 @@ import { type RawBuilder, sql } from 'kysely'
 import { oneTypoLetters } from '../../search-engine/letters-for-typos.ts'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
-import { canBeginHsCode, toCodeKey, toDistinctSkuKey } from '../../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, mayShareSkuKey, toCodeKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import type { ParsedRequest } from '../schema.ts'
-import { checkWord, toTsQuery } from './ts-query.ts'
+import { checkWord, toPrefixTerm, toTsQuery } from './ts-query.ts'
 
 /**
  * More candidates than this are not ranked or counted. Of the products with all the words, those
@@ -113,18 +113,20 @@ export function pinnedProducts(query: ParsedQuery, visible: Sql): Sql {
 export const skuKeyOf = (text: string) => sql`code_key(${text})`
 
 /**
- * The keys of the pinned SKUs, in their order. A key is null if other SKUs may have it and a
- * product has exactly this SKU.
+ * The keys of the pinned SKUs, in their order. A key is null if many SKUs may have it and a product
+ * has exactly this SKU. For example, the company pins "B-١" and "AB-1", and there are the products
+ * "B-١", "B-٢" and "ab 1". The keys are null and "ab1". The order is "B-١", "ab 1"; "B-٢" is not
+ * pinned, though it has the key "b" too.
  */
 export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
   select case
-    when is_ambiguous and exists (select from products where sku = pinned) then null
+    when may_share_key and exists (select from products where sku = pinned) then null
     else code_key(pinned)
   end
   from unnest(
     ${pinnedSkus}::text[],
-    ${pinnedSkus.map((sku) => toDistinctSkuKey(sku) !== undefined)}::boolean[]
-  ) with ordinality as p (pinned, is_ambiguous, place)
+    ${pinnedSkus.map(mayShareSkuKey)}::boolean[]
+  ) with ordinality as p (pinned, may_share_key, place)
   order by place
 )`
 
@@ -178,7 +180,7 @@ function wordQueries({ foldedWords: words, synonyms }: ParsedQuery, visible: Sql
   const toTerm = (word: string) => {
     if (stopWords.has(word) || isShort(word)) return undefined
     // A word below this length has synonyms, or it would be short.
-    return word.length < minPrefixLength ? word : `${word}:*`
+    return word.length < minPrefixLength ? word : toPrefixTerm(word)
   }
   const terms = toTsQuery(words, synonyms, toTerm)
   return [termsQuery(terms, firstWord, significant.filter(isShort), visible)]
@@ -218,7 +220,12 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[], visi
   )`
 }
 
-/** Names that begin with a text that is too short to be looked up as a word. */
+/**
+ * Names that begin with a text that is too short to be looked up as a word. A database that
+ * compares by code points (C, C.UTF-8) finds exactly these. A linguistic collation (ICU) also finds
+ * names that begin with another case or accent of the letters, which match too. `collate "C"` here
+ * would not use the index products_name, which has the collation of the database.
+ */
 function namesBeginningWith(text: string, visible: Sql): Sql[] {
   const prefixes = [text, text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`]
   return [...new Set(prefixes)].map((prefix) =>
@@ -250,8 +257,7 @@ export function similarWordMatches({ foldedWords }: ParsedQuery, visible: Sql): 
   if (mistypable.length === 0) return null
   const tsQuery = words
     .filter((word) => word.length >= minPrefixLength)
-    .map(checkWord)
-    .map((word) => `'${mayHaveTypo(word) ? beginningOf(word) : word}':*`)
+    .map((word) => toPrefixTerm(mayHaveTypo(word) ? beginningOf(word) : word))
     .join(' & ')
   const similarities = mistypable.map(
     (word) => sql`word_similarity(fold_text(${word}), search_text)`,
@@ -277,5 +283,8 @@ function mayHaveTypo(word: string): boolean {
 }
 
 function beginningOf(word: string): string {
-  return word.slice(0, Math.max(minPrefixLength, Math.ceil(word.length * exactShare)))
+  // By characters, because half of one that is two UTF-16 units is no letter.
+  const letters = [...word]
+  const count = Math.max(minPrefixLength, Math.ceil(letters.length * exactShare))
+  return letters.slice(0, count).join('')
 }

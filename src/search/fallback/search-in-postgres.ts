@@ -1,6 +1,19 @@
 // Searches in PostgreSQL while the engine is unavailable. The result has the same shape, but
 // simpler relevance: codes, and products with all words or their prefixes, or else products with
 // similar words. The cost does not depend on the number of products (candidate-queries.ts).
+//
+// Both searches, this one and that in the engine, must keep these promises, which these tests check
+// in both:
+//   an exact SKU is first, then other spellings   test/search/exact-sku-and-filters.test.ts
+//   pinned products are next                      test/words/company-words.test.ts
+//   parts of codes find the same products         test/search/code-keys.test.ts
+//   a code allows no typo                         test/search/relevance.test.ts
+//   filters, synonyms and hidden words            test/search/exact-sku-and-filters.test.ts,
+//                                                 test/words/company-words.test.ts
+//   every text is answered                        test/search/hostile-input.test.ts
+// Everything else may differ: the order of products with the words, which products with only some
+// of the words are found, names with ñ first, translations, totals of such searches. So a change of
+// the ranking in relaxation/ or of the rules of the engine needs no change here.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Pool } from 'pg'
 import { runCancellableQuery } from '../../database/cancellable-query.ts'
@@ -94,7 +107,11 @@ const productValues = sql.join(
   }),
 )
 
-/** Orders the candidates, and returns the requested page, the totals and the facet counts. */
+/**
+ * Orders the candidates, and returns the requested page, the totals and the facet counts. A pinned
+ * SKU has its place in the list of pinned SKUs, another spelling of it half a place more: in the
+ * example of pinnedKeysOf, "B-١" has 1 and "ab 1" has 2.5.
+ */
 function searchQuery(
   { query, facets, limit, offset }: ParsedRequest,
   candidates: RawBuilder<unknown>,

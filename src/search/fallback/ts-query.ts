@@ -53,6 +53,9 @@ function findPhraseLength(words: string[], synonyms: SynonymMap): number {
 
 const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').map(checkWord).join(' <-> ')})`
 
+/** Returns the term for all words that begin with this one. Throws like `checkWord`. */
+export const toPrefixTerm = (word: string): string => `${checkWord(word)}:*`
+
 /**
  * Returns a folded word that is put into a tsquery or a regular expression. Throws if it is not
  * only letters and digits, as all words of a ParsedQuery are.
