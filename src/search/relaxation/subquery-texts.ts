@@ -5,13 +5,23 @@ import type { SynonymMap } from '../../words/synonym-map.ts'
 import { isRare, isUnknown, type QueryWord } from './query-words.ts'
 import { quote } from './subqueries.ts'
 
-// These numbers bound what a query of ten words costs. They are chosen, not measured.
+// These numbers bound what a query of ten words costs. Higher ones find nothing more
+// (docs/measurements.md).
 
-/** Pairs of known words that are further apart are not requested. */
+/**
+ * Pairs of known words that are further apart are not requested. NDCG@10 of words that stand apart
+ * .614 with 3, .643 with 4 and with all pairs.
+ */
 const maxPairDistance = 4
-/** At most this many triples of words are requested. */
+/**
+ * At most this many triples of words are requested. Known items rank the same with 0 and with 120:
+ * only a query of which every pair is frequent needs them (test/search/relevance.test.ts).
+ */
 const maxTriples = 10
-/** At most this many translated words and this many translated pairs are requested. */
+/**
+ * At most this many translated words and this many translated pairs are requested. NDCG@10 of
+ * English queries .529 with 0, .733 with 3, .741 with 8 and with all.
+ */
 const maxTranslations = 8
 
 /** Two words of a query, and the text that finds products with both. */
