@@ -8,10 +8,10 @@ const bytesPerCharacter = 2
 /** An estimate of the memory of an entry besides its texts. */
 const entryOverheadBytes = 200
 
-/** `json`: the response without `meta`. `hasHits`: on this page or on another one. */
-export type CachedResult = { json: string; hasHits: boolean }
+/** `json`: the response without `meta`. `hasHits`: whether this page or another one has hits. */
+export type SerializedResult = { json: string; hasHits: boolean }
 
-type EngineResults = { version: string; results: LRUCache<string, CachedResult> }
+type EngineResults = { version: string; results: LRUCache<string, SerializedResult> }
 
 /**
  * The results of each engine, for one version of its index. The engines share the bytes equally;
@@ -27,7 +27,7 @@ export class ResponseCache {
   }
 
   /** Returns the result that was cached for this version of the engine's index. */
-  get(registrationName: string, version: string | null, key: string): CachedResult | undefined {
+  get(registrationName: string, version: string | null, key: string): SerializedResult | undefined {
     const cached = this.#byEngine.get(registrationName)
     return cached?.version === version ? cached.results.get(key) : undefined
   }
@@ -36,7 +36,12 @@ export class ResponseCache {
    * Caches a result for this version of the engine's index, and discards those for another one.
    * Does nothing without a version.
    */
-  set(registrationName: string, version: string | null, key: string, result: CachedResult): void {
+  set(
+    registrationName: string,
+    version: string | null,
+    key: string,
+    result: SerializedResult,
+  ): void {
     if (version === null || this.#maxBytesPerEngine === 0) return
     let cached = this.#byEngine.get(registrationName)
     if (cached?.version !== version) {
@@ -46,7 +51,7 @@ export class ResponseCache {
     cached.results.set(key, result)
   }
 
-  #createResults(): LRUCache<string, CachedResult> {
+  #createResults(): LRUCache<string, SerializedResult> {
     return new LRUCache({
       maxSize: this.#maxBytesPerEngine,
       sizeCalculation: ({ json }, key) =>
@@ -59,7 +64,7 @@ export class ResponseCache {
 export function serializeResult(
   { text, facets: facetNames }: SearchRequest,
   { hits, total, facets }: SearchResult,
-): CachedResult {
+): SerializedResult {
   const response = { query: text, hits, total, ...(facetNames.length > 0 && { facets }) }
   return { json: JSON.stringify(response), hasHits: total > 0 }
 }
@@ -68,6 +73,6 @@ export function serializeResult(
  * Returns the JSON of a response: the cached one with `meta` added as its last member. Serialising
  * the result again takes about six times as long (scripts/bench/compare-response-assembly.ts).
  */
-export function addMeta({ json }: CachedResult, meta: SearchMeta): string {
+export function addMeta({ json }: SerializedResult, meta: SearchMeta): string {
   return `${json.slice(0, -1)},"meta":${JSON.stringify(meta)}}`
 }

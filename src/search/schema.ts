@@ -1,8 +1,17 @@
-// The query parameters and the response of GET /api/search, and what a search makes of them. The
-// types of one search, in order:
-//   SearchQuery (HTTP) → SearchRequest (normalised) → ParsedRequest (its text parsed)
-//   → EngineQuery (Meilisearch) or SQL → EngineResult or rows → SearchResult
-//   → CachedResult (JSON) → SearchResponse (HTTP)
+// The query parameters and the response of GET /api/search, and what a search makes of them. A
+// result is what was found. An answer is a result and how it came about. A response is what the
+// caller gets. The types of one search, in order:
+//   SearchQuery       the parameters of the HTTP request
+//   SearchRequest     these parameters, normalised
+//   ParsedRequest     the request with its text parsed
+//   EngineQuery       one of the queries for Meilisearch; PostgreSQL gets SQL instead
+//   EngineResult      what Meilisearch has found for one query
+//   SearchResult      the page of hits, from Meilisearch or PostgreSQL
+//   EngineAnswer      the result of one engine, and whether its query could be relaxed
+//   SearchAnswer      the result, and which engine or PostgreSQL has answered
+//   SerializedResult  the result as JSON, which is cached
+//   ServiceResponse   this JSON with `meta`, and what the log says
+//   SearchResponse    the body of the HTTP response, for the OpenAPI document
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'

@@ -40,8 +40,8 @@ type HitGroupResult = {
   firstHits: EngineHit[]
 }
 
-/** What the engine has found for all hit groups, in their order. */
-type FoundHitGroups = { groups: HitGroupResult[]; skippedHits: PlannedHitGroups['skippedHits'] }
+/** What the engine has found for all hit groups. */
+type FoundHitGroups = Omit<PlannedHitGroups, 'groups'> & { groups: HitGroupResult[] }
 
 /** The index that is searched, and what the searches of a process share. */
 export type SearchedIndex = {
@@ -83,8 +83,7 @@ export async function searchInEngine(
   const subqueries = new Subqueries(engine, scope, signal)
   const loadWords = () => loadQueryWords(subqueries, query)
   // The relaxation needs the words. If it is likely, they are requested while the groups are. This
-  // request does not wait in the relaxation queue, because counting costs only a fifth of the first
-  // request.
+  // request does not wait in the relaxation queue (relaxation-queue.ts).
   const isEarly = canRelax(query) && relaxationForecast.shouldCountEarly(query)
   const earlyWords = isEarly ? loadWords() : null
   // If the words are needed, their error is thrown where they are awaited. Without this line Node
@@ -115,8 +114,8 @@ export async function searchInEngine(
   } catch (error) {
     const result = mergeHitGroups(request, found)
     const isTimeout = error instanceof EngineFailure && error.cause instanceof EngineTimeout
-    // A slow engine has used up the time of the search, and PostgreSQL would find less than the
-    // first request. So the result of that request is sent, even if it has no hits.
+    // If the relaxation only takes too long, this result is sent even if it has no hits. The caller
+    // has waited for the whole time limit, and many such searches would overload PostgreSQL.
     if (isTimeout || result.total > 0)
       return { ended: 'relaxation failed', result, error, mayHavePendingRequest: true }
     throw error

@@ -20,7 +20,7 @@ import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.t
 import { isSkuLookUp, parseSearchUrl } from './query-parameters.ts'
 import { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
 import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
-import { addMeta, type CachedResult, ResponseCache, serializeResult } from './response-cache.ts'
+import { addMeta, ResponseCache, type SerializedResult, serializeResult } from './response-cache.ts'
 import type { SearchMeta, SearchRequest } from './schema.ts'
 import {
   type SearchAnswer,
@@ -51,8 +51,6 @@ export type ServiceResponse = {
   isDegraded: boolean
   logFields: LogFields
 }
-
-type CachedAnswer = { result: CachedResult; indexedAt: string | null; engineName: string }
 
 export class SearchService {
   readonly #observer: SearchObserver
@@ -133,12 +131,10 @@ export class SearchService {
     onFallback: (logFields: LogFields) => void = () => undefined,
   ): Promise<ServiceResponse | null> {
     const key = this.#toCacheKey(request)
-    const cached = this.#findCached(key)
+    const cached = this.#findCachedResponse(key)
     if (cached) {
-      const { result, indexedAt, engineName } = cached
       this.#observer.countResponse('cache')
-      const meta: SearchMeta = { source: 'index', degraded: false, indexedAt }
-      return toResponse(result, meta, { source: 'cache', engine: engineName })
+      return cached
     }
     const words = this.#companyWords.current()
     const answer = await this.#run(() => {
@@ -182,19 +178,21 @@ export class SearchService {
     }
   }
 
-  /** Returns the cached result of an engine, and its state; null if no engine has one. */
-  #findCached(key: string): CachedAnswer | null {
+  /** Returns the response with the cached result of an engine; null if no engine has one. */
+  #findCachedResponse(key: string): ServiceResponse | null {
     for (const engine of this.#selection.listCacheable()) {
       const { registrationName, engineName } = engine
       const { version, indexedAt } = engine.getLastKnownState()
       const result = this.#cache.get(registrationName, version, key)
-      if (result) return { result, indexedAt, engineName }
+      if (!result) continue
+      const meta: SearchMeta = { source: 'index', degraded: false, indexedAt }
+      return toResponse(result, meta, { source: 'cache', engine: engineName })
     }
     return null
   }
 
   /** Returns the response with what an engine or PostgreSQL has found. */
-  #toServiceResponse(answer: SearchAnswer, result: CachedResult): ServiceResponse {
+  #toServiceResponse(answer: SearchAnswer, result: SerializedResult): ServiceResponse {
     const { source, degradedReason: reason, attempts } = answer
     // A response from PostgreSQL says how old the index is that it replaces.
     const { indexedAt } =
@@ -218,11 +216,15 @@ export class SearchService {
 
   #isCached(url: string): boolean {
     const request = parseSearchUrl(url)
-    return request !== null && this.#findCached(this.#toCacheKey(request)) !== null
+    return request !== null && this.#findCachedResponse(this.#toCacheKey(request)) !== null
   }
 }
 
-function toResponse(result: CachedResult, meta: SearchMeta, logFields: LogFields): ServiceResponse {
+function toResponse(
+  result: SerializedResult,
+  meta: SearchMeta,
+  logFields: LogFields,
+): ServiceResponse {
   const { degraded: isDegraded } = meta
   return { json: addMeta(result, meta), hasHits: result.hasHits, isDegraded, logFields }
 }

@@ -1,5 +1,6 @@
 // Limits how many queries are relaxed at the same time. Relaxing a query of ten words costs the
 // engine as much as thirty keystrokes, so without a limit a few callers could slow all others down.
+// Early counts of words do not wait here: they run beside the first request and cost a fifth of it.
 import { timeouts } from '../../timeouts.ts'
 
 /** The limit for each process. Each of these queries keeps up to two cores of the engine busy. */
