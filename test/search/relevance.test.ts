@@ -52,18 +52,26 @@ async function searchIndex(
   return response
 }
 
-t.test('relevance', async (t) => {
+/** Starts a service with these products only. Returns functions that search in its index. */
+async function startCatalogue(
+  t: Test,
+  products: { sku: string; name: string; category?: string | null }[],
+) {
   const service = await testService(t)
-  await service.db
-    .insertInto('products')
-    .values(Object.entries(names).map(([sku, name]) => ({ sku, name, category: sku[0] ?? null })))
-    .execute()
+  await service.db.insertInto('products').values(products).execute()
   await service.sync()
-
   const search = (q: string, more: Record<string, string> = {}) =>
     searchIndex(t, service, { q, ...more })
   const skus = async (q: string) => (await search(q)).hits.map(({ sku }) => sku)
   const first = async (q: string) => (await skus(q))[0]
+  return { search, skus, first }
+}
+
+t.test('relevance', async (t) => {
+  const { search, skus, first } = await startCatalogue(
+    t,
+    Object.entries(names).map(([sku, name]) => ({ sku, name, category: sku[0] ?? null })),
+  )
 
   t.test('two words of different products find both products', async (t) => {
     const found = await skus('columna carpintero')
@@ -79,102 +87,6 @@ t.test('relevance', async (t) => {
       t.same(await skus('qwzxkv zzzyyy'), [], 'finds nothing if no product contains any word')
     },
   )
-
-  t.test('products with more of the words come before those with one rarer word', async (t) => {
-    await service.db
-      .insertInto('products')
-      .values([
-        ...Array.from({ length: 8 }, (_, n) => ({ sku: `J-${n}`, name: `Jumbo bag ${n} red` })),
-        { sku: 'J-8', name: 'Storage tin' },
-        { sku: 'J-9', name: 'Storage jar with a lid and much else' },
-      ])
-      .execute()
-    await service.sync()
-    const found = await skus('jumbo strage bag')
-    t.same(
-      found.slice(0, 8).every((sku) => sku.startsWith('J-') && sku < 'J-8'),
-      true,
-      found.join(),
-    )
-  })
-
-  t.test('a shortened word anywhere in the query counts as the whole word', async (t) => {
-    await service.db
-      .insertInto('products')
-      .values([
-        ...Array.from({ length: 60 }, (_, n) => ({ sku: `EP-${n}`, name: `Plegable gris ${n}` })),
-        { sku: 'EMB', name: 'Plataforma de un embarcadero plegable, con barandilla' },
-      ])
-      .execute()
-    await service.sync()
-    t.equal(await first('embarcad plegable qwzxkv'), 'EMB')
-    t.equal(await first('plegable embarcad qwzxkv'), 'EMB')
-  })
-
-  t.test(
-    'products with three of four words come first, though many have each pair of them',
-    async (t) => {
-      const pairs = ['Biombo plegable', 'Biombo japonés', 'Plegable japonés']
-      await service.db
-        .insertInto('products')
-        .values([
-          ...pairs.flatMap((name, pair) =>
-            Array.from({ length: 20 }, (_, n) => ({ sku: `BI-${pair}-${n}`, name })),
-          ),
-          {
-            sku: 'BI-3',
-            name: 'Biombo de madera lacada, plegable, de un taller de estilo japonés',
-          },
-          { sku: 'BI-4', name: 'Wolframio' },
-        ])
-        .execute()
-      await service.sync()
-      for (const q of ['biombo plegable japonés wolframio', 'wolframio biombo plegable japonés'])
-        t.equal(await first(q), 'BI-3', q)
-    },
-  )
-
-  t.test('a relaxed list is the same in pages of any size', async (t) => {
-    const pairs = ['Celosía corredera', 'Celosía nórdica', 'Corredera nórdica']
-    await service.db
-      .insertInto('products')
-      .values([
-        ...pairs.flatMap((name, pair) =>
-          Array.from({ length: 20 }, (_, n) => ({ sku: `CE-${pair}-${n}`, name })),
-        ),
-        { sku: 'CE-3', name: 'Celosía corredera de madera, de un taller nórdico' },
-        { sku: 'CE-4', name: 'Molibdeno' },
-      ])
-      .execute()
-    await service.sync()
-    const q = 'celosía corredera nórdica molibdeno'
-    const { hits, total } = await search(q, { limit: '50' })
-    const list = hits.map(({ sku }) => sku)
-    t.ok(total > 20, `total ${total}`)
-    t.equal(list.length, Math.min(50, total))
-    t.same(await skus(q), list.slice(0, 8))
-    for (const offset of [1, 7, 20]) {
-      const page = await search(q, { limit: '3', offset: String(offset) })
-      t.same(
-        page.hits.map(({ sku }) => sku),
-        list.slice(offset, offset + 3),
-        `from ${offset}`,
-      )
-      t.equal(page.total, total)
-    }
-  })
-
-  t.test('of equal matches the shorter name comes first', async (t) => {
-    await service.db
-      .insertInto('products')
-      .values([
-        { sku: 'Z-1', name: 'Zapapico de mano con mango largo' },
-        { sku: 'Z-2', name: 'Zapapico pequeño' },
-      ])
-      .execute()
-    await service.sync()
-    t.same(await skus('zapapico'), ['Z-2', 'Z-1'])
-  })
 
   t.test('more words narrow the result', async (t) => {
     t.same((await skus('martillo carpintero'))[0], 'M2')
@@ -294,6 +206,82 @@ t.test('relevance', async (t) => {
       }
     },
   )
+})
+
+t.test('products with more of the words come before those with one rarer word', async (t) => {
+  const { skus } = await startCatalogue(t, [
+    ...Array.from({ length: 8 }, (_, n) => ({ sku: `J-${n}`, name: `Jumbo bag ${n} red` })),
+    { sku: 'J-8', name: 'Storage tin' },
+    { sku: 'J-9', name: 'Storage jar with a lid and much else' },
+  ])
+  const found = await skus('jumbo strage bag')
+  t.same(
+    found.slice(0, 8).every((sku) => sku.startsWith('J-') && sku < 'J-8'),
+    true,
+    found.join(),
+  )
+})
+
+t.test('a shortened word anywhere in the query counts as the whole word', async (t) => {
+  const { first } = await startCatalogue(t, [
+    ...Array.from({ length: 60 }, (_, n) => ({ sku: `EP-${n}`, name: `Plegable gris ${n}` })),
+    { sku: 'EMB', name: 'Plataforma de un embarcadero plegable, con barandilla' },
+  ])
+  t.equal(await first('embarcad plegable qwzxkv'), 'EMB')
+  t.equal(await first('plegable embarcad qwzxkv'), 'EMB')
+})
+
+t.test(
+  'products with three of four words come first, though many have each pair of them',
+  async (t) => {
+    const pairs = ['Biombo plegable', 'Biombo japonés', 'Plegable japonés']
+    const { first } = await startCatalogue(t, [
+      ...pairs.flatMap((name, pair) =>
+        Array.from({ length: 20 }, (_, n) => ({ sku: `BI-${pair}-${n}`, name })),
+      ),
+      {
+        sku: 'BI-3',
+        name: 'Biombo de madera lacada, plegable, de un taller de estilo japonés',
+      },
+      { sku: 'BI-4', name: 'Wolframio' },
+    ])
+    for (const q of ['biombo plegable japonés wolframio', 'wolframio biombo plegable japonés'])
+      t.equal(await first(q), 'BI-3', q)
+  },
+)
+
+t.test('a relaxed list is the same in pages of any size', async (t) => {
+  const pairs = ['Celosía corredera', 'Celosía nórdica', 'Corredera nórdica']
+  const { search, skus } = await startCatalogue(t, [
+    ...pairs.flatMap((name, pair) =>
+      Array.from({ length: 20 }, (_, n) => ({ sku: `CE-${pair}-${n}`, name })),
+    ),
+    { sku: 'CE-3', name: 'Celosía corredera de madera, de un taller nórdico' },
+    { sku: 'CE-4', name: 'Molibdeno' },
+  ])
+  const q = 'celosía corredera nórdica molibdeno'
+  const { hits, total } = await search(q, { limit: '50' })
+  const list = hits.map(({ sku }) => sku)
+  t.ok(total > 20, `total ${total}`)
+  t.equal(list.length, Math.min(50, total))
+  t.same(await skus(q), list.slice(0, 8))
+  for (const offset of [1, 7, 20]) {
+    const page = await search(q, { limit: '3', offset: String(offset) })
+    t.same(
+      page.hits.map(({ sku }) => sku),
+      list.slice(offset, offset + 3),
+      `from ${offset}`,
+    )
+    t.equal(page.total, total)
+  }
+})
+
+t.test('of equal matches the shorter name comes first', async (t) => {
+  const { skus } = await startCatalogue(t, [
+    { sku: 'Z-1', name: 'Zapapico de mano con mango largo' },
+    { sku: 'Z-2', name: 'Zapapico pequeño' },
+  ])
+  t.same(await skus('zapapico'), ['Z-2', 'Z-1'])
 })
 
 t.test(
