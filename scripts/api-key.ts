@@ -54,8 +54,9 @@ Anyone who knows the id can increase this number; it changes nothing for the key
   --days       how many days (default: 30)
 
 list prints the keys that are valid, or all keys with --all, and when each key was last used.
-rotate prints a successor with the same rights. The old key expires after --overlap (default: 7d;
-0d: at once). Replace it before then.
+rotate prints a successor with the same rights and the same lifetime. The old key expires after
+--overlap (default: 7d; 0d: at once). Replace it before then. A key is rotated only once. If the
+successor was lost, revoke it and create a key.
 revoke revokes a key. Every process rejects it within 5 seconds.
 
 ID is the middle part of the key, as list prints it. Reads DATABASE_URL.
@@ -171,11 +172,11 @@ function revoke(_values: Values, words: string[]): DatabaseAction {
 
 function rotate({ overlap }: Values, words: string[]): DatabaseAction {
   const id = parseId(words)
-  const overlapMs = parseDays(overlap)
-  if (overlapMs === null)
+  const overlapDays = parseDays(overlap)
+  if (overlapDays === null)
     throw new UsageError(`--overlap ${overlap} is not valid: write days, for example 7d, or 0d.`)
   return async (db) => {
-    const rotated = await rotateApiKey(db, id, overlapMs)
+    const rotated = await rotateApiKey(db, id, overlapDays)
     if (!rotated) throw new Error(`There is no valid key ${id}: see list --all.`)
     console.error(`The old key ${id} expires at ${rotated.oldEndsAt.toISOString()}. Its successor:`)
     return rotated.key
@@ -245,16 +246,16 @@ function parseLimits(text: string | undefined): Pick<CommonFields, 'unlimited' |
 
 function parseExpiry(text: string): Date | null {
   if (text === 'never') return null
-  const ms = parseDays(text)
-  if (!ms)
+  const days = parseDays(text)
+  if (!days)
     throw new UsageError(`--expires ${text} is not valid: write days, for example 365d, or never.`)
-  return new Date(Date.now() + ms)
+  return new Date(Date.now() + days * dayMs)
 }
 
-/** Returns milliseconds, or null if the text is no number of days such as "7d". */
+/** Returns the number of days in a text such as "7d", or null for any other text. */
 function parseDays(text: string): number | null {
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
-  return days === undefined ? null : Number(days) * dayMs
+  return days === undefined ? null : Number(days)
 }
 
 function splitList(text: string): string[] {

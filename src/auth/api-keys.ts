@@ -73,14 +73,15 @@ export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<bool
 }
 
 /**
- * Creates a second key with the same rights and the same lifetime. The old key expires after
- * `overlapMs`, or at its own expiry if that is earlier. Returns null if the old key is unknown,
- * revoked or expired.
+ * Creates a successor with the same rights and the same lifetime. The old key expires after
+ * `overlapDays`, a whole number, or at its own expiry if that is earlier. Returns null if the old
+ * key is unknown, revoked or expired. Throws an error for the operator if an earlier rotation has
+ * shortened the lifetime of the old key: what it was before is not stored.
  */
 export async function rotateApiKey(
   db: Kysely<Tables>,
   id: string,
-  overlapMs: number,
+  overlapDays: number,
 ): Promise<{ key: string; oldEndsAt: Date } | null> {
   return db.transaction().execute(async (transaction) => {
     const old = await transaction
@@ -92,7 +93,12 @@ export async function rotateApiKey(
       .forUpdate()
       .executeTakeFirst()
     if (!old) return null
-    const now = Date.now()
+    const successorId = await findSuccessor(transaction, id)
+    if (successorId !== null)
+      throw new Error(
+        `Key ${id} was rotated before: ${successorId} is its successor. If that was lost, ` +
+          `revoke ${successorId} and create a key with the same rights and an explicit --expires.`,
+      )
     const key = await createApiKey(transaction, {
       kind: old.kind,
       name: old.name,
@@ -101,16 +107,33 @@ export async function rotateApiKey(
       unlimited: old.unlimited,
       limitFactor: old.limit_factor === null ? null : Number(old.limit_factor),
       expiresAt:
-        old.expires_at && new Date(now + (old.expires_at.getTime() - old.created_at.getTime())),
+        old.expires_at &&
+        new Date(Date.now() + (old.expires_at.getTime() - old.created_at.getTime())),
     })
-    const oldEndsAt = new Date(
-      Math.min(now + overlapMs, old.expires_at?.getTime() ?? Number.POSITIVE_INFINITY),
-    )
-    await transaction
+    // Hours, because a day of an interval has 23 or 25 hours when the clocks change. now() is also
+    // the creation time of the successor, which findSuccessor relies on.
+    const overlapEnd = sql`now() + make_interval(hours => ${24 * overlapDays})`
+    const { oldEndsAt } = await transaction
       .updateTable('api_keys')
-      .set({ expires_at: oldEndsAt })
+      .set({ expires_at: sql<Date>`least(expires_at, ${overlapEnd})` })
       .where('id', '=', id)
-      .execute()
+      .returning(sql<Date>`expires_at`.as('oldEndsAt'))
+      .executeTakeFirstOrThrow()
     return { key, oldEndsAt }
   })
+}
+
+/**
+ * Returns the id of the key for which a rotation has shortened the lifetime of this one, or null.
+ * Only then, the key ends a whole number of days after the creation of a younger key of its name,
+ * to the microsecond. The table has no column that names the successor.
+ */
+async function findSuccessor(db: Kysely<Tables>, id: string): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`
+    select younger.id from api_keys old join api_keys younger
+      on younger.name = old.name and younger.created_at > old.created_at
+    where old.id = ${id}
+      and mod(extract(epoch from old.expires_at - younger.created_at), 86400) = 0
+  `.execute(db)
+  return rows[0]?.id ?? null
 }

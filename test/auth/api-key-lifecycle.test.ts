@@ -177,6 +177,34 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
   t.equal(await rotateApiKey(db, idOf(successor), 0), null, 'an expired key cannot be rotated')
 })
 
+t.test('does not rotate a key twice, because its lifetime is no longer known', async (t) => {
+  const { db, url } = await testDatabase(t)
+  const run = createRunner(url)
+  const old = await createSecretKey(db)
+  const rotated = run('rotate', idOf(old))
+  t.equal(rotated.status, 0, rotated.stderr)
+  const successorId = idOf(rotated.stdout.trim())
+  const advice = new RegExp(
+    `${successorId} is its successor.*revoke ${successorId}.*--expires`,
+    's',
+  )
+  t.match(run('rotate', idOf(old)), { status: 1, stdout: '', stderr: advice })
+  run('revoke', successorId)
+  t.match(run('rotate', idOf(old)), { status: 1, stderr: advice }, 'also once that is revoked')
+  t.equal((await db.selectFrom('api_keys').select('id').execute()).length, 2)
+})
+
+t.test('rotates keys of the same name, and keys whose end a rotation left as it was', async (t) => {
+  const { db } = await testDatabase(t)
+  const expiresAt = new Date(Date.now() + 3 * dayMs)
+  const first = await createSecretKey(db, { expiresAt })
+  await createSecretKey(db, { expiresAt: new Date(Date.now() + 30 * dayMs) })
+  for (const _ of [1, 2]) t.same((await rotateApiKey(db, idOf(first), 7))?.oldEndsAt, expiresAt)
+  const keys = await db.selectFrom('api_keys').select('expires_at').orderBy('created_at').execute()
+  const days = keys.map(({ expires_at: end }) => (Number(end) - Date.now()) / dayMs)
+  t.same(days.map(Math.round), [3, 30, 3, 3])
+})
+
 t.test('lists when a key was last used, and writes it at most once a minute', async (t) => {
   const { app, db, url } = await testService(t, { index: false })
   const key = await createSecretKey(db)
