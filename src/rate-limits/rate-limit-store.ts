@@ -12,7 +12,7 @@ type RateLimitStore = {
   child(route: { path?: string; groupId?: string }): RateLimitStore
 }
 
-/** The requests of one counter in one window: `total` + `inFlight` + `unsent`, as far as known. */
+/** The requests of one counter in one window, of which `sumRequests` returns the number. */
 type RequestCount = {
   window: number
   /** The total of all processes, as Redis last returned it. */
@@ -21,6 +21,8 @@ type RequestCount = {
   inFlight: number
   /** Requests of this process that wait for the next batch. */
   unsent: number
+  /** Requests of this process in failed batches. They wait until a batch succeeds. */
+  failed: number
   /**
    * True once the first attempt to read the total of this window from Redis is over. Also true if
    * it failed, so that an outage of Redis does not delay every request.
@@ -32,8 +34,8 @@ type RequestCount = {
 type Counter = { counterKey: string; count: RequestCount; windowMs: number }
 
 /**
- * Above this number, the counter whose last request is longest ago is dropped. Its unsent requests,
- * fewer than a batch, are then never counted in Redis. Without Redis its caller begins again at 0.
+ * Above this number, the counter whose last request is longest ago is dropped. Requests that Redis
+ * has not counted by then are lost. Without Redis its caller begins again at 0.
  */
 const maxCounters = 10_000
 const maxBatchSize = 1_000
@@ -46,8 +48,11 @@ const batchesPerLimit = 20
  * 1. The first request of a caller in a window waits for Redis, which returns the total of all
  *    processes.
  * 2. Further requests do not wait. The process adds them in Redis in batches, in the background.
- * 3. If the batch size is 1 (a limit below 40), every request waits. Such a limit is exact.
- * 4. While Redis is unreachable or slow, each process counts and limits on its own.
+ * 3. If the batch size is 1 (a limit below 40), every request waits. Such a limit is exact while
+ *    Redis answers.
+ * 4. While Redis is unreachable or slow, each process counts and limits on its own. It adds these
+ *    requests in Redis as soon as a batch succeeds again. Only a batch that Redis counted without
+ *    answering in time is counted twice. A process sends at most a few such batches per second.
  *
  * With batches, a caller can exceed the limit. An example with two processes, the limit 100 and so
  * batches of 5:
@@ -106,36 +111,40 @@ export function createStoreClass(
 
     /** Returns the number of requests as far as known. Sends a batch if it is full. */
     #countInBackground(counter: Counter, batchSize: number): number {
-      const { total, inFlight, unsent } = counter.count
-      if (unsent >= batchSize)
+      const current = sumRequests(counter.count)
+      if (counter.count.unsent >= batchSize)
         this.#countAndWait(counter).then(
           () => failures.logSuccess(),
           // Only a defect gets here. Unhandled, it would end the process.
           (error: Error) => failures.logFailure(error),
         )
-      return total + inFlight + unsent
+      return current
     }
 
     /**
      * Adds the unsent requests to the total in Redis and returns the new total. Without Redis,
-     * returns the total of this process. Rejects only because of a defect: if Redis fails,
-     * OptionalRedis returns null.
+     * returns the number of requests as far as known. Rejects only because of a defect: if Redis
+     * fails, OptionalRedis returns null.
      */
     async #countAndWait({ counterKey, count, windowMs }: Counter): Promise<number> {
       const redisKey = `${redisPrefix}limit:${this.#group}:${counterKey}:${count.window}`
+      // The numbers that this method returns do not contain later requests. Two requests at once
+      // with a limit of 1 could otherwise both get 2, and both would be rejected.
+      const current = sumRequests(count)
       const sent = count.unsent
       count.unsent = 0
       count.inFlight += sent
       try {
         const total = await addInRedis(redis, redisKey, sent, windowMs)
         if (total === null) {
-          count.total += sent
-          return count.total
+          count.failed += sent
+          return current
         }
         count.total = Math.max(count.total, total)
-        // Not count.total, which contains later requests if their response came first. Two requests
-        // at once with a limit of 1 could then both get 2, and both would be rejected.
-        return total
+        const { failed } = count
+        count.unsent += failed
+        count.failed = 0
+        return total + failed
       } finally {
         count.inFlight -= sent
         count.hasAskedRedis = true
@@ -145,11 +154,16 @@ export function createStoreClass(
     #getCount(counterKey: string, window: number): RequestCount {
       const current = this.#counts.get(counterKey)
       if (current?.window === window) return current
-      const count = { window, total: 0, inFlight: 0, unsent: 0, hasAskedRedis: false }
+      const count = { window, total: 0, inFlight: 0, unsent: 0, failed: 0, hasAskedRedis: false }
       this.#counts.set(counterKey, count)
       return count
     }
   }
+}
+
+/** Returns how many requests all processes have had, as far as known. */
+function sumRequests({ total, inFlight, unsent, failed }: RequestCount): number {
+  return total + inFlight + unsent + failed
 }
 
 /** Returns how many requests a batch has: 1 for limits below 40, and 5 for a limit of 100. */

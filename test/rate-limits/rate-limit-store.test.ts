@@ -1,4 +1,4 @@
-// What happens if counting requests fails because of a defect.
+// What happens if counting requests fails because of a defect, and how a process counts alone.
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
@@ -54,4 +54,18 @@ t.test('a defect while counting in the background is logged once with its cause'
   repair()
   await count(5)
   t.equal(lines[1], 'Requests can be counted for the rate limits again')
+})
+
+t.test('without Redis, requests at the same time get different numbers', async (t) => {
+  const Store = createStoreClass(null, {
+    redisPrefix: 'test:',
+    log: { error: () => undefined, info: () => undefined },
+  })
+  const store = new Store()
+  const countOne = () =>
+    new Promise((resolve) => {
+      store.incr('192.0.2.1', (_error, result) => resolve(result?.current), 31_536_000_000, 1)
+    })
+  t.same(await Promise.all([countOne(), countOne(), countOne()]), [1, 2, 3])
+  t.equal(await countOne(), 4)
 })

@@ -1,6 +1,7 @@
 // Rate limits of several processes, with and without Redis.
 import t, { type Test } from 'tap'
 import { timeouts } from '../../src/timeouts.ts'
+import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { minuteMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -72,4 +73,36 @@ t.test('limits per process while Redis is unreachable or hangs', async (t) => {
   t.equal(await countAccepted(service, 20), 7)
   faultyProxy.stopForwarding()
   t.equal(await countAccepted(service, 20, '192.0.2.3'), 10)
+})
+
+t.test('adds what it counted alone to the shared count when Redis answers again', async (t) => {
+  replaceUntilEnd(t, timeouts.redis.command, { ms: 10_000 })
+  const { redisUrl } = await servers()
+  const faultyProxy = await startFaultyProxy(t, redisUrl)
+  const limit = { STATS_LIMIT_PER_MINUTE: 10 }
+  const service = await testService(t, {
+    config: { ...limit, REDIS_URL: faultyProxy.url },
+    index: false,
+  })
+  const other = await testService(t, {
+    database: service,
+    config: { ...limit, REDIS_PREFIX: service.config.REDIS_PREFIX },
+    index: false,
+  })
+  await waitForFreshWindow(minuteMs, 30_000)
+  t.equal(await countAccepted(service, 2), 2)
+  faultyProxy.refuseConnections()
+  t.equal(await countAccepted(service, 5), 5)
+  faultyProxy.restore()
+  let lastAddress = 0
+  const isShared = await eventually(async () => {
+    lastAddress += 1
+    await requestStats(service, `198.51.100.${lastAddress}`)
+    const { headers } = await requestStats(other, `198.51.100.${lastAddress}`)
+    return headers['ratelimit-remaining'] === '8'
+  }, Boolean)
+  t.ok(isShared, 'both count in Redis again')
+  t.equal(await countAccepted(service, 2), 2, '9 of 10')
+  t.equal(await countAccepted(other, 5), 1)
+  t.equal(await countAccepted(service, 5), 0)
 })
