@@ -40,7 +40,12 @@ export async function start(clock?: () => Date): Promise<void> {
   const indexShape = computeIndexShape()
   const stopDelayMs = config.STOP_DELAY_SECONDS * 1_000
   const company = readCompany(config.COMPANY_FILE)
-  const lifecycle: Lifecycle = { isServing: false, stopping: new AbortController(), running: null }
+  const lifecycle: Lifecycle = {
+    isServing: false,
+    hasServed: false,
+    stopping: new AbortController(),
+    running: null,
+  }
   const { signal } = lifecycle.stopping
   // First, so that a signal also stops a process that still waits for Redis or PostgreSQL.
   stopOnSignal(lifecycle, stopDelayMs)
@@ -83,7 +88,9 @@ export async function start(clock?: () => Date): Promise<void> {
   })
   if (signal.aborted) return
   await app.listen({ host: config.HOST, port: config.PORT })
-  lifecycle.isServing = true
+  lifecycle.hasServed = true
+  // A signal may have arrived while the app began to listen.
+  lifecycle.isServing = !signal.aborted
 }
 
 async function logPooler({ pool }: Connections, app: App): Promise<void> {
@@ -119,7 +126,10 @@ function openOperationsApp(
 }
 
 type Lifecycle = {
+  /** Whether the process is ready: the app listens, and no signal has arrived. */
   isServing: boolean
+  /** Whether the app has listened, even if a signal arrived before. */
+  hasServed: boolean
   stopping: AbortController
   /** Null until connections and apps are open. */
   running: {
@@ -147,7 +157,7 @@ type Lifecycle = {
  */
 function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
   closeWithGrace({ delay: stopDelayMs + timeouts.process.stop.ms }, async ({ err }) => {
-    const { running, isServing } = lifecycle
+    const { running } = lifecycle
     lifecycle.isServing = false
     lifecycle.stopping.abort()
     if (!running) {
@@ -161,7 +171,7 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
     // The last statements record the use of API keys. A process that never served has none, and may
     // still wait for a PostgreSQL that does not answer. So its connections are destroyed at once.
-    const destroyAfterMs = isServing ? timeouts.process.lastStatements.ms : 0
+    const destroyAfterMs = lifecycle.hasServed ? timeouts.process.lastStatements.ms : 0
     setTimeout(() => destroyDatabaseConnections(connections), destroyAfterMs).unref()
     const closeSteps = {
       'the app': () => app.close(),

@@ -11,6 +11,8 @@ import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
 import { withLongerTimeouts } from '../support/longer-timeouts.ts'
 import { type RunningProgram, startProgram } from '../support/run-program.ts'
+import { bearer, createSecretKey } from '../support/secret-keys.ts'
+import { delayedListen, withSlowListen } from '../support/slow-listen.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { testService } from '../support/test-service.ts'
@@ -259,6 +261,33 @@ t.test('a stopping process is not ready but serves until the delay is over', asy
   t.equal(await status(`${api.ops}/health/live`), 200)
   t.equal(await status(`${api.url}/api/stats`), 200, 'a new connection is served')
   t.equal(await api.exit, 0, api.output())
+})
+
+t.test('a signal while the process begins to listen does not make it ready', async (t) => {
+  const { db, config } = service
+  const key = await createSecretKey(db)
+  const faultyProxy = await startFaultyProxy(t, config.DATABASE_URL)
+  const api = await createStarter(t)({
+    DATABASE_URL: faultyProxy.url,
+    STOP_DELAY_SECONDS: '6',
+    ...withSlowListen,
+  })
+  const isWaiting = async () => api.output().includes(delayedListen.message)
+  t.ok(await eventually(isWaiting, Boolean, startLimitMs), api.output())
+  api.child.kill('SIGTERM')
+  await eventually(
+    () => status(`${api.url}/api/stats`),
+    (code) => code === 200,
+    startLimitMs,
+  )
+  t.equal(await status(`${api.ops}/health/ready`), 503)
+  const { status: code } = await fetch(`${api.url}/api/search?sku=A`, { headers: bearer(key) })
+  t.equal(code, 200, 'it serves until the delay is over')
+  // The statement that records the use of the key ends after the delay.
+  faultyProxy.slowText = 'api_key_usage'
+  faultyProxy.slowMs = 3_000
+  t.equal(await api.exit, 0, api.output())
+  t.notMatch(api.output(), /cannot be recorded/)
 })
 
 t.test('counts a search for the report although another request takes too long', async (t) => {
