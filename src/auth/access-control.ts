@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
-import { addRequestFields } from '../http/request-log.ts'
+import { addRequestFields, clientClosedRequest } from '../http/request-log.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { ApiKeyCache } from './api-key-cache.ts'
@@ -64,8 +64,15 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
     if (requiredScope !== undefined && !rejectsMethod)
       await access.admit(request, reply, requiredScope)
   })
-  app.addHook('onResponse', ({ knownKeyId }, { statusCode }, done) => {
-    if (knownKeyId !== null) usage.recordResponse(knownKeyId, statusCode)
+  const countRequest = ({ knownKeyId }: FastifyRequest, status: number) => {
+    if (knownKeyId !== null) usage.recordRequest(knownKeyId, status)
+  }
+  app.addHook('onResponse', (request, { statusCode }, done) => {
+    countRequest(request, statusCode)
+    done()
+  })
+  app.addHook('onRequestAbort', (request, done) => {
+    countRequest(request, clientClosedRequest)
     done()
   })
   app.addHook('onClose', () => usage.stop())

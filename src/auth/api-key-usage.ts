@@ -53,7 +53,7 @@ export class ApiKeyUsage {
   }
 
   /** Counts a request with a known key, even if the key was refused. */
-  recordResponse(keyId: string, status: number, now = new Date()): void {
+  recordRequest(keyId: string, status: number, now = new Date()): void {
     const refusals = Number(isRefusal(status))
     this.#add({ keyId, day: formatDay(now), calls: 1, refusals, wrongSecrets: 0 })
   }

@@ -51,7 +51,7 @@ export function addRequestFields(app: FastifyInstance): void {
 }
 
 /** The status for a client that disconnected before the response, as nginx counts it. */
-const clientClosedRequest = 499
+export const clientClosedRequest = 499
 
 /**
  * Logs the pattern of the route and never the URL, which may contain the token of a quote link.

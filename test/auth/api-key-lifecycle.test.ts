@@ -262,7 +262,7 @@ t.test('a failed record of the use of keys is logged once and repeated', async (
   await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
   for (const _ of [1, 2]) {
     usage.recordUse(id)
-    usage.recordResponse(id, 200)
+    usage.recordRequest(id, 200)
     await usage.writePending()
   }
   t.match(lines, [/cannot be recorded \(relation "api_key_usage" does not exist\)/])
@@ -284,7 +284,7 @@ t.test('logs both if neither the last use of keys nor their calls can be written
   await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
   await db.schema.alterTable('api_keys').renameColumn('last_used_at', 'used_at').execute()
   usage.recordUse(id)
-  usage.recordResponse(id, 200)
+  usage.recordRequest(id, 200)
   await usage.writePending()
   t.match(lines.sort(), [/column "last_used_at" .*does not exist/, /relation "api_key_usage"/])
 })
@@ -295,7 +295,7 @@ t.test('logs how many requests were not counted because too many counts waited',
   const usage = new ApiKeyUsage(db, log)
   t.teardown(() => usage.stop())
   await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
-  for (let n = 0; n < maxPendingCounts + 3; n += 1) usage.recordResponse(`key${n}`, 200)
+  for (let n = 0; n < maxPendingCounts + 3; n += 1) usage.recordRequest(`key${n}`, 200)
   await usage.writePending()
   t.equal(lines.length, 1, 'nothing is known of the end of the outage')
   await db.schema.alterTable('missing').renameTo('api_key_usage').execute()
@@ -324,8 +324,8 @@ t.test('the report lists the requests and refusals of each key by day', async (t
     [429, today],
     [403, yesterday],
   ] as const)
-    usage.recordResponse(id, status, day)
-  usage.recordResponse('000000000000', 200, today)
+    usage.recordRequest(id, status, day)
+  usage.recordRequest('000000000000', 200, today)
   usage.recordWrongSecret(id, today)
   usage.recordWrongSecret(id, today)
   await usage.writePending()
