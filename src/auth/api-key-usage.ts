@@ -32,6 +32,7 @@ export class ApiKeyUsage {
   readonly #log: TaskLog
   /** The number of requests whose counts were dropped since the last successful write. */
   #droppedCount = 0
+  #lastWrite = Promise.resolve()
 
   constructor(db: Kysely<Tables>, log: TaskLog) {
     this.#db = db
@@ -63,11 +64,16 @@ export class ApiKeyUsage {
     this.#add({ keyId, day: formatDay(now), calls: 0, refusals: 0, wrongSecrets: 1 })
   }
 
-  /** Writes what is pending and stops. */
+  /** Writes what is pending and stops. Logs how many requests could not be recorded. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.writePending()
     this.#logDropped()
+    const unwritten = [...this.#counts.values()]
+    this.#logLost(
+      unwritten.reduce((sum, { calls, wrongSecrets }) => sum + calls + wrongSecrets, 0),
+      'the process stops',
+    )
   }
 
   #add(counts: DailyCounts): void {
@@ -84,8 +90,16 @@ export class ApiKeyUsage {
     }
   }
 
-  /** Writes what is pending. Resolves when that has succeeded or failed. Never rejects. */
-  async writePending(): Promise<void> {
+  /**
+   * Writes what is pending, after a write that is under way. Resolves when that has succeeded or
+   * failed. Never rejects.
+   */
+  writePending(): Promise<void> {
+    this.#lastWrite = this.#lastWrite.then(() => this.#write())
+    return this.#lastWrite
+  }
+
+  async #write(): Promise<void> {
     const ids = [...this.#usedIds]
     this.#usedIds.clear()
     const counts = [...this.#counts.values()]
@@ -105,12 +119,16 @@ export class ApiKeyUsage {
   }
 
   #logDropped(): void {
-    if (this.#droppedCount === 0) return
-    this.#log.error(
-      `${countNoun(this.#droppedCount, 'request')} with an API key will never be in the report ` +
-        `of the use of keys, because ${maxPendingCounts} counts were waiting to be written`,
-    )
+    this.#logLost(this.#droppedCount, `${maxPendingCounts} counts were waiting to be written`)
     this.#droppedCount = 0
+  }
+
+  #logLost(requests: number, reason: string): void {
+    if (requests === 0) return
+    this.#log.error(
+      `${countNoun(requests, 'request')} with an API key will never be in the report of the use ` +
+        `of keys, because ${reason}`,
+    )
   }
 }
 

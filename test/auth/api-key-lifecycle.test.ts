@@ -1,9 +1,11 @@
 // API keys: creation, list, rotation, revocation, last use and rate limits.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { type Kysely, sql } from 'kysely'
 import t from 'tap'
 import { ApiKeyUsage, maxPendingCounts } from '../../src/auth/api-key-usage.ts'
 import { rotateApiKey } from '../../src/auth/api-keys.ts'
+import type { Tables } from '../../src/database/table-types.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf } from '../support/key-parts.ts'
@@ -243,6 +245,14 @@ t.test('applies the rate limits of a key', async (t) => {
   t.equal(await limitOf(0.01), '1')
 })
 
+/** Counts the queries that wait for a lock in the database. */
+async function countWaitingQueries(db: Kysely<Tables>): Promise<number> {
+  const { rows } = await sql`
+    select from pg_locks join pg_database d on d.oid = database
+    where not granted and datname = current_database()`.execute(db)
+  return rows.length
+}
+
 /** Returns a log, and the lines that are written to it. */
 function collectLines() {
   const lines: string[] = []
@@ -306,6 +316,43 @@ t.test('logs how many requests were not counted because too many counts waited',
   ])
   await usage.writePending()
   t.equal(lines.length, 3, 'said once')
+})
+
+t.test('stops after a write that has already begun', async (t) => {
+  const { db } = await testDatabase(t)
+  const id = idOf(await createSecretKey(db))
+  const usage = new ApiKeyUsage(db, noLog)
+  let isStopped = false
+  const { stopping } = await db.transaction().execute(async (transaction) => {
+    await sql`lock table api_key_usage in access exclusive mode`.execute(transaction)
+    usage.recordRequest(id, 200)
+    void usage.writePending()
+    const stopping = usage.stop().then(() => {
+      isStopped = true
+    })
+    await eventually(() => countWaitingQueries(transaction), Boolean)
+    t.notOk(isStopped)
+    // In an object, because the transaction must end before the usage stops.
+    return { stopping }
+  })
+  await stopping
+  t.match(await db.selectFrom('api_key_usage').select('calls').execute(), [{ calls: '1' }])
+})
+
+t.test('logs at the end how many requests were not recorded', async (t) => {
+  const { db } = await testDatabase(t)
+  const id = idOf(await createSecretKey(db))
+  const { lines, log } = collectLines()
+  const usage = new ApiKeyUsage(db, log)
+  await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
+  usage.recordRequest(id, 200)
+  usage.recordRequest(id, 200)
+  usage.recordWrongSecret(id)
+  await usage.stop()
+  t.match(lines, [
+    /cannot be recorded/,
+    /^3 requests with an API key will never be in the report .+ because the process stops$/,
+  ])
 })
 
 t.test('the report lists the requests and refusals of each key by day', async (t) => {
