@@ -15,35 +15,28 @@ import { createCheckFailedProblem } from './auth-problems.ts'
 const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp, lookUpOverload } = timeouts.auth
 
 /**
- * A row of api_keys in the cache. Its age is counted from the start of the query that read it.
- * Times are those of performance.now().
+ * A row of api_keys in the cache. What a request does depends on the time since `readAt`, or since
+ * `failedAt` if the row could not be read after that. Times are those of performance.now().
  *
- * | age of the row          | a request                                                    |
- * | ----------------------- | ------------------------------------------------------------ |
- * | below `keyRefresh`      | uses the row                                                 |
- * | `keyRefresh` (1.5 s)    | uses the row, and starts to read it again                    |
- * | `keyCache` (3 s)        | waits until the row has been read again, and uses it         |
+ * | time                                                | a request                              |
+ * | --------------------------------------------------- | -------------------------------------- |
+ * | at first                                            | uses the row                           |
+ * | from `keyRefresh`, or `keyOutageRetry` if it failed | uses the row, and starts to read it    |
+ * | from `keyCache`                                     | waits for this query, and uses the row |
  *
- * If reading fails, the time since the failure counts instead, until the row has been read:
+ * If the query fails, the request uses the old row. Once the row itself is older than `keyOutage`,
+ * a request waits for the query, and gets an error if the query fails.
  *
- * | time since the failure  | a request                                                    |
- * | ----------------------- | ------------------------------------------------------------ |
- * | below `keyOutageRetry`  | uses the row                                                 |
- * | `keyOutageRetry` (1 s)  | uses the row, and starts to read it again                    |
- * | `keyCache` (3 s)        | waits for that query, and uses the row even if it fails      |
- * | age from `keyOutage`    | waits for that query, and fails if it fails                  |
+ * An example: the row was read at 0 s, and PostgreSQL has not answered since.
  *
- * For this, a failure moves `nextReadAt` and `usableUntil` to later times. An example: the row was
- * read at 0 s, and PostgreSQL has not answered since. `keyOutage` is 900 s.
- *
- * | time  | event                                                                          |
- * | ----- | ------------------------------------------------------------------------------ |
- * | 2 s   | A request uses the row and starts to read it again. `usableUntil` is 3 s.      |
- * | 3 s   | The query ends after `lookUp`. `nextReadAt` becomes 4 s, `usableUntil` 6 s.    |
- * | 3.5 s | A request uses the row.                                                        |
- * | 5 s   | A request uses the row and starts to read it again.                            |
- * | 6 s   | The query ends after `lookUp`. `nextReadAt` becomes 7 s, `usableUntil` 9 s.    |
- * | 900 s | `usableUntil` never exceeds this time. So requests wait for a query, and fail. |
+ * | time  | event                                                                   |
+ * | ----- | ----------------------------------------------------------------------- |
+ * | 2 s   | A request uses the row and starts to read it again.                     |
+ * | 3 s   | The query ends after `lookUp`. `failedAt` becomes 3 s.                  |
+ * | 3.5 s | A request uses the row.                                                 |
+ * | 5 s   | A request uses the row and starts to read it again.                     |
+ * | 6 s   | The query ends after `lookUp`. `failedAt` becomes 6 s.                  |
+ * | 900 s | The row is as old as `keyOutage`. Requests wait for a query, and fail.  |
  */
 type CachedKey = {
   readonly id: string
@@ -53,10 +46,8 @@ type CachedKey = {
   isRemoved: boolean
   /** When the last query that returned the row began. */
   readAt: number
-  /** From this moment on, a request starts to read the row again. */
-  nextReadAt: number
-  /** From this moment on, a request waits until the row has been read again. */
-  usableUntil: number
+  /** When the last query failed. Null if the row has been read since. */
+  failedAt: number | null
   /** The query that reads the row again, while it runs. */
   refresh: Promise<void> | null
 }
@@ -74,9 +65,9 @@ type CacheOptions = {
 /**
  * Finds keys, also those that are revoked or expired. Secrets are compared in constant time.
  *
- * A revocation is noticed within 4 s: `keyCache` (3 s), and then `lookUp` (1 s) for the query.
- * While keys cannot be read, cached keys stay valid for `keyOutage`, so active callers can still
- * search. The log says once per cause that keys cannot be read.
+ * `keyCache` in src/timeouts/auth-timeouts.ts says how soon a revocation is noticed. While keys
+ * cannot be read, cached keys stay valid for `keyOutage`, so active callers can still search. The
+ * log says once per cause that keys cannot be read.
  */
 export class ApiKeyCache {
   readonly #db: Kysely<Tables>
@@ -150,21 +141,24 @@ export class ApiKeyCache {
    */
   #refreshIfOld(row: CachedKey): Promise<void> | null {
     const now = performance.now()
-    if (now < row.nextReadAt && now < row.usableUntil) return null
+    const elapsedMs = now - (row.failedAt ?? row.readAt)
+    const refreshMs = row.failedAt === null ? keyRefresh.ms : keyOutageRetry.ms
+    const mustWait = elapsedMs >= keyCache.ms || now - row.readAt >= keyOutage.ms
+    if (!mustWait && elapsedMs < refreshMs) return null
     row.refresh ??= this.#refresh(row).finally(() => {
       row.refresh = null
     })
     // If no request waits for it, nobody else handles the error. #readRow has logged it.
     row.refresh.catch(() => undefined)
-    return now < row.usableUntil ? null : row.refresh
+    return mustWait ? row.refresh : null
   }
 
   /**
    * Reads the row again. Each key has at most a few queries waiting in the pool, because:
    *
-   * 1. `row.refresh` allows one call at a time, and a call ends after `lookUp` (1 s) at the latest.
+   * 1. `row.refresh` allows one call at a time, and a call ends after `lookUp` at the latest.
    * 2. Its query may then still wait for a connection, because pTimeout does not cancel it.
-   * 3. The pool ends that wait after `timeouts.database.connection` (3 s).
+   * 3. The pool ends that wait after `timeouts.database.connection`.
    *
    * The number of rows that are read at the same time has no limit. It needs none, because only
    * keys that exist have rows.
@@ -174,8 +168,7 @@ export class ApiKeyCache {
     try {
       const current = await this.#readRow(row.id)
       row.readAt = startedAt
-      row.nextReadAt = startedAt + keyRefresh.ms
-      row.usableUntil = startedAt + keyCache.ms
+      row.failedAt = null
       if (current && timingSafeEqual(current.secretHash, row.secretHash)) {
         row.apiKey = current.apiKey
       } else {
@@ -183,13 +176,11 @@ export class ApiKeyCache {
         this.#rowsById.delete(row.id)
       }
     } catch (error) {
-      // Any error counts as an outage, also a defect such as a missing right. Otherwise a defect
+      // Any error counts as an outage, including a missing database permission. Otherwise a defect
       // would fail every request at once. #readRow has logged the error.
       const now = performance.now()
-      const endsAt = row.readAt + keyOutage.ms
-      if (now >= endsAt) throw error
-      row.nextReadAt = now + keyOutageRetry.ms
-      row.usableUntil = Math.min(now + keyCache.ms, endsAt)
+      if (now - row.readAt >= keyOutage.ms) throw error
+      row.failedAt = now
     }
   }
 
@@ -237,8 +228,7 @@ export class ApiKeyCache {
       ...read,
       isRemoved: false,
       readAt: start,
-      nextReadAt: start + keyRefresh.ms,
-      usableUntil: start + keyCache.ms,
+      failedAt: null,
       refresh: null,
     }
     this.#rowsById.set(id, row)
