@@ -57,7 +57,7 @@ export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<
 }
 
 /**
- * Revokes a key. Every process rejects it within 5 s: `keyCache` and `lookUp` together are shorter.
+ * Revokes a key. `keyCache` in src/timeouts/auth-timeouts.ts says how soon it is rejected.
  * During an outage of PostgreSQL, a cached key stays valid for up to `keyOutage`.
  *
  * Returns false if the key is unknown or already revoked.

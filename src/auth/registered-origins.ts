@@ -7,7 +7,7 @@ import { timeouts } from '../timeouts.ts'
 
 /**
  * Resolves to whether a valid publishable key is bound to the origin. Rejects if the list of
- * origins cannot be read and the last one is older than `originOutage` (15 minutes).
+ * origins cannot be read and the last one is older than `originOutage`.
  */
 export type OriginCheck = (origin: string) => Promise<boolean>
 
@@ -26,21 +26,21 @@ export function parseWebOrigin(text: string): string | null {
  * Returns a check that keeps the list of origins in memory. The age of the list is counted from the
  * start of the query that read it.
  *
- * | age of the list             | what a check does                                           |
- * | --------------------------- | ----------------------------------------------------------- |
- * | below `originCache` (3 s)   | Uses the list.                                              |
- * | from `originCache`          | Waits for a query, and uses the new list. If the query      |
- * |                             | fails, uses the old list.                                   |
- * | from `originOutage` (15     | Waits for a query, and uses the new list. If the query      |
- * | minutes), or there is none  | fails, rejects.                                             |
+ * | age of the list                     | what a check does                                       |
+ * | ----------------------------------- | ------------------------------------------------------- |
+ * | below `originCache`                 | Uses the list.                                          |
+ * | from `originCache`                  | Waits for a query, and uses the new list. If the query  |
+ * |                                     | fails, uses the old list.                               |
+ * | from `originOutage`, or without one | Waits for a query, and uses the new list. If the query  |
+ * |                                     | fails, rejects.                                         |
  *
- * 1. Checks that wait at the same time share one query. It takes at most `lookUp` (1 s).
+ * 1. Checks that wait at the same time share one query. It takes at most `lookUp`.
  * 2. If a query fails and the old list is used, checks use that list without waiting, until
  *    `originCache` has passed since the start of the query. Then a check starts the next query.
  * 3. If a query fails and checks are rejected, the old list is dropped. The next check starts a
  *    query at once.
  *
- * Any error is a failure, also a missing right. The log says so once per cause.
+ * Any error is a failure, including a missing database permission. The log says so once per cause.
  */
 export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck {
   const failures = new FailureLog(log, {

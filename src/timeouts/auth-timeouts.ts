@@ -23,7 +23,7 @@ export const authTimeouts = {
   keyCache: {
     ms: 3_000,
     what: 'Lifetime of a cached key, and of a cached id that does not exist',
-    why: 'With a look-up of 1 s, a revocation is noticed within 4 s.',
+    why: 'Every process rejects a revoked key within 5 s. This and a look-up are shorter.',
     afterwards: 'The key is read before the request continues.',
   },
   keyOutage: {
