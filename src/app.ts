@@ -65,6 +65,10 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * | `rejectInvalidHosts`    | A request for another host cannot try keys.                      |
  * | `registerAccessControl` | An invalid key gets 401, and a valid key has its own rate limit. |
  * | `registerRoutes`        | The hooks above apply to routes that are registered after them.  |
+ *
+ * The other calls must only come before `registerRoutes`. `closeConnectionsOnStop` adds the only
+ * onSend hook, `warnAboutUntrustedProxies` rejects no request, and `registerRateLimiter` only
+ * provides `app.rateLimit`.
  */
 export async function buildApp({
   config,
@@ -98,14 +102,14 @@ export async function buildApp({
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
   // Response schemas are documentation, to which tests compare every response. Serializers made of
-  // them would delay the start by 80 ms. Without those serializers, schemas do not remove fields: a
+  // them would take 80 ms at the start. Without those serializers, schemas do not remove fields: a
   // route must select what it returns.
   app.setSerializerCompiler(() => JSON.stringify)
   const isRegisteredOrigin = createOriginCheck(db, app.log)
   const isStopping = trackStopping(app)
   // Node passes a request with another Expect than 100-continue neither to load shedding nor to
   // Fastify.
-  malformedRequests.answerExpectations(app)
+  malformedRequests.registerExpectationHandler(app)
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,
     generateRequestId,
@@ -150,7 +154,7 @@ export async function buildApp({
     company,
     db,
     dbWithPreparedStatements,
-    replica: observeReplica(app, connections.replicaDb, metrics),
+    replica: startReplica(app, connections.replicaDb, metrics),
     searchPool,
     redis,
     searchEngines,
@@ -175,12 +179,8 @@ function observeRedis(
   return { client, outages }
 }
 
-/** Starts to check the replica regularly, and logs and counts the results. */
-function observeReplica(
-  app: FastifyInstance,
-  db: Database | null,
-  metrics: Metrics,
-): Replica | null {
+/** Returns the replica, which is checked regularly. Logs and counts the results. */
+function startReplica(app: FastifyInstance, db: Database | null, metrics: Metrics): Replica | null {
   if (!db) return null
   const replica = new Replica(db, { log: app.log, observer: metrics.replica })
   replica.start()

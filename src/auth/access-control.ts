@@ -13,7 +13,7 @@ import {
   createUnauthenticatedProblem,
   createWrongOriginProblem,
   howToGetKey,
-  replaceIfUnavailable,
+  toUnavailableProblem,
 } from './auth-problems.ts'
 import { corsHeaders, corsHeadersOfError, getRequestOrigin, registerPreflights } from './cors.ts'
 import { readPresentedKey, removeKeyFromQuery } from './presented-key.ts'
@@ -167,7 +167,7 @@ export class AccessControl {
     try {
       return await this.#keys.find(key)
     } catch (error) {
-      throw replaceIfUnavailable('Keys', error as Error)
+      throw toUnavailableProblem('Keys', error as Error)
     }
   }
 

@@ -58,7 +58,7 @@ export function createCheckFailedProblem(
 }
 
 /** Returns the 503 problem instead of the error if PostgreSQL cannot answer, or else the error. */
-export function replaceIfUnavailable(subject: 'Keys' | 'Origins', error: Error): Error {
+export function toUnavailableProblem(subject: 'Keys' | 'Origins', error: Error): Error {
   if (!isPostgresUnavailable(error)) return error
   const reason = `${subject.toLowerCase()} cannot be read`
   return createCheckFailedProblem(subject, { cause: error, reason })

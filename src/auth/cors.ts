@@ -4,7 +4,7 @@ import { noStore } from '../http/common-headers.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 import { publishableScope } from './api-keys.ts'
-import { replaceIfUnavailable, wrongOrigin } from './auth-problems.ts'
+import { toUnavailableProblem, wrongOrigin } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 const exposedHeaders =
@@ -59,7 +59,7 @@ export function registerPreflights(app: FastifyInstance, isRegisteredOrigin: Ori
         if (isRegistered) sendPreflight(reply, origin)
         else done(createUnregisteredOriginProblem())
       },
-      (error: Error) => done(replaceIfUnavailable('Origins', error)),
+      (error: Error) => done(toUnavailableProblem('Origins', error)),
     )
   })
 }

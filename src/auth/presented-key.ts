@@ -1,6 +1,6 @@
 // Reads the API key of a request from the Authorization header or from ?key=.
 import type { FastifyRequest } from 'fastify'
-import { invalidParameter } from '../http/problem-details.ts'
+import { createInvalidParameterProblem } from '../http/problem-details.ts'
 import { looksSecret } from './api-key-format.ts'
 import { createUnauthenticatedProblem } from './auth-problems.ts'
 
@@ -22,9 +22,10 @@ export function readPresentedKey(
   if (keyInUrl === undefined) return keyInHeader
   rejectSecretKeys(keyInUrl)
   if (!allowsKeyInUrl) return keyInHeader
-  if (typeof keyInUrl !== 'string') throw invalidParameter('key', 'must occur only once')
+  if (typeof keyInUrl !== 'string')
+    throw createInvalidParameterProblem('key', 'must occur only once')
   if (keyInHeader !== null)
-    throw invalidParameter('key', 'is also given in Authorization: send it once')
+    throw createInvalidParameterProblem('key', 'is also given in Authorization: send it once')
   return keyInUrl
 }
 

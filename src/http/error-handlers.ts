@@ -14,10 +14,10 @@ declare module 'fastify' {
 
 /**
  * Answers every error, unknown path and disallowed method with a problem. Only GET and HEAD are
- * allowed. A 404 lists `paths`. Must be called before the routes are registered, because of its
+ * allowed. A 404 lists `endpoints`. Must be called before the routes are registered, because of its
  * onRoute hook.
  */
-export function registerErrorHandlers(app: FastifyInstance, paths: string[]): void {
+export function registerErrorHandlers(app: FastifyInstance, endpoints: string[]): void {
   addRequestFields(app)
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
     const problem = toProblem(error)
@@ -25,7 +25,10 @@ export function registerErrorHandlers(app: FastifyInstance, paths: string[]): vo
     return sendProblem(request, reply, problem)
   })
   const createNotFound = () =>
-    new Problem('not_found', `This path does not exist. The paths are ${formatList(paths)}.`)
+    new Problem(
+      'not_found',
+      `This path does not exist. The API endpoints are ${formatList(endpoints)}.`,
+    )
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, createNotFound()))
   // An unknown path is answered before its body is parsed. An error in the body would hide the 404.
   app.addHook('preParsing', (request, _reply, payload, done) =>

@@ -15,7 +15,7 @@ const tooSlow = new Problem('invalid_parameter', 'The request did not arrive in 
 })
 const tooLarge = new Problem(
   'invalid_parameter',
-  'The header or the address of the request is larger than 16 kB.',
+  'The header or the URL of the request is larger than 16 kB.',
   { status: 431 },
 )
 const malformed = new Problem('invalid_parameter', 'This is not well-formed HTTP/1.1.')
@@ -68,8 +68,8 @@ export class MalformedRequestResponder {
     socket.end(`${statusLine}${headerLines.join('')}\r\n${body}`, () => socket.destroy())
   }
 
-  /** Answers 417 to Expect headers other than 100-continue. */
-  answerExpectations({ server, log }: FastifyInstance): void {
+  /** Registers a listener that answers 417 to Expect headers other than 100-continue. */
+  registerExpectationHandler({ server, log }: FastifyInstance): void {
     server.on('checkExpectation', ({ socket }: IncomingMessage, response: ServerResponse) => {
       const requestId = randomUUID()
       this.#record(log, unknownExpectation, requestId, socket.remoteAddress)
@@ -80,7 +80,7 @@ export class MalformedRequestResponder {
 
   /** Answers a URL that Fastify cannot decode. The message of Fastify would repeat the URL. */
   answerUndecodableUrl(cause: Error, request: FastifyRequest, reply: FastifyReply): void {
-    const detail = 'The address is not well-formed: check its percent signs.'
+    const detail = 'The URL is not well-formed: check its percent signs.'
     const problem = new Problem('invalid_parameter', detail, { cause })
     this.#record(request.server.log, problem, request.id, request.ip)
     sendProblem(request, reply.headers(buildCommonHeaders(request.id)), problem)

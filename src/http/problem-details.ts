@@ -35,7 +35,10 @@ const refusals: number[] = [
   problemKinds.rate_limited.status,
 ]
 
-/** True for 401, 403, 421 and 429: the caller is turned away, whatever the request says. */
+/**
+ * True for 401, 403, 421 and 429: the request is rejected because of who calls, how often, or under
+ * which host, not because of its parameters.
+ */
 export function isRefusal(status: number): boolean {
   return refusals.includes(status)
 }
@@ -119,12 +122,12 @@ export class Problem extends Error {
 }
 
 /** Returns the problem for one invalid parameter. */
-export function invalidParameter(parameter: string, detail: string): Problem {
-  return invalidParameters([{ parameter, detail }])
+export function createInvalidParameterProblem(parameter: string, detail: string): Problem {
+  return createInvalidParametersProblem([{ parameter, detail }])
 }
 
 /** Returns one problem for several invalid parameters. */
-export function invalidParameters(errors: ParameterError[]): Problem {
+export function createInvalidParametersProblem(errors: ParameterError[]): Problem {
   const details = errors.map(({ parameter, detail }) => `${parameter}: ${detail}`)
   return new Problem('invalid_parameter', details.join('; '), { errors })
 }

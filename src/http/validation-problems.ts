@@ -8,7 +8,11 @@
 // - `format: date`
 // - `maxLength`
 import type { FastifyError } from 'fastify'
-import { invalidParameters, type ParameterError, type Problem } from './problem-details.ts'
+import {
+  createInvalidParametersProblem,
+  type ParameterError,
+  type Problem,
+} from './problem-details.ts'
 
 type ValidationErrors = NonNullable<FastifyError['validation']>
 type ValidationError = FastifyError & { validation: ValidationErrors }
@@ -24,7 +28,9 @@ export function isValidationError(error: FastifyError): error is ValidationError
 
 /** Returns a problem that lists every invalid parameter and what is allowed for it. */
 export function createValidationProblem(error: ValidationError): Problem {
-  return invalidParameters(describeValidationErrors(error.validation, error.validationContext))
+  return createInvalidParametersProblem(
+    describeValidationErrors(error.validation, error.validationContext),
+  )
 }
 
 /** Returns the parameter of each error and what is allowed for it. */

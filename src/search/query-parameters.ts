@@ -8,8 +8,8 @@
 import { parse } from 'node:querystring'
 import { Value } from '@sinclair/typebox/value'
 import {
-  invalidParameter,
-  invalidParameters,
+  createInvalidParameterProblem,
+  createInvalidParametersProblem,
   type ParameterError,
   type Problem,
 } from '../http/problem-details.ts'
@@ -58,7 +58,7 @@ function findMalformedEncoding(url: string): Problem | undefined {
   const pairs = readQueryString(url).split('&')
   const parameter = pairs.find((pair) => !isPercentEncodedUtf8(pair))?.split('=')[0]
   if (parameter === undefined) return undefined
-  return invalidParameter(parameter, 'must be UTF-8, percent-encoded')
+  return createInvalidParameterProblem(parameter, 'must be UTF-8, percent-encoded')
 }
 
 function isPercentEncodedUtf8(text: string): boolean {
@@ -80,7 +80,7 @@ function findInvalidIntegers(
   // The problem must name every invalid parameter, so the others are validated here.
   const invalidNames = new Set<string>(invalid)
   const others = Object.entries(query).filter(([name]) => !invalidNames.has(name))
-  return invalidParameters([
+  return createInvalidParametersProblem([
     ...invalid.map((parameter) => ({ parameter, detail: describeBounds(parameter) })),
     ...findOtherErrors(Object.fromEntries(others), validate),
   ])
@@ -112,13 +112,19 @@ function findInvalidSkus(query: Record<string, unknown>): Problem | undefined {
   if (skus === undefined) return undefined
   const [other] = Object.keys(query).filter((name) => name !== 'sku')
   if (other !== undefined)
-    return invalidParameter(other, 'cannot be combined with sku, which asks for exact products')
+    return createInvalidParameterProblem(
+      other,
+      'cannot be combined with sku, which asks for exact products',
+    )
   if (skus.length > maxSkus)
-    return invalidParameter('sku', `may be given ${maxSkus} times at most, not ${skus.length}`)
+    return createInvalidParameterProblem(
+      'sku',
+      `may be given ${maxSkus} times at most, not ${skus.length}`,
+    )
   if (skus.some((sku) => sku === '' || [...sku].length > maxSkuCharacters))
-    return invalidParameter('sku', `must have 1 to ${maxSkuCharacters} characters`)
+    return createInvalidParameterProblem('sku', `must have 1 to ${maxSkuCharacters} characters`)
   if (skus.some((sku) => sku.includes('\u0000')))
-    return invalidParameter('sku', 'must not contain the character NUL (%00)')
+    return createInvalidParameterProblem('sku', 'must not contain the character NUL (%00)')
   return undefined
 }
 
@@ -147,9 +153,9 @@ export function toSearchRequest(query: SearchQuery): SearchRequest {
 function normalizeText(q: string): string {
   const text = q.toWellFormed().normalize('NFC').trim()
   if ([...text].length > maxCodePoints)
-    throw invalidParameter('q', `must have at most ${maxCodePoints} characters`)
+    throw createInvalidParameterProblem('q', `must have at most ${maxCodePoints} characters`)
   if (Buffer.byteLength(text) > maxBytes)
-    throw invalidParameter('q', `must have at most ${maxBytes} bytes of UTF-8`)
+    throw createInvalidParameterProblem('q', `must have at most ${maxBytes} bytes of UTF-8`)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced here.
   return text.replace(/[\u0000-\u001f\u007f]/g, ' ').trim()
 }
@@ -157,7 +163,7 @@ function normalizeText(q: string): string {
 /** PostgreSQL cannot store NUL, so no product can have it. */
 function rejectNul(parameter: string, value: string | undefined): void {
   if (value?.includes('\u0000'))
-    throw invalidParameter(parameter, 'must not contain the character NUL (%00)')
+    throw createInvalidParameterProblem(parameter, 'must not contain the character NUL (%00)')
 }
 
 /** Returns whether a URL asks for exact SKUs. For use before the request has been validated. */

@@ -2,7 +2,7 @@
 // mistake.
 import { isCountryCode } from '../company/countries.ts'
 import { getCurrencyDigits } from '../company/currencies.ts'
-import { invalidParameter } from '../http/problem-details.ts'
+import { createInvalidParameterProblem } from '../http/problem-details.ts'
 import type { StatsQuery } from './schema.ts'
 
 /**
@@ -47,12 +47,12 @@ const currencyMistakes = new Map([
 /** Throws 400 if a code is unknown: the statistics of a misspelt code would be zeros. */
 export function checkCodes({ country, currency }: Pick<StatsQuery, 'country' | 'currency'>): void {
   if (country !== undefined && country !== 'unknown' && !isCountryCode(country))
-    throw invalidParameter(
+    throw createInvalidParameterProblem(
       'country',
       `${country} is not an ISO 3166-1 country code.${suggest(countryMistakes.get(country))}`,
     )
   if (currency !== undefined && getCurrencyDigits(currency) === undefined)
-    throw invalidParameter(
+    throw createInvalidParameterProblem(
       'currency',
       `${currency} is not an ISO 4217 currency.${suggest(currencyMistakes.get(currency))}`,
     )

@@ -1,6 +1,6 @@
 // Checks the period that a request names: existing days, their order and their number.
 import { countDays, countDaysIncluded, isLocalDate } from '../company/calendar.ts'
-import { invalidParameter } from '../http/problem-details.ts'
+import { createInvalidParameterProblem } from '../http/problem-details.ts'
 import { maxListedDays, type StatsQuery } from './schema.ts'
 
 const maxSpanYears = 200
@@ -29,14 +29,14 @@ function checkDistanceFromToday(
   today: string,
 ): void {
   if (from !== undefined && countDays(from, today) > maxSpanDays)
-    throw invalidParameter('from', `${from} is more than ${maxSpanYears} years ago`)
+    throw createInvalidParameterProblem('from', `${from} is more than ${maxSpanYears} years ago`)
   if (to !== undefined && countDays(today, to) > maxSpanDays)
-    throw invalidParameter('to', `${to} is more than ${maxSpanYears} years from now`)
+    throw createInvalidParameterProblem('to', `${to} is more than ${maxSpanYears} years from now`)
 }
 
 function checkListedDays(from: string | undefined, to: string | undefined): void {
   if (from !== undefined && to !== undefined && countDaysIncluded(from, to) <= maxListedDays) return
-  throw invalidParameter(
+  throw createInvalidParameterProblem(
     'by',
     `day needs both from and to, which may cover at most ${maxListedDays} days`,
   )
@@ -45,14 +45,17 @@ function checkListedDays(from: string | undefined, to: string | undefined): void
 function checkDay(parameter: 'from' | 'to', day: string): void {
   if (isLocalDate(day)) return
   const quoted = `"${day.slice(0, maxQuotedCharacters)}"`
-  throw invalidParameter(
+  throw createInvalidParameterProblem(
     parameter,
     `${quoted} is not an existing day from year 1000 to 9999: write YYYY-MM-DD`,
   )
 }
 
 function checkSpan(from: string, to: string): void {
-  if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)
+  if (from > to) throw createInvalidParameterProblem('from', `${from} is after to (${to})`)
   if (countDays(from, to) > maxSpanDays)
-    throw invalidParameter('from', `${from} is more than ${maxSpanYears} years before to (${to})`)
+    throw createInvalidParameterProblem(
+      'from',
+      `${from} is more than ${maxSpanYears} years before to (${to})`,
+    )
 }
