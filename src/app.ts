@@ -43,6 +43,8 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
 
 /**
  * Returns the app. Start it with `listen()`, end it with `close()`, and then close `connections`.
+ * This must take little time: a process that replaces another one serves sooner, and each test
+ * builds apps of its own.
  *
  * The life of a request:
  *
@@ -53,8 +55,8 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * 4. Its parameters are validated, and its route answers it. Then it is logged and counted
  *    (onResponse).
  *
- * Hooks of the same kind run in the order of their registration. So the calls in steps 2 and 3 have
- * this order (test/http/hook-order.test.ts):
+ * Hooks of the same kind run in the order of their registration. So these calls in steps 2 and 3
+ * have this order (test/http/hook-order.test.ts):
  *
  * | call                    | reason of its place                                              |
  * | ----------------------- | ---------------------------------------------------------------- |

@@ -57,7 +57,8 @@ export function buildServerOptions({
     routerOptions: { maxParamLength: maxParameterLength },
     // Unknown parameters are not removed, because a misspelt filter must be an error. `verbose`
     // adds the schema to the error, so that a problem can say what is allowed.
-    // Checking the schemas would delay the start by 30 ms. test/http/route-schemas.test.ts does it.
+    // Checking the schemas would take 30 ms at the start, which must be short (src/app.ts).
+    // test/http/route-schemas.test.ts checks them.
     ajv: {
       customOptions: {
         removeAdditional: false,
