@@ -21,11 +21,11 @@ const waitingFiles = [
   'test/stats/response-bodies.test.ts',
   'test/search-report/search-report.test.ts',
   'test/http/problem-details.test.ts',
-  'test/search/postgres-limits.test.ts',
+  'test/search/fallback/postgres-limits.test.ts',
   'test/search-engine/shared-index-states.test.ts',
   'test/auth/api-key-check.test.ts',
   'test/auth/api-key-cache.test.ts',
-  'test/indexing/rolling-upgrade.test.ts',
+  'test/indexing/rebuild/rolling-upgrade.test.ts',
 ]
 
 /** How the name of a process begins that several files share. */

@@ -2,14 +2,14 @@
 // answers searches meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runCommand } from '../cli/command.ts'
-import { type ApiProcess, startApi } from './support/api-process.ts'
 import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
-import { crossedCatalogue } from './support/catalogues.ts'
-import { keystrokes } from './support/keystroke-trace.ts'
-import { sample } from './support/latency-sampler.ts'
-import { quantile } from './support/quantile.ts'
-import { seeded, shuffle } from './support/seeded-random.ts'
-import { generateLines, insertSharedQuote } from './support/shared-quotes.ts'
+import { crossedCatalogue } from './support/data/catalogues.ts'
+import { seeded, shuffle } from './support/data/seeded-random.ts'
+import { generateLines, insertSharedQuote } from './support/data/shared-quotes.ts'
+import { keystrokes } from './support/load/keystroke-trace.ts'
+import { sample } from './support/load/latency-sampler.ts'
+import { quantile } from './support/load/quantile.ts'
+import { type ApiProcess, startApi } from './support/processes/api-process.ts'
 
 const help = `
 Usage: node scripts/bench/engine-outage.ts [--products N] [--callers N] [--seconds N]

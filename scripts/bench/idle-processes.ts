@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { runCommand } from '../cli/command.ts'
-import { type ApiProcess, startApi } from './support/api-process.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
-import { crossedCatalogue } from './support/catalogues.ts'
-import { readPostgresSeconds, readPostmasterPid } from './support/postgres-processes.ts'
+import { crossedCatalogue } from './support/data/catalogues.ts'
+import { type ApiProcess, startApi } from './support/processes/api-process.ts'
+import { readPostgresSeconds, readPostmasterPid } from './support/processes/postgres-processes.ts'
 
 const help = `
 Usage: node scripts/bench/idle-processes.ts [--processes N] [--seconds N] [--without-redis]

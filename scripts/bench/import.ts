@@ -16,7 +16,7 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { quoteColumns } from '../../src/imports/file-columns.ts'
 import { runCommand, UsageError } from '../cli/command.ts'
 import { startPostgres } from '../servers/postgres.ts'
-import { mulberry32 } from './support/seeded-random.ts'
+import { mulberry32 } from './support/data/seeded-random.ts'
 
 const help = `
 Usage: node scripts/bench/import.ts [--lines N] [--products N] [--seed N]

@@ -2,13 +2,13 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runCommand } from '../cli/command.ts'
-import { startApi } from './support/api-process.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
-import { crossedCatalogue, type Product } from './support/catalogues.ts'
-import { keystrokes } from './support/keystroke-trace.ts'
-import { knownItems } from './support/known-items.ts'
-import { quantile } from './support/quantile.ts'
-import { type Random, seeded } from './support/seeded-random.ts'
+import { crossedCatalogue, type Product } from './support/data/catalogues.ts'
+import { knownItems } from './support/data/known-items.ts'
+import { type Random, seeded } from './support/data/seeded-random.ts'
+import { keystrokes } from './support/load/keystroke-trace.ts'
+import { quantile } from './support/load/quantile.ts'
+import { startApi } from './support/processes/api-process.ts'
 
 const help = `
 Usage: node scripts/bench/long-queries.ts [--products N] [--callers N,N] [--seconds N]

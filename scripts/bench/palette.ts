@@ -14,7 +14,7 @@ import {
   readOnlineRetailProducts,
 } from '../demo/real-data/online-retail-data.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
-import type { Product } from './support/catalogues.ts'
+import type { Product } from './support/data/catalogues.ts'
 
 const help = `
 Usage: node scripts/bench/palette.ts [--keystrokes N]

@@ -3,8 +3,8 @@
 import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import { runCommand } from '../cli/command.ts'
 import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
-import { crossedCatalogue, type Product, spanishCatalogue } from './support/catalogues.ts'
-import { type KnownItem, knownItems, measure, variants } from './support/known-items.ts'
+import { crossedCatalogue, type Product, spanishCatalogue } from './support/data/catalogues.ts'
+import { type KnownItem, knownItems, measure, variants } from './support/data/known-items.ts'
 
 const help = `
 Usage: node scripts/bench/relevance.ts [--queries N] [--titles N] [--seed S] [--only NAME]

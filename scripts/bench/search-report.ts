@@ -3,11 +3,11 @@
 
 import { TypedQueries } from '../../src/search-report/typed-queries.ts'
 import { runCommand } from '../cli/command.ts'
-import { startApi } from './support/api-process.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
-import { spanishCatalogue } from './support/catalogues.ts'
-import { hasWrk, measureMaximumLoad } from './support/maximum-load.ts'
-import { median } from './support/quantile.ts'
+import { spanishCatalogue } from './support/data/catalogues.ts'
+import { hasWrk, measureMaximumLoad } from './support/load/maximum-load.ts'
+import { median } from './support/load/quantile.ts'
+import { startApi } from './support/processes/api-process.ts'
 
 const help = `
 Usage: node scripts/bench/search-report.ts [--rounds N] [--seconds N]

@@ -9,15 +9,15 @@ import { searchInPostgres } from '../../src/search/fallback/search-in-postgres.t
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
-import { type ApiProcess, startApi } from './support/api-process.ts'
-import { startBenchProcess } from './support/bench-process.ts'
 import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
-import { crossedCatalogue } from './support/catalogues.ts'
-import { processorMicroseconds } from './support/cpu-time.ts'
+import { crossedCatalogue } from './support/data/catalogues.ts'
+import { seeded, shuffle } from './support/data/seeded-random.ts'
 import { recordEngineRequests } from './support/engine-requests.ts'
-import { keystrokes } from './support/keystroke-trace.ts'
-import { median, quantile } from './support/quantile.ts'
-import { seeded, shuffle } from './support/seeded-random.ts'
+import { keystrokes } from './support/load/keystroke-trace.ts'
+import { median, quantile } from './support/load/quantile.ts'
+import { type ApiProcess, startApi } from './support/processes/api-process.ts'
+import { startBenchProcess } from './support/processes/bench-process.ts'
+import { processorMicroseconds } from './support/processes/cpu-time.ts'
 
 const help = `
 Usage: node scripts/bench/search.ts [--keystrokes N] [--products N] [--rounds N] [--cold]

@@ -19,16 +19,16 @@ import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { runCommand, UsageError } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { startServers } from '../servers/test-servers.ts'
-import { startBenchProcess } from './support/bench-process.ts'
+import { generateLines, insertSharedQuote, readInvoiceLines } from './support/data/shared-quotes.ts'
 import {
   describeLargeQuotes,
   measureLargeQuotes,
   measureMs,
   probeWhile,
-} from './support/large-quotes-at-once.ts'
-import { type Load, measureMaximumLoad } from './support/maximum-load.ts'
-import { median } from './support/quantile.ts'
-import { generateLines, insertSharedQuote, readInvoiceLines } from './support/shared-quotes.ts'
+} from './support/load/large-quotes-at-once.ts'
+import { type Load, measureMaximumLoad } from './support/load/maximum-load.ts'
+import { median } from './support/load/quantile.ts'
+import { startBenchProcess } from './support/processes/bench-process.ts'
 
 const help = `
 Usage: node scripts/bench/share.ts [--seconds N] [--rounds N] [--only PART,PART]

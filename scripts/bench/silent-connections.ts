@@ -1,11 +1,11 @@
 // Measures how long searches miss the engine after the network has silently forgotten its idle
 // connections.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FaultyProxy } from '../../test/support/faulty-proxy.ts'
+import { FaultyProxy } from '../../test/support/servers/faulty-proxy.ts'
 import { runCommand } from '../cli/command.ts'
-import { startApi } from './support/api-process.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
-import { crossedCatalogue } from './support/catalogues.ts'
+import { crossedCatalogue } from './support/data/catalogues.ts'
+import { startApi } from './support/processes/api-process.ts'
 
 const help = `
 Usage: node scripts/bench/silent-connections.ts [--connections N] [--rounds N]

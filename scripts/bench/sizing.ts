@@ -18,10 +18,10 @@ import { startMeilisearch } from '../servers/meilisearch.ts'
 import { startPostgres } from '../servers/postgres.ts'
 import { startRedis } from '../servers/redis.ts'
 import type { RunningServer } from '../servers/running-server.ts'
-import { startApi } from './support/api-process.ts'
-import { insertGeneratedProducts } from './support/generated-products.ts'
-import { generateQuotes, linesPerQuote } from './support/generated-quotes.ts'
-import { type Memory, readMemory, watchMemory } from './support/process-memory.ts'
+import { insertGeneratedProducts } from './support/data/generated-products.ts'
+import { generateQuotes, linesPerQuote } from './support/data/generated-quotes.ts'
+import { startApi } from './support/processes/api-process.ts'
+import { type Memory, readMemory, watchMemory } from './support/processes/process-memory.ts'
 
 const help = `
 Usage: node scripts/bench/sizing.ts [--products N,N] [--quotes N,N]

@@ -16,7 +16,7 @@ import { reportPollsAfterBulk, reportPollsBesideSnapshot } from './stats/polls.t
 import { reportSingleWrites } from './stats/single-writes.ts'
 import { reportSnapshot } from './stats/snapshot.ts'
 import { reportWarm } from './stats/warm.ts'
-import { linesPerQuote } from './support/generated-quotes.ts'
+import { linesPerQuote } from './support/data/generated-quotes.ts'
 
 const help = `
 Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--only cold,bulk,…]

@@ -26,8 +26,8 @@ import { spawnChild } from '../servers/child-lifetime.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
 import { startPostgres } from '../servers/postgres.ts'
 import type { RunningServer } from '../servers/running-server.ts'
-import { insertGeneratedProducts } from './support/generated-products.ts'
-import { quantile } from './support/quantile.ts'
+import { insertGeneratedProducts } from './support/data/generated-products.ts'
+import { quantile } from './support/load/quantile.ts'
 
 const help = `
 Usage: node scripts/bench/sync.ts [--products N] [--singles N] [--settled N] [--burst N]

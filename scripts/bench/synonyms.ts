@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineConnections } from '../../src/search-engine/engine-connections.ts'
 import { runCommand } from '../cli/command.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
-import { crossedCatalogue } from './support/catalogues.ts'
-import { knownItems } from './support/known-items.ts'
-import { quantile } from './support/quantile.ts'
-import { seeded } from './support/seeded-random.ts'
+import { crossedCatalogue } from './support/data/catalogues.ts'
+import { knownItems } from './support/data/known-items.ts'
+import { seeded } from './support/data/seeded-random.ts'
+import { quantile } from './support/load/quantile.ts'
 
 const help = `
 Usage: node scripts/bench/synonyms.ts [--products N] [--queries N] [--rounds N] [--counts N,N,…]

@@ -1,7 +1,7 @@
 // The page /docs in a browser: copy buttons, and contents on phones.
 import t from 'tap'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
-import { testService } from '../support/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.setTimeout(120_000)
 const browser = await startBrowser(t)

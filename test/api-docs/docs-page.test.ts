@@ -9,7 +9,7 @@ import {
 } from '../../src/api-docs/docs-page/translate-document.ts'
 import { problemKinds } from '../../src/http/problem-details.ts'
 import { apiOperations, describeApi } from '../../src/routes.ts'
-import { testService } from '../support/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 const service = await testService(t, { index: false })
 

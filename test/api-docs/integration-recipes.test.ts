@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { testService } from '../support/test-service.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { testService } from '../support/service/test-service.ts'
 
 const document = readFileSync(join(import.meta.dirname, '../../docs/integrating.md'), 'utf8')
 const clientFolder = join(import.meta.dirname, 'client')

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
 import { describeApi } from '../../src/routes.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
-import { testService } from '../support/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 const service = await testService(t, { index: false })
 

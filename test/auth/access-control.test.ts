@@ -6,12 +6,12 @@ import { hashKey } from '../../src/auth/api-key-format.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
 import { FailedAttemptLimit } from '../../src/rate-limits/failed-attempt-limit.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { minuteMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { testService } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

@@ -8,12 +8,12 @@ import { createOriginCheck } from '../../src/auth/registered-origins.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import type { Tables } from '../../src/database/table-types.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { createSecretKey, unknownKey } from '../support/secret-keys.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
 
 /** Returns a log, and the lines that are written to it. */
 function collectLines() {

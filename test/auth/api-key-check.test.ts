@@ -2,15 +2,15 @@
 // Numbers such as S9 are those of the attacks in docs/security.md.
 import t, { type Test } from 'tap'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
-import { buildRoleUrl } from '../support/database-roles.ts'
+import { buildRoleUrl } from '../support/database/database-roles.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { minuteMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { bearer, createSecretKey, unknownKey } from '../support/secret-keys.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { startApi, testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { startApi, testService } from '../support/service/test-service.ts'
 
 t.test('rejects a revoked key in every process within 5 s', async (t) => {
   const service = await testService(t)

@@ -6,14 +6,14 @@ import t from 'tap'
 import { ApiKeyUsage, maxPendingCounts } from '../../src/auth/api-key-usage.ts'
 import { rotateApiKey } from '../../src/auth/api-keys.ts'
 import type { Tables } from '../../src/database/table-types.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf } from '../support/key-parts.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { startProgram } from '../support/run-program.ts'
 import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { testService } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

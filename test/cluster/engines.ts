@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
-import { runServer, type ServiceProcess } from '../support/service-process.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { runServer, type ServiceProcess } from '../support/service/service-process.ts'
 
 export type Engine = { name: string; url: string; process: ServiceProcess }
 

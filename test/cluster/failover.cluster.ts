@@ -5,13 +5,13 @@ import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { timeouts } from '../../src/timeouts.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { servers, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { startReplicatedPostgres } from '../support/postgres-replication.ts'
 import { startProgram } from '../support/run-program.ts'
-import { servers, testDatabase } from '../support/test-database.ts'
-import { startApi, testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { startReplicatedPostgres } from '../support/servers/postgres-replication.ts'
+import { startApi, testService } from '../support/service/test-service.ts'
 
 // Mostly waiting.
 t.jobs = 2

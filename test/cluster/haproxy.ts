@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { giveTo } from '../../scripts/servers/data-directory/server-account.ts'
 import { startServer } from '../../scripts/servers/server-process.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { findOnPath } from './required-programs.ts'
 
 const recipe = join(import.meta.dirname, '../../deploy/proxy/haproxy-several.cfg')

@@ -9,12 +9,12 @@ import { createPreparingKysely } from '../../src/database/prepared-statements.ts
 import { isBehindPooler } from '../../src/database/transaction-pooling.ts'
 import { runInImportTransaction } from '../../src/imports/import-transaction.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { servers, type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startPgBouncer } from '../support/pgbouncer.ts'
 import { startProgram } from '../support/run-program.ts'
-import { servers, type TestDatabase, testDatabase } from '../support/test-database.ts'
-import { startApi, testService } from '../support/test-service.ts'
+import { startPgBouncer } from '../support/servers/pgbouncer.ts'
+import { startApi, testService } from '../support/service/test-service.ts'
 
 /** Every client of the same user shares one connection to PostgreSQL. */
 const oneConnection = ['pool_mode = transaction', 'default_pool_size = 1']

@@ -9,8 +9,8 @@ import { giveTo } from '../../scripts/servers/data-directory/server-account.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
-import { prepareDatabase } from '../support/postgres-replication.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { prepareDatabase } from '../support/servers/postgres-replication.ts'
 
 /** A crash of the process loses nothing that was committed. Power failures are not simulated. */
 const settings = {

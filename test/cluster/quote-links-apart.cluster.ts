@@ -1,10 +1,10 @@
 // HAProxy sends quote links only to the API processes that reach PostgreSQL.
 import t from 'tap'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { startApi, testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { startApi, testService } from '../support/service/test-service.ts'
 import { startHaproxy } from './haproxy.ts'
 import { checkRequiredPrograms } from './required-programs.ts'
 

@@ -15,14 +15,14 @@ import { RedisOutageLog } from '../../src/redis/redis-outage-log.ts'
 import { scopeOf, shareDataVersions } from '../../src/stats/cache/shared-data-version.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
-import { readMetric } from '../support/read-metric.ts'
 import {
   startCluster,
   startRedisServer,
   startReplication,
   startSentinels,
   unobserved,
-} from '../support/redis-topologies.ts'
+} from '../support/servers/redis-topologies.ts'
+import { readMetric } from '../support/service/read-metric.ts'
 
 // Mostly waiting.
 t.jobs = 3

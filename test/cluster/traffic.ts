@@ -5,9 +5,9 @@ import {
   type LoadRequest,
   type LoadResult,
   startFixedRateLoad,
-} from '../../scripts/bench/support/fixed-rate-load.ts'
+} from '../../scripts/bench/support/load/fixed-rate-load.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { addQuote } from '../support/database/add-quote.ts'
 import type { ServiceCluster } from './service-cluster.ts'
 
 export const routes = ['search', 'stats', 'links'] as const

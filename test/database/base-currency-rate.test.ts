@@ -1,7 +1,7 @@
 // A quote in the base currency has rate 1 or none, whenever the base currency becomes known.
 import { sql } from 'kysely'
 import t from 'tap'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 const constraint = 'quotes_base_currency_has_rate_one'
 

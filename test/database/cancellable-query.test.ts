@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { runCancellableQuery } from '../../src/database/cancellable-query.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { testDatabase } from '../support/database/test-database.ts'
+import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 
 t.test('an abort ends the query in PostgreSQL and keeps the connection usable', async (t) => {
   const { db, pool } = await testDatabase(t)

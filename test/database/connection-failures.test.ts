@@ -6,10 +6,10 @@ import t from 'tap'
 import { isPostgresUnavailable } from '../../src/database/failover/broken-connections.ts'
 import { retryIfConnectionBreaks } from '../../src/database/failover/retry-reads.ts'
 import { openDatabase, openPool } from '../../src/database/postgres-pool.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { startProgram } from '../support/run-program.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 
 const connections = new URL('../../src/database/postgres-pool.ts', import.meta.url).href
 

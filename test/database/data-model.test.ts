@@ -11,7 +11,7 @@ import type { Database } from '../../src/database/postgres-pool.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
 import { readDocument } from '../../src/quotes/links/read-document.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 const page = readFileSync(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
 const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { switchOffJit } from '../../src/database/database-settings.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 t.test('just-in-time compilation is off for later connections', async (t) => {
   const { db, url, roles } = await testDatabase(t)

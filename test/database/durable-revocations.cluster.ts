@@ -11,9 +11,9 @@ import {
   revokeAllLinksOfQuote,
   revokeQuoteLink,
 } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
-import { startReplicatedPostgres } from '../support/postgres-replication.ts'
+import { startReplicatedPostgres } from '../support/servers/postgres-replication.ts'
 
 const limitMs = 60_000
 const runbook = readFileSync(join(import.meta.dirname, '../../docs/operations/runbook.md'), 'utf8')

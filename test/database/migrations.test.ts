@@ -16,10 +16,10 @@ import {
   readPendingMigrations,
 } from '../../src/database/run-migrations.ts'
 import { deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
-import { company } from '../support/company.ts'
+import { company } from '../support/database/company.ts'
+import { emptyDatabase, servers, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import { emptyDatabase, servers, testDatabase } from '../support/test-database.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { baseCurrency, timeZone, seller } = company

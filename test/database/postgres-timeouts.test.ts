@@ -3,9 +3,9 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 
 const measureMs = async (work: Promise<unknown>): Promise<number> => {
   const startedAt = performance.now()

@@ -14,11 +14,15 @@ import { ImportError } from '../../src/imports/import-error.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { readStats } from '../../src/stats/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
-import { company } from '../support/company.ts'
+import { company } from '../support/database/company.ts'
+import {
+  emptyDatabase,
+  type TestDatabase,
+  testDatabase,
+} from '../support/database/test-database.ts'
+import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { randomRuns } from '../support/random-runs.ts'
-import { emptyDatabase, type TestDatabase, testDatabase } from '../support/test-database.ts'
-import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 
 const today = '2026-11-21'
 const statuses = ['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded'] as const

@@ -7,10 +7,10 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { logins } from '../support/database-roles.ts'
+import { logins } from '../support/database/database-roles.ts'
+import { emptyDatabase, servers, testDatabase } from '../support/database/test-database.ts'
 import { startProgram } from '../support/run-program.ts'
-import { emptyDatabase, servers, testDatabase } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 function open(t: Test, url: string): Database {
   const db = openDatabase(url, { connections: 2 })

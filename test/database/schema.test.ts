@@ -5,7 +5,7 @@ import t from 'tap'
 import { describeSchema } from '../../scripts/schema/describe-schema.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { emptyDatabase } from '../support/test-database.ts'
+import { emptyDatabase } from '../support/database/test-database.ts'
 
 const root = join(import.meta.dirname, '../..')
 const file = join(root, 'src/database/schema.sql')

@@ -1,7 +1,7 @@
 // The versions of PostgreSQL that migrate accepts.
 import t from 'tap'
 import { readServerVersion, requireServerVersion } from '../../src/database/server-version.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 t.test('accepts 15 and newer, and says what to do about older versions', async (t) => {
   const { db } = await testDatabase(t)

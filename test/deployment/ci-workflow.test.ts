@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { runChild } from '../../scripts/servers/child-lifetime.ts'
 import { findUnlisted, jobs, type Step } from '../containers/workflow-steps.ts'
-import { startLocalServer } from '../support/local-server.ts'
+import { startLocalServer } from '../support/servers/local-server.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')

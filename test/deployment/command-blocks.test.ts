@@ -41,9 +41,9 @@ const chapters: Record<string, Record<string, Block[]>> = {
     'Rebuild the index': [{ tests: [containers] }],
     'A second search engine': [
       { tests: [containers] },
-      { tests: ['test/indexing/second-engine.cluster.ts'] },
+      { tests: ['test/indexing/engine/second-engine.cluster.ts'] },
     ],
-    'Remove an engine': [{ tests: ['test/indexing/second-engine.cluster.ts'] }],
+    'Remove an engine': [{ tests: ['test/indexing/engine/second-engine.cluster.ts'] }],
     'Check the statistics': [{ tests: [containers] }],
     Traces: [{ tests: ['test/containers/image.containers.ts', 'test/tracing/traces.test.ts'] }],
   },

@@ -15,7 +15,7 @@ import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
-import { servers } from '../support/test-database.ts'
+import { servers } from '../support/database/test-database.ts'
 
 type Service = {
   image: string

@@ -10,11 +10,11 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { startPrometheus } from '../operations/fault-world.ts'
+import { servers, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
 import { startProgram } from '../support/run-program.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import { servers, testDatabase } from '../support/test-database.ts'
 
 const patienceMs = 120_000
 const diskBytes = 200_000_000

@@ -12,10 +12,10 @@ import { openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate, readPendingMigrations } from '../../src/database/run-migrations.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { company } from '../support/company.ts'
-import { buildRoleUrl, logins } from '../support/database-roles.ts'
-import { testService } from '../support/test-service.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { company } from '../support/database/company.ts'
+import { buildRoleUrl, logins } from '../support/database/database-roles.ts'
+import { testService } from '../support/service/test-service.ts'
 
 const packages = { 16: '16.14.0-beta.17', 17: '17.10.0-beta.17' }
 

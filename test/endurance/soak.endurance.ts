@@ -19,10 +19,10 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { migrate } from '../../src/database/run-migrations.ts'
 import { deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { company, writeCompanyFile } from '../support/company.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { company, writeCompanyFile } from '../support/database/company.ts'
 import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 10)
 const clientCount = 16

@@ -2,7 +2,7 @@
 // many (1,500). test/stats/summary/summary.test.ts does the same with 20.
 import t from 'tap'
 import { checkHistories } from '../stats/random-histories/random-quote-histories.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 const count = Number(process.env.STATS_HISTORIES || 1_500)
 /** Twenty times what one takes on two idle cores. */

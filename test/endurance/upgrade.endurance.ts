@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { insertGeneratedProducts } from '../../scripts/bench/support/generated-products.ts'
+import { insertGeneratedProducts } from '../../scripts/bench/support/data/generated-products.ts'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
@@ -14,10 +14,10 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { writeCompanyFile } from '../support/company.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { writeCompanyFile } from '../support/database/company.ts'
 import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { checkOutBefore } from './older-release.ts'
 import { startLoad, summarize } from './upgrade-load.ts'
 
@@ -157,8 +157,10 @@ async function startServers(t: Test, directory: string): Promise<{ url: string; 
 
 /** The generator of the older release, because it builds the summary of that schema. */
 async function importGenerator(checkout: string) {
-  const file = join(checkout, 'scripts/bench/support/generated-quotes.ts')
-  return (await import(file)) as typeof import('../../scripts/bench/support/generated-quotes.ts')
+  const file = join(checkout, 'scripts/bench/support/data/generated-quotes.ts')
+  return (await import(
+    file
+  )) as typeof import('../../scripts/bench/support/data/generated-quotes.ts')
 }
 
 /** Prints how long each step took. */

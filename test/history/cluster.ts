@@ -17,11 +17,11 @@ import {
   ensureEngineKeys,
 } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { company, writeCompanyFile } from '../support/company.ts'
-import { buildRoleUrl, logins } from '../support/database-roles.ts'
-import { fastStart } from '../support/fast-start.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
-import { runProgram, runServer, type ServiceProcess } from '../support/service-process.ts'
+import { company, writeCompanyFile } from '../support/database/company.ts'
+import { buildRoleUrl, logins } from '../support/database/database-roles.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { fastStart } from '../support/service/fast-start.ts'
+import { runProgram, runServer, type ServiceProcess } from '../support/service/service-process.ts'
 import { type Clock, fastClock } from './fast-clock.ts'
 
 const programNames = ['indexer-1', 'indexer-2', 'indexer-3', 'api-1', 'api-2'] as const

@@ -1,6 +1,6 @@
 // A clock that runs so fast that every history contains several midnights.
 import { toLocalDate } from '../../src/company/calendar.ts'
-import { company } from '../support/company.ts'
+import { company } from '../support/database/company.ts'
 
 /** How long a day of the company takes in real time. */
 const realMsPerDay = 8_000

@@ -1,8 +1,8 @@
 // Hosts that are allowed and those that are not.
 // Numbers such as S45 are those of the attacks in docs/security.md.
 import t from 'tap'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { testService } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { testService } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { testService } from '../support/test-service.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.test('every link of the service stays under the path of PUBLIC_BASE_URL', async (t) => {
   const { base, sendTo } = await startStrippingProxy(t, '/erp')

@@ -8,9 +8,9 @@ import type { Tables } from '../../src/database/table-types.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { bearer, createSecretKey } from '../support/secret-keys.ts'
-import { testService } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { testService } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

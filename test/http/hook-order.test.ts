@@ -2,14 +2,14 @@
 // of them are swapped.
 import t, { type Test } from 'tap'
 import type { Traces } from '../../src/tracing/open-traces.ts'
-import { buildRoleUrl } from '../support/database-roles.ts'
+import { buildRoleUrl } from '../support/database/database-roles.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { minuteMs, waitForFreshWindow } from '../support/fresh-window.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { bearer, createSecretKey, unknownKey } from '../support/secret-keys.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { testService } from '../support/service/test-service.ts'
 
 const otherHost = { host: 'evil.example' }
 

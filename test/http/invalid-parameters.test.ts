@@ -1,6 +1,6 @@
 // The problem details of requests with invalid query parameters.
 import t from 'tap'
-import { testService } from '../support/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.test('the problem explains in plain words what each parameter allows', async (t) => {
   const { app } = await testService(t)

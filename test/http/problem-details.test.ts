@@ -7,8 +7,8 @@ import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
 import { Problem } from '../../src/http/problem-details.ts'
 import { logSerializers } from '../../src/monitoring/log/log-redaction.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { startApi, type TestService, testService } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { startApi, type TestService, testService } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

@@ -7,7 +7,7 @@ import t from 'tap'
 import { toOpenApiPath } from '../../src/http/endpoint-paths.ts'
 import { describeValidationErrors } from '../../src/http/validation-problems.ts'
 import { apiOperations } from '../../src/routes.ts'
-import { testService } from '../support/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 type Schema = { [keyword: string]: unknown; properties?: Record<string, Schema> }
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Settings } from '../../src/config/settings-schema.ts'
-import { testService } from '../support/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.test(
   'uses versions of Fastify and proxy-addr without the flaw, and trusts no proxy (S39)',

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseCsv } from '../../src/imports/csv/csv-parser.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { csvFile, deleteProducts, readImportError, readProducts } from './import-files.ts'
 
 const database = await testDatabase(t)

@@ -7,7 +7,7 @@ import t from 'tap'
 import { formats } from '../../src/imports/file-format.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { collectRejectedRows, csvFile, deleteProducts, readProducts } from './import-files.ts'
 import { runScript } from './import-script.ts'
 

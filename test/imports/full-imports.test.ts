@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import {
   collectRejectedRows,
   csvFile,

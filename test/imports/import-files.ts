@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Test } from 'tap'
 import { ImportError } from '../../src/imports/import-error.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
-import type { TestDatabase } from '../support/test-database.ts'
+import type { TestDatabase } from '../support/database/test-database.ts'
 
 export const csvFile = (content: string | Buffer) => Readable.from([content])
 

@@ -7,8 +7,8 @@ import t from 'tap'
 import { productColumns } from '../../src/imports/file-columns.ts'
 import type { ImportStep } from '../../src/imports/options-and-summary.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { testDatabase } from '../support/test-database.ts'
 import {
   collectRejectedRows,
   csvFile,

@@ -8,9 +8,9 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { type QuoteColumn, quoteColumns } from '../../src/imports/file-columns.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
+import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
+import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
-import { type TestDatabase, testDatabase } from '../support/test-database.ts'
-import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
 import { collectRejectedRows, readErrorOf } from './import-files.ts'
 
 type Row = Partial<Record<QuoteColumn, string>>

@@ -7,7 +7,7 @@ import t from 'tap'
 import { type FileImport, importFile } from '../../scripts/cli/import-file.ts'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { formats } from '../../src/imports/file-format.ts'
-import { type TestDatabase, testDatabase } from '../support/test-database.ts'
+import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 
 const database = await testDatabase(t)
 const importer = openPool(database.roles.importer, { connections: 2 })

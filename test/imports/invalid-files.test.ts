@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { importProducts } from '../../src/imports/products/import-products.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { csvFile, readImportError } from './import-files.ts'
 
 const database = await testDatabase(t)

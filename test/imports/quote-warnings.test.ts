@@ -2,7 +2,7 @@
 import t from 'tap'
 import { describeSummary, exitStatusOf } from '../../scripts/cli/import-summary.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { collectRejectedRows, csvFile } from './import-files.ts'
 
 const database = await testDatabase(t)

@@ -7,10 +7,10 @@ import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
 import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
-import { leaseTarget } from '../support/leased-target.ts'
+import { leaseTarget } from '../support/database/leased-target.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { testService } from '../support/test-service.ts'
-import { openHeldClient } from './held-engine-client.ts'
+import { testService } from '../support/service/test-service.ts'
+import { openHeldClient } from './engine/held-engine-client.ts'
 
 t.test('changes are pending behind several truncations, which are not changes', async (t) => {
   const { db, target } = await testService(t)

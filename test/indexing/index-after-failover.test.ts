@@ -8,9 +8,9 @@ import { keepIndexAfterFailover } from '../../src/indexing/index-after-failover.
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { readRegistration } from '../../src/indexing/registration.ts'
 import { timeouts } from '../../src/timeouts.ts'
-import { leaseTarget, syncIndex } from '../support/leased-target.ts'
+import { leaseTarget, syncIndex } from '../support/database/leased-target.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { type TestService, testService } from '../support/test-service.ts'
+import { type TestService, testService } from '../support/service/test-service.ts'
 import { startIndexer, waitForOutput } from './run-indexer.ts'
 
 /** Three pages of the comparison. */

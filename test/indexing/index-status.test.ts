@@ -6,9 +6,9 @@ import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { readIndexLags, readIndexStatuses } from '../../src/indexing/index-status.ts'
 import { emptySnapshot } from '../../src/indexing/outbox.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
-import { leaseTarget } from '../support/leased-target.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { leaseTarget } from '../support/database/leased-target.ts'
+import { testDatabase } from '../support/database/test-database.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.test('each index has its own lag, and at most 100,000 changes are counted', async (t) => {
   const { db } = await testDatabase(t)

@@ -11,7 +11,7 @@ import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts
 import { SeveralServersFound } from '../../src/indexing/engine/single-server-check.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
 import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
-import { servers } from '../support/test-database.ts'
+import { servers } from '../support/database/test-database.ts'
 
 const withCode = (code: string) => Object.assign(new Error('failed'), { code })
 

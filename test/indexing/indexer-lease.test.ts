@@ -9,9 +9,9 @@ import {
 } from '../../src/indexing/indexer-lease.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { testDatabase } from '../support/test-database.ts'
 
 const failOnLine = (line: string) => t.fail(line)
 

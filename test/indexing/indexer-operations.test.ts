@@ -1,9 +1,9 @@
 // Health, metrics and log of the indexer: idle, while the engine is unreachable, and on standby.
 import t from 'tap'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
-import { testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { testService } from '../support/service/test-service.ts'
 import { startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 type Health = { status: number; body: Record<string, unknown> }

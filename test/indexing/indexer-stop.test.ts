@@ -8,9 +8,9 @@ import { nextIndexName } from '../../src/indexing/index-address.ts'
 import { acquireLease } from '../../src/indexing/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { type TestService, testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { type TestService, testService } from '../support/service/test-service.ts'
 import { type RunningIndexer, startIndexer, waitForOutput } from './run-indexer.ts'
 
 const readLease = ({ db, target }: TestService) =>

@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { deleteOutboxRows, OutboxCursor } from '../../src/indexing/outbox.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { testDatabase } from '../support/test-database.ts'
 
 const registrationName = 'main'
 

@@ -3,11 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { PopularityRefresh } from '../../src/indexing/popularity.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { testService } from '../support/test-service.ts'
-import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { testService } from '../support/service/test-service.ts'
 import { startIndexer } from './run-indexer.ts'
 
 t.test('a count that exceeds its timeout changes nothing', async (t) => {

@@ -1,7 +1,7 @@
 // The triggers on products, which add outbox rows for every registered index.
 import t from 'tap'
 import { registerIndex } from '../../src/indexing/register-index.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 t.test('an update that changes nothing adds no outbox row', async (t) => {
   const { db, pool } = await testDatabase(t)

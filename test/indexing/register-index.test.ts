@@ -2,8 +2,8 @@
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { testDatabase } from '../support/test-database.ts'
 
 t.test('waits for transactions that began before the index was registered', async (t) => {
   const { db, pool, url } = await testDatabase(t)

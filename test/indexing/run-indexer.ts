@@ -8,10 +8,10 @@ import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
 import type { IndexerOptions } from '../../src/indexing/indexer-run.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'
+import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RunningProgram, startProgram } from '../support/run-program.ts'
-import { servers } from '../support/test-database.ts'
-import type { TestService } from '../support/test-service.ts'
+import type { TestService } from '../support/service/test-service.ts'
 
 type Service = Pick<TestService, 'config' | 'roles'>
 

@@ -1,9 +1,9 @@
 // The commands verify and status of scripts/indexer.ts.
 import t from 'tap'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
+import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
-import { testService } from '../support/test-service.ts'
-import { isAnySessionWaiting } from '../support/waiting-sessions.ts'
+import { testService } from '../support/service/test-service.ts'
 import { startIndexerProcess } from './run-indexer.ts'
 
 t.test('verify lists missing, stale and extra documents, and --repair repairs them', async (t) => {

@@ -8,8 +8,8 @@ import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.test(
   'reports ready, degraded without the engine, and a degraded engine that fails searches',

@@ -14,10 +14,10 @@ import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
-import { readMetric } from '../support/read-metric.ts'
-import { type TestService, testService } from '../support/test-service.ts'
+import { readMetric } from '../support/service/read-metric.ts'
+import { type TestService, testService } from '../support/service/test-service.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
 const metrics = createMetrics()

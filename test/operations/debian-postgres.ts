@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chooseFixedPort } from '../support/fixed-port.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 
 export type DebianPostgres = {
   /** The folder of psql, pg_dump and so on. */

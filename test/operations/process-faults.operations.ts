@@ -5,9 +5,9 @@ import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { logins } from '../support/database-roles.ts'
-import { startRoundRobinRelay } from '../support/round-robin-relay.ts'
-import { startApi } from '../support/test-service.ts'
+import { logins } from '../support/database/database-roles.ts'
+import { startRoundRobinRelay } from '../support/servers/round-robin-relay.ts'
+import { startApi } from '../support/service/test-service.ts'
 import { startFaultWorld } from './fault-world.ts'
 
 const {

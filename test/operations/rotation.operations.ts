@@ -13,7 +13,7 @@ import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { isAnswering } from '../../scripts/servers/redis.ts'
 import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { startDebianPostgres } from './debian-postgres.ts'
 
 type Secrets = Record<(typeof names)[number], string>

@@ -4,8 +4,8 @@ import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import t from 'tap'
 import { requestRebuild } from '../../src/indexing/registration.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { logins } from '../support/database-roles.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { logins } from '../support/database/database-roles.ts'
 import { startFaultWorld } from './fault-world.ts'
 
 const {

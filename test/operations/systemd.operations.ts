@@ -17,10 +17,10 @@ import t, { type Test } from 'tap'
 import { createServicesEnv } from '../../scripts/env/env-without-containers.ts'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { findMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { writeCompanyFile } from '../support/company.ts'
+import { writeCompanyFile } from '../support/database/company.ts'
+import { emptyDatabase, servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
-import { emptyDatabase, servers } from '../support/test-database.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { readUnit, startCommand, startUnit } from './systemd-unit.ts'
 
 const root = join(import.meta.dirname, '../..')

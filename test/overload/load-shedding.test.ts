@@ -8,14 +8,14 @@ import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { maxRunningSearches } from '../../src/overload/concurrency-limit.ts'
 import { describeApi } from '../../src/routes.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
-import { readMetric } from '../support/read-metric.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { bearer, createSecretKey } from '../support/secret-keys.ts'
-import { servers } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { type FaultyProxy, startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { readMetric } from '../support/service/read-metric.ts'
+import { testService } from '../support/service/test-service.ts'
 
 // A slow PostgreSQL does not empty the cache, and does not delay the checks of keys.
 replaceUntilEnd(t, timeouts.searchEngine.indexStateMaxAge, { ms: 60_000 })

@@ -9,9 +9,9 @@ import t, { type Test } from 'tap'
 import { extractImages, getDocumentProxy } from 'unpdf'
 import { readBrand } from '../../src/company/brand.ts'
 import { checkLogoInPdf } from '../../src/quotes/pdf/pdf-logo-check.ts'
-import { startServiceWithLink } from '../support/service-with-link.ts'
+import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
+import { startServiceWithLink } from '../support/service/service-with-link.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
 
 waitLongForRenderings(t)
 

@@ -5,11 +5,11 @@ import canonicalize from 'canonicalize'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { createQuoteLink, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote, expireLinks } from '../support/add-quote.ts'
-import { company } from '../support/company.ts'
-import { startServiceWithLink, today } from '../support/service-with-link.ts'
-import { testService } from '../support/test-service.ts'
-import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
+import { addQuote, expireLinks } from '../support/database/add-quote.ts'
+import { company } from '../support/database/company.ts'
+import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
+import { startServiceWithLink, today } from '../support/service/service-with-link.ts'
+import { testService } from '../support/service/test-service.ts'
 
 waitLongForRenderings(t)
 

@@ -1,7 +1,7 @@
 // Which format and language a quote link returns: Accept, ?format= and ?lang=.
 import t from 'tap'
-import { startServiceWithLink } from '../support/service-with-link.ts'
-import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
+import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
+import { startServiceWithLink } from '../support/service/service-with-link.ts'
 
 waitLongForRenderings(t)
 

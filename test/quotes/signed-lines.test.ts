@@ -10,10 +10,10 @@ import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { recordLanguages } from '../../src/quotes/quote-texts/record-languages.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { findQuotesWithWrongTotals } from '../../src/stats/summary/verify-and-rebuild.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { getVisibleText } from '../support/shared-quote.ts'
-import { testService } from '../support/test-service.ts'
-import { waitLongForRenderings } from '../support/wait-for-renderings.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { getVisibleText } from '../support/quotes/shared-quote.ts'
+import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
+import { testService } from '../support/service/test-service.ts'
 
 waitLongForRenderings(t)
 

@@ -1,12 +1,12 @@
 // Rate limits of several processes, with and without Redis.
 import t, { type Test } from 'tap'
 import { timeouts } from '../../src/timeouts.ts'
+import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { minuteMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { servers } from '../support/test-database.ts'
-import { type TestService, testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { type TestService, testService } from '../support/service/test-service.ts'
 
 const requestStats = async ({ app }: TestService, remoteAddress = '192.0.2.1') =>
   app.inject({ url: '/api/stats', remoteAddress })

@@ -4,10 +4,10 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
-import { startRedisServer } from '../support/redis-topologies.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { startRedisServer } from '../support/servers/redis-topologies.ts'
+import { startApi, testService } from '../support/service/test-service.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
-import { startApi, testService } from '../support/test-service.ts'
 
 const directory = createTemporaryDirectory(t, 'tls')
 

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { eventually } from '../support/eventually.ts'
 
-const program = join(import.meta.dirname, '../../scripts/bench/support/bench-process.ts')
+const program = join(import.meta.dirname, '../../scripts/bench/support/processes/bench-process.ts')
 
 /** Starts a benchmark that starts a process, prints the pid of it, and runs `then`. */
 function startBenchmark(then: string) {

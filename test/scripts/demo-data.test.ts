@@ -23,7 +23,7 @@ import {
 } from '../../scripts/demo/real-data/online-retail-data.ts'
 import { readCompany } from '../../src/company/company.ts'
 import { productColumns, quoteColumns } from '../../src/imports/file-columns.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 const file = new URL('../../demo/online_retail_2010_2011.csv.gz', import.meta.url).pathname
 

@@ -8,8 +8,8 @@ import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import type { DemoFile } from '../../scripts/demo/demo-file.ts'
 import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
 import { type RunningProgram, startProgram } from '../support/run-program.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 
 type Stats = {
   quotes: { total: number; byStatus: { accepted: number; rejected: number } }

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
 import { hashLinkToken } from '../../src/quotes/links/link-token.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { type TestService, testService } from '../support/test-service.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { type TestService, testService } from '../support/service/test-service.ts'
 
 const acceptJson = { accept: 'application/json' }
 

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { findTestFiles, groupByProcess, putLongestFirst } from '../../scripts/test-file-order.ts'
-import { servers } from '../support/test-database.ts'
+import { servers } from '../support/database/test-database.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { EngineTimeout } from '../../src/search-engine/request-outcome.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { servers } from '../support/test-database.ts'
+import { servers } from '../support/database/test-database.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 
 const limitMs = 5_000
 

@@ -7,10 +7,10 @@ import { maxRelaxing } from '../../src/search/relaxation/relaxation-queue.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
-import type { FaultyProxy } from '../support/faulty-proxy.ts'
-import { readMetric } from '../support/read-metric.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { startBehindProxies } from '../support/service-behind-proxies.ts'
+import type { FaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { readMetric } from '../support/service/read-metric.ts'
+import { startBehindProxies } from '../support/service/service-behind-proxies.ts'
 
 type App = Awaited<ReturnType<typeof startBehindProxies>>['app']
 

@@ -8,11 +8,11 @@ import {
   IndexStateFollower,
   shareIndexStates,
 } from '../../src/search-engine/index-state-follower.ts'
+import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
-import { unobserved } from '../support/redis-topologies.ts'
-import { servers } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { type FaultyProxy, startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { unobserved } from '../support/servers/redis-topologies.ts'
+import { testService } from '../support/service/test-service.ts'
 
 /** Reads a second: more than the four of processes that share, fewer than twelve of three alone. */
 const fewReads = 8

@@ -4,7 +4,7 @@ import t from 'tap'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { testService } from '../support/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.test('logs once that the use of the index cannot be recorded, and that it can be', async (t) => {
   replaceUntilEnd(t, timeouts.searchEngine.useRecord, { ms: 100 })

@@ -5,11 +5,16 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
-import { lengthenSearchTimeouts, withLongerTimeouts } from '../support/longer-timeouts.ts'
-import { type TestDatabase, testDatabase } from '../support/test-database.ts'
-import { startApi, type TestService, testService, withoutEngine } from '../support/test-service.ts'
+import { lengthenSearchTimeouts, withLongerTimeouts } from '../support/service/longer-timeouts.ts'
+import {
+  startApi,
+  type TestService,
+  testService,
+  withoutEngine,
+} from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

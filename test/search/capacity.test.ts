@@ -12,10 +12,10 @@ import {
 import { SearchService } from '../../src/search/search-service.ts'
 import type { RegisteredEngine } from '../../src/search-engine/engine-selection.ts'
 import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { readMetric } from '../support/read-metric.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { readMetric } from '../support/service/read-metric.ts'
 
 lengthenSearchTimeouts(t)
 

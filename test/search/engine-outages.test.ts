@@ -6,10 +6,10 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { startBehindProxies } from '../support/service-behind-proxies.ts'
-import type { TestService } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { startBehindProxies } from '../support/service/service-behind-proxies.ts'
+import type { TestService } from '../support/service/test-service.ts'
 
 async function search(
   app: TestService['app'],

@@ -1,10 +1,10 @@
 // What holds in the search engine and in PostgreSQL: the exact SKU is the first hit, in any script,
 // and filters mean the same.
 import t, { type Test } from 'tap'
+import { searchProducts } from '../support/database/search-products.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { searchProducts } from '../support/search-products.ts'
-import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

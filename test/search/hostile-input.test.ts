@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

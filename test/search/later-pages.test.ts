@@ -5,8 +5,8 @@ import { planHitGroups } from '../../src/search/hits/hit-group-order.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { testService } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { testService } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

@@ -1,7 +1,7 @@
 // Parses the request from a URL that has not been validated yet, to find it in the response cache.
 import t from 'tap'
 import { isSkuLookUp, parseSearchUrl } from '../../src/search/query-parameters.ts'
-import { testService, withoutEngine } from '../support/test-service.ts'
+import { testService, withoutEngine } from '../support/service/test-service.ts'
 
 t.test('the defaults of the schema apply to missing parameters', async (t) => {
   const withDefaults = { text: '', limit: 8, offset: 0, facets: [] }

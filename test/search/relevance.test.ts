@@ -2,10 +2,10 @@
 // highlights and pages.
 import t, { type Test } from 'tap'
 import type { Hit, SearchResponse } from '../../src/search/schema.ts'
+import { searchProducts } from '../support/database/search-products.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { searchProducts } from '../support/search-products.ts'
-import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

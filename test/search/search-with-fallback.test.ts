@@ -18,8 +18,8 @@ import {
 } from '../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { testDatabase } from '../support/test-database.ts'
 
 type Answer = (
   queries: EngineQuery[],

@@ -1,10 +1,10 @@
 // GET /api/search answered by a real search engine, and by PostgreSQL if the engine is unavailable.
 import t from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
+import { rebuildIndex } from '../support/database/leased-target.ts'
 import { eventually } from '../support/eventually.ts'
-import { rebuildIndex } from '../support/leased-target.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

@@ -2,10 +2,10 @@
 import t from 'tap'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { readMetric } from '../support/read-metric.ts'
-import { testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { readMetric } from '../support/service/read-metric.ts'
+import { testService } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

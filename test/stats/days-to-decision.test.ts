@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { daysToDecision } from '../../src/stats/days-to-decision.ts'
 import { emptyGroupTotals } from '../../src/stats/summary/period-totals.ts'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 /** The totals of quotes decided after these days, as the summary would add them. */
 function totalsOf(days: number[]) {

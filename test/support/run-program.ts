@@ -2,8 +2,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
-import { fastStart } from './fast-start.ts'
-import type { Test } from './test-database.ts'
+import type { Test } from './database/test-database.ts'
+import { fastStart } from './service/fast-start.ts'
 
 export type RunningProgram = { child: ChildProcess; output(): string; exit: Promise<number | null> }
 

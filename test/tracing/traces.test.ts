@@ -4,11 +4,11 @@ import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { openTraces } from '../../src/tracing/open-traces.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { secretOf } from '../support/key-parts.ts'
-import { startLocalServer } from '../support/local-server.ts'
-import { startApi, testService } from '../support/test-service.ts'
+import { startLocalServer } from '../support/servers/local-server.ts'
+import { startApi, testService } from '../support/service/test-service.ts'
 
 type Span = {
   traceId: string

@@ -11,14 +11,19 @@ import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import type { QuoteDocument, SharedQuote } from '../../src/quotes/schema.ts'
 import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
-import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
-import { company } from '../support/company.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { company } from '../support/database/company.ts'
+import { insertExampleProducts } from '../support/database/example-products.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { insertExampleProducts } from '../support/example-products.ts'
-import { document as fullDocument, hammer, shared, withDocument } from '../support/shared-quote.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import {
+  document as fullDocument,
+  hammer,
+  shared,
+  withDocument,
+} from '../support/quotes/shared-quote.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.setTimeout(300_000)
 const browser = await startBrowser(t)

@@ -13,12 +13,12 @@ import { pollIntervalMs } from '../../src/web/dashboard/dashboard-intervals.js'
 import { buildQuote, type Quote } from '../stats/quote-builder.ts'
 import type { Stats } from '../stats/reference-stats.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
-import { buildRoleUrl } from '../support/database-roles.ts'
+import { buildRoleUrl } from '../support/database/database-roles.ts'
+import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { hourMs, waitForFreshWindow } from '../support/fresh-window.ts'
-import { type TestDatabase, testDatabase } from '../support/test-database.ts'
-import { type TestService, testService } from '../support/test-service.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { type TestService, testService } from '../support/service/test-service.ts'
 
 t.setTimeout(300_000)
 // Most of the time is spent waiting. Each test has its own browser context.

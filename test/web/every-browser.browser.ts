@@ -5,18 +5,18 @@ import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../support/add-quote.ts'
 import {
   type BrowserPage,
   findTestBrowsers,
   type OpenPage,
   startTestBrowser,
 } from '../support/browsers/browser-page.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { insertExampleProducts } from '../support/database/example-products.ts'
 import { eventually } from '../support/eventually.ts'
-import { insertExampleProducts } from '../support/example-products.ts'
-import { type Fault, startHttpRelay } from '../support/http-relay.ts'
-import { startLocalServer } from '../support/local-server.ts'
-import { testService } from '../support/test-service.ts'
+import { type Fault, startHttpRelay } from '../support/servers/http-relay.ts'
+import { startLocalServer } from '../support/servers/local-server.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.setTimeout(600_000)
 

@@ -8,12 +8,12 @@ import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
 import type { Stats } from '../stats/reference-stats.ts'
-import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/fixed-port.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { testService } from '../support/test-service.ts'
+import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { testService } from '../support/service/test-service.ts'
 
 t.setTimeout(120_000)
 // Most of the time is spent waiting. Each test has its own browser context.

@@ -11,7 +11,7 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { openPage, startBrowser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { testService } from '../support/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')

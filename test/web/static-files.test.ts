@@ -6,8 +6,8 @@ import t from 'tap'
 import { languages } from '../../src/company/languages.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { versionedPath } from '../../src/web/static-files.ts'
-import { addQuote } from '../support/add-quote.ts'
-import { testService } from '../support/test-service.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { testService } from '../support/service/test-service.ts'
 
 const service = await testService(t, { index: false })
 const { app } = service

@@ -4,10 +4,10 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { startIndexer } from '../indexing/run-indexer.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { type TestService, testService, withoutEngine } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

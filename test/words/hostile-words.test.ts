@@ -1,11 +1,11 @@
 // Words that the company writes in SQL cannot break a search: operators, signs, other scripts.
 import t from 'tap'
 import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
+import { leaseTarget } from '../support/database/leased-target.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { leaseTarget } from '../support/leased-target.ts'
-import { lengthenSearchTimeouts } from '../support/longer-timeouts.ts'
-import { testDatabase } from '../support/test-database.ts'
-import { testService, withoutEngine } from '../support/test-service.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 

@@ -5,12 +5,12 @@ import t from 'tap'
 import { nextIndexName } from '../../src/indexing/index-address.ts'
 import { requestRebuild } from '../../src/indexing/registration.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
-import { serviceWithProducts, waitForUpload } from '../indexing/rebuild-test-helpers.ts'
+import { serviceWithProducts, waitForUpload } from '../indexing/rebuild/rebuild-test-helpers.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
 import { eventually } from '../support/eventually.ts'
-import { withLongerTimeouts } from '../support/longer-timeouts.ts'
-import { readMetric } from '../support/read-metric.ts'
-import { startApi, testService } from '../support/test-service.ts'
+import { withLongerTimeouts } from '../support/service/longer-timeouts.ts'
+import { readMetric } from '../support/service/read-metric.ts'
+import { startApi, testService } from '../support/service/test-service.ts'
 
 const service = await testService(t)
 const { db, target, engine } = service

@@ -1,6 +1,6 @@
 // The triggers of the tables of words: what an SQL statement may not write.
 import t from 'tap'
-import { testDatabase } from '../support/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 const { db } = await testDatabase(t)
 

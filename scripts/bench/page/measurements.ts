@@ -2,16 +2,16 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { choosePort } from '../../servers/free-port.ts'
-import type { ApiProcess } from '../support/api-process.ts'
-import { startBenchProcess } from '../support/bench-process.ts'
 import type { BenchService } from '../support/bench-service.ts'
 import { recordEngineRequests } from '../support/engine-requests.ts'
 import {
   type LoadRequest,
   type LoadResult,
   startFixedRateLoad,
-} from '../support/fixed-rate-load.ts'
-import { quantile } from '../support/quantile.ts'
+} from '../support/load/fixed-rate-load.ts'
+import { quantile } from '../support/load/quantile.ts'
+import type { ApiProcess } from '../support/processes/api-process.ts'
+import { startBenchProcess } from '../support/processes/bench-process.ts'
 
 export type Rates = { perSecond: number; seconds: number; warmUpSeconds: number }
 

@@ -1,9 +1,9 @@
 // Measures what the triggers of the summary cost a bulk insert.
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { mainThreadMicroseconds } from '../support/cpu-time.ts'
-import { bulkInsertQuotes, insertInBulk } from '../support/generated-quotes.ts'
-import { median } from '../support/quantile.ts'
-import { setSummaryTriggers } from '../support/summary-triggers.ts'
+import { bulkInsertQuotes, insertInBulk } from '../support/data/generated-quotes.ts'
+import { setSummaryTriggers } from '../support/data/summary-triggers.ts'
+import { median } from '../support/load/quantile.ts'
+import { mainThreadMicroseconds } from '../support/processes/cpu-time.ts'
 import type { BenchDatabase } from './databases.ts'
 import { readBackendPid } from './measures.ts'
 import { bars, compareWithBar } from './report.ts'

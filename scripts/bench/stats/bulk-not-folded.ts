@@ -1,7 +1,7 @@
 // Measures the statistics right after a bulk write that has not been folded yet.
 import { sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { bulkInsertQuotes, foldAll, insertInBulk } from '../support/generated-quotes.ts'
+import { bulkInsertQuotes, foldAll, insertInBulk } from '../support/data/generated-quotes.ts'
 import type { BenchDatabase } from './databases.ts'
 import { formatCount } from './generated-database.ts'
 import { type ColdTiming, measureCold, measurePoll, type Timing } from './measures.ts'

@@ -6,7 +6,7 @@ import { readCompany } from '../../../src/company/company.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
-import { generateQuotes } from '../support/generated-quotes.ts'
+import { generateQuotes } from '../support/data/generated-quotes.ts'
 import type { BenchDatabase, BenchDatabases } from './databases.ts'
 
 export const company = readCompany(join(import.meta.dirname, '../../../company.example.json'))

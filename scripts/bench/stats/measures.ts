@@ -6,9 +6,9 @@ import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsRequest } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
-import { mainThreadMicroseconds } from '../support/cpu-time.ts'
-import { foldAll, lastDay } from '../support/generated-quotes.ts'
-import { median, quantile } from '../support/quantile.ts'
+import { foldAll, lastDay } from '../support/data/generated-quotes.ts'
+import { median, quantile } from '../support/load/quantile.ts'
+import { mainThreadMicroseconds } from '../support/processes/cpu-time.ts'
 import { company } from './generated-database.ts'
 
 /** One of the forty countries of the generated quotes. */

@@ -1,5 +1,5 @@
 // Measures one reading of the data version in the states that make it slow.
-import { foldAll } from '../support/generated-quotes.ts'
+import { foldAll } from '../support/data/generated-quotes.ts'
 import { writeBesideSnapshot } from './beside-snapshot.ts'
 import { disableAutovacuum, writeInBulk } from './bulk-not-folded.ts'
 import type { BenchDatabase } from './databases.ts'

@@ -1,8 +1,8 @@
 // Writes single quotes on one connection, each in its own transaction, as a program would that
 // works with quotes: new ones, accepted ones, changed amounts.
 import pg from 'pg'
-import { lastDay, linesPerQuote } from '../support/generated-quotes.ts'
-import { type Random, seeded } from '../support/seeded-random.ts'
+import { lastDay, linesPerQuote } from '../support/data/generated-quotes.ts'
+import { type Random, seeded } from '../support/data/seeded-random.ts'
 
 export const operations = ['insert', 'accept', 'amount'] as const
 export type Operation = (typeof operations)[number]

@@ -1,9 +1,9 @@
 // Measures what the triggers of the summary cost single-row writes.
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { mainThreadMicroseconds } from '../support/cpu-time.ts'
-import { foldAll } from '../support/generated-quotes.ts'
-import { median } from '../support/quantile.ts'
-import { setSummaryTriggers } from '../support/summary-triggers.ts'
+import { foldAll } from '../support/data/generated-quotes.ts'
+import { setSummaryTriggers } from '../support/data/summary-triggers.ts'
+import { median } from '../support/load/quantile.ts'
+import { mainThreadMicroseconds } from '../support/processes/cpu-time.ts'
 import { describeUpdates, readUpdates } from './background-folding.ts'
 import type { BenchDatabase } from './databases.ts'
 import { formatCount } from './generated-database.ts'

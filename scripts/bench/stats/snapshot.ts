@@ -1,6 +1,6 @@
 // Measures the statistics while an old snapshot is open: the longer a backup or a report runs, the
 // more dead rows the tables of the summary have.
-import { foldAll } from '../support/generated-quotes.ts'
+import { foldAll } from '../support/data/generated-quotes.ts'
 import { type BackgroundFolding, describeUpdates, readUpdates } from './background-folding.ts'
 import { writeBesideSnapshot } from './beside-snapshot.ts'
 import type { BenchDatabase } from './databases.ts'

@@ -9,13 +9,13 @@ import type { Database } from '../../../src/database/postgres-pool.ts'
 import { deriveSearchKey } from '../../../src/indexing/engine/engine-keys.ts'
 import { choosePort } from '../../servers/free-port.ts'
 import type { TestServers } from '../../servers/test-servers.ts'
-import { hasWrk, type Load, measureMaximumLoad } from '../support/maximum-load.ts'
-import { median } from '../support/quantile.ts'
+import { hasWrk, type Load, measureMaximumLoad } from '../support/load/maximum-load.ts'
+import { median } from '../support/load/quantile.ts'
 import type { BenchDatabase } from './databases.ts'
 import { company } from './generated-database.ts'
 
 const root = join(import.meta.dirname, '../../..')
-const serversScript = join(import.meta.dirname, '../support/stats-servers.ts')
+const serversScript = join(import.meta.dirname, '../support/processes/stats-servers.ts')
 
 export type Warm = {
   database: BenchDatabase

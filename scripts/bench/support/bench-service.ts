@@ -20,9 +20,9 @@ import { registerIndex } from '../../../src/indexing/register-index.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
-import { rebuildIndex } from '../../../test/support/leased-target.ts'
+import { rebuildIndex } from '../../../test/support/database/leased-target.ts'
 import { startServers, type TestServers } from '../../servers/test-servers.ts'
-import type { Product } from './catalogues.ts'
+import type { Product } from './data/catalogues.ts'
 
 export type BenchServers = TestServers & { directory: string }
 export type BenchService = {

@@ -10,13 +10,17 @@ import { migrate } from '../../../src/database/run-migrations.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { addQuote, expireLinks } from '../../support/add-quote.ts'
-import { logins } from '../../support/database-roles.ts'
-import { readMetric } from '../../support/read-metric.ts'
-import { startServiceWithLink } from '../../support/service-with-link.ts'
-import { emptyDatabase, type TestDatabase, testDatabase } from '../../support/test-database.ts'
-import { testService } from '../../support/test-service.ts'
-import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
+import { addQuote, expireLinks } from '../../support/database/add-quote.ts'
+import { logins } from '../../support/database/database-roles.ts'
+import {
+  emptyDatabase,
+  type TestDatabase,
+  testDatabase,
+} from '../../support/database/test-database.ts'
+import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
+import { readMetric } from '../../support/service/read-metric.ts'
+import { startServiceWithLink } from '../../support/service/service-with-link.ts'
+import { testService } from '../../support/service/test-service.ts'
 
 waitLongForRenderings(t)
 

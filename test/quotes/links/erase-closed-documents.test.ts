@@ -8,11 +8,11 @@ import {
 } from '../../../src/quotes/links/erase-closed-documents.ts'
 import { recordLinkSettings } from '../../../src/quotes/links/link-settings.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { addQuote } from '../../support/add-quote.ts'
+import { addQuote } from '../../support/database/add-quote.ts'
+import { servers } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/run-program.ts'
-import { servers } from '../../support/test-database.ts'
-import { testService } from '../../support/test-service.ts'
+import { testService } from '../../support/service/test-service.ts'
 
 const day = 86_400_000
 const inDays = (days: number) => new Date(Date.now() + days * day)

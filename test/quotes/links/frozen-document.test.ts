@@ -17,8 +17,8 @@ import {
   QuoteNotShareableError,
 } from '../../../src/quotes/links/manage-links.ts'
 import { QuoteDocument } from '../../../src/quotes/schema.ts'
-import { company } from '../../support/company.ts'
-import { testDatabase } from '../../support/test-database.ts'
+import { company } from '../../support/database/company.ts'
+import { testDatabase } from '../../support/database/test-database.ts'
 
 type Quote = Insertable<Tables['quotes']>
 type Line = Omit<Insertable<Tables['quote_lines']>, 'quote_id' | 'position' | 'net'> & {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { readBrand } from '../../../src/company/brand.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../../support/browser.ts'
-import { startServiceWithLink } from '../../support/service-with-link.ts'
+import { startServiceWithLink } from '../../support/service/service-with-link.ts'
 
 t.setTimeout(120_000)
 // An SVG without width and height has no size of its own.

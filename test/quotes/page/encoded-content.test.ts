@@ -1,9 +1,12 @@
 // Pages and JSON are compressed once, when they are rendered, and sent as the client accepts.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { generateLines, insertSharedQuote } from '../../../scripts/bench/support/shared-quotes.ts'
-import { startServiceWithLink } from '../../support/service-with-link.ts'
-import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
+import {
+  generateLines,
+  insertSharedQuote,
+} from '../../../scripts/bench/support/data/shared-quotes.ts'
+import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
+import { startServiceWithLink } from '../../support/service/service-with-link.ts'
 
 waitLongForRenderings(t)
 

@@ -2,19 +2,26 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
-import { generateLines, insertSharedQuote } from '../../../scripts/bench/support/shared-quotes.ts'
+import {
+  generateLines,
+  insertSharedQuote,
+} from '../../../scripts/bench/support/data/shared-quotes.ts'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { type Language, languages } from '../../../src/company/languages.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
-import { addQuote } from '../../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../../support/browser.ts'
-import { company } from '../../support/company.ts'
-import { readQrCodeOfImage, readQrCodeOfPdf } from '../../support/read-qr-code.ts'
-import { hammer, document as quoteDocument, withDocument } from '../../support/shared-quote.ts'
-import { testService } from '../../support/test-service.ts'
+import { addQuote } from '../../support/database/add-quote.ts'
+import { company } from '../../support/database/company.ts'
+import { readQrCodeOfImage, readQrCodeOfPdf } from '../../support/quotes/read-qr-code.ts'
+import {
+  hammer,
+  document as quoteDocument,
+  withDocument,
+} from '../../support/quotes/shared-quote.ts'
+import { testService } from '../../support/service/test-service.ts'
 
 t.setTimeout(120_000)
 const browser = await startBrowser(t)

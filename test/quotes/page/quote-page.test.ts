@@ -18,7 +18,7 @@ import {
   shared,
   shownHostileText,
   withDocument,
-} from '../../support/shared-quote.ts'
+} from '../../support/quotes/shared-quote.ts'
 
 const pdfLink = 'https://quotes.example.com/quote/share/TOKEN?format=pdf'
 const languages = ['es', 'en'] as const

@@ -13,15 +13,15 @@ import {
 } from '../../../src/quotes/pdf/pdf-text.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
-import { addQuote } from '../../support/add-quote.ts'
+import { addQuote } from '../../support/database/add-quote.ts'
 import {
   fillQuote,
   getVisibleText,
   removeScreenOnly,
   withDocument,
-} from '../../support/shared-quote.ts'
-import { testService } from '../../support/test-service.ts'
-import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
+} from '../../support/quotes/shared-quote.ts'
+import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
+import { testService } from '../../support/service/test-service.ts'
 
 waitLongForRenderings(t)
 

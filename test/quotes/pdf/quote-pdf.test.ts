@@ -15,8 +15,8 @@ import { serializeSharedQuote } from '../../../src/quotes/page/render-page-or-js
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
-import { addQuote } from '../../support/add-quote.ts'
-import { renderDocument } from '../../support/render-pdf.ts'
+import { addQuote } from '../../support/database/add-quote.ts'
+import { renderDocument } from '../../support/quotes/render-pdf.ts'
 import {
   document,
   eur,
@@ -28,9 +28,9 @@ import {
   removeScreenOnly,
   shared,
   withDocument,
-} from '../../support/shared-quote.ts'
-import { testService } from '../../support/test-service.ts'
-import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
+} from '../../support/quotes/shared-quote.ts'
+import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
+import { testService } from '../../support/service/test-service.ts'
 
 waitLongForRenderings(t)
 

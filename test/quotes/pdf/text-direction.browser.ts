@@ -11,7 +11,7 @@ import { isRightToLeft } from '../../../src/quotes/pdf/text-direction.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { openPage, startBrowser } from '../../support/browser.ts'
-import { fillQuote, shared, withDocument } from '../../support/shared-quote.ts'
+import { fillQuote, shared, withDocument } from '../../support/quotes/shared-quote.ts'
 
 t.setTimeout(120_000)
 const browser = await startBrowser(t)

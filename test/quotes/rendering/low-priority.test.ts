@@ -4,8 +4,11 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { generateLines, insertSharedQuote } from '../../../scripts/bench/support/shared-quotes.ts'
-import { testDatabase } from '../../support/test-database.ts'
+import {
+  generateLines,
+  insertSharedQuote,
+} from '../../../scripts/bench/support/data/shared-quotes.ts'
+import { testDatabase } from '../../support/database/test-database.ts'
 
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0

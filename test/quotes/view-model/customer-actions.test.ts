@@ -11,11 +11,17 @@ import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { buildSepaTransfer } from '../../../src/quotes/view-model/sepa-qr-code.ts'
-import { addQuote } from '../../support/add-quote.ts'
-import { startServiceWithLink } from '../../support/service-with-link.ts'
-import { document, eur, getVisibleText, shared, withDocument } from '../../support/shared-quote.ts'
-import { testService } from '../../support/test-service.ts'
-import { waitLongForRenderings } from '../../support/wait-for-renderings.ts'
+import { addQuote } from '../../support/database/add-quote.ts'
+import {
+  document,
+  eur,
+  getVisibleText,
+  shared,
+  withDocument,
+} from '../../support/quotes/shared-quote.ts'
+import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
+import { startServiceWithLink } from '../../support/service/service-with-link.ts'
+import { testService } from '../../support/service/test-service.ts'
 
 waitLongForRenderings(t)
 

@@ -16,11 +16,11 @@ import {
   shareDataVersions,
 } from '../../../src/stats/cache/shared-data-version.ts'
 import { timeouts } from '../../../src/timeouts.ts'
+import { servers, testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type FaultyProxy, startFaultyProxy } from '../../support/faulty-proxy.ts'
-import { unobserved } from '../../support/redis-topologies.ts'
-import { servers, testDatabase } from '../../support/test-database.ts'
-import type { TestService } from '../../support/test-service.ts'
+import { type FaultyProxy, startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
+import { unobserved } from '../../support/servers/redis-topologies.ts'
+import type { TestService } from '../../support/service/test-service.ts'
 import { insertQuote } from '../insert-quotes.ts'
 import { findWrongResponses, requestStats, statsService } from '../stats-service.ts'
 

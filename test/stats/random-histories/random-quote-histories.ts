@@ -13,7 +13,7 @@ import {
   findSummaryDifferences,
   rebuildSummary,
 } from '../../../src/stats/summary/verify-and-rebuild.ts'
-import { company } from '../../support/company.ts'
+import { company } from '../../support/database/company.ts'
 import { insertCustomers } from '../insert-quotes.ts'
 import { assertExpectedStats, dayAfter, type StatsQuery } from '../reference-stats.ts'
 import { type Quotes, QuoteWriter } from './quote-writer.ts'

@@ -6,8 +6,8 @@ import { type Database, openPool } from '../../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../../src/database/prepared-statements.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
-import { company } from '../../support/company.ts'
-import { testDatabase } from '../../support/test-database.ts'
+import { company } from '../../support/database/company.ts'
+import { testDatabase } from '../../support/database/test-database.ts'
 
 const unfoldedTables = ['quote_figures_unfolded_days', 'quote_figures_unfolded_totals']
 const questions = {

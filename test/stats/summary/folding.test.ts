@@ -11,10 +11,10 @@ import {
   readUnfoldedChanges,
 } from '../../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'
-import { logins } from '../../support/database-roles.ts'
+import { logins } from '../../support/database/database-roles.ts'
+import { testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
-import { readMetric } from '../../support/read-metric.ts'
-import { testDatabase } from '../../support/test-database.ts'
+import { readMetric } from '../../support/service/read-metric.ts'
 import { insertQuote, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
 import { requestStats, statsService } from '../stats-service.ts'

@@ -12,10 +12,10 @@ import {
   findSummaryDifferences,
   rebuildSummary,
 } from '../../../src/stats/summary/verify-and-rebuild.ts'
-import { company } from '../../support/company.ts'
+import { company } from '../../support/database/company.ts'
+import { emptyDatabase, testDatabase } from '../../support/database/test-database.ts'
+import { isAnySessionWaiting } from '../../support/database/waiting-sessions.ts'
 import { eventually } from '../../support/eventually.ts'
-import { emptyDatabase, testDatabase } from '../../support/test-database.ts'
-import { isAnySessionWaiting } from '../../support/waiting-sessions.ts'
 import { insertCustomers, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
 

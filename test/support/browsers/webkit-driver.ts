@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { Builder, Key, type WebDriver } from 'selenium-webdriver'
 import { spawnChild, watchExit } from '../../../scripts/servers/child-lifetime.ts'
 import { eventually } from '../eventually.ts'
-import { chooseFixedPort } from '../fixed-port.ts'
+import { chooseFixedPort } from '../servers/fixed-port.ts'
 import type { OpenPage, Test } from './browser-page.ts'
 import { splitKey } from './split-key.ts'
 

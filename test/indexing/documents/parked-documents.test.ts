@@ -1,0 +1,51 @@
+// Documents that the engine rejects are parked and do not delay the others.
+import t from 'tap'
+import { registerIndex } from '../../../src/indexing/register-index.ts'
+import { rebuildIndex, syncIndex } from '../../support/database/leased-target.ts'
+import { testDatabase } from '../../support/database/test-database.ts'
+import { startOwnEngine } from '../../support/servers/own-engine.ts'
+
+t.test('a rejected document is parked with its reason until its product changes', async (t) => {
+  const flags = ['--http-payload-size-limit', '26kB']
+  const { client } = await startOwnEngine(t, 'the master key of a small one', flags)
+  const { db, pool } = await testDatabase(t)
+  const target = { db, client, indexName: 'products', registrationName: 'main' }
+  await registerIndex(db, 'main')
+  await rebuildIndex(target)
+  const sync = () => syncIndex(target)
+  const countDocuments = async () =>
+    (await client.index('products').getDocuments({ limit: 100 })).total
+  const readParked = () =>
+    db
+      .selectFrom('index_parked_documents')
+      .innerJoin('products', 'id', 'product_id')
+      .select(['sku', 'reason'])
+      .execute()
+
+  const products = Array.from({ length: 40 }, (_, n) => ({
+    sku: `A-${n}`,
+    name: `Tuerca ${n}`,
+    description: n === 17 ? '漢'.repeat(9_900) : null,
+  }))
+  await db.insertInto('products').values(products).execute()
+  await sync()
+  t.equal(await countDocuments(), 39, 'all others are in the index')
+  t.match(await readParked(), [{ sku: 'A-17', reason: /payload reached the size limit/ }])
+  t.same(await db.selectFrom('index_outbox').selectAll().execute(), [], 'nothing stays pending')
+
+  await pool.query("update products set description = 'corta' where sku = 'A-17'")
+  await sync()
+  t.equal(await countDocuments(), 40)
+  t.same(await readParked(), [])
+
+  await pool.query(
+    "update products set description = repeat('漢', 9900) where sku in ('A-3', 'A-4')",
+  )
+  await rebuildIndex(target)
+  await sync()
+  t.equal(await countDocuments(), 38, 'a rebuild parks them too')
+  t.equal((await readParked()).length, 2)
+  await pool.query("delete from products where sku = 'A-3'")
+  await sync()
+  t.match(await readParked(), [{ sku: 'A-4' }])
+})

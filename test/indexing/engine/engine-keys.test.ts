@@ -1,0 +1,128 @@
+// The API keys of the search engine: each has only the rights that its purpose needs.
+import { randomBytes } from 'node:crypto'
+import type { Key, KeyCreation } from 'meilisearch'
+import t from 'tap'
+import {
+  deriveIndexerKey,
+  deriveSearchKey,
+  describeIndexerKey,
+  ensureEngineKeys,
+  readDatabaseOfDescription,
+  readDatabasesOfKeys,
+  replaceIndexerKeys,
+  withTemporaryKey,
+} from '../../../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import { servers } from '../../support/database/test-database.ts'
+import { startOwnEngine } from '../../support/servers/own-engine.ts'
+
+t.test(
+  'keys have only the rights for their purpose, and the next indexer deletes them',
+  async (t) => {
+    const { meiliUrls, meiliMasterKey } = await servers()
+    const [url = ''] = meiliUrls
+    const engine = openIndexingClient(url, meiliMasterKey)
+    const indexName = `test_${randomBytes(6).toString('hex')}`
+    await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
+    t.teardown(() => engine.deleteIndexIfExists(indexName))
+    const withKey = (key: string) => openIndexingClient(url, key)
+    const readStatus = (request: Promise<unknown>) =>
+      request.then(
+        () => 200,
+        (error: { response?: { status: number } }) => error.response?.status,
+      )
+    await ensureEngineKeys(engine)
+    const searching = withKey(deriveSearchKey(meiliMasterKey))
+    t.equal(await readStatus(searching.index(indexName).search('')), 200)
+    t.equal(await readStatus(searching.index(indexName).addDocuments([{ id: '1' }])), 403)
+    t.equal(await readStatus(searching.index(indexName).getDocuments()), 403)
+    t.equal(await readStatus(searching.getKeys()), 403)
+
+    const index = { client: engine, registrationName: `main of ${indexName}`, indexName }
+    t.same(await readDatabasesOfKeys(index), [])
+    const replaceKeys = (fencingToken: string) =>
+      replaceIndexerKeys(index, {
+        fencingToken,
+        serverStartedAt: '1',
+        databaseIdentity: `identity ${fencingToken}`,
+      })
+    const firstKeys = await replaceKeys('1')
+    const writing = withKey(firstKeys.documents)
+    const addition = writing.index(indexName).addDocuments([{ id: '1' }])
+    t.equal(await readStatus(addition.waitTask()), 200)
+    t.equal(await readStatus(writing.index(indexName).search('')), 403, 'cannot search')
+    t.equal(await readStatus(writing.index('another').addDocuments([{ id: '1' }])), 403)
+    t.equal(await readStatus(writing.getKeys()), 403)
+    const additionToMissing = await writing
+      .index(`${indexName}_next`)
+      .addDocuments([{ id: '1' }])
+      .waitTask()
+    t.equal(
+      additionToMissing.error?.code,
+      'index_not_found',
+      'a write to an engine without data creates no index with default settings',
+    )
+    const secondKeys = await replaceKeys('2')
+    t.same(await readDatabasesOfKeys(index), ['identity 2'], 'the database that wrote last')
+    const lateAddition = writing.index(indexName).addDocuments([{ id: '1' }])
+    t.equal(await readStatus(lateAddition), 403, 'the first keys are deleted')
+    t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)
+  },
+)
+
+t.test('keys with other rights or an expiry are replaced, and keep their text', async (t) => {
+  const masterKey = 'a-master-key-for-this-test'
+  const { url, client: engine } = await startOwnEngine(t, masterKey)
+  t.same(await ensureEngineKeys(engine), [])
+  const readKeys = async () => {
+    const { results } = await engine.getKeys({ limit: 100 })
+    const own = results.filter(({ name }) => name === 'search' || name === 'indexer')
+    return Object.fromEntries(
+      own.map(({ createdAt: _, updatedAt: __, ...key }) => [String(key.name), key]),
+    )
+  }
+  const expected = await readKeys()
+  const replace = async (name: string, changed: Partial<KeyCreation>) => {
+    const { key: _, ...rights } = expected[name] as Key
+    await engine.deleteKey(rights.uid)
+    await engine.createKey({ ...rights, ...changed } as KeyCreation)
+  }
+  for (const [name, changed] of [
+    ['search', { actions: ['*'] }],
+    ['search', { indexes: ['another'] }],
+    ['search', { expiresAt: new Date(Date.now() + 3_600_000) }],
+    ['indexer', { actions: ['keys.get', 'keys.create', 'keys.delete'] }],
+  ] as [string, Partial<KeyCreation>][]) {
+    await replace(name, changed)
+    t.same(await ensureEngineKeys(engine), [name])
+    t.same(await readKeys(), expected, JSON.stringify(changed))
+    t.same(await ensureEngineKeys(engine), [])
+  }
+  const asIndexer = openIndexingClient(url, deriveIndexerKey(masterKey))
+  await replace('search', { actions: ['*'] })
+  await replace('indexer', { actions: ['*'] })
+  t.same(await ensureEngineKeys(asIndexer), ['search'], 'a key does not replace itself')
+  t.same(await ensureEngineKeys(engine), ['indexer'])
+})
+
+t.test('an error is kept if the temporary key cannot be deleted afterwards', async (t) => {
+  const { meiliUrls, meiliMasterKey } = await servers()
+  const [url = ''] = meiliUrls
+  const engine = openIndexingClient(url, meiliMasterKey)
+  const repair = (error?: Error) =>
+    withTemporaryKey(engine, ['none'], 'documents.delete', async (key) => {
+      await engine.deleteKey(key)
+      if (error) throw error
+    })
+  await t.rejects(repair(new Error('The repair has failed.')), {
+    message: 'The repair has failed.',
+  })
+  await t.rejects(repair(), { cause: { code: 'api_key_not_found' } })
+})
+
+t.test('the description of a key names the database that wrote', async (t) => {
+  const identity = '7301425/0000001A/16384/16400'
+  t.equal(readDatabaseOfDescription(describeIndexerKey('documents', identity)), identity)
+  t.equal(readDatabaseOfDescription('Trade quoting service: documents'), undefined)
+  t.equal(readDatabaseOfDescription(null), undefined)
+})

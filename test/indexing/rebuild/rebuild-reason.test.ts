@@ -1,0 +1,116 @@
+// The reasons why an indexer rebuilds the index on its own.
+import { sql } from 'kysely'
+import t from 'tap'
+import { nextIndexName } from '../../../src/indexing/index-address.ts'
+import { verifyIndex } from '../../../src/indexing/index-verification.ts'
+import { readRegistration } from '../../../src/indexing/registration.ts'
+import { eventually } from '../../support/eventually.ts'
+import { testService } from '../../support/service/test-service.ts'
+import { expectFoundNames } from '../documents/product-names.ts'
+import { buildIndex, startIndexerProcess } from '../run-indexer.ts'
+
+t.test('an index with wrong contents, settings or shape is rebuilt', async (t) => {
+  const service = await testService(t)
+  const { engine, db } = service
+  const index = engine.index(service.config.SEARCH_INDEX)
+  const products = [
+    { sku: 'A-1', name: 'Tuerca' },
+    { sku: 'A-2', name: 'Arandela' },
+  ]
+  await db.insertInto('products').values(products).execute()
+  await service.sync()
+  const expectRebuild = async (reason: string) => {
+    t.match(await buildIndex(service), reason)
+    t.same(
+      await verifyIndex(service.target),
+      { products: 2, missing: [], stale: [], extra: [] },
+      reason,
+    )
+  }
+  await engine.deleteIndex(service.config.SEARCH_INDEX).waitTask()
+  await expectRebuild('The index does not exist.')
+  await index.updateRankingRules(['words']).waitTask()
+  await expectRebuild('The settings of the index were changed in the search engine.')
+  await db.updateTable('search_indexes').set({ shape: 'of an earlier version' }).execute()
+  await expectRebuild('builds documents differently.')
+  await db.updateTable('search_indexes').set({ last_task_uid: '1000000000' }).execute()
+  await expectRebuild('The search engine was restored to an older state.')
+  await index.deleteAllDocuments().waitTask()
+  await expectRebuild('The number of documents differs from the number of products.')
+  t.notMatch(await buildIndex(service), 'Building', 'an index without a difference is not rebuilt')
+})
+
+t.test('if the engine has deleted its finished tasks, the live index is kept', async (t) => {
+  const service = await testService(t)
+  const { db, engine, config } = service
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  await service.sync()
+  const readLastTaskNumber = async () =>
+    (await readRegistration(db, config.SEARCH_ENGINE))?.lastTask?.number ?? 0
+  const uids = [await readLastTaskNumber()]
+  const { uid: before } = await engine.tasks.deleteTasks({ uids }).waitTask()
+  t.match(await buildIndex(service), /has deleted the task .* Building the index\./)
+  const swap = await readLastTaskNumber()
+  const { results } = await engine.tasks.getTasks({
+    indexUids: [config.SEARCH_INDEX, nextIndexName(config.SEARCH_INDEX)],
+    types: ['indexDeletion'],
+    statuses: ['succeeded'],
+  })
+  const deletions = results.map(({ uid }) => uid).filter((uid) => uid > before)
+  t.equal(deletions.length, 1)
+  t.ok(
+    deletions.every((uid) => uid > swap),
+    'searches go on using it until the swap',
+  )
+  t.notMatch(await buildIndex(service), 'Building', 'it is not rebuilt again')
+})
+
+t.test('the command build rebuilds an index with outdated settings once', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
+  await service.sync()
+  await service.engine
+    .index(service.config.SEARCH_INDEX)
+    .updateSettings({ typoTolerance: { enabled: false } })
+    .waitTask()
+  await expectFoundNames(t, service, 'zanahorja', [])
+  const build = await startIndexerProcess(t, service, ['build'])
+  t.equal(await build.exit, 0, build.output())
+  t.match(build.output(), /contains 1 product\./)
+  await expectFoundNames(t, service, 'zanahorja', ['Zanahoria'])
+  const secondBuild = await startIndexerProcess(t, service, ['build'])
+  t.equal(await secondBuild.exit, 0)
+  t.notMatch(secondBuild.output(), /contains/, 'an index that is up to date is not rebuilt')
+})
+
+t.test(
+  'the index, not PostgreSQL, answers searches while the catalogue is empty or was emptied',
+  async (t) => {
+    const service = await testService(t)
+    // The answer cache may return an older answer for a moment.
+    const expectHits = async (count: number) => {
+      const search = async () =>
+        (await service.app.inject('/api/search?q=HX-101')).json<{
+          hits: unknown[]
+          meta: { source: string }
+        }>()
+      const { hits, meta } = await eventually(
+        search,
+        ({ hits, meta }) => hits.length === count && meta.source === 'index',
+        3_000,
+      )
+      t.same([hits.length, meta.source], [count, 'index'])
+    }
+    await expectHits(0)
+    await service.db.insertInto('products').values({ sku: 'HX-101', name: 'Hacha' }).execute()
+    await service.sync()
+    await expectHits(1)
+    await service.db.deleteFrom('products').execute()
+    await service.sync()
+    await expectHits(0)
+    await sql`truncate products cascade`.execute(service.db)
+    await service.sync()
+    await expectHits(0)
+    t.notOk((await service.engine.index(service.config.SEARCH_INDEX).getDocuments()).total)
+  },
+)

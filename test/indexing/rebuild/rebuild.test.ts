@@ -1,0 +1,203 @@
+// A rebuild loses no change and delays none.
+import { sql } from 'kysely'
+import { Meilisearch } from 'meilisearch'
+import t from 'tap'
+import { openPool } from '../../../src/database/postgres-pool.ts'
+import { nextIndexName } from '../../../src/indexing/index-address.ts'
+import { verifyIndex } from '../../../src/indexing/index-verification.ts'
+import { rebuildIndex } from '../../support/database/leased-target.ts'
+import { servers } from '../../support/database/test-database.ts'
+import { eventually } from '../../support/eventually.ts'
+import { measureUntilBelow } from '../../support/measure-until.ts'
+import { type TestService, testService } from '../../support/service/test-service.ts'
+import { startIndexer, startIndexerProcess, waitForOutput } from '../run-indexer.ts'
+import { measureChange, serviceWithProducts, waitForUpload } from './rebuild-test-helpers.ts'
+
+/** A change is searchable within this time, also during a rebuild. */
+const changeLimitMs = 5_000
+
+/** A client of the engine that rewrites the body of every request. */
+async function openRewritingClient(
+  { config }: TestService,
+  rewrite: (path: string, body: string) => Promise<string>,
+): Promise<Meilisearch> {
+  const httpClient = async (input: string | URL | Request, init?: RequestInit) => {
+    const { pathname } = new URL(input instanceof Request ? input.url : input)
+    const body = typeof init?.body === 'string' ? await rewrite(pathname, init.body) : init?.body
+    const response = await fetch(input, { ...init, ...(body !== undefined && { body }) })
+    return response.json() as Promise<unknown>
+  }
+  const { meiliMasterKey } = await servers()
+  return new Meilisearch({
+    host: config.MEILI_URL,
+    apiKey: meiliMasterKey,
+    httpClient: httpClient as never,
+  })
+}
+
+t.test('parks a document that the engine rejects while processing its upload', async (t) => {
+  const service = await serviceWithProducts(t, 300)
+  const { target, db } = service
+  const { rows } = await service.pool.query<{ id: string }>(
+    "select id from products where sku = 'S-123'",
+  )
+  const id = rows[0]?.id ?? ''
+  // The engine accepts the upload, and then rejects it because of this id.
+  const client = await openRewritingClient(service, async (_path, body) =>
+    body.replace(`{"id":"${id}",`, '{"id":"not an id",'),
+  )
+  await rebuildIndex({ ...target, client })
+  const parked = await db
+    .selectFrom('index_parked_documents')
+    .select(['product_id', 'reason'])
+    .execute()
+  t.match(parked, [{ product_id: id, reason: /identifier/ }])
+  t.same((await verifyIndex(service.target)).missing, [id], 'all others are in the index')
+})
+
+t.test('applies changes made during the upload in batches, each exactly once', async (t) => {
+  const service = await serviceWithProducts(t, 30)
+  const { db, pool, target } = service
+  await service.sync()
+  // These changes are pending before the rebuild, but the uploads below contain none of them.
+  await pool.query("update products set name = 'Cambiada ' || sku where sku like 'S-1%'")
+  const deletion = await pool.query<{ id: string }>(
+    "delete from products where sku in ('S-2', 'S-20') returning id",
+  )
+  const deletedIds = deletion.rows.map(({ id }) => id)
+  const batches: string[][] = []
+  const catchUpBatchSize = 4
+  let hasLateChange = false
+  const client = await openRewritingClient(service, async (path, body) => {
+    if (!path.startsWith(`/indexes/${nextIndexName(target.indexName)}/documents`)) return body
+    if (path.endsWith('/delete-batch')) {
+      batches.push(JSON.parse(body) as string[])
+      return body
+    }
+    const lines = body.trim().split('\n')
+    const isCatalogue = lines.length > catchUpBatchSize
+    if (isCatalogue) {
+      const deletedLines = deletedIds.map((id) => `{"id":"${id}","name":"Vieja"}\n`)
+      return body.replaceAll('"name":"', '"name":"Vieja ') + deletedLines.join('')
+    }
+    batches.push(lines.map((line) => (JSON.parse(line) as { id: string }).id))
+    if (!hasLateChange) await pool.query("update products set name = 'Tardía' where sku = 'S-30'")
+    hasLateChange = true
+    return body
+  })
+  await rebuildIndex({ ...target, client }, { catchUpBatchSize })
+
+  const { results } = await service.engine
+    .index(target.indexName)
+    .getDocuments<{ id: string; sku: string; name: string }>({ limit: 100 })
+  const changed = results.filter(({ name }) => !name.startsWith('Vieja'))
+  t.equal(results.length, 28)
+  t.equal(changed.length, 12)
+  t.ok(changed.every(({ sku, name }) => name === (sku === 'S-30' ? 'Tardía' : `Cambiada ${sku}`)))
+  t.same(
+    batches.flat().sort(),
+    [...changed.map(({ id }) => id), ...deletedIds].sort(),
+    'each change is applied once',
+  )
+  t.ok(batches.length > 3 && batches.every((ids) => ids.length <= catchUpBatchSize))
+  t.equal((await db.selectFrom('index_outbox').select('id').execute()).length, 0)
+})
+
+t.test('ends the catch-up if changes arrive faster than it applies them', async (t) => {
+  const service = await serviceWithProducts(t, 20)
+  await service.sync()
+  await service.pool.query("update products set name = 'Cambiada ' || sku")
+  const lines: string[] = []
+  const log = (line: string) => void lines.push(line)
+  await rebuildIndex(service.target, { catchUpBatchSize: 1, maxCatchUpBatches: 3, log })
+  t.match(lines, [/^Changes arrive faster than the new index gets them\./])
+  const { missing, stale, extra } = await verifyIndex(service.target)
+  t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
+})
+
+t.test('loses no change made during a requested rebuild and delays none', async (t) => {
+  const service = await testService(t)
+  const { db, pool } = service
+  await sql`
+    insert into products (sku, name)
+    select 'S-' || n, 'Pieza ' || n from generate_series(1, 6000) n
+  `.execute(db)
+  await service.sync()
+  const indexer = await startIndexer(t, service)
+  await waitForOutput(indexer, 'Following')
+  const latePool = openPool(service.url, { connections: 1, connectionTimeoutMs: 60_000 })
+  t.teardown(() => latePool.end())
+  let changes = 0
+  let output = ''
+  let changesOfRebuild = 0
+  const changeDuringRebuild = async () => {
+    // Begins before the rebuild and commits during it. It changes a product that was read by then.
+    const late = await latePool.connect()
+    await late.query('begin')
+    await late.query("update products set name = 'Rezagado' where sku = 'S-1'")
+    const rebuilding = await startIndexerProcess(t, service, ['rebuild'])
+    let isOver = false
+    void rebuilding.exit.then(() => {
+      isOver = true
+    })
+    const before = changes
+    let slowestMs = 0
+    while (!isOver) {
+      changes += 1
+      if (changes % 5 === 0)
+        await pool.query('delete from products where sku = $1', [`S-${changes * 7 + 1}`])
+      const ms = await measureChange(service, `S-${changes * 7}`, `Cambiada ${changes}`, 60_000)
+      slowestMs = Math.max(slowestMs, ms)
+      if (changes === before + 3) await late.query('commit')
+    }
+    late.release()
+    t.equal(await rebuilding.exit, 0, rebuilding.output())
+    output = rebuilding.output()
+    changesOfRebuild = changes - before
+    return slowestMs
+  }
+  const slowestMs = await measureUntilBelow(changeLimitMs, changeDuringRebuild, 60_000)
+  t.match(indexer.output(), 'A rebuild was requested.', 'the running indexer rebuilds')
+  t.match(
+    output,
+    /^Requested a rebuild\.\nAnother indexer \(.+, process \d+, .+\nThe rebuild is complete\.$/m,
+  )
+  t.ok(changesOfRebuild > 3, `${changesOfRebuild} changes were applied meanwhile`)
+  t.ok(slowestMs < changeLimitMs, `the slowest change was indexed after ${slowestMs} ms`)
+  const { missing, stale, extra } = await verifyIndex(service.target)
+  t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
+  const { results } = await service.engine.getIndexes({ limit: 1000 })
+  t.same(
+    results.filter(({ uid }) => uid === `${service.config.SEARCH_INDEX}_next`),
+    [],
+  )
+})
+
+t.test('applies a change within 5 s while a large upload is queued', async (t) => {
+  const service = await serviceWithProducts(t, 6_000)
+  const requestRebuild = () =>
+    service.db.updateTable('search_indexes').set({ rebuild_requested_at: new Date() }).execute()
+  const readRequest = () =>
+    service.db.selectFrom('search_indexes').select('rebuild_requested_at').executeTakeFirstOrThrow()
+  await requestRebuild()
+  await startIndexer(t, service)
+  let attempts = 0
+  const changeDuringUpload = async () => {
+    attempts += 1
+    if (attempts > 1) await requestRebuild()
+    const uploads = await waitForUpload(service, nextIndexName(service.target.indexName))
+    t.ok(uploads > 0, 'a large upload is queued')
+    const ms = await measureChange(service, 'S-1', `Cambiada ${attempts}`, 60_000)
+    const { rebuild_requested_at: requestedAt } = await eventually(
+      readRequest,
+      (row) => row.rebuild_requested_at === null,
+      60_000,
+    )
+    t.equal(requestedAt, null)
+    return ms
+  }
+  const ms = await measureUntilBelow(changeLimitMs, changeDuringUpload, 60_000)
+  t.ok(ms < changeLimitMs, `after ${ms} ms`)
+  const { missing, stale, extra } = await verifyIndex(service.target)
+  t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
+})

@@ -1,0 +1,15 @@
+// Which sessions wait for a lock, so that a test can arrange who comes first.
+import { sql } from 'kysely'
+import type { Database } from '../../../src/database/postgres-pool.ts'
+
+/**
+ * Returns whether a session of this database waits for a lock. The tests share a server: what waits
+ * in another database must not count.
+ */
+export async function isAnySessionWaiting(db: Database): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'
+  `.execute(db)
+  return rows.length > 0
+}

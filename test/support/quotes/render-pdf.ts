@@ -1,0 +1,16 @@
+// Renders PDFs of documents that are not in a database.
+
+import type { PdfTask } from '../../../src/quotes/pdf/pdf-process-main.ts'
+import type { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
+import type { Pdf } from '../../../src/quotes/pdf/typst-compiler.ts'
+import { openLink } from './shared-quote.ts'
+
+/** Returns the PDF of a document. */
+export function renderDocument(renderer: PdfRenderer, quote: Omit<PdfTask, 'brand'>): Promise<Pdf> {
+  const { documentJson, contentHash, status, language } = quote
+  const link = { ...openLink, contentHash, quoteStatus: status }
+  return renderer.render(link, language, {
+    readDocument: async () => documentJson,
+    logFailure: () => undefined,
+  })
+}

@@ -1,0 +1,73 @@
+// The service with a proxy in front of each server, which a test can slow down or cut off.
+import { buildApp } from '../../../src/app.ts'
+import { openDatabase, openSearchPool } from '../../../src/database/postgres-pool.ts'
+import { createMetrics, type Metrics } from '../../../src/monitoring/process-metrics.ts'
+import { openRedis } from '../../../src/redis/redis-connection.ts'
+import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
+import { company } from '../database/company.ts'
+import { servers } from '../database/test-database.ts'
+import { type FaultyProxy, startFaultyProxy } from '../servers/faulty-proxy.ts'
+import { type TestService, testService } from './test-service.ts'
+
+export type ServiceBehindProxies = {
+  app: TestService['app']
+  engine: FaultyProxy
+  postgres: FaultyProxy
+  redis: FaultyProxy
+  service: TestService
+  metrics: Metrics
+  /** The lines of the log. */
+  log: string[]
+}
+
+/** Starts the service with a proxy in front of each server. */
+export async function startBehindProxies(
+  t: Parameters<typeof testService>[0],
+  config: Parameters<typeof testService>[1] = {},
+): Promise<ServiceBehindProxies> {
+  const { redisUrl } = await servers()
+  const service = await testService(t, config)
+  const metrics = createMetrics()
+  const log: string[] = []
+  await service.db
+    .insertInto('products')
+    .values([
+      { sku: 'AB-1', name: 'Martillo de bola' },
+      { sku: 'AB-2', name: 'Taladro percutor' },
+    ])
+    .execute()
+  await service.sync()
+  const [engine, postgres, redis] = [
+    await startFaultyProxy(t, service.config.MEILI_URL),
+    await startFaultyProxy(t, service.config.DATABASE_URL),
+    await startFaultyProxy(t, redisUrl),
+  ]
+  const db = openDatabase(postgres.url)
+  const searchPool = openSearchPool(postgres.url)
+  const redisConnection = await openRedis(redis.url)
+  const searchEngine = openSearchEngine(engine.url, service.config.MEILI_SEARCH_KEY)
+  const app = await buildApp({
+    config: service.config,
+    company,
+    indexName: service.config.SEARCH_INDEX,
+    connections: {
+      db,
+      dbWithPreparedStatements: db,
+      replicaDb: null,
+      searchPool,
+      redis: redisConnection,
+      searchEngines: [{ registrationName: service.config.SEARCH_ENGINE, engine: searchEngine }],
+    },
+    metrics,
+    traces: null,
+    logger: { level: 'info', stream: { write: (line: string) => void log.push(line) } },
+  })
+  t.teardown(async () => {
+    await app.close()
+    await searchEngine.close()
+    redisConnection.disconnect()
+    await db.destroy()
+    await searchPool.end()
+  })
+  return { app, engine, postgres, redis, service, metrics, log }
+}

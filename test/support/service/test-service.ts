@@ -1,0 +1,229 @@
+// The service under test on three real servers. Each test has its own database, Redis prefix and
+// search index.
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Value } from '@sinclair/typebox/value'
+import type { FastifyInstance } from 'fastify'
+import type { Meilisearch } from 'meilisearch'
+import tap from 'tap'
+import { buildApp } from '../../../src/app.ts'
+import type { Brand } from '../../../src/company/brand.ts'
+import { Settings } from '../../../src/config/settings-schema.ts'
+import type { ServerConfig } from '../../../src/config.ts'
+import {
+  createKysely,
+  openApiPool,
+  openReplicaPool,
+  openSearchPool,
+} from '../../../src/database/postgres-pool.ts'
+import { createPreparingKysely } from '../../../src/database/prepared-statements.ts'
+import { deriveSearchKey, ensureEngineKeys } from '../../../src/indexing/engine/engine-keys.ts'
+import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import type { IndexAddress } from '../../../src/indexing/index-address.ts'
+import { computeIndexShape } from '../../../src/indexing/rebuild/index-shape.ts'
+import { registerIndex } from '../../../src/indexing/register-index.ts'
+import { readRegistration } from '../../../src/indexing/registration.ts'
+import type { Metrics } from '../../../src/monitoring/process-metrics.ts'
+import { openRedis, type RedisClient } from '../../../src/redis/redis-connection.ts'
+import { describeApi } from '../../../src/routes.ts'
+import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
+import { nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
+import type { Traces } from '../../../src/tracing/open-traces.ts'
+import { company, writeCompanyFile } from '../database/company.ts'
+import { rebuildIndex, syncIndex } from '../database/leased-target.ts'
+import { servers, type Test, type TestDatabase, testDatabase } from '../database/test-database.ts'
+import { eventually } from '../eventually.ts'
+import { checkEveryResponse } from '../openapi-conformance.ts'
+import { type RunningProgram, startProgram } from '../run-program.ts'
+import { chooseFixedPort } from '../servers/fixed-port.ts'
+
+// Every answer that a test receives must match the OpenAPI document. Only the address in it varies.
+checkEveryResponse(
+  describeApi({
+    PUBLIC_BASE_URL: 'https://quotes.example',
+    ANONYMOUS_SCOPES: [],
+  } as unknown as ServerConfig),
+  (deviation) => {
+    tap.fail(`a response deviates from the OpenAPI document: ${deviation}`)
+  },
+)
+
+/** The configuration of a service whose engine is unreachable, so that PostgreSQL answers. */
+export const withoutEngine = { MEILI_URL: 'http://127.0.0.1:9' }
+
+export type TestService = TestDatabase & {
+  app: FastifyInstance
+  redis: RedisClient
+  engine: Meilisearch
+  target: IndexAddress
+  config: ServerConfig
+  /** Applies every pending change to the index. */
+  sync(): Promise<void>
+}
+
+type ServiceOptions = {
+  metrics?: Metrics
+  traces?: Traces | null
+  config?: Partial<ServerConfig>
+  clock?: () => Date
+  driftCheckMs?: number
+  log?: (line: string) => void
+  database?: TestDatabase
+  apiUrl?: string
+  /** A replica that statistics and documents are read from. */
+  replicaUrl?: string
+  /** The logo and the accent colour of the company. */
+  brand?: Brand
+  /** false: no search index, for tests that never search. Building one takes half a second. */
+  index?: boolean
+}
+
+let engineKeys: Promise<unknown> | undefined
+
+/**
+ * Builds the whole service on real servers. Callers without a key may do everything unless `config`
+ * says otherwise. As in production, the app connects with the role of the API; `apiUrl` replaces
+ * that connection.
+ */
+export async function testService(
+  t: Test,
+  {
+    config: overrides = {},
+    clock,
+    driftCheckMs,
+    log,
+    database,
+    apiUrl,
+    replicaUrl,
+    metrics,
+    traces = null,
+    brand,
+    index = true,
+  }: ServiceOptions = {},
+): Promise<TestService> {
+  const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
+  const { db, pool, url, roles } = database ?? (await testDatabase(t))
+  const own = randomBytes(6).toString('hex')
+  const meiliUrl = meiliUrls[Number(process.env.TAP_JOB_ID ?? 0) % meiliUrls.length] ?? ''
+  const config = Value.Default(Settings, {
+    DATABASE_URL: apiUrl ?? roles.api,
+    ...(replicaUrl && { REPLICA_DATABASE_URL: replicaUrl }),
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: `test:${own}:`,
+    MEILI_URL: meiliUrl,
+    MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
+    SEARCH_INDEX: nameWithShape(`test_${own}`, computeIndexShape()),
+    SEARCH_ENGINE: nameWithShape('main', computeIndexShape()),
+    PORT: 0,
+    OPS_PORT: 0,
+    PUBLIC_BASE_URL: 'https://quotes.example',
+    ANONYMOUS_SCOPES: ['search:read', 'stats:read'],
+    SEARCH_CACHE_MB: 8,
+    SEARCH_LIMIT_PER_SECOND: 100_000,
+    STATS_LIMIT_PER_MINUTE: 100_000,
+    LINK_LIMIT_PER_MINUTE: 100_000,
+    CALLER_GUESS_LIMIT_PER_MINUTE: 100_000,
+    LINK_GUESS_LIMIT_PER_MINUTE: 100_000,
+    // Off, because the machine that runs the tests may be slow at any time.
+    SHED_DELAY_MS: 0,
+    STOP_DELAY_SECONDS: 0,
+    ...overrides,
+  }) as ServerConfig
+  const admin = openIndexingClient(meiliUrl, meiliMasterKey)
+  // Created once, because services that start at the same time would create them twice.
+  engineKeys ??= ensureEngineKeys(admin)
+  await engineKeys
+  const target = {
+    db,
+    client: admin,
+    indexName: config.SEARCH_INDEX,
+    registrationName: config.SEARCH_ENGINE,
+  }
+  if (index) {
+    await registerIndex(db, target.registrationName)
+    await rebuildIndex(target)
+  }
+
+  const redis = await openRedis(config.REDIS_URL ?? redisUrl)
+  const apiPool = openApiPool(config.DATABASE_URL)
+  const apiDb = createKysely(apiPool)
+  const searchPool = openSearchPool(config.DATABASE_URL)
+  const replicaDb = replicaUrl ? createPreparingKysely(openReplicaPool(replicaUrl)) : null
+  const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
+  const app = await buildApp({
+    config,
+    company: { ...company, ...(brand && { brand }) },
+    indexName: config.SEARCH_INDEX,
+    connections: {
+      db: apiDb,
+      dbWithPreparedStatements: createPreparingKysely(apiPool),
+      replicaDb,
+      searchPool,
+      redis,
+      searchEngines: [{ registrationName: config.SEARCH_ENGINE, engine }],
+    },
+    logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
+    traces,
+    ...(clock && { clock }),
+    ...(driftCheckMs && { driftCheckMs }),
+    ...(metrics && { metrics }),
+  })
+  t.teardown(async () => {
+    await app.close()
+    redis.disconnect()
+    engine.close()
+    await apiDb.destroy()
+    await searchPool.end()
+    await replicaDb?.destroy()
+    await admin.deleteIndexIfExists(config.SEARCH_INDEX)
+  })
+  return {
+    db,
+    pool,
+    url,
+    roles,
+    app,
+    redis,
+    engine: admin,
+    target,
+    config,
+    async sync() {
+      await syncIndex(target)
+      // After a truncate, only a rebuild brings the index up to date.
+      if ((await readRegistration(db, target.registrationName))?.wasTruncated)
+        await rebuildIndex(target)
+    },
+  }
+}
+
+/**
+ * Starts the API in its own process on the servers of `service` and waits until it answers. `env`
+ * overrides its settings.
+ */
+export async function startApi(
+  t: Test,
+  { config }: Pick<TestService, 'config'>,
+  env: Record<string, string> = {},
+): Promise<RunningProgram & { url: string; opsUrl: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-api-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  writeCompanyFile(directory)
+  const [port, opsPort] = [await chooseFixedPort(), await chooseFixedPort()]
+  const program = startProgram(t, ['src/server.ts'], {
+    ...Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)])),
+    COMPANY_FILE: join(directory, 'company.json'),
+    PORT: String(port),
+    OPS_PORT: String(opsPort),
+    ...env,
+  })
+  const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
+  const isUp = await eventually(
+    () => fetch(url).then(Boolean, () => false),
+    (up) => up || program.child.exitCode !== null,
+    60_000,
+  )
+  if (!isUp) throw new Error(`The API did not start: ${program.output()}`)
+  return { ...program, url, opsUrl }
+}
