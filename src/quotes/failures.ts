@@ -158,7 +158,7 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
-  /** Set for failures of renderings, which are logged once and not by each waiting request. */
+  /** Set for failures of renderings, which are logged once, and for requests under overload. */
   readonly skipErrorLog: boolean
 
   constructor(

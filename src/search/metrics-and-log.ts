@@ -16,8 +16,8 @@ export type SearchObserver = {
   /** Called for a response from PostgreSQL, or one from the index that may lack products. */
   countDegraded(): void
   /**
-   * Called once for each search that was sent to an engine. `cancelled`: the client disconnected.
-   * `defect`: the engine answered, but the code of this service failed.
+   * Called once for each engine that a search tried. `cancelled`: the client disconnected.
+   * `defect`: the code of this service failed, before or after the engine was asked.
    */
   countEngineRequest(engineName: string, outcome: RequestOutcome | 'cancelled' | 'defect'): void
   setEngineAvailable(engineName: string, isAvailable: boolean): void

@@ -33,16 +33,16 @@ export class ResponseCache {
   }
 
   /**
-   * Caches a result for this version of the engine's index, and discards those for another one.
-   * Does nothing without a version.
+   * Caches a result for a version of the engine's index, and discards those for another one. Does
+   * nothing without a version, or if the index has changed since the search began.
    */
   set(
     registrationName: string,
-    version: string | null,
+    { version, currentVersion }: { version: string | null; currentVersion: string | null },
     key: string,
     result: SerializedResult,
   ): void {
-    if (version === null || this.#maxBytesPerEngine === 0) return
+    if (version === null || version !== currentVersion || this.#maxBytesPerEngine === 0) return
     let cached = this.#byEngine.get(registrationName)
     if (cached?.version !== version) {
       cached = { version, results: this.#createResults() }

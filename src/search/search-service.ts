@@ -148,8 +148,15 @@ export class SearchService {
 
     const result = serializeResult(request, answer.result)
     if (answer.degradedReason !== null) this.#observer.countDegraded()
-    else if (answer.source === 'index')
-      this.#cache.set(answer.registrationName, answer.indexState.version, key, result)
+    else if (answer.source === 'index') {
+      const { version } = answer.indexState
+      const { registrationName } = answer
+      const engine = this.#selection.engines.find(
+        (each) => each.registrationName === registrationName,
+      )
+      const currentVersion = engine?.getLastKnownState().version ?? null
+      this.#cache.set(registrationName, { version, currentVersion }, key, result)
+    }
     return this.#toServiceResponse(answer, result)
   }
 

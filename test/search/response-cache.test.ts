@@ -4,9 +4,12 @@ import { ResponseCache } from '../../src/search/response-cache.ts'
 
 const result = { json: '{"hits":[]}', hasHits: false }
 
+/** The index has not changed since the search began. */
+const versions = (version: string | null) => ({ version, currentVersion: version })
+
 t.test('a result is cached for one version of one index', async (t) => {
   const cache = new ResponseCache(10_000, 2)
-  cache.set('main', 'version 1', 'martillo', result)
+  cache.set('main', versions('version 1'), 'martillo', result)
   t.equal(cache.get('main', 'version 1', 'martillo'), result)
   t.equal(cache.get('main', 'version 2', 'martillo'), undefined)
   t.equal(cache.get('main', null, 'martillo'), undefined)
@@ -16,17 +19,26 @@ t.test('a result is cached for one version of one index', async (t) => {
 
 t.test('a result for another version discards those before', async (t) => {
   const cache = new ResponseCache(10_000, 1)
-  cache.set('main', 'version 1', 'martillo', result)
-  cache.set('main', 'version 2', 'taladro', result)
+  cache.set('main', versions('version 1'), 'martillo', result)
+  cache.set('main', versions('version 2'), 'taladro', result)
+  t.equal(cache.get('main', 'version 1', 'martillo'), undefined)
+  t.equal(cache.get('main', 'version 2', 'taladro'), result)
+})
+
+t.test('a late result for an older version is not cached and discards nothing', async (t) => {
+  const cache = new ResponseCache(10_000, 1)
+  cache.set('main', versions('version 2'), 'taladro', result)
+  const late = { version: 'version 1', currentVersion: 'version 2' }
+  cache.set('main', late, 'martillo', result)
   t.equal(cache.get('main', 'version 1', 'martillo'), undefined)
   t.equal(cache.get('main', 'version 2', 'taladro'), result)
 })
 
 t.test('nothing is cached without a version or without memory', async (t) => {
   const cache = new ResponseCache(10_000, 1)
-  cache.set('main', null, 'martillo', result)
+  cache.set('main', versions(null), 'martillo', result)
   t.equal(cache.get('main', null, 'martillo'), undefined)
   const disabled = new ResponseCache(0, 1)
-  disabled.set('main', 'version 1', 'martillo', result)
+  disabled.set('main', versions('version 1'), 'martillo', result)
   t.equal(disabled.get('main', 'version 1', 'martillo'), undefined)
 })

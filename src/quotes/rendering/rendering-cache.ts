@@ -121,7 +121,10 @@ export class RenderingCache<Result extends object> {
     // One of these renderings runs. It is not in the queue.
     const { activeCount, pendingCount } = this.#runAlone
     if (activeCount + pendingCount > this.#maxQueued)
-      throw new QuoteFailure('queue_full', 'Too many renderings are queued.')
+      // Not logged as an error for each request. Their log lines have the reason.
+      throw new QuoteFailure('queue_full', 'Too many renderings are queued.', {
+        skipErrorLog: true,
+      })
     return this.#runAlone(async () => {
       const pauseMs = this.#pausedUntil - this.#clock.now()
       if (pauseMs > 0) await this.#clock.sleep(pauseMs)

@@ -28,6 +28,7 @@ export function describeFailure(
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,
+    reason,
     skipErrorLog: needsNoOperator || failure.skipErrorLog,
     ...(retryAfterMs !== undefined && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
