@@ -85,9 +85,9 @@ export class SearchLog {
       { error: (text) => logger.warn({}, text), info: (text) => logger.info({}, text) },
       {
         failure: (cause) =>
-          `That this release still uses its search index cannot be recorded (${cause}). If that ` +
-          'lasts, an indexer of a newer release removes the index',
-        recovery: 'That this release still uses its search index can be recorded again',
+          `The use of the search index by this release cannot be recorded (${cause}). If this ` +
+          'continues, the indexer of a newer release will delete the index',
+        recovery: 'The use of the search index by this release can be recorded again',
       },
     )
   }

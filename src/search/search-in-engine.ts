@@ -84,8 +84,8 @@ export async function searchInEngine(
   const loadWords = () => loadQueryWords(subqueries, query)
   // The relaxation needs the words. If it is likely, they are requested while the groups are. This
   // request does not wait in the relaxation queue (relaxation-queue.ts).
-  const isEarly = canRelax(query) && relaxationForecast.shouldCountEarly(query)
-  const earlyWords = isEarly ? loadWords() : null
+  const countsWordsEarly = canRelax(query) && relaxationForecast.shouldCountEarly(query)
+  const earlyWords = countsWordsEarly ? loadWords() : null
   // If the words are needed, their error is thrown where they are awaited. Without this line Node
   // would end the process if they are not needed.
   earlyWords?.catch(() => undefined)
@@ -95,7 +95,7 @@ export async function searchInEngine(
   if (query.searched.words.length > 1) relaxationForecast.record(query.text, isToBeRelaxed)
   if (!isToBeRelaxed) {
     const result = mergeHitGroups(request, found)
-    return { ended: 'complete', result, error: null, mayHavePendingRequest: isEarly }
+    return { ended: 'complete', result, error: null, mayHavePendingRequest: countsWordsEarly }
   }
 
   try {
@@ -110,7 +110,7 @@ export async function searchInEngine(
       return { ended: 'complete', result, error: null, mayHavePendingRequest: false }
     }
     const result = mergeHitGroups(request, found)
-    return { ended: 'not relaxed', result, error: null, mayHavePendingRequest: isEarly }
+    return { ended: 'not relaxed', result, error: null, mayHavePendingRequest: countsWordsEarly }
   } catch (error) {
     const result = mergeHitGroups(request, found)
     const isTimeout = error instanceof EngineFailure && error.cause instanceof EngineTimeout
@@ -168,15 +168,15 @@ async function sendGroupQueries(
 
 /**
  * Whether to relax the query. Not in three cases: relaxing it cannot find more, a code was found,
- * or a best hit contains all the words.
+ * or the first hit of a group contains all the words.
  */
 function needsRelaxation(query: ParsedQuery, groups: HitGroupResult[]): boolean {
   if (!canRelax(query)) return false
   // Pinned products need not match.
   const matching = groups.filter(({ kind }) => kind !== 'pinned')
   const hasCode = matching.some(({ kind, result }) => !usesWords(kind) && result.hits.length > 0)
-  const bestHits = matching.flatMap(({ firstHits }) => firstHits.slice(0, 1))
-  return !hasCode && bestHits.every((hit) => missesWords(hit, query.searched.words))
+  const topHitPerGroup = matching.flatMap(({ firstHits }) => firstHits.slice(0, 1))
+  return !hasCode && topHitPerGroup.every((hit) => missesWords(hit, query.searched.words))
 }
 
 /**

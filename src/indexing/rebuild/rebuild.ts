@@ -134,9 +134,9 @@ async function applyChangesDuring(
     while (!upload.isFinished) {
       throwIfStopped()
       if (await haveSynonymsChangedInTables(live))
-        await runBefore(upload, log, () => applySynonyms(live, log))
+        await changeLiveIndexDuring(upload, log, () => applySynonyms(live, log))
       if (await hasPendingChanges(live))
-        await runBefore(upload, log, () =>
+        await changeLiveIndexDuring(upload, log, () =>
           syncBatch(live, { alsoQueueFor: next.progress.outboxName }),
         )
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
@@ -153,7 +153,7 @@ async function applyChangesDuring(
  * Changes the live index. Cancels queued uploads first if necessary, because the engine runs one
  * task at a time.
  */
-async function runBefore(
+async function changeLiveIndexDuring(
   upload: CatalogueUpload,
   log: LogLine,
   changeLiveIndex: () => Promise<unknown>,

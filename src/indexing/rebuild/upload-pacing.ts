@@ -37,8 +37,8 @@ export class UploadPacing {
 
   /**
    * Whether another upload may be queued. One is always allowed. After a time without changes, more
-   * are allowed: as many as the engine processes in the same time. The best guess is that no change
-   * comes for as long again, and a change cancels the queued uploads.
+   * are allowed: as many as the engine processes in the same time, because the next quiet time is
+   * expected to be as long as the last. A change cancels the queued uploads.
    */
   hasCapacity({ uploads, documents, bytes }: QueuedUploads): boolean {
     if (uploads === 0) return true
@@ -54,11 +54,10 @@ export class UploadPacing {
    * Notes a change that must soon be searchable, and decides whether the queued uploads are
    * cancelled for it. `isUrgent`: the change has waited too long already.
    *
-   * A cancellation corrects the assumed rate, because too much was queued for it. After a quiet
-   * time, large merged uploads were measured, which are faster for each document than the small
-   * uploads that follow. So that rate does not apply, and the initial one is assumed again.
-   * Otherwise small uploads were measured, and the engine was slower than that: half the rate is
-   * assumed.
+   * A cancellation corrects the assumed rate:
+   * - After a quiet time, the measured rate is that of large uploads, which are faster for each
+   *   document than the small ones that follow. The initial rate is assumed again.
+   * - While changes arrive, the measured rate was too high. Half of it is assumed.
    */
   noteChange({ documents }: QueuedUploads, isUrgent: boolean): 'cancel queued' | 'keep queued' {
     const wasQuiet = this.#isQuiet()
