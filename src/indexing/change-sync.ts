@@ -91,8 +91,8 @@ async function applyChanges(
       if (lines.length >= documentsPerUpload) upload()
     }
   } catch (error) {
-    // Wait until no request is running. If the lease is lost, requeueIfLeaseLost queues the products
-    // again, which must come after the last request that the engine may apply.
+    // Wait until no request is running. If the lease is lost, requeueIfLeaseLost queues the
+    // products again, which must come after the last request that the engine may apply.
     await Promise.allSettled(requests)
     throw error
   }
