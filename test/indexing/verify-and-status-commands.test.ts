@@ -28,13 +28,14 @@ t.test('verify lists missing, stale and extra documents, and --repair repairs th
     .addDocuments([
       { id: '999999', name: 'Sobra' },
       { id: 'a-hand', name: 'Sobra' },
+      { id: '007', name: 'Sobra' },
     ])
     .waitTask()
   const verify = await run('verify')
   t.equal(await verify.exit, 1)
   t.match(verify.output(), `missing: 1: ${missing}`)
   t.match(verify.output(), `stale: 1: ${stale}`)
-  t.match(verify.output(), /extra: 2: .*999999/)
+  t.match(verify.output(), /extra: 3: .*999999/)
   const repair = await run('verify', '--repair')
   t.equal(await repair.exit, 0, repair.output())
   t.match(repair.output(), 'Repaired.')

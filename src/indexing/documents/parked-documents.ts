@@ -14,7 +14,7 @@ export type ParkedDocument = {
 }
 
 export async function parkDocuments(
-  db: Kysely<Tables>,
+  transaction: Transaction<Tables>,
   outboxName: string,
   rejections: Rejection[],
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function parkDocuments(
     select ${outboxName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
     on conflict (registration_name, product_id)
       do update set reason = excluded.reason, parked_at = excluded.parked_at
-  `.execute(db)
+  `.execute(transaction)
 }
 
 export async function unparkDocuments(

@@ -16,6 +16,7 @@ import {
 import { parkDocuments } from '../documents/parked-documents.ts'
 import { isUnfinished, waitForSuccess } from '../engine/engine-tasks.ts'
 import type { NextTarget } from '../index-address.ts'
+import { executeUnderLease } from '../indexer-lease.ts'
 import { requeueIfLeaseLost } from '../requeue-after-lease-loss.ts'
 import { preventUnhandledRejection } from '../scheduling/prevent-unhandled-rejection.ts'
 import { CatalogueReader, readLines } from './catalogue-reader.ts'
@@ -151,7 +152,10 @@ export class CatalogueUpload {
   async #uploadAndPark(productIds: string[]): Promise<void> {
     const lines = await readLines(this.#target.db, productIds)
     const { rejected } = await uploadLines(this.#index, lines)
-    await parkDocuments(this.#target.db, this.#target.progress.outboxName, rejected)
+    const { db, lease, progress } = this.#target
+    await executeUnderLease(db, lease, (transaction) =>
+      parkDocuments(transaction, progress.outboxName, rejected),
+    )
   }
 
   /** Removes finished uploads, which the engine processes in order, and notes the throughput. */

@@ -1,7 +1,10 @@
 // Documents that the engine rejects are parked and do not delay the others.
 import t from 'tap'
+import { nextIndexName, toNextTarget } from '../../../src/indexing/index-address.ts'
+import { LeaseLost } from '../../../src/indexing/indexer-lease.ts'
+import { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
 import { registerIndex } from '../../../src/indexing/register-index.ts'
-import { rebuildIndex, syncIndex } from '../../support/database/leased-target.ts'
+import { leaseTarget, rebuildIndex, syncIndex } from '../../support/database/leased-target.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { startOwnEngine } from '../../support/servers/own-engine.ts'
 
@@ -48,4 +51,25 @@ t.test('a rejected document is parked with its reason until its product changes'
   await pool.query("delete from products where sku = 'A-3'")
   await sync()
   t.match(await readParked(), [{ sku: 'A-4' }])
+})
+
+t.test('an indexer that has lost its lease parks no document of its rebuild', async (t) => {
+  const flags = ['--http-payload-size-limit', '26kB']
+  const { client } = await startOwnEngine(t, 'the master key of a small one', flags)
+  const { db } = await testDatabase(t)
+  const target = { db, client, indexName: 'products', registrationName: 'main' }
+  await registerIndex(db, 'main')
+  const product = { sku: 'A-1', name: 'Tuerca', description: '漢'.repeat(9_900) }
+  await db.insertInto('products').values(product).execute()
+  await client.createIndex(nextIndexName('products'), { primaryKey: 'id' }).waitTask()
+  const leased = await leaseTarget(target)
+  await leaseTarget(target) // another indexer takes over
+  const upload = new CatalogueUpload(toNextTarget(leased), {
+    indexCreated: Promise.resolve(),
+    throwIfStopped: () => undefined,
+    onProgress: () => undefined,
+  })
+  const error = await upload.finished.catch((thrown: unknown) => thrown)
+  t.ok(error instanceof LeaseLost)
+  t.same(await db.selectFrom('index_parked_documents').selectAll().execute(), [])
 })
