@@ -163,10 +163,11 @@ function sendTask<Result>(
   })
 }
 
+/** Returns why the process ended, for the log. Its own error output was discarded. */
 function describeEnd(code: number | null, signal: string | null, program: URL): string {
   if (signal === 'SIGXCPU') return 'too much processor time'
   if (signal !== null) return signal
-  return `status ${code}; to see why it does not start, run: node ${fileURLToPath(program)}`
+  return `status ${code}; to see whether it starts, run: node ${fileURLToPath(program)}`
 }
 
 /** Returns the failure for a process that cannot be started, or that gets no messages. */
