@@ -158,7 +158,7 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
-  /** Set for failures of renderings, which are logged once, and for requests under overload. */
+  /** Set if the failure was logged before, and for requests under overload. */
   readonly skipErrorLog: boolean
 
   constructor(
@@ -191,4 +191,9 @@ export function getRenderingFailureReason(error: unknown): FailureReason {
 export function needsOperator(error: unknown): boolean {
   const reason = getFailureReason(error)
   return reason === null || !failures[reason].needsNoOperator
+}
+
+/** Returns whether the error must still be logged as an error. */
+export function needsErrorLog(error: unknown): boolean {
+  return needsOperator(error) && !(error instanceof QuoteFailure && error.skipErrorLog)
 }

@@ -64,7 +64,7 @@ type LinkRequest = {
   log: { error(fields: object, message: string): void }
 }
 
-/** A response that is not sent yet. `isCached`: its content was rendered for an earlier request. */
+/** A response that is not sent yet. */
 type ReadyResponse = { response: LinkResponse; isCached: boolean }
 
 export class QuoteLinkHandler {
@@ -135,10 +135,9 @@ export class QuoteLinkHandler {
 
   async #getPdf(request: LinkRequest, link: OpenLink): Promise<ReadyResponse> {
     const language = getRequestedLanguage(request.query)
-    const cached = this.#pdfRenderer.getCached(link, language)
-    const source = this.#getSource(request, link)
-    const pdf = cached ?? (await this.#pdfRenderer.render(link, language, source))
-    return { response: buildPdfResponse(pdf), isCached: cached !== undefined }
+    const source = this.#createSource(request, link)
+    const { content, isCached } = await this.#pdfRenderer.getOrRender(link, language, source)
+    return { response: buildPdfResponse(content), isCached }
   }
 
   async #getPageOrJson(
@@ -147,11 +146,10 @@ export class QuoteLinkHandler {
     format: PageOrJsonVariant['format'],
   ): Promise<ReadyResponse> {
     const variant = this.#chooseVariant(request, link, format)
-    const cached = this.#pageRenderer.getCached(link, variant)
-    const source = this.#getSource(request, link)
-    const content = cached ?? (await this.#pageRenderer.render(link, variant, source))
+    const source = this.#createSource(request, link)
+    const { content, isCached } = await this.#pageRenderer.getOrRender(link, variant, source)
     const response = await buildPageOrJsonResponse(request.headers, format, content)
-    return { response, isCached: cached !== undefined }
+    return { response, isCached }
   }
 
   #chooseVariant(
@@ -164,9 +162,9 @@ export class QuoteLinkHandler {
     return { format, language, offersPdf: !this.#pdfRenderer.isBlocked(link, language) }
   }
 
-  #getSource({ params, log }: LinkRequest, link: OpenLink): RenderingSource {
+  #createSource({ params, log }: LinkRequest, link: OpenLink): RenderingSource {
     return {
-      readDocument: () => this.#links.readDocument(params.token, link),
+      readVerifiedDocument: () => this.#links.readVerifiedDocument(params.token, link),
       logFailure: (error) => {
         const reason = getRenderingFailureReason(error)
         const { code } = failures[reason]

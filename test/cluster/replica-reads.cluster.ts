@@ -11,7 +11,7 @@ import { type ReplicaStatus, readReplicaState } from '../../src/database/replica
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createQuoteLinkWithDetails, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { readReplicatedDocument } from '../../src/quotes/links/read-document.ts'
+import { queryReplicatedDocument } from '../../src/quotes/links/query-document.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
 import { readVersion } from '../../src/stats/cache/data-version.ts'
 import { readStatsPreferringReplica } from '../../src/stats/stats-source.ts'
@@ -207,7 +207,7 @@ t.test('a replica shows no document that was altered, before and after it has it
   }
   const readFromReplica = async () => {
     const link = await readOpenLink(db)
-    return link && readReplicatedDocument(replicaDb, token, link)
+    return link && queryReplicatedDocument(replicaDb, token, link)
   }
   t.match(await eventually(readFromReplica, Boolean, limitMs), 'Martillo')
   t.equal(await service.waitFor('up'), 'up')

@@ -9,7 +9,7 @@ import t from 'tap'
 import { getCurrencyDigits } from '../../src/company/currencies.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
-import { readDocument } from '../../src/quotes/links/read-document.ts'
+import { queryDocument } from '../../src/quotes/links/query-document.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
@@ -47,7 +47,7 @@ t.test(
     const link = await readLink(db, token, { timeZone: 'Europe/Madrid', now })
     if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
     t.equal(link.quoteStatus, 'accepted')
-    const document = (await readDocument(db, token)) ?? ''
+    const document = (await queryDocument(db, token)) ?? ''
     t.match(document, /"number":"P-2026-0117".*"version":2/)
     t.notMatch(document, /Margen/, 'without the internal notes')
     const pending = await db.selectFrom('index_outbox').selectAll().execute()

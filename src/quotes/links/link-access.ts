@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { Replica } from '../../database/replica/replica.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { QuoteFailure } from '../failures.ts'
-import { readDocument, readReplicatedDocument } from './read-document.ts'
+import { queryDocument, queryReplicatedDocument } from './query-document.ts'
 import { type LinkState, type OpenLink, readLink } from './read-link.ts'
 
 type LinkAccessOptions = {
@@ -48,7 +48,7 @@ export class LinkAccess {
    * (`database_unreadable`), if somebody has changed the document or its hash (`altered`), or if
    * the link was closed since it was read.
    */
-  async readDocument(token: string, link: OpenLink): Promise<string> {
+  async readVerifiedDocument(token: string, link: OpenLink): Promise<string> {
     this.#rejectChangedHash(link)
     const documentJson =
       (await this.#readFromReplica(token, link)) ?? (await this.#readFromPrimary(token, link))
@@ -64,13 +64,13 @@ export class LinkAccess {
     const { replica } = this.#options
     if (!replica) return null
     return replica.read('document', async () => {
-      const documentJson = await readReplicatedDocument(replica.db, token, link)
+      const documentJson = await queryReplicatedDocument(replica.db, token, link)
       return documentJson !== null && hasHash(documentJson, link) ? documentJson : null
     })
   }
 
   async #readFromPrimary(token: string, link: OpenLink): Promise<string> {
-    const documentJson = await readDocument(this.#options.db, token).catch((cause: unknown) => {
+    const documentJson = await queryDocument(this.#options.db, token).catch((cause: unknown) => {
       throw new QuoteFailure('database_unreadable', 'The document was not read.', { cause })
     })
     if (documentJson === null) {

@@ -2,7 +2,12 @@
 // large ones in a child process (large-page-process-main.ts).
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import { getLinkKey, RenderingCache, type RenderingSource } from '../rendering/rendering-cache.ts'
+import {
+  getLinkKey,
+  type Rendering,
+  RenderingCache,
+  type RenderingSource,
+} from '../rendering/rendering-cache.ts'
 import {
   largePageHeapMegabytes,
   largePageProcessLimits,
@@ -22,7 +27,6 @@ export class PageRenderer {
   readonly #cache = new RenderingCache<EncodedContent>({
     cacheBytes: pageAndJsonCacheBytes,
     getSize: getEncodedSize,
-    maxPauseMs: timeouts.quotes.largePagePause.ms,
   })
 
   constructor(options: PageOptions) {
@@ -31,37 +35,37 @@ export class PageRenderer {
       program: new URL('large-page-process-main.ts', import.meta.url),
       what: 'page',
       limits: largePageProcessLimits,
+      queue: { maxPauseMs: timeouts.quotes.largePagePause.ms },
       // Without --single-threaded, V8 would collect garbage and compile in further threads. They
       // would use a second core, and 60 large pages would take 3.2 s instead of 2.5 s.
       nodeOptions: [`--max-old-space-size=${largePageHeapMegabytes}`, '--single-threaded'],
     })
   }
 
-  /** Returns the page or JSON of an open link, or undefined if it is not cached. */
-  getCached(link: OpenLink, variant: PageOrJsonVariant): EncodedContent | undefined {
-    return this.#cache.get(getCacheKey(link, variant))
-  }
-
   /**
-   * Renders and caches the page or JSON of an open link: a small quote at once in this process, and
-   * large ones one at a time in the child process. Throws as RenderingCache.render does.
+   * Returns the page or JSON of an open link. Throws as RenderingCache.getOrRender does. Renders a
+   * small quote at once in this process, and large ones one at a time in the child process.
    */
-  render(
+  getOrRender(
     link: OpenLink,
     variant: PageOrJsonVariant,
-    { readDocument, logFailure }: RenderingSource,
-  ): Promise<EncodedContent> {
-    const { quoteStatus, expiresAt, contentHash } = link
-    const isInChildProcess = isLarge(link)
-    const render = async () => {
-      const quote = { quoteStatus, expiresAt, contentHash, documentJson: await readDocument() }
-      const options = this.#options
-      return isInChildProcess
-        ? toBuffers(await this.#process.perform({ quote, variant, options }))
-        : encodeSmallContent(renderPageOrJson(quote, variant, options))
-    }
-    const key = getCacheKey(link, variant)
-    return this.#cache.render(key, render, { logFailure, waitsInQueue: isInChildProcess })
+    source: RenderingSource,
+  ): Promise<Rendering<EncodedContent>> {
+    const options = this.#options
+    const readQuote = async () => ({
+      quoteStatus: link.quoteStatus,
+      expiresAt: link.expiresAt,
+      contentHash: link.contentHash,
+      documentJson: await source.readVerifiedDocument(),
+    })
+    const renderHere = async () =>
+      encodeSmallContent(renderPageOrJson(await readQuote(), variant, options))
+    const renderInChildProcess = async () =>
+      toBuffers(
+        await this.#process.perform(async () => ({ quote: await readQuote(), variant, options })),
+      )
+    const render = isLarge(link) ? renderInChildProcess : renderHere
+    return this.#cache.getOrRender(getCacheKey(link, variant), render, source.logFailure)
   }
 
   close(): void {

@@ -39,13 +39,13 @@ export async function checkLogoInPdf(brand: Brand): Promise<void> {
   if (brand.logo === null) return
   const pdfProcess = createPdfProcess()
   try {
-    await pdfProcess.perform({
+    await pdfProcess.perform(async () => ({
       documentJson: JSON.stringify(emptyQuote),
       contentHash: '0'.repeat(64),
       status: 'sent',
       language: 'en',
       brand,
-    })
+    }))
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new Error(

@@ -2,13 +2,19 @@
 import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import { getLinkKey, RenderingCache, type RenderingSource } from '../rendering/rendering-cache.ts'
+import {
+  getLinkKey,
+  type Rendering,
+  RenderingCache,
+  type RenderingSource,
+} from '../rendering/rendering-cache.ts'
 import {
   pdfCacheBytes,
   pdfProcessLimits,
   type RenderingProcessLimits,
 } from '../rendering/rendering-limits.ts'
 import { RenderingProcess } from '../rendering/rendering-process.ts'
+import type { RenderingQueueOptions } from '../rendering/rendering-queue.ts'
 import type { PdfTask } from './pdf-process-main.ts'
 import type { Pdf } from './typst-compiler.ts'
 
@@ -21,16 +27,17 @@ export class PdfRenderer {
   readonly #process: RenderingProcess<PdfTask, Pdf>
   readonly #cache: RenderingCache<Pdf>
 
-  /** Tests replace some of the usual limits. RenderingCache explains those of the cache. */
+  /** Tests replace some of the usual limits. Their types explain them. */
   constructor(
     brand: Brand,
     limits: {
       process?: Partial<RenderingProcessLimits>
-      cache?: { cacheBytes?: number; maxQueued?: number; maxWaitMs?: number }
+      queue?: RenderingQueueOptions
+      cache?: { cacheBytes?: number; maxWaitMs?: number }
     } = {},
   ) {
     this.#brand = brand
-    this.#process = createPdfProcess(limits.process)
+    this.#process = createPdfProcess(limits.process, limits.queue)
     this.#cache = new RenderingCache({
       cacheBytes: pdfCacheBytes,
       getSize: ({ pdf }) => pdf.length,
@@ -38,34 +45,27 @@ export class PdfRenderer {
     })
   }
 
-  /** Returns a cached PDF, or undefined. */
-  getCached(link: OpenLink, language: Language | null): Pdf | undefined {
-    return this.#cache.get(getCacheKey(link, language))
-  }
-
   /** Returns whether the PDF failed before and may not be tried again yet. */
   isBlocked(link: OpenLink, language: Language | null): boolean {
     return this.#cache.isBlocked(getCacheKey(link, language))
   }
 
-  /**
-   * Renders and caches a PDF. Reads the document when no other PDF is being rendered, so few
-   * documents are in memory at the same time. Throws as RenderingCache.render does.
-   */
-  render(
+  /** Returns the PDF of an open link. Throws as RenderingCache.getOrRender does. */
+  getOrRender(
     link: OpenLink,
     language: Language | null,
-    { readDocument, logFailure }: RenderingSource,
-  ): Promise<Pdf> {
+    { readVerifiedDocument, logFailure }: RenderingSource,
+  ): Promise<Rendering<Pdf>> {
     const { contentHash, quoteStatus: status } = link
+    const brand = this.#brand
     const render = async () => {
-      const documentJson = await readDocument()
-      const task = { documentJson, contentHash, status, language, brand: this.#brand }
-      const { pdf, fileName } = await this.#process.perform(task)
+      const { pdf, fileName } = await this.#process.perform(async () => {
+        const documentJson = await readVerifiedDocument()
+        return { documentJson, contentHash, status, language, brand }
+      })
       return { pdf: Buffer.from(pdf), fileName }
     }
-    const key = getCacheKey(link, language)
-    return this.#cache.render(key, render, { logFailure, waitsInQueue: true })
+    return this.#cache.getOrRender(getCacheKey(link, language), render, logFailure)
   }
 
   close(): void {
@@ -76,11 +76,13 @@ export class PdfRenderer {
 /** Returns a process that renders PDFs, with the usual limits or these. */
 export function createPdfProcess(
   limits: Partial<RenderingProcessLimits> = {},
+  queue: RenderingQueueOptions = {},
 ): RenderingProcess<PdfTask, Pdf> {
   return new RenderingProcess({
     program: new URL('pdf-process-main.ts', import.meta.url),
     what: 'PDF',
     limits: { ...pdfProcessLimits, ...limits },
+    queue,
   })
 }
 

@@ -1,39 +1,32 @@
-// Caches renderings, and makes missing ones one at a time. Pages and JSON have one cache, PDFs
+// Caches renderings, and shares those that are being made. Pages and JSON have one cache, PDFs
 // another. failed-renderings.ts remembers the failures of each.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
-import { needsOperator, QuoteFailure } from '../failures.ts'
+import { needsErrorLog, QuoteFailure } from '../failures.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { FailedRenderings } from './failed-renderings.ts'
-import { maxQueuedRenderings } from './rendering-limits.ts'
 
-type RenderingCacheOptions<Result> = {
+type RenderingCacheOptions<Content> = {
   cacheBytes: number
-  /** Returns the size of a result in bytes. */
-  getSize(result: Result): number
-  maxQueued?: number
-  /** How long a request waits at most, in the queue and for the rendering. */
+  /** Returns the size of a content in bytes. */
+  getSize(content: Content): number
+  /** How long a request waits at most, in a queue and for the rendering. */
   maxWaitMs?: number
-  /**
-   * The longest pause between two renderings. A pause is five times as long as the rendering before
-   * it, so a busy queue leaves most of the time to other requests. Default: no pause.
-   */
-  maxPauseMs?: number
-  /** Measures and makes all pauses, also those after failures. Tests replace it. */
-  clock?: Clock
+  /** Returns the time in milliseconds, for pauses after failures. Tests replace it. */
+  now?: () => number
 }
 
-type Clock = { now(): number; sleep(ms: number): Promise<unknown> }
-const systemClock: Clock = { now: () => performance.now(), sleep }
+/** What a request needs for a rendering. */
+export type RenderingSource = {
+  /** Called only if the rendering is not cached. */
+  readVerifiedDocument(): Promise<string>
+  /** Logs why a rendering failed: once, however many requests wait for it. */
+  logFailure(error: unknown): void
+}
 
-/** Logs why a rendering failed. Called once for a rendering, however many requests wait for it. */
-export type LogFailure = (error: unknown) => void
-
-/** Reads and verifies the document of a link, and logs failures of its renderings. */
-export type RenderingSource = { readDocument(): Promise<string>; logFailure: LogFailure }
+/** `isCached`: the content was rendered for an earlier request. */
+export type Rendering<Content> = { content: Content; isCached: boolean }
 
 /**
  * Returns the part of a key that says what is rendered. A rendering belongs to one link and one
@@ -44,48 +37,29 @@ export function getLinkKey(link: OpenLink): string {
   return `${linkId} ${tokenHash} ${rowVersion} ${contentHash} ${quoteStatus}`
 }
 
-/** The length of the pause after a rendering, as a multiple of the rendering's duration. */
-const pauseFactor = 5
-
 /** The renderings of one kind. A key contains everything that a rendering depends on. */
-export class RenderingCache<Result extends object> {
-  readonly #cache: LRUCache<string, Result>
+export class RenderingCache<Content extends object> {
+  readonly #cache: LRUCache<string, Content>
   readonly #failed: FailedRenderings
-  /** The renderings that run or are queued. */
-  readonly #pending = new Map<string, Promise<Result>>()
-  readonly #runAlone = pLimit(1)
-  readonly #maxQueued: number
+  /** The renderings that are being made. */
+  readonly #pending = new Map<string, Promise<Content>>()
   readonly #maxWaitMs: number
-  readonly #maxPauseMs: number
-  readonly #clock: Clock
-  /** When the next rendering may start, by the clock. */
-  #pausedUntil = 0
 
   constructor({
     cacheBytes,
     getSize,
-    maxQueued = maxQueuedRenderings,
     maxWaitMs = timeouts.quotes.renderingWait.ms,
-    maxPauseMs = 0,
-    clock = systemClock,
-  }: RenderingCacheOptions<Result>) {
+    now = () => performance.now(),
+  }: RenderingCacheOptions<Content>) {
     this.#cache = new LRUCache({
       // lru-cache requires sizes of at least 1. An entry above a quarter of the cache is not kept,
       // because it would evict too many others.
       maxSize: Math.max(1, cacheBytes),
       maxEntrySize: Math.max(1, Math.floor(cacheBytes / 4)),
-      sizeCalculation: (result) => Math.max(1, getSize(result)),
+      sizeCalculation: (content) => Math.max(1, getSize(content)),
     })
-    this.#maxQueued = maxQueued
     this.#maxWaitMs = maxWaitMs
-    this.#maxPauseMs = maxPauseMs
-    this.#clock = clock
-    this.#failed = new FailedRenderings(clock.now)
-  }
-
-  /** Returns a cached result, or undefined. */
-  get(key: string): Result | undefined {
-    return this.#cache.get(key)
+    this.#failed = new FailedRenderings(now)
   }
 
   /** Returns whether a rendering failed before and may not be tried again yet. */
@@ -94,66 +68,49 @@ export class RenderingCache<Result extends object> {
   }
 
   /**
-   * Returns a result from the cache or from `render`. Concurrent calls with the same key share one
-   * rendering. Throws QuoteFailure; its reason is `pending` if this takes too long. The rendering
-   * then goes on. With `waitsInQueue`, renderings run one at a time.
+   * Returns the content from the cache or from `render`. Concurrent calls with the same key share
+   * one rendering. Throws QuoteFailure; its reason is `pending` if this takes too long. The
+   * rendering then goes on.
    */
-  async render(
+  async getOrRender(
     key: string,
-    render: () => Promise<Result>,
-    { logFailure, waitsInQueue }: { logFailure: LogFailure; waitsInQueue: boolean },
-  ): Promise<Result> {
+    render: () => Promise<Content>,
+    logFailure: RenderingSource['logFailure'],
+  ): Promise<Rendering<Content>> {
     const cached = this.#cache.get(key)
-    if (cached) return cached
-    const pending = this.#pending.get(key)
-    if (pending) return this.#waitFor(pending)
-    this.#failed.rejectEarlyRetry(key)
-    const run = () => this.#run(key, render, logFailure)
-    const rendering = (waitsInQueue ? this.#enqueue(run) : run()).finally(() =>
-      this.#pending.delete(key),
-    )
-    this.#pending.set(key, rendering)
-    return this.#waitFor(rendering)
-  }
-
-  /** Runs a rendering after those that were queued before, and after a pause. */
-  #enqueue(run: () => Promise<Result>): Promise<Result> {
-    // One of these renderings runs. It is not in the queue.
-    const { activeCount, pendingCount } = this.#runAlone
-    if (activeCount + pendingCount > this.#maxQueued)
-      // Not logged as an error for each request. Their log lines have the reason.
-      throw new QuoteFailure('queue_full', 'Too many renderings are queued.', {
-        skipErrorLog: true,
-      })
-    return this.#runAlone(async () => {
-      const pauseMs = this.#pausedUntil - this.#clock.now()
-      if (pauseMs > 0) await this.#clock.sleep(pauseMs)
-      const startedAt = this.#clock.now()
-      try {
-        return await run()
-      } finally {
-        const endedAt = this.#clock.now()
-        const maxPauseMs = this.#maxPauseMs
-        this.#pausedUntil = endedAt + Math.min(pauseFactor * (endedAt - startedAt), maxPauseMs)
-      }
-    })
-  }
-
-  #waitFor(rendering: Promise<Result>): Promise<Result> {
-    return pTimeout(rendering, {
+    if (cached) return { content: cached, isCached: true }
+    const rendering = this.#pending.get(key) ?? this.#start(key, render, logFailure)
+    const content = await pTimeout(rendering, {
       milliseconds: this.#maxWaitMs,
       message: new QuoteFailure('pending', 'The rendering is not ready yet.'),
     })
+    return { content, isCached: false }
   }
 
-  async #run(key: string, render: () => Promise<Result>, logFailure: LogFailure): Promise<Result> {
+  /** Throws QuoteFailure if the rendering failed and may not be tried again yet. */
+  #start(
+    key: string,
+    render: () => Promise<Content>,
+    logFailure: RenderingSource['logFailure'],
+  ): Promise<Content> {
+    this.#failed.rejectEarlyRetry(key)
+    const rendering = this.#run(key, render, logFailure).finally(() => this.#pending.delete(key))
+    this.#pending.set(key, rendering)
+    return rendering
+  }
+
+  async #run(
+    key: string,
+    render: () => Promise<Content>,
+    logFailure: RenderingSource['logFailure'],
+  ): Promise<Content> {
     try {
-      const result = await render()
+      const content = await render()
       this.#failed.forget(key)
-      this.#cache.set(key, result)
-      return result
+      this.#cache.set(key, content)
+      return content
     } catch (error) {
-      if (needsOperator(error)) logFailure(error)
+      if (needsErrorLog(error)) logFailure(error)
       throw this.#failed.record(key, error)
     }
   }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import pTimeout from 'p-timeout'
 import { type FailureReason, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
 import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
+import { RenderingQueue, type RenderingQueueOptions } from './rendering-queue.ts'
 
 const runLimited = join(import.meta.dirname, 'run-limited.sh')
 
@@ -15,6 +16,7 @@ type RenderingProcessOptions = {
   /** What the process renders, such as "PDF", for messages. */
   what: string
   limits: RenderingProcessLimits
+  queue?: RenderingQueueOptions
   nodeOptions?: string[]
 }
 
@@ -24,54 +26,51 @@ type Reply<Result> = { usage: Usage } & ({ result: Result } | Failed)
 type Usage = { processorMs: number; residentBytes: number }
 type Failed = { reason: FailureReason; message: string; stack: string | undefined }
 
-/**
- * A process that performs one task at a time. The first task starts it. Wait for a task before you
- * start the next one.
- */
+/** A process that performs one task at a time. The first task starts it. */
 export class RenderingProcess<Task extends object, Result> {
   readonly #options: RenderingProcessOptions
+  readonly #stopping = new AbortController()
+  readonly #queue: RenderingQueue
   #child: ChildProcess | undefined
   #idleTimer: NodeJS.Timeout | undefined
-  #isPerforming = false
-  #isStopped = false
 
   constructor(options: RenderingProcessOptions) {
     this.#options = options
+    this.#queue = new RenderingQueue(this.#stopping.signal, options.queue)
   }
 
   /**
-   * Returns the result of a task. Throws the QuoteFailure that the task threw, or one with the
-   * reason `starved`, `process_unreachable` or, after `stop`, `stopping`. If rendering fails in
-   * another way, or if the process ends or exceeds a limit, replaces the process and throws an
-   * error.
+   * Returns the result of a task. Calls `prepareTask` when the tasks before it have ended, so few
+   * documents are in memory at the same time. Throws the QuoteFailure that the task threw, or one
+   * with the reason `queue_full`, `starved`, `process_unreachable` or, after `stop`, `stopping`. If
+   * rendering fails in another way, or if the process ends or exceeds a limit, replaces the process
+   * and throws an error.
    */
-  async perform(task: Task): Promise<Result> {
-    if (this.#isPerforming) throw new Error('The process already performs a task.')
-    clearTimeout(this.#idleTimer)
-    this.#isPerforming = true
-    const reply = await this.#getReply(task).finally(() => {
-      this.#isPerforming = false
-    })
-    this.#killAboveThreshold(reply.usage)
-    if ('reason' in reply) {
-      const { reason, message, stack } = reply
-      // The log shows where in the child process the error was thrown.
-      const cause = Object.assign(new Error(message), { stack })
-      if (reason !== 'rendering_failed') throw new QuoteFailure(reason, message, { cause })
-      this.#kill()
-      throw new Error(`Rendering the ${this.#options.what} failed: ${message}`, { cause })
-    }
-    return reply.result
+  perform(prepareTask: () => Promise<Task>): Promise<Result> {
+    return this.#queue.run(async () => this.#performNow(await prepareTask()))
   }
 
-  /** Kills the process and rejects its task and all further ones. */
+  /** Kills the process. Its task and all others fail with the reason `stopping`. */
   stop(): void {
-    this.#isStopped = true
+    this.#stopping.abort(new QuoteFailure('stopping', 'The service is stopping.'))
     this.#kill()
   }
 
+  async #performNow(task: Task): Promise<Result> {
+    clearTimeout(this.#idleTimer)
+    const reply = await this.#getReply(task)
+    this.#killAboveThreshold(reply.usage)
+    if ('result' in reply) return reply.result
+    const { reason, message, stack } = reply
+    // The log shows where in the child process the error was thrown.
+    const cause = Object.assign(new Error(message), { stack })
+    if (reason !== 'rendering_failed') throw new QuoteFailure(reason, message, { cause })
+    this.#kill()
+    throw new Error(`Rendering the ${this.#options.what} failed: ${message}`, { cause })
+  }
+
   async #getReply(task: Task): Promise<Reply<Result>> {
-    if (this.#isStopped) throw new QuoteFailure('stopping', 'The service is stopping.')
+    this.#stopping.signal.throwIfAborted()
     const { what, limits } = this.#options
     const child = this.#startChild()
     try {
@@ -84,7 +83,7 @@ export class RenderingProcess<Task extends object, Result> {
         ),
       })
     } catch (error) {
-      if (this.#isStopped) throw new QuoteFailure('stopping', 'The service is stopping.')
+      this.#stopping.signal.throwIfAborted()
       this.#kill()
       throw error
     } finally {

@@ -2,7 +2,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Company, Seller } from '../../company/company.ts'
 import { Problem } from '../../http/problem-details.ts'
-import { type ErrorPageName, failures, pagesOfProblems, type QuoteFailure } from '../failures.ts'
+import {
+  type ErrorPageName,
+  failures,
+  needsErrorLog,
+  pagesOfProblems,
+  type QuoteFailure,
+} from '../failures.ts'
 import { isLinkUrl } from '../links/link-paths.ts'
 import { renderErrorPage } from '../page/error-page.ts'
 import {
@@ -24,12 +30,12 @@ export function describeFailure(
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
 ): DescribedError {
   const { reason, retryAfterMs } = failure
-  const { code, page, detail, showsContact = false, needsNoOperator = false } = failures[reason]
+  const { code, page, detail, showsContact = false } = failures[reason]
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,
     reason,
-    skipErrorLog: needsNoOperator || failure.skipErrorLog,
+    skipErrorLog: !needsErrorLog(failure),
     ...(retryAfterMs !== undefined && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),

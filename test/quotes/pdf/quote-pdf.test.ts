@@ -298,7 +298,7 @@ t.test(
       return renderer
     }
     const createNumberedRequest = (number: string) => createRequest(withDocument({ number }))
-    const shortQueue = startRenderer({ cache: { maxQueued: 2 } })
+    const shortQueue = startRenderer({ queue: { maxQueued: 2 } })
     const outcomes = await Promise.allSettled(
       ['1', '2', '3', '4', '5', '3', '1'].map((number) =>
         renderDocument(shortQueue, createNumberedRequest(number)),

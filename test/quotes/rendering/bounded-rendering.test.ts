@@ -156,8 +156,8 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
   })
   const logged: unknown[] = []
   const render = () =>
-    renderer.render(openLink, 'es', {
-      readDocument: async () => JSON.stringify(document),
+    renderer.getOrRender(openLink, 'es', {
+      readVerifiedDocument: async () => JSON.stringify(document),
       logFailure: (error) => logged.push(error),
     })
   const starved = {
@@ -228,13 +228,21 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
   t.notMatch(lines.join(''), '"level":50', 'it is no failure')
 })
 
-t.test('a rendering process refuses a task while it performs another', async (t) => {
+t.test('a rendering process performs its tasks one after the other', async (t) => {
   const pdfProcess = createPdfProcess()
   t.teardown(() => pdfProcess.stop())
-  const task = { ...oneLine, brand }
-  const first = pdfProcess.perform(task)
-  await t.rejects(pdfProcess.perform(task), { message: /already performs a task/ })
-  t.match(Buffer.from((await first).pdf).toString('latin1'), /^%PDF-/)
+  const prepared: string[] = []
+  watchPdfProcesses(t, () => t.same(prepared, ['1'], 'the second one is not prepared yet'))
+  const perform = (contentHash: string) =>
+    pdfProcess.perform(async () => {
+      prepared.push(contentHash)
+      return { ...oneLine, contentHash, brand }
+    })
+  const first = perform('1')
+  const second = perform('2')
+  for (const { pdf } of [await first, await second])
+    t.match(Buffer.from(pdf).toString('latin1'), /^%PDF-/)
+  t.same(prepared, ['1', '2'])
 })
 
 t.test('a process that cannot be reached blocks no quote', async (t) => {
@@ -346,18 +354,18 @@ t.test(
     const renderer = new PageRenderer({ brand, offersReplies: true })
     t.teardown(() => renderer.close())
     const large = { ...openLink, documentBytes: 2 * maxMainThreadDocumentBytes }
-    const render = (linkId: string, readDocument: () => Promise<string>) =>
-      renderer.render(
+    const render = (linkId: string, readVerifiedDocument: () => Promise<string>) =>
+      renderer.getOrRender(
         { ...large, linkId },
         { format: 'json' },
-        { readDocument, logFailure: () => t.fail('a closed link is no failure') },
+        { readVerifiedDocument, logFailure: () => t.fail('a closed link is no failure') },
       )
     const closed = render('1', async () => {
       throw new QuoteFailure('link_revoked')
     })
     const open = render('2', async () => JSON.stringify(document))
     await t.rejects(closed, { message: /revoked/, reason: 'link_revoked' })
-    t.ok((await open).gzip.length > 0)
+    t.ok((await open).content.gzip.length > 0)
   },
 )
 

@@ -3,7 +3,7 @@
 import { getPriority } from 'node:os'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
-import { readDocument } from '../../../src/quotes/links/read-document.ts'
+import { queryDocument } from '../../../src/quotes/links/query-document.ts'
 import { readLink } from '../../../src/quotes/links/read-link.ts'
 import { PageRenderer } from '../../../src/quotes/page/page-renderer.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
@@ -17,21 +17,21 @@ const db = openDatabase(databaseUrl, { connections: 1 })
 const link = await readLink(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
 if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
 const source = {
-  readDocument: async () => (await readDocument(db, token)) ?? '',
+  readVerifiedDocument: async () => (await queryDocument(db, token)) ?? '',
   logFailure: (error: unknown) => {
     throw error
   },
 }
 const pages = new PageRenderer({ brand: defaultBrand, offersReplies: true })
 const pdfs = new PdfRenderer(defaultBrand)
-const page = await pages.render(link, { format: 'json' }, source)
-const { pdf } = await pdfs.render(link, 'es', source)
+const page = await pages.getOrRender(link, { format: 'json' }, source)
+const pdf = await pdfs.getOrRender(link, 'es', source)
 console.log(
   JSON.stringify({
     priority: getPriority(),
     user: process.getuid?.(),
-    page: page.gzip.length,
-    pdf: pdf.subarray(0, 5).toString(),
+    page: page.content.gzip.length,
+    pdf: pdf.content.pdf.subarray(0, 5).toString(),
   }),
 )
 pages.close()

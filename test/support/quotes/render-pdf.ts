@@ -6,11 +6,15 @@ import type { Pdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import { openLink } from './shared-quote.ts'
 
 /** Returns the PDF of a document. */
-export function renderDocument(renderer: PdfRenderer, quote: Omit<PdfTask, 'brand'>): Promise<Pdf> {
+export async function renderDocument(
+  renderer: PdfRenderer,
+  quote: Omit<PdfTask, 'brand'>,
+): Promise<Pdf> {
   const { documentJson, contentHash, status, language } = quote
   const link = { ...openLink, contentHash, quoteStatus: status }
-  return renderer.render(link, language, {
-    readDocument: async () => documentJson,
+  const { content } = await renderer.getOrRender(link, language, {
+    readVerifiedDocument: async () => documentJson,
     logFailure: () => undefined,
   })
+  return content
 }

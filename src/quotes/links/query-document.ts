@@ -1,11 +1,11 @@
-// Reads the document of an open link from the primary or a replica.
+// Queries the primary or a replica for the document of an open link, without verifying it.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { hashLinkToken } from './link-token.ts'
 import type { OpenLink } from './read-link.ts'
 
 /** Returns the document of a link. Returns null if the link is not open by the database's clock. */
-export async function readDocument(db: Kysely<Tables>, token: string): Promise<string | null> {
+export async function queryDocument(db: Kysely<Tables>, token: string): Promise<string | null> {
   const { rows } = await sql<{ document: string | null }>`
     select read_quote_share_document(${hashLinkToken(token)}) as document
   `.execute(db)
@@ -17,7 +17,7 @@ export async function readDocument(db: Kysely<Tables>, token: string): Promise<s
  * from the row that was read from the primary, so an old document is never returned, however far
  * the replica is behind.
  */
-export async function readReplicatedDocument(
+export async function queryReplicatedDocument(
   replicaDb: Kysely<Tables>,
   token: string,
   { rowVersion }: OpenLink,
