@@ -11,9 +11,10 @@ const pageTheme = readFileSync(new URL('page-theme.css', import.meta.url), 'utf8
 /**
  * Loads Eta templates that share a style sheet and an optional script. File names are relative to
  * `baseUrl`, the `import.meta.url` of the caller. Returns `render`, which passes the page theme and
- * the style sheet to the template as `style`, and the bundled script as `script`. Also returns the
- * `contentSecurityPolicy`, which allows only these two. On a page with a script it also prevents
- * the script from turning text into markup or code (trusted types).
+ * the style sheet to the template as `style`, and the bundled script as `script`. Also returns
+ * `buildContentSecurityPolicy`: its policy allows only these two, further inline `styles` and data
+ * URIs of images. On a page with a script it also prevents the script from turning text into markup
+ * or code (trusted types).
  */
 export function loadPageTemplates(
   baseUrl: string,
@@ -30,22 +31,25 @@ export function loadPageTemplates(
   const css = minifyCss(pageTheme + readText(style))
   const code = script === undefined ? '' : bundleScript(new URL(script, baseUrl))
   return {
-    contentSecurityPolicy: [
-      "default-src 'none'",
-      `style-src '${hashForPolicy(css)}'`,
-      ...(code === '' ? [] : [`script-src '${hashForPolicy(code)}'`]),
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-      ...(code === '' ? [] : ["require-trusted-types-for 'script'", "trusted-types 'none'"]),
-    ].join('; '),
+    buildContentSecurityPolicy: (styles: string[] = []): string =>
+      [
+        "default-src 'none'",
+        `style-src ${[...styles, css].map(toHashSource).join(' ')}`,
+        ...(code === '' ? [] : [`script-src ${toHashSource(code)}`]),
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        ...(code === '' ? [] : ["require-trusted-types-for 'script'", "trusted-types 'none'"]),
+        'img-src data:',
+      ].join('; '),
     render: (name: string, values: object): string =>
       eta.render(`@${name}`, { ...values, style: css, script: code }),
   }
 }
 
-function hashForPolicy(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`
+/** Returns how a policy names an inline style sheet or script: by its hash. */
+function toHashSource(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
 /** Returns CSS without comments and unnecessary whitespace. */

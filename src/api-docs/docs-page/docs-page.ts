@@ -12,7 +12,7 @@ import { listResponseFields } from './response-fields.ts'
 import { translateDocument, translateText } from './translate-document.ts'
 import { describeType, type SchemaNode, type TypeWords } from './type-description.ts'
 
-const { render, contentSecurityPolicy } = loadPageTemplates(import.meta.url, {
+const { render, buildContentSecurityPolicy } = loadPageTemplates(import.meta.url, {
   templates: {
     docs: 'docs-page.eta',
     parameters: 'parameters.eta',
@@ -24,7 +24,7 @@ const { render, contentSecurityPolicy } = loadPageTemplates(import.meta.url, {
 })
 
 /** The Content-Security-Policy header of the page. */
-export const docsContentSecurityPolicy = `${contentSecurityPolicy}; img-src data:`
+export const docsContentSecurityPolicy = buildContentSecurityPolicy()
 
 type Schemas = Record<string, SchemaNode>
 type Examples = Record<string, { summary: string; value: unknown }>

@@ -1,8 +1,7 @@
 // Builds the style and the logo of the company on the quote page, and the Content-Security-Policy
 // that allows them.
-import { createHash } from 'node:crypto'
 import type { Brand } from '../../company/brand.ts'
-import { pageContentSecurityPolicy } from './template-loader.ts'
+import { buildPagePolicy } from './template-loader.ts'
 
 const logoMediaTypes = { svg: 'image/svg+xml', png: 'image/png' }
 
@@ -29,9 +28,5 @@ export function buildLogoUri({ logo }: Brand): string | null {
  */
 export function buildContentSecurityPolicy(brand: Brand): string {
   const style = buildBrandStyle(brand)
-  const hash = style && createHash('sha256').update(style).digest('base64')
-  const [before, after] = pageContentSecurityPolicy.split('style-src ')
-  if (after === undefined) throw new Error('The policy of the pages has no style-src.')
-  const policy = hash ? `${before}style-src 'sha256-${hash}' ${after}` : pageContentSecurityPolicy
-  return `${policy}; img-src data:`
+  return buildPagePolicy(style === null ? [] : [style])
 }

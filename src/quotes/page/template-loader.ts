@@ -1,4 +1,5 @@
-// Loads the templates of the quote page and the error page. All texts in them are escaped.
+// Loads the templates of the quote page and the error page. `<%= %>` in them escapes a value. Only
+// markup, styles and the logo of the company are inserted as they are, with `<%~ %>`.
 import { Eta } from 'eta'
 import { loadPageTemplates } from '../../pages/page-templates.ts'
 import { toPlainText } from '../view-model/plain-text.ts'
@@ -16,8 +17,8 @@ const pages = loadPageTemplates(import.meta.url, {
   rmWhitespace: true,
 })
 
-/** The part of Content-Security-Policy that does not depend on the brand. */
-export const pageContentSecurityPolicy = pages.contentSecurityPolicy
+/** Returns the Content-Security-Policy of the pages, which also allows these inline styles. */
+export const buildPagePolicy = pages.buildContentSecurityPolicy
 
 /** Returns the HTML of a template: `quote` or `error`. */
 export const renderTemplate = pages.render

@@ -5,7 +5,7 @@ import t from 'tap'
 import { languages as allLanguages } from '../../../src/company/languages.ts'
 import { renderErrorPage } from '../../../src/quotes/page/error-page.ts'
 import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
-import { pageContentSecurityPolicy } from '../../../src/quotes/page/template-loader.ts'
+import { buildPagePolicy } from '../../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { chooseErrorPageLanguage } from '../../../src/quotes/requested-representation.ts'
 import {
@@ -346,11 +346,12 @@ t.test(
     ])
     for (const html of pages) {
       const hash = createHash('sha256').update(getStyleSheet(html)).digest('base64')
-      t.same(pageContentSecurityPolicy.split('; ').sort(), [
+      t.same(buildPagePolicy().split('; ').sort(), [
         "base-uri 'none'",
         "default-src 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
+        'img-src data:',
         `style-src 'sha256-${hash}'`,
       ])
       t.equal(html.match(/<style/g)?.length, 1)
