@@ -1,37 +1,23 @@
-// The frozen document behind a quote link: its fields, canonical form and hash, which quotes can be
-// shared, and the tokens of links.
-// Numbers such as S1 are those of the attacks in docs/security.md.
+// The frozen document behind a quote link: its fields, canonical form and hash.
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
-import { type Insertable, type NotNull, sql } from 'kysely'
+import { sql } from 'kysely'
 import t from 'tap'
-import type { Company } from '../../../src/company/company.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
-import type { Database } from '../../../src/database/postgres-pool.ts'
-import type { Tables } from '../../../src/database/table-types.ts'
-import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
-import {
-  createQuoteLink,
-  type NewLink,
-  QuoteNotShareableError,
-} from '../../../src/quotes/links/manage-links.ts'
+import type { NewLink } from '../../../src/quotes/links/manage-links.ts'
 import { QuoteDocument } from '../../../src/quotes/schema.ts'
 import { company } from '../../support/database/company.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
-
-type Quote = Insertable<Tables['quotes']>
-type Line = Omit<Insertable<Tables['quote_lines']>, 'quote_id' | 'position' | 'net'> & {
-  position?: number
-}
-
-const minimalQuote: Quote = {
-  number: 'P-1',
-  status: 'sent',
-  currency: 'EUR',
-  issued_on: '2026-03-02',
-}
-const minimalLine: Line = { description: 'Martillo', quantity: '1', unit_price: '10' }
+import {
+  createAndReadShare,
+  type Line,
+  minimalLine,
+  minimalQuote,
+  type Quote,
+  readShare,
+  writeQuote,
+} from '../../support/quotes/frozen-documents.ts'
 
 const completeQuote: Quote = {
   number: 'P-2026/0117 ñ',
@@ -352,149 +338,6 @@ t.test('amounts have the digits of their currency, unit prices at least that man
 })
 
 t.test(
-  'the legal sentences match country, tax and language, in the order of company.json',
-  async (t) => {
-    const { db } = await testDatabase(t)
-    const getLegalSentences = async (
-      country: string | null,
-      taxRate: string | null,
-      language?: 'es' | 'en',
-    ) => {
-      const number = `P-${country}-${taxRate}-${language}-${counter++}`
-      await writeQuote(db, { ...minimalQuote, number, country }, [
-        minimalLine,
-        { ...minimalLine, tax_rate: taxRate },
-      ])
-      return (
-        JSON.parse(
-          (await createAndReadShare(db, { number, ...(language && { language }) })).document,
-        ) as typeof completeDocument
-      ).legal
-    }
-    let counter = 0
-    const always = 'Precios válidos salvo error u omisión.'
-    const exported = 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).'
-    const intraCommunity =
-      'Operación exenta: artículo 25 de la Ley 37/1992 (entrega intracomunitaria).'
-    t.strictSame(await getLegalSentences('ES', '21'), [always])
-    t.strictSame(
-      await getLegalSentences('ES', '0'),
-      [always],
-      '0 % in the country of the seller is no export',
-    )
-    t.strictSame(await getLegalSentences('FR', '0'), [always, intraCommunity])
-    t.strictSame(await getLegalSentences('GR', '0.0'), [always, intraCommunity])
-    t.strictSame(await getLegalSentences('US', '0'), [always, exported])
-    t.strictSame(
-      await getLegalSentences('GB', '0'),
-      [always, exported],
-      'the United Kingdom is outside the Union',
-    )
-    t.strictSame(await getLegalSentences('US', '21'), [always], 'a quote with tax is not exempt')
-    t.strictSame(
-      await getLegalSentences('US', null),
-      [always],
-      'without a stated tax there is no exemption',
-    )
-    t.strictSame(
-      await getLegalSentences(null, '0'),
-      [always],
-      'without a country there is no exemption',
-    )
-    t.strictSame(await getLegalSentences('US', '0', 'en'), [
-      'Errors and omissions excepted.',
-      'VAT exempt export, article 21 of Spanish law 37/1992.',
-    ])
-
-    await recordCompany(db, { ...company, seller: { ...company.seller, legal: [] } })
-    await writeQuote(db, { ...minimalQuote, number: 'P-no-legal', country: 'US' }, [minimalLine])
-    const { document } = await createAndReadShare(db, { number: 'P-no-legal' })
-    t.match(document, /"legal":\[\],"lines"/, 'no translations without texts')
-
-    const britishCompany: Company = { ...company, seller: { ...company.seller, country: 'GB' } }
-    await recordCompany(db, britishCompany)
-    t.strictSame(
-      await getLegalSentences('FR', '0'),
-      [always, exported],
-      'every foreign quote of a seller outside the Union is an export',
-    )
-  },
-)
-
-t.test('an exemption names its lines if others are taxed, in every language', async (t) => {
-  const { db } = await testDatabase(t)
-  const lines = ['10', '0', null, '0', '0'].map((tax_rate) => ({ ...minimalLine, tax_rate }))
-  await writeQuote(db, { ...minimalQuote, country: 'JP' }, lines)
-  const { document } = await createAndReadShare(db, { number: 'P-1' })
-  const exported = 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).'
-  const inEnglish = 'VAT exempt export, article 21 of Spanish law 37/1992.'
-  t.match(JSON.parse(document), {
-    legal: ['Precios válidos salvo error u omisión.'],
-    legalForLines: [{ text: exported, lines: [2, 4, 5] }],
-    legalTranslations: {
-      en: {
-        legal: ['Errors and omissions excepted.'],
-        legalForLines: [{ text: inEnglish, lines: [2, 4, 5] }],
-      },
-    },
-  })
-  await writeQuote(db, { ...minimalQuote, number: 'P-2', country: 'JP' }, [
-    ...lines.slice(1),
-    { ...minimalLine, tax_rate: '0' },
-  ])
-  const whole = JSON.parse((await createAndReadShare(db, { number: 'P-2' })).document)
-  t.same(whole.legal, ['Precios válidos salvo error u omisión.', exported])
-  t.notOk('legalForLines' in whole)
-  t.same(whole.legalTranslations, { en: { legal: ['Errors and omissions excepted.', inEnglish] } })
-})
-
-t.test('a legal text that the company lacks in the language is shown in another one', async (t) => {
-  const { db } = await testDatabase(t)
-  const lines = ['10', '0'].map((tax_rate) => ({ ...minimalLine, tax_rate }))
-  await writeQuote(db, { ...minimalQuote, country: 'JP', language: 'fr' }, lines)
-  const always = 'Precios válidos salvo error u omisión.'
-  const exported = 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).'
-  const createAndRead = async (legal: Company['seller']['legal']) => {
-    await recordCompany(db, { ...company, seller: { ...company.seller, legal } })
-    return JSON.parse((await createAndReadShare(db, { number: 'P-1' })).document)
-  }
-  // English comes first in the file, but the language of the company is Spanish.
-  const { legal } = company.seller
-  const sorted = legal.toSorted((one, other) => one.language.localeCompare(other.language))
-  t.match(sorted[0], { language: 'en' })
-  t.match(await createAndRead(sorted), {
-    legal: [],
-    legalForLines: undefined,
-    legalInOtherLanguages: [
-      { language: 'es', text: always, lines: undefined },
-      { language: 'es', text: exported, lines: [2] },
-    ],
-    legalTranslations: { fr: undefined, de: undefined, en: { legalInOtherLanguages: undefined } },
-  })
-
-  const french = { language: 'fr', appliesTo: 'all', text: 'Sauf erreur ou omission.' } as const
-  t.match(await createAndRead([...legal, french]), {
-    legal: [french.text],
-    legalInOtherLanguages: [{ language: 'es', text: exported, lines: [2] }],
-  })
-
-  const inEnglish = legal.filter(({ language }) => language === 'en')
-  t.match(await createAndRead([...inEnglish, french]), {
-    legal: [french.text],
-    legalInOtherLanguages: [{ language: 'en', text: /article 21/ }],
-  })
-
-  // The English page of this quote must have the French text.
-  const exemptions = inEnglish.filter(({ appliesTo }) => appliesTo !== 'all')
-  const incomplete = await createAndRead([...exemptions, french])
-  t.match(incomplete.legalTranslations.en, {
-    legal: [],
-    legalForLines: [{ lines: [2] }],
-    legalInOtherLanguages: [{ language: 'fr', text: french.text }],
-  })
-})
-
-t.test(
   'the document has the requested language, or that of the quote, or that of the company',
   async (t) => {
     const { db } = await testDatabase(t)
@@ -595,70 +438,6 @@ t.test('canonical_json sorts names and writes no whitespace, at any depth', asyn
   t.equal(rows[0]?.text, canonicalize(value))
 })
 
-t.test('the error of a quote that cannot be shared gives the reason', async (t) => {
-  const { db } = await testDatabase(t)
-  await writeQuote(db, { ...minimalQuote, number: 'draft', status: 'draft' }, [minimalLine])
-  await writeQuote(db, { ...minimalQuote, number: 'totals' }, [{ ...minimalLine, tax_rate: '21' }])
-  await writeQuote(db, { ...minimalQuote, number: 'line' }, [minimalLine, minimalLine])
-  await writeQuote(db, { ...minimalQuote, number: 'good' }, [minimalLine])
-  await sql`
-    update quotes set net = 11.01, tax = 2.00, gross = 13.01 where number = 'totals'`.execute(db)
-  await sql`
-    update quote_lines set net = quote_lines.net + case position when 1 then 1 else -1 end
-    from quotes where id = quote_id and number = 'line'`.execute(db)
-
-  const expectRejection = async (request: NewLink, message: RegExp) =>
-    t.rejects(createQuoteLink(db, request), { constructor: QuoteNotShareableError, message })
-  await expectRejection({ number: 'none' }, /^there is no quote none \(any version\)$/)
-  await expectRejection({ number: 'good', version: 2 }, /^there is no quote good version 2$/)
-  await expectRejection({ number: 'Good' }, /^there is no quote Good/)
-  await expectRejection({ number: 'draft' }, /^quote draft version 1 is a draft: send it first$/)
-  await expectRejection(
-    { number: 'totals' },
-    new RegExp(
-      'net 11\\.01 stored, 10\\.00 computed \\(off by 1\\.01\\), ' +
-        'tax 2\\.00 stored, 2\\.10 computed \\(off by -0\\.10\\)',
-    ),
-  )
-  await expectRejection({ number: 'line' }, /line 1: net 11\.00 stored, 10\.00 computed/)
-  await expectRejection({ number: 'good', expiry: new Date('2020-01-01') }, /would expire at once/)
-  await expectRejection(
-    { number: 'good', language: 'xx' as 'es' },
-    /language must be one of es, en, pt, fr, it, de, not xx/,
-  )
-  await t.rejects(
-    sql`select create_quote_share('good', null, sha256('x'), 'infinity')`.execute(db),
-    { code: '23514' },
-    'infinity is not an expiry: null means never',
-  )
-  t.strictSame(
-    await db.selectFrom('quote_shares').selectAll().execute(),
-    [],
-    'none of these creates a link',
-  )
-
-  await sql`delete from company`.execute(db)
-  await expectRejection({ number: 'good' }, /the company is not recorded yet/)
-})
-
-t.test(
-  'without a version the newest one is shared, and a draft as newest version is rejected',
-  async (t) => {
-    const { db } = await testDatabase(t)
-    await writeQuote(db, { ...minimalQuote, version: 2, notes: 'second' }, [minimalLine])
-    await writeQuote(db, { ...minimalQuote, version: 1, status: 'superseded', notes: 'first' }, [
-      minimalLine,
-    ])
-    const createAndReadNotes = async (request: NewLink) =>
-      (JSON.parse((await createAndReadShare(db, request)).document) as typeof completeDocument)
-        .notes
-    t.equal(await createAndReadNotes({ number: 'P-1' }), 'second')
-    t.equal(await createAndReadNotes({ number: 'P-1', version: 1 }), 'first')
-    await writeQuote(db, { ...minimalQuote, version: 10, status: 'draft' }, [minimalLine])
-    await t.rejects(createQuoteLink(db, { number: 'P-1' }), { message: /version 10 is a draft/ })
-  },
-)
-
 t.test('later changes of the quote or the company do not change the document', async (t) => {
   const { db } = await testDatabase(t)
   await writeQuote(db, completeQuote, completeLines)
@@ -673,115 +452,6 @@ t.test('later changes of the quote or the company do not change the document', a
   })
   t.strictSame(await readShare(db, before.token_hash), before)
 })
-
-t.test('10,000 tokens are distinct base64url texts without common parts (S1)', async (t) => {
-  const tokens = Array.from({ length: 10_000 }, generateLinkToken)
-  t.ok(tokens.every(isToken))
-  t.equal(new Set(tokens).size, tokens.length)
-  t.equal(new Set(tokens.map((token) => token[0])).size, 64, 'every first character occurs')
-  // Two of 10,000 random texts share 12 characters (72 bits) with a probability of about 1 in 10¹⁴.
-  t.equal(
-    new Set(tokens.map((token) => token.slice(0, 12))).size,
-    tokens.length,
-    'no two have the same beginning',
-  )
-  t.equal(
-    new Set(tokens.map((token) => token.slice(-12))).size,
-    tokens.length,
-    'no two have the same end',
-  )
-})
-
-t.test(
-  'links have random tokens of 43 characters, and the database stores only their hashes (S1)',
-  async (t) => {
-    const { db } = await testDatabase(t)
-    await writeQuote(db, minimalQuote, [])
-    const tokens: string[] = []
-    for (let n = 0; n < 100; n += 1) tokens.push(await createQuoteLink(db, { number: 'P-1' }))
-    // The others without computing the document again, which takes a millisecond for each link.
-    const others = Array.from({ length: 9_900 }, generateLinkToken)
-    await sql`
-      insert into quote_shares (quote_id, token_hash, document, content_hash)
-      select quote_id, hash, document, content_hash
-      from unnest(${others.map(hashLinkToken)}::bytea[]) as hash,
-        (select * from quote_shares order by id limit 1) as share
-    `.execute(db)
-    tokens.push(...others)
-    t.ok(tokens.every(isToken))
-    t.equal(new Set(tokens).size, tokens.length)
-
-    const stored = await db
-      .selectFrom('quote_shares')
-      .select([
-        sql<string>`encode(token_hash, 'hex')`.as('hash'),
-        sql<string>`quote_shares::text`.as('row'),
-      ])
-      .execute()
-    const hashes = new Set(stored.map(({ hash }) => hash))
-    t.equal(hashes.size, tokens.length)
-    t.ok(tokens.every((token) => hashes.has(hashLinkToken(token).toString('hex'))))
-    // Neither the text of a token nor its bytes in hexadecimal digits.
-    const secrets = new Set(tokens.flatMap((token) => [token, Buffer.from(token).toString('hex')]))
-    const words = stored.flatMap(({ row }) => row.match(/[\w-]{43,}/g) ?? [])
-    t.ok(words.length >= tokens.length, 'each row has at least a hash of this length')
-    t.same(
-      words.filter((word) => [43, 86].some((size) => partsOf(word, size).some(isSecret))),
-      [],
-    )
-
-    function isSecret(part: string): boolean {
-      return secrets.has(part)
-    }
-  },
-)
-
-/** Returns every part of this length. */
-function partsOf(text: string, length: number): string[] {
-  const count = Math.max(0, text.length - length + 1)
-  return Array.from({ length: count }, (_, at) => text.slice(at, at + length))
-}
-
-function isToken(text: string): boolean {
-  return /^[A-Za-z0-9_-]{43}$/.test(text) && Buffer.from(text, 'base64url').length === 32
-}
-
-/** Writes a quote as docs/data-model.md requires: SQL functions compute its nets and totals. */
-async function writeQuote(db: Database, quote: Quote, lines: Line[]): Promise<void> {
-  const { id } = await db
-    .insertInto('quotes')
-    .values(quote)
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  for (const [
-    index,
-    { position = index + 1, discount_percent = '0', ...rest },
-  ] of lines.entries()) {
-    const net = sql<string>`line_net(
-      ${rest.quantity}, ${rest.unit_price}, ${discount_percent},
-      currency_digits(${quote.currency}))`
-    await db
-      .insertInto('quote_lines')
-      .values({ quote_id: id, position, discount_percent, ...rest, net })
-      .execute()
-  }
-  await sql`
-    update quotes set (net, tax, gross) = (select net, tax, gross from quote_totals(${id}))
-    where id = ${id}`.execute(db)
-}
-
-async function createAndReadShare(db: Database, request: NewLink) {
-  return readShare(db, hashLinkToken(await createQuoteLink(db, request)))
-}
-
-async function readShare(db: Database, tokenHash: Buffer) {
-  return db
-    .selectFrom('quote_shares')
-    .selectAll()
-    .where('token_hash', '=', tokenHash)
-    .$narrowType<{ document: NotNull }>()
-    .executeTakeFirstOrThrow()
-}
 
 type SchemaNode = {
   type?: string
