@@ -138,7 +138,7 @@ export function sendProblem(
   reply: FastifyReply,
   problem: Problem,
 ): FastifyReply {
-  addProblemToLog(request, problem)
+  addProblemToRequestLog(request, problem)
   return reply
     .code(problem.status)
     .headers(problem.headers)
@@ -151,7 +151,7 @@ export function sendProblem(
  * route has tried before (`attempts`, `reason`). Drops the fields that describe the response, such
  * as `source`, because the route did not send it.
  */
-export function addProblemToLog(request: FastifyRequest, { code, reason }: Problem): void {
+export function addProblemToRequestLog(request: FastifyRequest, { code, reason }: Problem): void {
   const { attempts, reason: earlierReason } = request.logFields ?? {}
   const fields: LogFields = { code }
   if (attempts !== undefined) fields.attempts = attempts

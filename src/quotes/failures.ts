@@ -55,7 +55,7 @@ type Failure = {
    */
   retryAfter?: { ms: number }
   /** Needs no operator: it is neither logged as an error nor counted as a failed PDF. */
-  needsNoOperator?: true
+  isExpected?: true
   /** When a rendering that ended with it is tried again. Default: at the next request. */
   retryRendering?: 'after-pause' | 'never'
 }
@@ -81,7 +81,7 @@ const tryAgainSoon: Failure = {
   page: 'rendering_pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
   retryAfter: pendingRetryAfter,
-  needsNoOperator: true,
+  isExpected: true,
 }
 
 const failureTable = {
@@ -91,21 +91,21 @@ const failureTable = {
     code: 'not_found',
     page: 'not_found',
     detail: 'There is no quote behind this link.',
-    needsNoOperator: true,
+    isExpected: true,
   },
   link_expired: {
     code: 'link_expired',
     page: 'link_expired',
     detail: 'This link has expired.',
     showsContact: true,
-    needsNoOperator: true,
+    isExpected: true,
   },
   link_revoked: {
     code: 'link_revoked',
     page: 'link_revoked',
     detail: 'This link was revoked.',
     showsContact: true,
-    needsNoOperator: true,
+    isExpected: true,
   },
   // The request accepts none of the formats of a quote.
   not_acceptable: {
@@ -114,7 +114,7 @@ const failureTable = {
     detail:
       'A quote is available as text/html, application/json, application/pdf: request one of ' +
       'them in Accept or ?format=.',
-    needsNoOperator: true,
+    isExpected: true,
   },
   // The link or its document cannot be read from the database.
   database_unreadable: unreadable,
@@ -130,11 +130,12 @@ const failureTable = {
     detail:
       'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
       'application/json instead.',
-    needsNoOperator: true,
+    isExpected: true,
     retryRendering: 'never',
   },
-  // The document made the rendering fail, or the code has a defect. The rendering is tried again
-  // after a pause (rendering/failed-renderings.ts). Requests until then get the same failure.
+  // The document made the rendering fail, the process was killed (for example because the machine
+  // has too little memory), or the code has a defect. The rendering is tried again after a pause
+  // (rendering/failed-renderings.ts). Requests until then get the same failure.
   rendering_failed: { ...notRendered, retryRendering: 'after-pause' },
   // Too many other renderings wait.
   queue_full: notRendered,
@@ -177,23 +178,17 @@ export class QuoteFailure extends Error {
   }
 }
 
-/** Returns the reason of an error, or null if the error is no QuoteFailure. */
-export function getFailureReason(error: unknown): FailureReason | null {
-  return error instanceof QuoteFailure ? error.reason : null
-}
-
 /** Returns why a rendering failed. */
 export function getRenderingFailureReason(error: unknown): FailureReason {
-  return getFailureReason(error) ?? 'rendering_failed'
+  return error instanceof QuoteFailure ? error.reason : 'rendering_failed'
 }
 
-/** Returns whether an operator should learn of the error. Any but a QuoteFailure is a defect. */
-export function needsOperator(error: unknown): boolean {
-  const reason = getFailureReason(error)
-  return reason === null || !failures[reason].needsNoOperator
+/** Returns whether an operator need not learn of the error. Any but a QuoteFailure is a defect. */
+export function isExpectedFailure(error: unknown): boolean {
+  return error instanceof QuoteFailure && failures[error.reason].isExpected === true
 }
 
 /** Returns whether the error must still be logged as an error. */
 export function needsErrorLog(error: unknown): boolean {
-  return needsOperator(error) && !(error instanceof QuoteFailure && error.skipErrorLog)
+  return !isExpectedFailure(error) && !(error instanceof QuoteFailure && error.skipErrorLog)
 }

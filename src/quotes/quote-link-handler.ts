@@ -2,14 +2,15 @@
 // JSON or PDF. The words of this folder:
 // - token: the secret in the address of a link. The database has only its hash.
 // - link: what a token opens, until it expires or is revoked. Addresses, settings and SQL call it a
-//   share.
-// - document: the quote as it was when the link was created, as JSON that never changes.
+//   share: a row of quote_shares. src/database/schema.sql has the SQL functions.
+// - document: the quote as it was when the link was created, as JSON that never changes (frozen).
 // - content hash: the hash of the document.
 // - closed: expired or revoked, so that the visitor gets 410. The document of a link is erased some
-//   time after it was closed (in SQL: purged). A quote expires too, when it is no longer valid: its
-//   link still shows it, with a banner.
+//   time after it was closed (by purge_quote_shares in SQL). A quote expires too, when it is no
+//   longer valid: its link still shows it, with a banner.
 // - altered: somebody has changed a document or its hash in the database.
 // - row version: changes whenever the row of a link changes.
+// - rendering: making a page, JSON or PDF of a document, and what was made.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
@@ -18,7 +19,7 @@ import type { Tables } from '../database/table-types.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
-import { failures, getRenderingFailureReason, needsOperator, QuoteFailure } from './failures.ts'
+import { failures, getRenderingFailureReason, isExpectedFailure, QuoteFailure } from './failures.ts'
 import { LinkAccess, requireOpen } from './links/link-access.ts'
 import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
@@ -128,7 +129,7 @@ export class QuoteLinkHandler {
   #getResponse(request: LinkRequest, link: OpenLink, format: Format): Promise<ReadyResponse> {
     if (format !== 'pdf') return this.#getPageOrJson(request, link, format)
     return this.#getPdf(request, link).catch((error: unknown) => {
-      if (needsOperator(error)) this.#options.observer.countFailedPdf()
+      if (!isExpectedFailure(error)) this.#options.observer.countFailedPdf()
       throw error
     })
   }
@@ -169,7 +170,7 @@ export class QuoteLinkHandler {
         const reason = getRenderingFailureReason(error)
         const { code } = failures[reason]
         // scripts/share.ts lists the links of a quote with their ids.
-        log.error({ err: error, code, reason, linkId: link.linkId }, 'rendering failed')
+        log.error({ err: error, code, reason, linkId: link.linkId }, 'quote not shown')
       },
     }
   }

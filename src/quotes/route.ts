@@ -5,7 +5,12 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
 import { quoteLinkPath } from '../http/endpoint-paths.ts'
 import { logProblem, toProblem } from '../http/error-handlers.ts'
-import { addProblemToLog, type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
+import {
+  addProblemToRequestLog,
+  type Problem,
+  ProblemBody,
+  sendProblem,
+} from '../http/problem-details.ts'
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { QuoteFailure } from './failures.ts'
@@ -56,7 +61,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     reply.headers(linkResponseHeaders)
     const page = buildErrorPageResponse(request, described, company.seller)
     if (!page) return sendProblem(request, reply, problem)
-    addProblemToLog(request, problem)
+    addProblemToRequestLog(request, problem)
     return sendResponse(reply.code(problem.status), page)
   })
 

@@ -7,6 +7,8 @@
 // - QuoteDocument below
 // - the example in openapi.ts
 // - if visitors see it: view-model/, quote-texts/, and the templates of page/ and pdf/
+// - the tests that list the fields: completeDocument in frozen-document.test.ts, the names in
+//   link-attacks.test.ts, and how a page shows each field in quote-page.test.ts
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { forEachLanguage, type Language, languages } from '../company/languages.ts'
@@ -48,6 +50,9 @@ const LanguageCode = Type.Unsafe<Language>(
   Type.Union(languages.map((language) => Type.Literal(language))),
 )
 
+// An example: the quote is in Spanish, and the seller has one text in Spanish and English, and one
+// only in French. legalTranslations.en is what the English page shows: `legal` has the English
+// text, and `legalInOtherLanguages` the French one, because it applies too.
 const LegalTexts = Type.Object({
   legal: Type.Array(Type.String(), { description: 'Legal texts that hold for the whole quote' }),
   legalForLines: Type.Optional(

@@ -28,7 +28,7 @@ export async function eraseDocumentsOfClosedLinks(
   }
 }
 
-/** Erases documents at once and then every hour, until `signal` is aborted. Logs failures. */
+/** Erases documents immediately and then every hour, until `signal` is aborted. Logs failures. */
 export async function eraseDocumentsRegularly(
   db: Kysely<Tables>,
   options: RegularTaskOptions,

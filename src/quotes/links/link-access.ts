@@ -39,7 +39,11 @@ export class LinkAccess {
   async read(token: string): Promise<LinkState> {
     const { db, timeZone, clock } = this.#options
     return readLink(db, token, { timeZone, now: clock() }).catch((cause: unknown) => {
-      throw new QuoteFailure('database_unreadable', 'The link was not read.', { cause })
+      throw new QuoteFailure(
+        'database_unreadable',
+        'The link could not be read from the database.',
+        { cause },
+      )
     })
   }
 
@@ -71,7 +75,11 @@ export class LinkAccess {
 
   async #readFromPrimary(token: string, link: OpenLink): Promise<string> {
     const documentJson = await queryDocument(this.#options.db, token).catch((cause: unknown) => {
-      throw new QuoteFailure('database_unreadable', 'The document was not read.', { cause })
+      throw new QuoteFailure(
+        'database_unreadable',
+        `The document of link ${link.linkId} could not be read.`,
+        { cause },
+      )
     })
     if (documentJson === null) {
       // If the link was closed after it had been read, the visitor learns that.
@@ -88,7 +96,9 @@ export class LinkAccess {
   #rejectChangedHash(link: OpenLink): void {
     const knownHash = this.#knownHashes.get(keyOf(link))
     if (knownHash !== undefined && knownHash !== link.contentHash)
-      throw this.#countAlteredDocument(`Link ${link.linkId} has another hash than before.`)
+      throw this.#countAlteredDocument(
+        `The hash of link ${link.linkId} has changed since this process showed it.`,
+      )
   }
 
   /** Counts the altered document, and returns its failure. */

@@ -1,18 +1,18 @@
-// The settings of quote links that every writer must follow. They are in the database, because the
-// SQL functions that create links and erase their documents read them there.
+// The settings of quote links that SQL functions enforce, also for an ERP that creates links.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 
 /**
  * Records the maximum number of lines in a shared quote, and the days after which the document of
- * an expired or revoked link is erased.
+ * an expired or revoked link is erased. The settings have one row, which a migration has inserted.
  */
 export async function recordLinkSettings(
   db: Kysely<Tables>,
   { maxLines, retentionDays }: { maxLines: number; retentionDays: number },
 ): Promise<void> {
-  await db
+  const { numUpdatedRows } = await db
     .updateTable('quote_share_settings')
     .set({ max_lines: maxLines, retention_days: retentionDays })
-    .execute()
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows !== 1n) throw new Error('quote_share_settings must have exactly one row.')
 }

@@ -103,13 +103,13 @@ export async function listQuoteLinks(db: Kysely<Tables>, number: string): Promis
 
 /**
  * Revokes a link immediately. `id` is its id in the list of links.
- * Returns false if the link does not exist or is already revoked.
+ * Returns false if the link does not exist or was revoked before.
  */
 export async function revokeQuoteLink(db: Kysely<Tables>, id: string): Promise<boolean> {
-  const { rows } = await sql<{ isRevoked: boolean }>`
-    select revoke_quote_share(${id}) as "isRevoked"
+  const { rows } = await sql<{ wasOpen: boolean }>`
+    select revoke_quote_share(${id}) as "wasOpen"
   `.execute(db)
-  return rows[0]?.isRevoked ?? false
+  return rows[0]?.wasOpen ?? false
 }
 
 /**

@@ -44,7 +44,7 @@ export class PageRenderer {
 
   /**
    * Returns the page or JSON of an open link. Throws as RenderingCache.getOrRender does. Renders a
-   * small quote at once in this process, and large ones one at a time in the child process.
+   * small quote immediately in this process, and large ones one at a time in the child process.
    */
   getOrRender(
     link: OpenLink,

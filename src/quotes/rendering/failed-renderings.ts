@@ -47,7 +47,7 @@ export class FailedRenderings {
   }
 
   /**
-   * Remembers the failure, unless `failures` says that the rendering may be tried again at once.
+   * Remembers the failure, unless `failures` says that the next request may render again.
    * Returns it as the requests get it: with the time after which a new request makes sense.
    */
   record(key: string, error: unknown): QuoteFailure {

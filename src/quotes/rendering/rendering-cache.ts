@@ -87,7 +87,10 @@ export class RenderingCache<Content extends object> {
     return { content, isCached: false }
   }
 
-  /** Throws QuoteFailure if the rendering failed and may not be tried again yet. */
+  /**
+   * Starts a rendering that later calls share. Throws QuoteFailure if it failed before and may not
+   * be tried again yet.
+   */
   #start(
     key: string,
     render: () => Promise<Content>,

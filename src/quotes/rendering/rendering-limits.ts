@@ -16,8 +16,8 @@ export const pageAndJsonCacheBytes = 16e6
 export const pdfCacheBytes = 32e6
 /** The maximum number of queued renderings of one kind, not counting the running one. */
 export const maxQueuedRenderings = 30
-/** The nice value of rendering processes. The service itself has 0, so requests come first. */
-export const renderingPriority = 10
+/** What rendering processes add to the nice value of the service, so that requests come first. */
+export const renderingNiceIncrement = 10
 
 /** The limits of a process that renders. The kernel ends it if it exceeds the first two. */
 export type RenderingProcessLimits = {
@@ -35,7 +35,7 @@ export type RenderingProcessLimits = {
   maxElapsedMs: number
   /**
    * When it is replaced between two renderings. Each rendering may therefore use at least
-   * `maxProcessorMs` minus this processor time: 35 s - 20 s = 15 s.
+   * `maxProcessorMs` minus this processor time.
    */
   replaceAbove: { processorMs: number; residentBytes?: number }
   /**

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pTimeout from 'p-timeout'
 import { type FailureReason, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
-import { type RenderingProcessLimits, renderingPriority } from './rendering-limits.ts'
+import { type RenderingProcessLimits, renderingNiceIncrement } from './rendering-limits.ts'
 import { RenderingQueue, type RenderingQueueOptions } from './rendering-queue.ts'
 
 const runLimited = join(import.meta.dirname, 'run-limited.sh')
@@ -102,7 +102,7 @@ export class RenderingProcess<Task extends object, Result> {
         runLimited,
         String(Math.ceil(limits.maxProcessorMs / 1000)),
         String(Math.floor(limits.maxDataBytes / 1024)),
-        String(renderingPriority),
+        String(renderingNiceIncrement),
         process.execPath,
         ...nodeOptions,
       ],

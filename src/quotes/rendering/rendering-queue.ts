@@ -53,7 +53,8 @@ export class RenderingQueue {
     // One of these renderings runs. It is not in the queue.
     const { activeCount, pendingCount } = this.#runAlone
     if (activeCount + pendingCount > this.#maxQueued)
-      // Not logged as an error for each request. Their log lines have the reason.
+      // Never logged as an error: there would be one for each request. The log line of the request
+      // has the reason.
       throw new QuoteFailure('queue_full', 'Too many renderings are queued.', {
         skipErrorLog: true,
       })

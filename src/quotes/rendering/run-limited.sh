@@ -2,7 +2,7 @@
 # A shell does this, because a running process can lower the priority of only one of its threads.
 max_processor_seconds=$1
 max_data_kilobytes=$2
-nice_value=$3
+nice_increment=$3
 shift 3
 # No core files, because they would contain a quote.
 ulimit -c 0 2>/dev/null
@@ -11,4 +11,4 @@ ulimit -c 0 2>/dev/null
 ulimit -S -t "$max_processor_seconds" 2>/dev/null
 # Some systems have no memory limits. There only the time is limited.
 ulimit -d "$max_data_kilobytes" 2>/dev/null
-exec nice -n "$nice_value" "$@"
+exec nice -n "$nice_increment" "$@"

@@ -11,8 +11,8 @@ type Totals = QuoteDocument['totals']
 
 export type TotalRow = {
   label: string
-  /** The amount that a tax applies to, or a note that the quote states no tax. */
-  base: string | null
+  /** The amount that a tax applies to, or that the quote states no tax. */
+  note: string | null
   amount: string
   kind?: 'discounts' | 'gross'
 }
@@ -22,18 +22,18 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
   const texts = quoteTexts[language]
   const discounts: TotalRow = {
     label: texts.discounts,
-    base: null,
+    note: null,
     amount: formatMoney(totals.discounts, language),
     kind: 'discounts',
   }
   const net: TotalRow = {
     label: texts.netTotal,
-    base: null,
+    note: null,
     amount: formatMoney(totals.net, language),
   }
   const gross: TotalRow = {
     label: texts.total,
-    base: totals.taxes.length === 0 ? texts.noTax : null,
+    note: totals.taxes.length === 0 ? texts.noTax : null,
     amount: formatMoney(totals.gross, language),
     kind: 'gross',
   }
@@ -54,8 +54,8 @@ export function chooseTaxLabel(totals: Totals, language: Language): string {
   if (own !== undefined) return own
   // Older documents name the tax only in es and en, or not at all. If the tax is VAT, its usual
   // name in this language is used, and otherwise its English name.
-  const isVat = taxLabel?.en === undefined || taxLabel.en === frozenVatLabel
-  return isVat ? quoteTexts[language].tax : (taxLabel?.en ?? '')
+  const english = taxLabel?.en ?? frozenVatLabel
+  return english === frozenVatLabel ? quoteTexts[language].tax : english
 }
 
 /** Returns a row for the tax, and a second row if it has an equivalence surcharge. */
@@ -68,13 +68,13 @@ function buildTaxRows(
   const onBase = texts.onBase(formatMoney(base, language))
   const taxRow = {
     label: texts.taxAt(taxLabel, formatPercent(rate, language)),
-    base: onBase,
+    note: onBase,
     amount: formatMoney(amount, language),
   }
   if (surchargeRate === null || surchargeAmount === null) return [taxRow]
   const surchargeRow = {
     label: texts.surchargeAt(formatPercent(surchargeRate, language)),
-    base: onBase,
+    note: onBase,
     amount: formatMoney(surchargeAmount, language),
   }
   return [taxRow, surchargeRow]

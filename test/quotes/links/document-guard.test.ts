@@ -304,7 +304,7 @@ t.test('an altered document is not shown although its rendering is cached (S41)'
   t.equal((await request('html')).statusCode, 410)
 })
 
-t.test('a link that got the id of one that a restore has lost is shown', async (t) => {
+t.test('a new link is shown though a restore has lost another one with its id', async (t) => {
   const { app, db, url } = await startServiceWithLink(t)
   t.equal((await app.inject(url)).statusCode, 200)
   await run(db, 'alter table quote_shares disable trigger guard')

@@ -317,7 +317,7 @@ t.test('a page offers no PDF for a while after the PDF failed', async (t) => {
       {
         linkId: id,
         reason: 'rendering_failed',
-        msg: 'rendering failed',
+        msg: 'quote not shown',
         err: { message: 'The PDF process ended (SIGKILL).' },
       },
     ],

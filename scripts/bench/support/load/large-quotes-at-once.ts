@@ -6,7 +6,7 @@ import { get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { renderingPriority } from '../../../../src/quotes/rendering/rendering-limits.ts'
+import { renderingNiceIncrement } from '../../../../src/quotes/rendering/rendering-limits.ts'
 import type { PacedBody } from './paced-bodies-server.ts'
 import { quantile } from './quantile.ts'
 
@@ -102,7 +102,7 @@ async function probeBesideBodies(smallUrl: string, opened: Opened[]): Promise<nu
 async function runBusyProcess(ms: number): Promise<void> {
   const script = `const end = Date.now() + ${Math.round(ms)}; while (Date.now() < end);`
   const child = spawn(process.execPath, ['-e', script], { stdio: 'ignore' })
-  if (child.pid !== undefined) setPriority(child.pid, renderingPriority)
+  if (child.pid !== undefined) setPriority(child.pid, renderingNiceIncrement)
   await once(child, 'exit')
 }
 
