@@ -31,8 +31,9 @@ export function startDriftCheck(
   { log, observer, intervalMs }: { log: TaskLog; observer: DriftObserver; intervalMs: number },
 ): BackgroundTask {
   const failures = new FailureLog(log, failureTexts)
-  return repeatInBackground(intervalMs, async () => {
-    try {
+  return repeatInBackground({
+    pauseMs: intervalMs,
+    async run() {
       const result = await checkNextMonth(db, intervalMs)
       if (result) {
         observer.countDriftCheck()
@@ -41,11 +42,12 @@ export function startDriftCheck(
       // Without a result, another process has begun the comparison. It may have failed.
       if (failures.isFailing() && (result || (await isLastCheckCompleted(db))))
         failures.logSuccess()
-    } catch (error) {
+      return intervalMs
+    },
+    reportFailure(error) {
       observer.countDriftCheckFailure()
       failures.logFailure(error)
-    }
-    return intervalMs
+    },
   })
 }
 

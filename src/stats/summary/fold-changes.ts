@@ -44,21 +44,21 @@ const failureTexts: FailureTexts = {
 }
 
 /**
- * Checks every second until `stop` whether changes have to be folded, and folds them. `stop` waits
- * for the running batch. A failed batch is rolled back, counted and repeated a second later. A
- * failure is logged once per cause.
+ * Checks after each `timeouts.stats.fold` whether changes have to be folded, and folds them. `stop`
+ * waits for the running batch. A failed batch is rolled back, counted and repeated. A failure is
+ * logged once per cause.
  */
 export function startFolding(
   db: Kysely<Tables>,
   { log, observer }: { log: TaskLog; observer: FoldObserver },
 ): BackgroundTask {
   const failures = new FailureLog(log, failureTexts)
+  const pauseMs = timeouts.stats.fold.ms
   /** A statement with many quotes can append more rows than fit into one batch. */
   let mayHaveMore = false
-
-  /** Returns whether more changes are left to fold at once. */
-  async function fold(): Promise<boolean> {
-    try {
+  return repeatInBackground({
+    pauseMs,
+    async run() {
       const { count, oldestSeconds } = await readUnfoldedChanges(db)
       const isDue =
         mayHaveMore ||
@@ -71,16 +71,13 @@ export function startFolding(
       // Moving nothing while changes remain proves no recovery: another process may hold the fold
       // lock and fail.
       if (moved > 0 || count === 0) failures.logSuccess()
-      return mayHaveMore
-    } catch (error) {
+      return mayHaveMore ? 0 : pauseMs
+    },
+    reportFailure(error) {
       observer.countFoldFailure()
       failures.logFailure(error)
-      return false
-    }
-  }
-  return repeatInBackground(timeouts.stats.fold.ms, async () =>
-    (await fold()) ? 0 : timeouts.stats.fold.ms,
-  )
+    },
+  })
 }
 
 /**

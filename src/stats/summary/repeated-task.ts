@@ -1,37 +1,39 @@
 // Repeats a task in the background until it is stopped.
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export type BackgroundTask = { stop(): Promise<void> }
 
-/**
- * Runs `task` after a first pause, and then repeatedly. `task` returns the pause before its next
- * run in milliseconds. It must catch, count and log its own failures, as startFolding and
- * startDriftCheck do: an error that it throws would end the process. `stop` waits for the running
- * task. The pauses do not keep the process alive.
- */
-export function repeatInBackground(
-  firstPauseMs: number,
-  task: () => Promise<number>,
-): BackgroundTask {
-  let isStopped = false
-  let timer: NodeJS.Timeout
-  let running: Promise<void> = Promise.resolve()
+type RepeatedTask = {
+  /** The pause before the first run, and after a run that failed. */
+  pauseMs: number
+  /** Returns the pause before the next run in milliseconds. */
+  run(): Promise<number>
+  /** Called with the error of each run that failed. */
+  reportFailure(error: unknown): void
+}
 
-  async function runAndSchedule(): Promise<void> {
-    const pauseMs = await task()
-    if (!isStopped) schedule(pauseMs)
-  }
-  function schedule(pauseMs: number): void {
-    timer = setTimeout(() => {
-      running = runAndSchedule()
-    }, pauseMs).unref()
-  }
-  schedule(firstPauseMs)
+/** Starts the task. `stop` waits for the current run. Pauses do not keep the process alive. */
+export function repeatInBackground({ pauseMs, run, reportFailure }: RepeatedTask): BackgroundTask {
+  const stopping = new AbortController()
+  const { signal } = stopping
 
+  async function repeat(): Promise<void> {
+    let nextPauseMs = pauseMs
+    for (;;) {
+      // Rejects when the task is stopped.
+      await sleep(nextPauseMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (signal.aborted) return
+      nextPauseMs = await run().catch((error: unknown) => {
+        reportFailure(error)
+        return pauseMs
+      })
+    }
+  }
+  const finished = repeat()
   return {
     async stop() {
-      isStopped = true
-      clearTimeout(timer)
-      await running
+      stopping.abort()
+      await finished
     },
   }
 }
