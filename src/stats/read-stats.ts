@@ -40,7 +40,7 @@ export type ComputedStats = {
   version: DataVersion
   today: string
   knownCurrentAt: Moment
-  walPosition: number | null
+  walPosition: number
 }
 
 /**
@@ -52,7 +52,6 @@ export async function readStats(
   db: Kysely<Tables>,
   company: Company,
   request: StatsRequest,
-  { withWalPosition = false } = {},
 ): Promise<ComputedStats> {
   const read = () => {
     const knownCurrentAt = performance.now()
@@ -62,7 +61,7 @@ export async function readStats(
       .setAccessMode('read only')
       .execute(async (transaction) => {
         await prepareSnapshot(transaction, { withBreakdown: listsCustomersOrProducts(request) })
-        const { version, walPosition } = await readVersion(transaction, { withWalPosition })
+        const { version, walPosition } = await readVersion(transaction)
         const stats = await assembleStats(transaction, company, request)
         return { stats, version, today: request.today, knownCurrentAt, walPosition }
       })

@@ -31,7 +31,7 @@ export async function readStatsPreferringReplica(
     { isOnlySource },
   )
   if (replicated) return replicated
-  return readStats(db, company, request, { withWalPosition: replica !== null })
+  return readStats(db, company, request)
 }
 
 /**
@@ -59,7 +59,7 @@ async function readStatsFromReplica(
     const replayed = state.isInRecovery ? history.latestContainedIn(state) : undefined
     if (!replayed || performance.now() - replayed.readAt > maxAgeMs) return null
     if (!history.includesCachedPositions(state)) return null
-    const computed = await readStats(connection, company, request, { withWalPosition: true })
+    const computed = await readStats(connection, company, request)
     if (!isReplicaAtLeast(computed.version, replayed.version)) return null
     // Checked again, because another request may have been answered from the primary meanwhile.
     if (!history.includesCachedPositions(state)) return null

@@ -207,7 +207,8 @@ t.test('processes share limits and readings in a cluster, also after a failover'
   for (const caller of callers) await count(first.client, caller)
   for (const caller of callers) t.equal(await count(other.client, caller), 2, caller)
 
-  const known = { databaseId: '1', version: { generation: '1 2', changeCount: 0 }, readAt: 0 }
+  const version = { generation: '1 2', changeCount: 0 }
+  const known = { databaseId: '1', version, readAt: 0, timeline: 1, walPosition: 0 }
   const shared = shareDataVersions(unobserved(first.client), prefix)
   t.match(await shared.poll(scopeOf(known), { mayLock: true }), { lock: { isAwaited: false } })
 

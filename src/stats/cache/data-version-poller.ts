@@ -20,12 +20,13 @@ export function createDataVersionPoller(
 ): DataVersionPoller {
   return new Poller<ObservedVersion>({
     sharing,
-    read: (readAt, previous) => readObservedVersion(db, readAt, previous, history !== null),
+    read: (readAt, previous) => readObservedVersion(db, readAt, previous),
     scopeOf,
     format: formatVersion,
     parse: parseVersion,
-    onNewer({ databaseId, version, readAt, wal }) {
-      if (wal) history?.add({ databaseId, version, readAt, ...wal })
+    onNewer({ databaseId, version, readAt, timeline, walPosition }) {
+      if (timeline !== null)
+        history?.add({ databaseId, version, readAt, timeline, position: walPosition })
     },
     // A replica is compared with recent states of the primary, so polling must not pause while
     // there are no requests.
@@ -38,29 +39,24 @@ async function readObservedVersion(
   db: Kysely<Tables>,
   readAt: number,
   previous: ObservedVersion | null,
-  withWalPosition: boolean,
 ): Promise<ObservedVersion> {
-  const { version, walPosition } = await readVersion(db, { withWalPosition })
-  const timeline = walPosition === null ? null : await timelineOf(db, version, previous)
-  return {
-    version,
-    databaseId: await databaseIdOf(db, version, previous),
-    readAt,
-    ...(walPosition !== null && timeline !== null && { wal: { timeline, position: walPosition } }),
-  }
+  const { version, walPosition } = await readVersion(db)
+  const timeline = await timelineOf(db, version, previous)
+  const databaseId = await databaseIdOf(db, version, previous)
+  return { version, databaseId, readAt, timeline, walPosition }
 }
 
 /**
- * Returns the timeline of the primary. It is read again only if the generation changed: a server
- * that is promoted or started has another generation.
+ * Returns the timeline of the primary. It is read again if the generation changed, as it does after
+ * a failover, or if the server was in recovery.
  */
 async function timelineOf(
   db: Kysely<Tables>,
   { generation }: DataVersion,
   previous: ObservedVersion | null,
 ): Promise<number | null> {
-  if (previous?.wal && previous.version.generation === generation) return previous.wal.timeline
-  return readTimeline(db)
+  const known = previous?.version.generation === generation ? previous.timeline : null
+  return known ?? readTimeline(db)
 }
 
 /**

@@ -17,13 +17,11 @@ export type DataVersion = { generation: string; changeCount: number }
 
 /**
  * Returns the data version of the snapshot that `db` reads. `walPosition` is a position in the WAL
- * at or after every change in the snapshot. It is read only if there is a replica to compare with,
- * and is null otherwise.
+ * at or after every change in the snapshot.
  */
 export async function readVersion(
   db: Kysely<Tables>,
-  { withWalPosition = false } = {},
-): Promise<{ version: DataVersion; walPosition: number | null }> {
+): Promise<{ version: DataVersion; walPosition: number }> {
   const { generation, changeCount, position } = await db
     .selectFrom('quote_summary')
     .select([
@@ -31,12 +29,14 @@ export async function readVersion(
         ' ', generation, tableoid, extract(epoch from pg_postmaster_start_time())
       )`.as('generation'),
       sql<string>`folded + count_unfolded_changes()`.as('changeCount'),
+      walPosition.as('position'),
     ])
-    .$if(withWalPosition, (query) => query.select(walPosition.as('position')))
     .executeTakeFirstOrThrow()
+  const parsedPosition = parseWalPosition(position)
+  if (parsedPosition === null) throw new Error(`PostgreSQL returned the WAL position ${position}`)
   return {
     version: { generation, changeCount: Number(changeCount) },
-    walPosition: parseWalPosition(position ?? null),
+    walPosition: parsedPosition,
   }
 }
 
@@ -60,12 +60,14 @@ const withoutStartTime = ({ generation, changeCount }: DataVersion): DataVersion
 
 /**
  * A data version, and where and when it was read. `readAt` is a moment before the query was sent,
- * so the version contains every commit before it. `databaseId` identifies the database. `wal` is
- * the position of the primary at that time. It is read only if there is a replica.
+ * so the version contains every commit before it. `databaseId` identifies the database.
+ * `walPosition` is at or after every change of the version. It has a meaning only in its timeline,
+ * which is null while the server is in recovery.
  */
 export type ObservedVersion = {
   version: DataVersion
   databaseId: string
   readAt: Moment
-  wal?: { timeline: number; position: number }
+  timeline: number | null
+  walPosition: number
 }

@@ -26,29 +26,25 @@ export function shareDataVersions(
 }
 
 /**
- * Returns the scope of `SharedPolling`: only processes that know the same database and generation
- * share versions. Those with a replica also need the WAL position, so they share among themselves.
- * A position has a meaning only in its timeline, so the timeline is part of their scope.
+ * Returns the scope of `SharedPolling`: only processes that know the same database, generation and
+ * timeline share versions.
  */
-export function scopeOf({ databaseId, version, wal }: ObservedVersion): string {
-  return `${databaseId}:${version.generation}${wal ? `:${wal.timeline}` : ''}`
+export function scopeOf({ databaseId, version, timeline }: ObservedVersion): string {
+  return `${databaseId}:${version.generation}:${timeline}`
 }
 
 /** Returns the text that processes with the same scope share. */
-export function formatVersion({ version, wal }: ObservedVersion): string {
-  return [version.changeCount, ...(wal ? [wal.position] : [])].join(' ')
+export function formatVersion({ version, walPosition }: ObservedVersion): string {
+  return `${version.changeCount} ${walPosition}`
 }
 
 /** Returns the version that was published in the scope of `known`, or null if it is invalid. */
 export function parseVersion(
   { text, readAt }: PublishedValue,
-  { databaseId, version, wal }: ObservedVersion,
+  known: ObservedVersion,
 ): ObservedVersion | null {
-  const [changeCount = Number.NaN, position = Number.NaN] = text
-    .split(' ')
-    .map((number) => (number ? Number(number) : Number.NaN))
-  if (!Number.isSafeInteger(changeCount)) return null
-  const observed = { version: { ...version, changeCount }, databaseId, readAt }
-  if (!wal) return observed
-  return Number.isSafeInteger(position) ? { ...observed, wal: { ...wal, position } } : null
+  const [, changeCount, walPosition] = /^(\d+) (\d+)$/.exec(text) ?? []
+  if (changeCount === undefined || walPosition === undefined) return null
+  const version = { ...known.version, changeCount: Number(changeCount) }
+  return { ...known, version, readAt, walPosition: Number(walPosition) }
 }

@@ -70,6 +70,7 @@ function parseStored(text: string): ComputedStats | null {
     const { stats, version, today, currentAtEpochMs, walPosition, hash } = stored
     if (stats === undefined || hash !== hashOf(stats)) return null
     if (typeof today !== 'string' || typeof currentAtEpochMs !== 'number') return null
+    if (typeof walPosition !== 'number') return null
     if (typeof version?.generation !== 'string' || typeof version.changeCount !== 'number')
       return null
     const { generation, changeCount } = version
@@ -78,7 +79,7 @@ function parseStored(text: string): ComputedStats | null {
       version: { generation, changeCount },
       today,
       knownCurrentAt: toMoment(currentAtEpochMs),
-      walPosition: typeof walPosition === 'number' ? walPosition : null,
+      walPosition,
     }
   } catch {
     // Not JSON: another program may have written to the key.

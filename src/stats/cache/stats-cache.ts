@@ -78,10 +78,7 @@ export type StatsCacheOptions = {
   readToday(): string
   compute(request: StatsRequest): Promise<ComputedStats>
   log: TaskLog
-  /**
-   * Called when statistics are cached, if their WAL position is known. It is at or after every
-   * change that they contain.
-   */
+  /** Called with the `walPosition` of statistics when they are cached. */
   recordCachedPosition?(position: number): void
   /** Returns the current moment. Default: performance.now(). */
   now?(): Moment
@@ -271,7 +268,7 @@ export class StatsCache {
 
   #store(key: string, computed: ComputedStats): Entry {
     const { stats, walPosition, knownCurrentAt } = computed
-    if (walPosition !== null) this.#recordCachedPosition?.(walPosition)
+    this.#recordCachedPosition?.(walPosition)
     const asOf = formatMoment(knownCurrentAt)
     const statsSize = JSON.stringify(stats).length
     const bodies = new ResponseBodies(stats, () => {

@@ -156,7 +156,7 @@ t.test(
     await sleep(100)
     t.match(await newcomer.poll(), { observed: null }, 'polls too late')
     await reader.poll()
-    lock.publish('7')
+    lock.publish('7 107')
     const found = await eventually(
       () => reader.poll(),
       (found) => found?.observed != null,
@@ -164,6 +164,7 @@ t.test(
     t.match(found?.observed, {
       version: { ...version, changeCount: 7 },
       databaseId: known.databaseId,
+      walPosition: 107,
     })
     const readAt = found?.observed?.readAt ?? Number.NaN
     t.ok(before <= readAt && readAt <= after, 'as old as the first poll')
@@ -172,7 +173,7 @@ t.test(
     const [key = ''] = await redis.keys(`${prefixOf(redis)}*:published`)
     const older = await redis.hgetall(key)
     const next = await poller.lock()
-    next.publish('8')
+    next.publish('8 108')
     await eventually(
       () => reader.poll(),
       (found) => found?.observed?.version.changeCount === 8,
@@ -215,11 +216,12 @@ t.test('a version is published only if another process awaits it', async (t) => 
   t.equal((await poller.lock()).isAwaited, true)
 })
 
-t.test('versions of another database, generation or code are not shared', async (t) => {
+t.test('versions of another database, generation, timeline or code are not shared', async (t) => {
   const { createProcess } = await startPolling(t)
   const poller = createProcess()
   const others = [
     { process: createProcess(), known: { ...known, databaseId: 'another' } },
+    { process: createProcess(), known: { ...known, timeline: 2 } },
     { process: createProcess(), known: { ...known, version: { ...version, generation: '2' } } },
     { process: createProcess('other code'), known },
   ]
@@ -254,7 +256,7 @@ t.test('a process that finds another generation does not publish it', async (t) 
     (latest) => latest?.version.generation !== before.version.generation,
   )
   t.match(after, { version: { changeCount: 0 } })
-  t.not(await redis.hget(key, 'text'), '0')
+  t.notMatch(await redis.hget(key, 'text'), /^0 /)
 })
 
 t.test('an invalid version in Redis is ignored', async (t) => {
@@ -273,7 +275,9 @@ t.test('an invalid version in Redis is ignored', async (t) => {
   for (const change of [
     { text: '' },
     { text: 'many' },
-    { text: '1.5' },
+    { text: '1' },
+    { text: '1.5 2' },
+    { text: '1 many' },
     { [processId]: '' },
     { [processId]: 'now' },
     { [processId]: String(performance.now() + 60_000) },
@@ -296,7 +300,7 @@ async function checkCurrent(t: Test, service: Process, expectedTotal: number) {
 }
 
 const version = { generation: '1', changeCount: 1 }
-const known = { version, databaseId: 'database', readAt: 0 }
+const known = { version, databaseId: 'database', readAt: 0, timeline: 1, walPosition: 100 }
 const prefixes = new WeakMap<Redis, string>()
 const prefixOf = (redis: Redis) => prefixes.get(redis) ?? ''
 

@@ -96,7 +96,7 @@ t.test('statistics are shared only with the same database and the same code', as
     version,
     today: '2026-11-21',
     knownCurrentAt: performance.now(),
-    walPosition: null,
+    walPosition: 100,
   }
   cacheOf('1').write('database 1', 'key', stats)
   // A slow response of Redis pauses reads.

@@ -5,6 +5,7 @@ import t from 'tap'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import type { Scope } from '../../../src/database/table-types.ts'
+import type { DataVersion, ObservedVersion } from '../../../src/stats/cache/data-version.ts'
 import { StatsCache } from '../../../src/stats/cache/stats-cache.ts'
 import type { ComputedStats } from '../../../src/stats/read-stats.ts'
 import { ResponseBodies } from '../../../src/stats/response-body.ts'
@@ -393,7 +394,7 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
 
 t.test('the bodies of an entry count towards the size of the cache', async (t) => {
   const version = { generation: '1', changeCount: 0 }
-  const latest = () => ({ version, databaseId: '1', readAt: performance.now() })
+  const latest = () => observe(version)
   const cache = new StatsCache({
     shared: { read: async () => null, write: () => undefined },
     versions: {
@@ -440,7 +441,7 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
   const request = (to: string) => ({ date: 'issued' as const, to, today: '2026-11-21' })
   const version = { generation: '1', changeCount: 0 }
   // Every entry is current, so that none is refreshed in the background.
-  const latest = () => ({ version, databaseId: '1', readAt: performance.now() })
+  const latest = () => observe(version)
   const cacheOfEntries = (characters: number) =>
     new StatsCache({
       shared: { read: async () => null, write: () => undefined },
@@ -496,7 +497,7 @@ function cacheWithoutServers() {
     shared: null as ComputedStats | null,
   }
   /** Was read before anything was cached, so it renews nothing. */
-  const latest = () => ({ version: state.computed.version, databaseId: '1', readAt: 0 })
+  const latest = () => observe(state.computed.version, 0)
   const cache = new StatsCache({
     shared: { read: async () => state.shared, write: () => undefined },
     versions: {
@@ -519,6 +520,15 @@ function cacheWithoutServers() {
   return { cache, state }
 }
 
+/** A version that was read at this moment. */
+const observe = (version: DataVersion, readAt = performance.now()): ObservedVersion => ({
+  version,
+  databaseId: '1',
+  readAt,
+  timeline: 1,
+  walPosition: 0,
+})
+
 /** Waits until refreshes in the background have come to their end, or to `computing`. */
 const finishRefreshes = () => nextTurn()
 
@@ -528,7 +538,7 @@ const computedStats = (text: string, knownCurrentAt = performance.now()): Comput
   version: { generation: '1', changeCount: 0 },
   today: '2026-11-21',
   knownCurrentAt,
-  walPosition: null,
+  walPosition: 0,
 })
 
 /** Waits until the statistics are in Redis. The service writes it in the background. */
