@@ -1,16 +1,16 @@
 // The cache of statistics in this process: stale-while-revalidate, validated by the data version.
 //
-// What a request gets depends on the time since the cached statistics were last known to be
-// current. The waiting times are in src/timeouts/stats-timeouts.ts.
+// What a request gets depends on the age of the cached statistics: the time since they were last
+// known to be current. src/timeouts/stats-timeouts.ts has the times by these names:
 //
-//   up to 0.5 s       They are sent.
-//   up to 2 s         They are sent, and refreshed in the background.
-//   over 2 s          The request waits up to 1 s for a refresh, but only 1 ms while PostgreSQL is
-//                     known not to respond. If the refresh fails or takes longer, they are sent as
-//                     stale.
-//   of another day    As over 2 s, whatever their age: since midnight, more quotes have expired.
-//   none cached       The request waits up to 10 s. It gets 503 if PostgreSQL is unavailable or
-//                     takes longer, and 500 if computing fails because of a defect.
+//   below refreshAge  They are sent.
+//   below maxAge      They are sent, and refreshed in the background.
+//   from maxAge       The request waits for a refresh, but at most `refresh`, and at most
+//                     `refreshDuringOutage` while PostgreSQL is known not to respond. If the
+//                     refresh fails or takes longer, they are sent as stale.
+//   of another day    As from maxAge, at any age: since midnight, more quotes have expired.
+//   none cached       The request waits at most `firstComputation`. It gets 503 if PostgreSQL is
+//                     unavailable or takes longer, and 500 if computing fails because of a defect.
 //
 // A refresh takes the statistics from Redis if they are current there, or else computes them. If
 // computing fails, it takes those from Redis if they are newer than those of this process. They are
@@ -31,11 +31,11 @@ import { formatMoment, type Moment } from './moments.ts'
 import type { SharedStatsCache } from './shared-stats-cache.ts'
 
 /**
- * - `hit`: found in this process and at most two seconds old.
- * - `shared`: found in Redis and at most two seconds old.
+ * - `hit`: found in this process, and younger than `maxAge`.
+ * - `shared`: found in Redis, and younger than `maxAge`.
  * - `miss`: computed for this request.
  * - `collapsed`: computed for an earlier request that was still waiting for the same statistics.
- * - `stale`: more than two seconds old or of another day, because computing failed or took too
+ * - `stale`: not younger than `maxAge` or of another day, because computing failed or took too
  *   long. Also statistics of any age from Redis, if computing failed.
  */
 export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
@@ -46,17 +46,15 @@ export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
  */
 export type StaleReason = 'refresh is slow' | 'refresh failed' | 'database is failing'
 
+type Freshness =
+  | { cacheResult: Exclude<CacheResult, 'stale'>; staleReason: null }
+  | { cacheResult: 'stale'; staleReason: StaleReason }
+
 /**
- * `staleReason` is null unless `cacheResult` is `stale`. `ageMs` is the time since the data was
- * last known to be unchanged. `asOf` is that moment, rounded down to the second, as RFC 3339 text.
+ * `ageMs` is the time since the data was last known to be unchanged. `asOf` is that moment, rounded
+ * down to the second, as RFC 3339 text.
  */
-export type CachedStats = {
-  bodies: ResponseBodies
-  cacheResult: CacheResult
-  staleReason: StaleReason | null
-  ageMs: number
-  asOf: string
-}
+export type CachedStats = Freshness & { bodies: ResponseBodies; ageMs: number; asOf: string }
 
 const maxEntries = 500
 /** The size of an entry is that of its bodies plus the number of characters of its JSON. */
@@ -69,7 +67,7 @@ type Entry = ComputedStats & { bodies: ResponseBodies; asOf: string }
  * An entry, and where a refresh found it: `shared` in Redis, `miss` by computing it, `stale` in
  * Redis because computing failed.
  */
-type Refreshed = { entry: Entry; foundBy: 'shared' | 'miss' | 'stale' }
+type Refreshed = { entry: Entry; cacheResult: 'shared' | 'miss' | 'stale' }
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
@@ -155,16 +153,16 @@ export class StatsCache {
     const isOutage = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
     const tooSlow = new TimeoutError('Computing the statistics takes too long')
     try {
-      const { entry, foundBy } = await pTimeout(this.#refresh(key, request), {
+      const { entry, cacheResult } = await pTimeout(this.#refresh(key, request), {
         milliseconds: maxWaitMs(older, isOutage),
         message: tooSlow,
       })
       this.#renew(entry)
       const ageMs = this.#ageMsOf(entry)
-      if (foundBy === 'stale') return toStaleStats(entry, 'refresh failed', ageMs)
+      if (cacheResult === 'stale') return toStaleStats(entry, 'refresh failed', ageMs)
       if (ageMs >= timeouts.stats.maxAge.ms) return toStaleStats(entry, 'refresh is slow', ageMs)
-      const isCollapsed = foundBy === 'miss' && isJoined
-      return toCachedStats(entry, isCollapsed ? 'collapsed' : foundBy, ageMs)
+      const isCollapsed = cacheResult === 'miss' && isJoined
+      return toCachedStats(entry, isCollapsed ? 'collapsed' : cacheResult, ageMs)
     } catch (error) {
       this.#versions.readInBackground()
       if (!older) throw error
@@ -188,29 +186,27 @@ export class StatsCache {
 
   async #load(key: string, request: StatsRequest): Promise<Refreshed> {
     const requestedAt = this.#now()
-    let shared: ComputedStats | null = null
+    const { shared, latest } = await this.#readShared(key)
+    const isCurrent =
+      shared?.today === request.today &&
+      latest !== null &&
+      isAtLeast(shared.version, latest.version)
+    if (isCurrent) {
+      const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
+      return { entry: this.#store(key, { ...shared, knownCurrentAt }), cacheResult: 'shared' }
+    }
     try {
-      const { shared: found, latest } = await this.#readShared(key)
-      shared = found
-      const isCurrent =
-        found?.today === request.today &&
-        latest !== null &&
-        isAtLeast(found.version, latest.version)
-      if (isCurrent) {
-        const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
-        return { entry: this.#store(key, { ...found, knownCurrentAt }), foundBy: 'shared' }
-      }
       const computed = await this.#limitConcurrency(() =>
         this.#computeAndShare(key, request, requestedAt),
       )
-      return { entry: this.#store(key, computed), foundBy: 'miss' }
+      return { entry: this.#store(key, computed), cacheResult: 'miss' }
     } catch (error) {
       this.#failures.recordFailure(key, error)
       this.#versions.readInBackground()
       // Another process may have computed newer statistics before PostgreSQL became unreachable.
       const local = this.#entries.get(key)
       if (!shared || (local && !isNewer(shared, local))) throw error
-      return { entry: this.#store(key, shared), foundBy: 'stale' }
+      return { entry: this.#store(key, shared), cacheResult: 'stale' }
     }
   }
 
@@ -222,16 +218,12 @@ export class StatsCache {
     key: string,
   ): Promise<{ shared: ComputedStats | null; latest: ObservedVersion | null }> {
     const known = this.#versions.latest()
-    if (known) {
-      const [shared, latest] = await Promise.all([
-        this.#shared.read(known.databaseId, key),
-        this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms),
-      ])
-      const isSameDatabase = latest === null || latest.databaseId === known.databaseId
-      return { shared: isSameDatabase ? shared : null, latest }
-    }
-    const latest = await this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms)
-    return { shared: latest && (await this.#shared.read(latest.databaseId, key)), latest }
+    const [shared, latest] = await Promise.all([
+      known && this.#shared.read(known.databaseId, key),
+      this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms),
+    ])
+    if (latest === null || latest.databaseId === known?.databaseId) return { shared, latest }
+    return { shared: await this.#shared.read(latest.databaseId, key), latest }
   }
 
   /**
