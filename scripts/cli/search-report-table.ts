@@ -6,7 +6,7 @@ import {
   readReportByDay,
   readSearchReport,
 } from '../../src/search-report/read-report.ts'
-import { textCell } from '../../src/stats/stats-csv.ts'
+import { formatTextCell } from '../../src/stats/stats-csv.ts'
 import { formatCount } from '../../src/text/count-noun.ts'
 import { alignColumns } from './align-columns.ts'
 
@@ -41,7 +41,7 @@ export async function formatSearchReportAsCsv(db: Kysely<Tables>, days: number):
   return [
     'day,kind,text,searches,without_result',
     ...rows.map(({ day, kind, text, searches, withoutResult }) =>
-      [day, kind, textCell(text), searches, withoutResult].join(','),
+      [day, kind, formatTextCell(text), searches, withoutResult].join(','),
     ),
   ].join('\n')
 }

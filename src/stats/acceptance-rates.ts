@@ -9,7 +9,7 @@ import type { GroupTotals } from './summary/period-totals.ts'
  * `ofDecidedValue` divide the net of these quotes in the base currency. A rate is null if its
  * denominator is zero.
  */
-export function acceptanceRates({
+export function computeAcceptanceRates({
   openQuotes,
   accepted,
   rejected,

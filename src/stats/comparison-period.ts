@@ -18,7 +18,7 @@ const monthsOfYear = 12
  * Other days are compared with as many days before, or with the same dates a year before. If a
  * period has begun and ends after `today`, its days after `today` have no counterpart.
  */
-export function comparisonPeriod(
+export function chooseComparisonPeriod(
   period: Period,
   compare: 'previous_period' | 'previous_year',
   today: string,

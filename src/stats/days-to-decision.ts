@@ -13,7 +13,7 @@ const digitsPerCount = 8
  * median is the middle value, or the mean of the two middle values; it is exact up to 1,000 days,
  * because the database counts more days as 1,000.
  */
-export function daysToDecision({
+export function computeDaysToDecision({
   quotesWithDecisionDay,
   decisionDays,
   decisionHistogram,

@@ -6,11 +6,11 @@ import type { Company } from '../company/company.ts'
 import { requireCurrencyDigits } from '../company/currencies.ts'
 import { retryIfConnectionBreaks } from '../database/failover/retry-reads.ts'
 import type { Tables } from '../database/table-types.ts'
-import { acceptanceRates } from './acceptance-rates.ts'
+import { computeAcceptanceRates } from './acceptance-rates.ts'
 import { type DataVersion, readVersion } from './cache/data-version.ts'
 import type { Moment } from './cache/moments.ts'
-import { comparisonPeriod } from './comparison-period.ts'
-import { daysToDecision } from './days-to-decision.ts'
+import { chooseComparisonPeriod } from './comparison-period.ts'
+import { computeDaysToDecision } from './days-to-decision.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import { resolvePeriod } from './resolve-period.ts'
 import {
@@ -22,7 +22,7 @@ import {
   type StatsWithoutAsOf,
 } from './schema.ts'
 import {
-  emptyGroupTotals,
+  createEmptyTotals,
   type GroupTotals,
   type PeriodTotals,
   readDayTotals,
@@ -122,21 +122,21 @@ export async function assembleStats(
   const months = fillMonthSeries(totals.byMonth, { period, today, baseCurrency })
   return {
     period,
-    ...countsAndRevenue(totals, baseCurrency),
+    ...toCountsAndRevenue(totals, baseCurrency),
     byCountry: totals.byCountry.map((group) => ({
       country: group.country,
-      ...groupStats(group, baseCurrency),
+      ...toGroupStats(group, baseCurrency),
     })),
     byMonth: months.map((group) => ({
       month: group.month,
       partial: group.partial,
-      ...groupStats(group, baseCurrency),
+      ...toGroupStats(group, baseCurrency),
     })),
     ...(request.by === 'day' && { byDay: await readDays(db, company, request, period) }),
     ...(await readBreakdown(db, company, request, rangeOf(request))),
     comparison: compare
       ? await compareWith(db, company, request, {
-          period: comparisonPeriod(period, compare, today),
+          period: chooseComparisonPeriod(period, compare, today),
           totals,
         })
       : null,
@@ -152,11 +152,11 @@ async function readDays(
 ): Promise<NonNullable<Stats['byDay']>> {
   const totals = await readDayTotals(db, company, request, { from, to })
   const totalsByDay = new Map(totals.map((day) => [day.day, day]))
-  const empty = emptyGroupTotals(company.baseCurrency)
+  const empty = createEmptyTotals(company.baseCurrency)
   return Array.from({ length: countDaysIncluded(from, to) }, (_, index) => {
     const day = addDays(from, index)
     const group = totalsByDay.get(day) ?? empty
-    return { day, partial: day >= request.today, ...groupStats(group, company.baseCurrency) }
+    return { day, partial: day >= request.today, ...toGroupStats(group, company.baseCurrency) }
   })
 }
 
@@ -173,18 +173,18 @@ async function compareWith(
   })
   return {
     period,
-    ...countsAndRevenue(previous, company.baseCurrency),
-    change: relativeChange(totals.total, previous.total),
+    ...toCountsAndRevenue(previous, company.baseCurrency),
+    change: computeChange(totals.total, previous.total),
   }
 }
 
-function countsAndRevenue(
+function toCountsAndRevenue(
   { total, convertedQuotes, byCurrency, unconvertedByCurrency }: PeriodTotals,
   currency: string,
 ): Pick<Stats, 'quotes' | 'revenue'> {
   const average = divide(total.wonNet, convertedQuotes, requireCurrencyDigits(currency))
   return {
-    quotes: { total: countQuotes(total), ...outcomesOf(total, currency) },
+    quotes: { total: countQuotes(total), ...toOutcomes(total, currency) },
     revenue: {
       total: { amount: total.wonNet, currency },
       average: average === null ? null : { amount: average, currency },
@@ -194,17 +194,17 @@ function countsAndRevenue(
   }
 }
 
-function groupStats(totals: GroupTotals, currency: string) {
+function toGroupStats(totals: GroupTotals, currency: string) {
   return {
     quotes: countQuotes(totals),
     accepted: totals.accepted,
     revenue: { amount: totals.wonNet, currency },
-    ...outcomesOf(totals, currency),
+    ...toOutcomes(totals, currency),
   }
 }
 
 /** The part of the response that is the same for a period, a country, a month and a day. */
-function outcomesOf(totals: GroupTotals, currency: string) {
+function toOutcomes(totals: GroupTotals, currency: string) {
   const { draft, openQuotes, accepted, rejected, expired, openNet, wonNet, lostNet } = totals
   return {
     byStatus: { draft, sent: openQuotes, accepted, rejected, expired },
@@ -213,8 +213,8 @@ function outcomesOf(totals: GroupTotals, currency: string) {
       won: { amount: wonNet, currency },
       lost: { amount: lostNet, currency },
     },
-    acceptance: acceptanceRates(totals),
-    daysToDecision: daysToDecision(totals),
+    acceptance: computeAcceptanceRates(totals),
+    daysToDecision: computeDaysToDecision(totals),
   }
 }
 
@@ -222,7 +222,7 @@ const countQuotes = ({ draft, openQuotes, accepted, rejected, expired }: GroupTo
   draft + openQuotes + accepted + rejected + expired
 
 /** Returns (current − previous) ÷ previous; null if the previous value is zero. */
-function relativeChange(current: GroupTotals, previous: GroupTotals) {
+function computeChange(current: GroupTotals, previous: GroupTotals) {
   const change = (to: string | number, from: string | number) =>
     divide(subtract(to, from), from, ratioDecimals)
   return {
@@ -243,7 +243,7 @@ function fillMonthSeries(
   { period, today, baseCurrency }: { period: Period; today: string; baseCurrency: string },
 ): MonthTotals[] {
   const totalsByMonth = new Map(byMonth.map((totals) => [totals.month, totals]))
-  const empty = emptyGroupTotals(baseCurrency)
+  const empty = createEmptyTotals(baseCurrency)
   return listMonths(period.from, period.to).map((month) => {
     const { first, last } = getMonthBounds(month)
     return {

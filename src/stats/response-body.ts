@@ -48,7 +48,7 @@ export class ResponseBodies {
    * is weak: bodies with the same tag differ in their bytes.
    */
   etagOf(format: Format): string {
-    this.#etags[format] ??= weakEtag(
+    this.#etags[format] ??= computeEtag(
       format === 'json' ? JSON.stringify(this.#stats) : this.#format(format, ''),
     )
     return this.#etags[format]
@@ -95,7 +95,7 @@ export class ResponseBodies {
   }
 }
 
-function weakEtag(text: string): string {
+function computeEtag(text: string): string {
   return `W/"${createHash('sha256').update(text).digest('base64url')}"`
 }
 

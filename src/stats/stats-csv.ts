@@ -196,10 +196,12 @@ const currencyRow = (dimension: string, money: Stats['revenue']['byCurrency'][nu
 const revenueCells = ({ amount, currency }: Money): Row => ({ revenue: amount, currency })
 
 function formatCell(column: Column, value: Row[Column], locale: Locale): string {
-  return textColumns.has(column) ? textCell(String(value ?? '')) : numberCell(value, locale)
+  return textColumns.has(column)
+    ? formatTextCell(String(value ?? ''))
+    : formatNumberCell(value, locale)
 }
 
-function numberCell(value: number | string | null | undefined, locale: Locale): string {
+function formatNumberCell(value: number | string | null | undefined, locale: Locale): string {
   const text = value == null ? '' : String(value)
   return locale === 'es' ? text.replace('.', ',') : text
 }
@@ -207,9 +209,9 @@ function numberCell(value: number | string | null | undefined, locale: Locale): 
 /**
  * Returns a text cell. A cell that a spreadsheet would run as a formula gets a leading apostrophe,
  * even if blanks, control characters or invisible characters precede the sign, or if the sign is
- * full-width. Numbers are written by `numberCell`, so a negative number stays a number.
+ * full-width. Numbers are written by `formatNumberCell`, so a negative number stays a number.
  */
-export function textCell(text: string): string {
+export function formatTextCell(text: string): string {
   const safe = /^[\s\p{C}]*[=+\-@＝＋－＠]|^[\t\r]/u.test(text) ? `'${text}` : text
   return /[",;\r\n\t']/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { countDays } from '../../src/company/calendar.ts'
-import { comparisonPeriod } from '../../src/stats/comparison-period.ts'
+import { chooseComparisonPeriod } from '../../src/stats/comparison-period.ts'
 import { dayAfter } from './reference-stats.ts'
 
 type Compare = 'previous_period' | 'previous_year'
@@ -15,7 +15,7 @@ function boundsBefore(
 ): string {
   const [from, to] = bounds
   const period = { from, to, timeZone: 'Europe/Madrid', date: 'issued' as const }
-  const before = comparisonPeriod(period, compare, today)
+  const before = chooseComparisonPeriod(period, compare, today)
   return `${before.from} ${before.to}`
 }
 

@@ -1,7 +1,7 @@
 // Computes the expected statistics independently of the service, with BigInt minor units. Only the
 // comparison period is that of the service: the examples of comparison-period.test.ts define it.
 import { isDeepStrictEqual } from 'node:util'
-import { comparisonPeriod } from '../../src/stats/comparison-period.ts'
+import { chooseComparisonPeriod } from '../../src/stats/comparison-period.ts'
 import { customerName, type Quote } from './quote-builder.ts'
 
 type Amount = { amount: string; currency: string }
@@ -115,13 +115,13 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
     const previous = quotesWithin(period.from, period.to)
     return {
       period,
-      ...countsAndRevenue(previous, today),
-      change: relativeChange(current, previous),
+      ...toCountsAndRevenue(previous, today),
+      change: computeChange(current, previous),
     }
   }
   return {
     period: periodOf(from, to),
-    ...countsAndRevenue(current, today),
+    ...toCountsAndRevenue(current, today),
     byCountry: groupByCountry(current, today),
     byMonth: monthsOf(from, to).map((month) => ({
       month,
@@ -140,7 +140,9 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
     }),
     ...(query.by === 'customer' && { byCustomer: groupByCustomer(current) }),
     ...(query.by === 'product' && { byProduct: groupByProduct(current) }),
-    comparison: compare ? compareWith(comparisonPeriod(periodOf(from, to), compare, today)) : null,
+    comparison: compare
+      ? compareWith(chooseComparisonPeriod(periodOf(from, to), compare, today))
+      : null,
   }
 }
 
@@ -160,7 +162,7 @@ function groupOf(quotes: Quote[], today: string): Group {
     quotes: quotes.length,
     accepted: accepted.length,
     revenue: revenueOf(accepted),
-    ...outcomesOf(quotes, today),
+    ...toOutcomes(quotes, today),
   }
 }
 
@@ -254,7 +256,7 @@ function groupByProduct(quotes: Quote[]): Breakdown {
 const compareCountries = (a: string | null, b: string | null): number =>
   a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1
 
-function relativeChange(current: Quote[], previous: Quote[]) {
+function computeChange(current: Quote[], previous: Quote[]) {
   const change = (measure: (quotes: Quote[]) => bigint) =>
     ratio(measure(current) - measure(previous), measure(previous), 4)
   return {
@@ -264,12 +266,12 @@ function relativeChange(current: Quote[], previous: Quote[]) {
   }
 }
 
-function countsAndRevenue(quotes: Quote[], today: string): Pick<Stats, 'quotes' | 'revenue'> {
+function toCountsAndRevenue(quotes: Quote[], today: string): Pick<Stats, 'quotes' | 'revenue'> {
   const accepted = quotes.filter(isAccepted)
   const converted = accepted.filter((quote) => baseCents(quote) !== null)
   const average = ratio(sumOf(accepted), 100n * BigInt(converted.length), 2)
   return {
-    quotes: { total: quotes.length, ...outcomesOf(quotes, today) },
+    quotes: { total: quotes.length, ...toOutcomes(quotes, today) },
     revenue: {
       total: revenueOf(accepted),
       average: average === null ? null : { amount: average, currency: 'EUR' },
@@ -279,7 +281,7 @@ function countsAndRevenue(quotes: Quote[], today: string): Pick<Stats, 'quotes' 
   }
 }
 
-function outcomesOf(quotes: Quote[], today: string): Outcomes {
+function toOutcomes(quotes: Quote[], today: string): Outcomes {
   const isLapsed = (quote: Quote) =>
     quote.status === 'sent' && quote.valid_until !== null && quote.valid_until < today
   const withStatus = (...statuses: string[]) =>

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { exampleStats } from '../../src/stats/openapi-examples.ts'
 import { ResponseBodies } from '../../src/stats/response-body.ts'
-import { textCell } from '../../src/stats/stats-csv.ts'
+import { formatTextCell } from '../../src/stats/stats-csv.ts'
 import { eventually } from '../support/eventually.ts'
 import { insertQuote, insertQuotes } from './insert-quotes.ts'
 import { buildQuote } from './quote-builder.ts'
@@ -304,14 +304,18 @@ t.test('a stale response states its asOf', async (t) => {
 t.test('a spreadsheet runs no text cell as a formula (S25)', async (t) => {
   for (const sign of ['=', '+', '-', '@', '＝', '＋', '－', '＠']) {
     for (const before of ['', ' ', '\t', '\r', '\u00a0', '\u0000', '\u200b', '\ufeff', ' \n']) {
-      t.match(textCell(`${before}${sign}cmd|' /C calc'!A0`), /^"?'/, JSON.stringify(before + sign))
+      t.match(
+        formatTextCell(`${before}${sign}cmd|' /C calc'!A0`),
+        /^"?'/,
+        JSON.stringify(before + sign),
+      )
     }
   }
-  for (const start of ['\t', '\r']) t.match(textCell(`${start}text`), /^"'/)
-  for (const text of ['ES', 'unknown', 'total', '2026-03', '']) t.equal(textCell(text), text)
+  for (const start of ['\t', '\r']) t.match(formatTextCell(`${start}text`), /^"'/)
+  for (const text of ['ES', 'unknown', 'total', '2026-03', '']) t.equal(formatTextCell(text), text)
   fc.assert(
     fc.property(fc.string(), (text) => {
-      const [[cell] = []] = parse(`${textCell(text)}\r\n`, {
+      const [[cell] = []] = parse(`${formatTextCell(text)}\r\n`, {
         relax_column_count: true,
         skip_empty_lines: false,
       }) as string[][]

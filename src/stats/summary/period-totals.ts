@@ -60,8 +60,8 @@ export type PeriodTotals = {
 }
 
 /** The totals of a group without quotes. */
-export function emptyGroupTotals(baseCurrency: string): GroupTotals {
-  const zero = zeroAmount(baseCurrency)
+export function createEmptyTotals(baseCurrency: string): GroupTotals {
+  const zero = formatZero(baseCurrency)
   return {
     draft: 0,
     openQuotes: 0,
@@ -78,7 +78,7 @@ export function emptyGroupTotals(baseCurrency: string): GroupTotals {
 }
 
 /** Zero with the minor digits of the currency: `0.00` for EUR, `0` for JPY. */
-function zeroAmount(currency: string): string {
+function formatZero(currency: string): string {
   const digits = requireCurrencyDigits(currency)
   return digits === 0 ? '0' : `0.${'0'.repeat(digits)}`
 }
@@ -100,7 +100,7 @@ export async function readPeriodTotals(
   const [total] = rowsOf('total')
   const currencies = rowsOf('currency')
   return {
-    total: total ? toGroupTotals(total) : emptyGroupTotals(company.baseCurrency),
+    total: total ? toGroupTotals(total) : createEmptyTotals(company.baseCurrency),
     convertedQuotes: Number(total?.accepted ?? 0) - Number(total?.unconverted ?? 0),
     byCurrency: currencies.flatMap(({ currency, own_net, accepted }) =>
       moneyOfQuotes(own_net, currency, accepted),
