@@ -8,10 +8,10 @@ const decimals = 1
 const digitsPerCount = 8
 
 /**
- * Returns the number of quotes with a day of decision, and the mean and the median of their days
- * with one decimal. Mean and median are null if there is none. The mean is rounded half up. The
- * median is the middle value, or the mean of the two middle values; it is exact up to 1,000 days,
- * because the database counts more days as 1,000.
+ * Returns the number of quotes with a day of decision, and the mean and the median of their days,
+ * which are null if there is none. The mean is rounded half up. The median is the middle value, or
+ * the mean of the two middle values; it is exact up to 1,000 days, because the database counts more
+ * days as 1,000.
  */
 export function computeDaysToDecision({
   quotesWithDecisionDay,
@@ -27,12 +27,12 @@ export function computeDaysToDecision({
 
 /**
  * Returns how many quotes were decided after 0, 1, 2… days. `packed` is a whole decimal number with
- * eight digits for each number of days, the last eight for 0 days: 200000003 means 3 quotes after
- * 0 days and 2 after 1 day. The sum of two such numbers has the counts of both groups, so the
- * database adds them with sum(). Throws if the text is not a whole number.
+ * `digitsPerCount` digits for each number of days, the last ones for 0 days: 200000003 means 3
+ * quotes after 0 days and 2 after 1 day. The sum of two such numbers has the counts of both groups,
+ * so the database adds them with sum(). Throws if the text is not a whole number.
  *
- * A count must stay below 10^8. Nothing checks this: a company would need 100 million quotes that
- * were decided after the same number of days.
+ * Nothing checks that a count has no more digits: a company would need 100 million quotes that were
+ * decided after the same number of days.
  */
 function unpackHistogram(packed: string): number[] {
   if (!/^\d+$/.test(packed))

@@ -83,7 +83,7 @@ export async function readStats(
  * leaves behind while an old snapshot is open. A generic plan is reused, and does not depend on
  * table statistics, which are out of date after a bulk write.
  *
- * All five statements are one text, so that they take one round trip to PostgreSQL. A query
+ * All statements are one text, so that they take one round trip to PostgreSQL. A query
  * parameter would break this: PostgreSQL accepts only one statement with parameters.
  */
 export async function prepareSnapshot(

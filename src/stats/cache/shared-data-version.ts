@@ -1,5 +1,5 @@
 // What the API processes write to Redis to share the observed data version, so that together they
-// read PostgreSQL about five times a second. src/redis/shared-polling.ts explains how a process
+// read PostgreSQL about as often as one alone. src/redis/shared-polling.ts explains how a process
 // knows that a shared version is recent enough.
 import type { RedisAccess } from '../../redis/optional-redis.ts'
 import { type PublishedValue, SharedPolling } from '../../redis/shared-polling.ts'
