@@ -102,12 +102,12 @@ export async function readPeriodTotals(
   return {
     total: total ? toGroupTotals(total) : createEmptyTotals(company.baseCurrency),
     convertedQuotes: Number(total?.accepted ?? 0) - Number(total?.unconverted ?? 0),
-    byCurrency: currencies.flatMap(({ currency, own_net, accepted }) =>
-      moneyOfQuotes(own_net, currency, accepted),
+    byCurrency: currencies.flatMap(({ currency, ownNet, accepted }) =>
+      moneyOfQuotes(ownNet, currency, accepted),
     ),
     unconvertedByCurrency: currencies
-      .flatMap(({ currency, own_unconverted_net, unconverted }) =>
-        moneyOfQuotes(own_unconverted_net, currency, unconverted),
+      .flatMap(({ currency, ownUnconvertedNet, unconverted }) =>
+        moneyOfQuotes(ownUnconvertedNet, currency, unconverted),
       )
       .sort((a, b) => (a.currency < b.currency ? -1 : 1)),
     byCountry: rowsOf('country').map((row) => ({ country: row.country, ...toGroupTotals(row) })),
@@ -144,9 +144,9 @@ function toGroupTotals(row: GroupRow): GroupTotals {
     accepted: Number(row.accepted),
     rejected: Number(row.rejected),
     expired: Number(row.expired) + Number(row.sent) - Number(row.open_quotes),
-    openNet: row.open_net,
-    wonNet: row.won_net,
-    lostNet: row.lost_net,
+    openNet: row.openNet,
+    wonNet: row.wonNet,
+    lostNet: row.lostNet,
     quotesWithDecisionDay: Number(row.decided),
     decisionDays: Number(row.decision_days),
     decisionHistogram: row.decision_histogram,

@@ -132,13 +132,13 @@ select
   level, currency, drafts, sent, accepted, rejected, expired, net, base_net, unconverted,
     unconverted_net, base_sent, base_lost, decided, decision_days, decision_histogram, open_quotes,
     base_open,
-  round(base_open, 2) as open_net,
-  round(base_net, 2) as won_net,
-  round(base_lost + base_sent - base_open, 2) as lost_net,
+  round(base_open, 2) as openNet,
+  round(base_net, 2) as wonNet,
+  round(base_lost + base_sent - base_open, 2) as lostNet,
   to_char(month, 'YYYY-MM') as month,
   nullif(country, '') as country,
-  round(net, digits) as own_net,
-  round(unconverted_net, digits) as own_unconverted_net
+  round(net, digits) as ownNet,
+  round(unconverted_net, digits) as ownUnconvertedNet
 from by_level
 left join currencies on currencies.code = by_level.currency
 where drafts + sent + accepted + rejected + expired > '0'
@@ -192,9 +192,9 @@ with days as (
 select
   drafts, sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net, base_sent,
     base_lost, decided, decision_days, decision_histogram, open_quotes, base_open,
-  round(base_open, 2) as open_net,
-  round(base_net, 2) as won_net,
-  round(base_lost + base_sent - base_open, 2) as lost_net,
+  round(base_open, 2) as openNet,
+  round(base_net, 2) as wonNet,
+  round(base_lost + base_sent - base_open, 2) as lostNet,
   to_char(day, 'YYYY-MM-DD') as day
 from days
 where drafts + sent + accepted + rejected + expired > '0'

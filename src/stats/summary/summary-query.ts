@@ -104,13 +104,13 @@ export type GroupRow = Omit<InferResult<ReturnType<typeof queryDays>>[number], '
 /**
  * Returns the query for the total of the quotes in the range, and for the totals of each country,
  * currency and month. Groups without quotes are left out. Amounts are in the base currency, but
- * `own_net` and `own_unconverted_net` are in the currency of the row. Currencies and countries are
+ * `ownNet` and `ownUnconvertedNet` are in the currency of the row. Currencies and countries are
  * ordered by revenue and then by code, with the unknown country last.
  *
  * Two accepted quotes, of 100 EUR from Spain and of 60 USD from an unknown country at a rate of
  * 0.5, both of January, give these rows among others:
  *
- *     level     country  currency  month    accepted  won_net  own_net
+ *     level     country  currency  month    accepted  wonNet   ownNet
  *     month     null     null      2026-01  2         130.00   null
  *     total     null     null      null     2         130.00   null
  *     country   null     null      null     1         30.00    null
@@ -159,8 +159,8 @@ function selectLevels(query: QueryCreator<Tables & { by_level: LevelSums }>, bas
     .select([
       sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
       sql<string | null>`nullif(country, '')`.as('country'),
-      sql<string>`round(net, digits)`.as('own_net'),
-      sql<string>`round(unconverted_net, digits)`.as('own_unconverted_net'),
+      sql<string>`round(net, digits)`.as('ownNet'),
+      sql<string>`round(unconverted_net, digits)`.as('ownUnconvertedNet'),
     ])
     .orderBy('by_level.month')
     .orderBy('base_net', 'desc')
@@ -347,14 +347,14 @@ export function queryDateRange(
 }
 
 /**
- * Money by outcome in the base currency, from the sums of the summary. Lost are rejected and
- * expired quotes, and sent quotes that are no longer valid.
+ * Money by outcome in the base currency. Only here, sums of the summary get names of GroupTotals.
+ * Lost are rejected and expired quotes, and sent quotes that are no longer valid.
  */
 const moneyByOutcome = (baseDigits: number) =>
   [
-    sql<string>`round(base_open, ${baseDigits})`.as('open_net'),
-    sql<string>`round(base_net, ${baseDigits})`.as('won_net'),
-    sql<string>`round(base_lost + base_sent - base_open, ${baseDigits})`.as('lost_net'),
+    sql<string>`round(base_open, ${baseDigits})`.as('openNet'),
+    sql<string>`round(base_net, ${baseDigits})`.as('wonNet'),
+    sql<string>`round(base_lost + base_sent - base_open, ${baseDigits})`.as('lostNet'),
   ] as const
 
 const quoteCount = sql<string>`drafts + sent + accepted + rejected + expired`
