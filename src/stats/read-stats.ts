@@ -60,7 +60,7 @@ export async function readStats(
       .setIsolationLevel('repeatable read')
       .setAccessMode('read only')
       .execute(async (transaction) => {
-        await prepareSnapshot(transaction, { withBreakdown: listsCustomersOrProducts(request) })
+        await prepareSnapshot(transaction, request)
         const { version, walPosition } = await readVersion(transaction)
         const stats = await assembleStats(transaction, company, request)
         return { stats, version, today: request.today, knownCurrentAt, walPosition }
@@ -73,25 +73,25 @@ export async function readStats(
  * Prepares a transaction to read the summary: locks its tables before the snapshot is taken, and
  * sets the planner for short statements.
  *
- * The list must name every table that is read. A truncate that commits after the snapshot empties a
- * table for the snapshot too. Statistics that read an unlocked table afterwards would lack its rows
- * and still be labelled with the version before the truncate. docs/statistics.md defines the order
- * of the locks, and names the programs that must follow it.
+ * A truncate that commits after the snapshot empties a table for the snapshot too. Statistics that
+ * read an unlocked table afterwards would lack its rows and still be labelled with the version
+ * before the truncate. test/stats/summary/summary-locks.test.ts checks that no table is missing.
+ * docs/statistics.md defines the order of the locks, and names the programs that must follow it.
  *
  * The settings are for statements of a few milliseconds: parallel workers and compiled expressions
  * (JIT) would cost more than they save. Sequential scans would read the dead rows that folding
  * leaves behind while an old snapshot is open. A generic plan is reused, and does not depend on
  * table statistics, which are out of date after a bulk write.
  *
- * All statements are one text, so that they take one round trip to PostgreSQL. A query
- * parameter would break this: PostgreSQL accepts only one statement with parameters.
+ * All statements are one text, so that they take one round trip to PostgreSQL. A query parameter
+ * would break this: PostgreSQL accepts only one statement with parameters.
  */
 export async function prepareSnapshot(
   transaction: Kysely<Tables>,
-  { withBreakdown = false } = {},
+  request: Pick<StatsRequest, 'by'>,
 ): Promise<void> {
   // A breakdown also reads quotes and names. Locking this view locks its tables.
-  const sources = withBreakdown ? sql`breakdown_sources, ` : sql``
+  const sources = listsCustomersOrProducts(request) ? sql`breakdown_sources, ` : sql``
   await sql`
     lock table ${sources}quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
       quote_validity, quote_validity_unfolded, customer_figures, customer_figures_unfolded,

@@ -147,7 +147,7 @@ class History {
       .setAccessMode('read only')
       .execute()
     this.#snapshots.set(reader, { transaction, quotes: this.#committed })
-    await prepareSnapshot(transaction, { withBreakdown: true })
+    await prepareSnapshot(transaction, { by: 'customer' })
     await readVersion(transaction)
   }
 

@@ -180,7 +180,7 @@ async function foldAll(db: Database): Promise<void> {
 /** Returns how many pages PostgreSQL visits to read the years, dead rows included. */
 async function countPagesOfYears(db: Database): Promise<number> {
   return db.transaction().execute(async (transaction) => {
-    await prepareSnapshot(transaction)
+    await prepareSnapshot(transaction, {})
     const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: { 'Shared Hit Blocks': number } }] }>`
       explain (analyze, format json) select sum(net) from current_figures
       where grain = 'year' and date_kind = 'issued'

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
+import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { assembleStats, prepareSnapshot, readStats } from '../../../src/stats/read-stats.ts'
 import { checkNextMonth } from '../../../src/stats/summary/drift-check.ts'
 import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
@@ -100,6 +101,29 @@ t.test('a partly locked truncate never deadlocks with readers, writers or foldin
   }
 })
 
+t.test('statistics read no table that was not locked before', async (t) => {
+  const { db } = await testDatabase(t)
+  await insertCustomers(db, ['1'])
+  await insertQuotes(db, [buildQuote('1', { customer_id: '1', lines })])
+  // A truncate of the currencies truncates the quotes too, and waits for a lock on the summary. One
+  // of the products changes only names, which are those of now.
+  const unlocked = ['currencies', 'products']
+  for (const by of [undefined, 'day', 'customer', 'product'] as const) {
+    // Parts of months, for which customers and products are computed from the quotes.
+    const period = { from: '2026-03-05', to: '2026-04-25', compare: 'previous_year' } as const
+    const requestOfPeriod = { ...request, ...period, ...(by && { by }) }
+    await db.transaction().execute(async (transaction) => {
+      await prepareSnapshot(transaction, requestOfPeriod)
+      const lockedBefore = await listLockedTables(transaction)
+      await readVersion(transaction)
+      await assembleStats(transaction, company, requestOfPeriod)
+      const locked = await listLockedTables(transaction)
+      const added = locked.filter((table) => !lockedBefore.includes(table))
+      t.same(added, by === 'product' ? unlocked : ['currencies'], `by ${by}`)
+    })
+  }
+})
+
 t.test('the migration of the summary never deadlocks with readers of the old schema', async (t) => {
   const db = openBusyDatabase(t, await emptyDatabase(t))
   await migrate(db, '0016-plain-comments')
@@ -162,7 +186,7 @@ async function readSlowly(db: Database, pauseMs: number, by?: 'product'): Promis
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (transaction) => {
-      await prepareSnapshot(transaction, { withBreakdown: by !== undefined })
+      await prepareSnapshot(transaction, request)
       const read = async () => JSON.stringify(await assembleStats(transaction, company, request))
       const before = await read()
       await sleep(pauseMs)
@@ -244,3 +268,14 @@ async function writeForLong(db: Database): Promise<void> {
 
 let lastNumber = 0
 const nextNumber = () => `Q${++lastNumber}`
+
+/** Returns the tables on which the transaction holds locks. Catalogues and indexes are left out. */
+async function listLockedTables(transaction: Database): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_locks l join pg_class c on c.oid = l.relation
+    where l.pid = pg_backend_pid() and c.relkind in ('r', 'p')
+      and c.relnamespace = 'public'::regnamespace
+    group by c.relname order by c.relname
+  `.execute(transaction)
+  return rows.map(({ name }) => name)
+}

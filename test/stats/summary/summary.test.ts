@@ -264,6 +264,36 @@ t.test('a changed base currency waits for quotes that are being written', async 
   t.same(await findSummaryDifferences(db), [])
 })
 
+t.test('a rate that changes during a rebuild counts once', async (t) => {
+  const { db } = await testDatabase(t)
+  const dollars = (length: number) =>
+    Array.from({ length }, (_, n) =>
+      buildQuote(`${length}-${n}`, {
+        currency: 'USD',
+        rate: '0.5',
+        lines: [{ sku: 'A', net: '1' }],
+      }),
+    )
+  const revenue = async () => (await statsOf(db)).revenue.total.amount
+  // A statement appends single changes for a few quotes, and sums for many.
+  for (const [length, before, after] of [
+    [1, '50.00', '100.00'],
+    [250, '12600.00', '25100.00'],
+  ] as const) {
+    await insertQuotes(db, dollars(length))
+    const writer = await db.startTransaction().execute()
+    await writer
+      .updateTable('quotes')
+      .set({ rate: '1' })
+      .where('number', 'like', `${length}-%`)
+      .execute()
+    await rebuildSummary(db)
+    t.equal(await revenue(), before, 'while the change is not committed')
+    await writer.commit().execute()
+    t.equal(await revenue(), after)
+    t.same(await findSummaryDifferences(db), [])
+  }
+})
 t.test(
   'verification finds changes made with disabled triggers, and a rebuild corrects them',
   async (t) => {
