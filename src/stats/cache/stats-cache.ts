@@ -150,11 +150,11 @@ export class StatsCache {
     older: Entry | null,
   ): Promise<CachedStats> {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
-    const isOutage = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
+    const isPrimaryFailing = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
     const tooSlow = new TimeoutError('Computing the statistics takes too long')
     try {
       const { entry, cacheResult } = await pTimeout(this.#refresh(key, request), {
-        milliseconds: maxWaitMs(older, isOutage),
+        milliseconds: maxWaitMs(older, isPrimaryFailing),
         message: tooSlow,
       })
       this.#renew(entry)
@@ -168,7 +168,7 @@ export class StatsCache {
       if (!older) throw error
       // #load logs the error, unless the refresh is only slow and continues.
       this.#renew(older)
-      const slowReason = isOutage ? 'database is failing' : 'refresh is slow'
+      const slowReason = isPrimaryFailing ? 'database is failing' : 'refresh is slow'
       const reason = error === tooSlow ? slowReason : 'refresh failed'
       return toStaleStats(older, reason, this.#ageMsOf(older))
     }
@@ -288,9 +288,9 @@ function isNewer(shared: ComputedStats, local: ComputedStats): boolean {
 }
 
 /** Returns how long a request waits for a refresh in milliseconds. */
-function maxWaitMs(older: Entry | null, isOutage: boolean): number {
+function maxWaitMs(older: Entry | null, isPrimaryFailing: boolean): number {
   if (!older) return timeouts.stats.firstComputation.ms
-  return isOutage ? timeouts.stats.refreshDuringOutage.ms : timeouts.stats.refresh.ms
+  return isPrimaryFailing ? timeouts.stats.refreshDuringOutage.ms : timeouts.stats.refresh.ms
 }
 
 function toCachedStats(
