@@ -112,8 +112,7 @@ export class StatsCache {
     const key = cacheKeyOf(request)
     const entry = this.#entries.get(key)
     if (!entry) return this.#waitForRefresh(key, request, null)
-    this.#renew(entry)
-    const ageMs = this.#ageMsOf(entry)
+    const ageMs = this.#updateAge(entry)
     const isOfOtherDay = entry.today !== request.today
     if (isOfOtherDay || ageMs >= timeouts.stats.maxAge.ms)
       return this.#waitForRefresh(key, request, entry)
@@ -123,11 +122,11 @@ export class StatsCache {
   }
 
   /**
-   * Advances the moment when the entry was last known to be current, if neither the data nor the
-   * local day has changed since. The day is read again here, because a request may have waited
-   * across midnight.
+   * Returns the age of the entry in milliseconds. First advances the moment when it was last known
+   * to be current, if neither the data nor the local day has changed since. The day is read again
+   * here, because a request may have waited across midnight.
    */
-  #renew(entry: Entry): void {
+  #updateAge(entry: Entry): number {
     const latest = this.#versions.latest()
     if (
       latest &&
@@ -138,10 +137,7 @@ export class StatsCache {
       entry.knownCurrentAt = latest.readAt
       entry.asOf = formatMoment(latest.readAt)
     }
-  }
-
-  #ageMsOf({ knownCurrentAt }: Entry): number {
-    return this.#now() - knownCurrentAt
+    return this.#now() - entry.knownCurrentAt
   }
 
   async #waitForRefresh(
@@ -157,8 +153,7 @@ export class StatsCache {
         milliseconds: maxWaitMs(older, isPrimaryFailing),
         message: tooSlow,
       })
-      this.#renew(entry)
-      const ageMs = this.#ageMsOf(entry)
+      const ageMs = this.#updateAge(entry)
       if (cacheResult === 'stale') return toStaleStats(entry, 'refresh failed', ageMs)
       if (ageMs >= timeouts.stats.maxAge.ms) return toStaleStats(entry, 'refresh is slow', ageMs)
       const isCollapsed = cacheResult === 'miss' && isJoined
@@ -167,10 +162,9 @@ export class StatsCache {
       this.#versions.readInBackground()
       if (!older) throw error
       // #load logs the error, unless the refresh is only slow and continues.
-      this.#renew(older)
       const slowReason = isPrimaryFailing ? 'database is failing' : 'refresh is slow'
       const reason = error === tooSlow ? slowReason : 'refresh failed'
-      return toStaleStats(older, reason, this.#ageMsOf(older))
+      return toStaleStats(older, reason, this.#updateAge(older))
     }
   }
 
