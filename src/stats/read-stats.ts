@@ -119,7 +119,6 @@ export async function assembleStats(
   })
   const period = await resolvePeriod(db, company, request, totals)
   const { compare, today } = request
-  const months = fillMonthSeries(totals.byMonth, { period, today, baseCurrency })
   return {
     period,
     ...toCountsAndRevenue(totals, baseCurrency),
@@ -127,11 +126,7 @@ export async function assembleStats(
       country: group.country,
       ...toGroupStats(group, baseCurrency),
     })),
-    byMonth: months.map((group) => ({
-      month: group.month,
-      partial: group.partial,
-      ...toGroupStats(group, baseCurrency),
-    })),
+    byMonth: fillMonths(totals.byMonth, { period, today, baseCurrency }),
     ...(request.by === 'day' && { byDay: await readDays(db, company, request, period) }),
     ...(await readBreakdown(db, company, request, rangeOf(request))),
     comparison: compare
@@ -232,24 +227,19 @@ function computeChange(current: GroupTotals, previous: GroupTotals) {
   }
 }
 
-type MonthTotals = GroupTotals & { month: string; partial: boolean }
-
 /**
  * Returns one entry for every month that the period touches. A month is partial if the period
  * starts or ends within it, or if its last day is today or later.
  */
-function fillMonthSeries(
+function fillMonths(
   byMonth: PeriodTotals['byMonth'],
   { period, today, baseCurrency }: { period: Period; today: string; baseCurrency: string },
-): MonthTotals[] {
+): Stats['byMonth'] {
   const totalsByMonth = new Map(byMonth.map((totals) => [totals.month, totals]))
   const empty = createEmptyTotals(baseCurrency)
   return listMonths(period.from, period.to).map((month) => {
     const { first, last } = getMonthBounds(month)
-    return {
-      ...(totalsByMonth.get(month) ?? empty),
-      month,
-      partial: first < period.from || last > period.to || last >= today,
-    }
+    const partial = first < period.from || last > period.to || last >= today
+    return { month, partial, ...toGroupStats(totalsByMonth.get(month) ?? empty, baseCurrency) }
   })
 }
