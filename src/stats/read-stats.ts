@@ -1,6 +1,6 @@
 // Computes the statistics from one snapshot of the database: period, rates, average, months, days
 // and comparison.
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import { addDays, countDaysIncluded, getMonthBounds, listMonths } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import { requireCurrencyDigits } from '../company/currencies.ts'
@@ -87,7 +87,7 @@ export async function readStats(
  * would break this: PostgreSQL accepts only one statement with parameters.
  */
 export async function prepareSnapshot(
-  transaction: Kysely<Tables>,
+  transaction: Transaction<Tables>,
   request: Pick<StatsRequest, 'by'>,
 ): Promise<void> {
   // A breakdown also reads quotes and names. Locking this view locks its tables.
@@ -104,20 +104,20 @@ export async function prepareSnapshot(
 }
 
 /**
- * Returns the statistics of a period and of its comparison period. `db` must be a single snapshot:
+ * Returns the statistics of a period and of its comparison period. `snapshot` is repeatable read:
  * otherwise countries, months, days and customers might not add up to the total.
  */
 export async function assembleStats(
-  db: Kysely<Tables>,
+  snapshot: Transaction<Tables>,
   company: Company,
   request: StatsRequest,
 ): Promise<StatsWithoutAsOf> {
   const { baseCurrency } = company
-  const totals = await readPeriodTotals(db, company, request, {
+  const totals = await readPeriodTotals(snapshot, company, request, {
     range: rangeOf(request),
     byCountryAndMonth: true,
   })
-  const period = await resolvePeriod(db, company, request, totals)
+  const period = await resolvePeriod(snapshot, company, request, totals)
   const { compare, today } = request
   return {
     period,
@@ -127,10 +127,10 @@ export async function assembleStats(
       ...toGroupStats(group, baseCurrency),
     })),
     byMonth: fillMonths(totals.byMonth, { period, today, baseCurrency }),
-    ...(request.by === 'day' && { byDay: await readDays(db, company, request, period) }),
-    ...(await readBreakdown(db, company, request, rangeOf(request))),
+    ...(request.by === 'day' && { byDay: await readDays(snapshot, company, request, period) }),
+    ...(await readBreakdown(snapshot, company, request, rangeOf(request))),
     comparison: compare
-      ? await compareWith(db, company, request, {
+      ? await compareWith(snapshot, company, request, {
           period: chooseComparisonPeriod(period, compare, today),
           totals,
         })
