@@ -392,6 +392,25 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
   }
 })
 
+t.test('after a change of the database, only its statistics in Redis are sent', async (t) => {
+  const version = { generation: '1', changeCount: 0 }
+  const cache = new StatsCache({
+    shared: { read: async (databaseId) => computedStats(databaseId), write: () => undefined },
+    versions: {
+      latest: () => observe(version),
+      readIfOlderThan: async () => ({ ...observe(version), databaseId: '2' }),
+      readInBackground: () => undefined,
+      isFailing: () => false,
+    },
+    readToday: () => request.today,
+    log: noLog,
+    compute: async () => computedStats('computed'),
+  })
+  const { cacheResult, bodies } = await cache.read(request)
+  t.equal(cacheResult, 'shared')
+  t.equal(bodies.etagOf('json'), new ResponseBodies(computedStats('2').stats).etagOf('json'))
+})
+
 t.test('the bodies of an entry count towards the size of the cache', async (t) => {
   const version = { generation: '1', changeCount: 0 }
   const latest = () => observe(version)
