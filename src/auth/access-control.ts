@@ -118,7 +118,7 @@ export class AccessControl {
     const key = readPresentedKey(request, allowsKeyInUrl)
     if (allowsKeyInUrl) removeKeyFromQuery(request)
     if (key === null) return this.#checkAnonymousScope(scope)
-    const apiKey = this.#keys.findCached(key) ?? (await this.#lookUp(request, key))
+    const apiKey = await this.#lookUp(request, key)
     request.knownKeyId = apiKey?.id ?? null
     // An expired or revoked key is no failed attempt. If it counted, one program that still sends
     // such a key would lock out the valid keys of its address.

@@ -57,8 +57,8 @@ export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<
 }
 
 /**
- * Revokes a key. `keyCache` in src/timeouts/auth-timeouts.ts says how soon it is rejected.
- * During an outage of PostgreSQL, a cached key stays valid for up to `keyOutage`.
+ * Revokes a key. `cache` in src/timeouts/auth-timeouts.ts says how soon it is rejected.
+ * During an outage of PostgreSQL, a cached key stays valid for up to `cacheOutage`.
  *
  * Returns false if the key is unknown or already revoked.
  */

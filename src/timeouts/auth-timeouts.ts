@@ -14,40 +14,22 @@ export const authTimeouts = {
     why: 'Anybody can cause it, so the log has at most two lines a minute about it.',
     afterwards: 'The log says that keys can be looked up again.',
   },
-  keyRefresh: {
+  cacheRefresh: {
     ms: 1_500,
-    what: 'Age at which a cached key is read again in the background',
+    what: 'Between two reads of a cached key, or of the cached list of origins, while it is used',
     why: 'Half of its lifetime, so a key in use never waits for PostgreSQL.',
-    afterwards: 'The cached key is used meanwhile.',
+    afterwards: 'It is read in the background, and used meanwhile.',
   },
-  keyCache: {
+  cache: {
     ms: 3_000,
-    what: 'Lifetime of a cached key, and of a cached id that does not exist',
+    what: 'Lifetime of a cached key, of the list of origins, and of an id that does not exist',
     why: 'Every process rejects a revoked key within 5 s. This and a look-up are shorter.',
-    afterwards: 'The key is read before the request continues.',
+    afterwards: 'It is read before the request continues.',
   },
-  keyOutage: {
+  cacheOutage: {
     ms: 900_000,
-    what: 'Lifetime of a cached key that cannot be read again',
+    what: 'Lifetime of a cached key, or of the list of origins, that cannot be read again',
     why: 'Searches continue during an outage that is repaired within 15 minutes.',
-    afterwards: '503.',
-  },
-  keyOutageRetry: {
-    ms: 1_000,
-    what: 'Between two attempts to read a key that cannot be read',
-    why: 'An outage must not delay every request.',
-    afterwards: 'The next request reads the key again, in the background.',
-  },
-  originCache: {
-    ms: 3_000,
-    what: 'Lifetime of the cached list of registered origins',
-    why: 'A new origin works, and a revoked one fails, within seconds.',
-    afterwards: 'The list is read again.',
-  },
-  originOutage: {
-    ms: 900_000,
-    what: 'Lifetime of a list of origins that cannot be read again',
-    why: 'The same as for keys.',
     afterwards: '503.',
   },
   preflightCache: {

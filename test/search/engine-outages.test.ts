@@ -114,7 +114,7 @@ t.test(
     ).body.meta
     postgres.refuseConnections()
     // Cached keys and the index state must have expired, which no request can observe.
-    await sleep(timeouts.auth.keyCache.ms + 500)
+    await sleep(timeouts.auth.cache.ms + 500)
     t.match(await search(app, 'martillo'), {
       status: 200,
       body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } },

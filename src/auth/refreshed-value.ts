@@ -1,0 +1,72 @@
+// A value from PostgreSQL that stays in memory, is read again while it is used, and survives an
+// outage of PostgreSQL.
+import type { FailureLog } from '../monitoring/log/failure-log.ts'
+import { timeouts } from '../timeouts.ts'
+
+const { cache, cacheOutage, cacheRefresh } = timeouts.auth
+
+/**
+ * What `get` does depends on the time since the last query that has ended began:
+ *
+ * | time                 | `get`                                            |
+ * | -------------------- | ------------------------------------------------ |
+ * | below `cacheRefresh` | Returns the value.                               |
+ * | from `cacheRefresh`  | Returns the value, and starts to read it again.  |
+ * | from `cache`         | Waits for this query, and returns the new value. |
+ *
+ * If the query fails, the old value stays in use until it was read `cacheOutage` ago. From then on,
+ * and before the first value, `get` waits for a query and rejects if that fails.
+ */
+export class RefreshedValue<Value> {
+  readonly #read: () => Promise<Value>
+  readonly #failures: FailureLog
+  /** `readAt` is when the query that returned the value began, by performance.now(). */
+  #latest: { value: Value; readAt: number } | null = null
+  /** When the last query that has ended began, whether or not it failed. */
+  #queriedAt = Number.NEGATIVE_INFINITY
+  /** The query that is running. */
+  #query: Promise<Value> | null = null
+
+  /** `read` must end in a short time, because callers of `get` may wait for it. */
+  constructor(read: () => Promise<Value>, failures: FailureLog) {
+    this.#read = read
+    this.#failures = failures
+  }
+
+  async get(): Promise<Value> {
+    const now = performance.now()
+    const elapsedMs = now - this.#queriedAt
+    const isUsable =
+      this.#latest && elapsedMs < cache.ms && now - this.#latest.readAt < cacheOutage.ms
+    const latest = isUsable ? this.#latest : null
+    if (latest && elapsedMs < cacheRefresh.ms) return latest.value
+    this.#query ??= this.#readAgain().finally(() => {
+      this.#query = null
+    })
+    if (!latest) return this.#query
+    // Nobody waits for the query, so nobody else handles its error. #readAgain has logged it.
+    this.#query.catch(() => undefined)
+    return latest.value
+  }
+
+  /**
+   * Any error counts as an outage, including a missing database permission. Otherwise a defect
+   * would fail every request at once.
+   */
+  async #readAgain(): Promise<Value> {
+    const startedAt = performance.now()
+    try {
+      const value = await this.#read()
+      this.#failures.logSuccess()
+      this.#latest = { value, readAt: startedAt }
+      return value
+    } catch (error) {
+      this.#failures.logFailure(error)
+      if (this.#latest && performance.now() - this.#latest.readAt < cacheOutage.ms)
+        return this.#latest.value
+      throw error
+    } finally {
+      this.#queriedAt = startedAt
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// Values that are read again while they are used. The test moves the clock.
+import { mock } from 'node:test'
+import { setImmediate as runPendingCallbacks } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { RefreshedValue } from '../../src/auth/refreshed-value.ts'
+import { FailureLog } from '../../src/monitoring/log/failure-log.ts'
+import { timeouts } from '../../src/timeouts.ts'
+
+const { cache, cacheOutage, cacheRefresh } = timeouts.auth
+
+/** Returns a value that counts its queries, and a clock. A query fails while `failure` is set. */
+function createValue(t: Test) {
+  const clock = { ms: 0 }
+  const now = mock.method(performance, 'now', () => clock.ms)
+  t.teardown(() => now.mock.restore())
+  const source = { queries: 0, failure: null as Error | null }
+  const lines: string[] = []
+  const log = {
+    error: (line: string) => lines.push(line),
+    info: (line: string) => lines.push(line),
+  }
+  const read = async () => {
+    source.queries += 1
+    if (source.failure) throw source.failure
+    return source.queries
+  }
+  const failures = new FailureLog(log, { failure: (cause) => cause, recovery: 'again' })
+  return { value: new RefreshedValue(read, failures), clock, source, lines }
+}
+
+t.test('reads a value in the background, or waits for it once it is old', async (t) => {
+  const { value, clock, source } = createValue(t)
+  t.same(await Promise.all([value.get(), value.get()]), [1, 1], 'both share a query')
+  clock.ms = cacheRefresh.ms - 1
+  t.equal(await value.get(), 1)
+  t.equal(source.queries, 1)
+  clock.ms = cacheRefresh.ms
+  t.same(await Promise.all([value.get(), value.get()]), [1, 1], 'neither waits')
+  await runPendingCallbacks()
+  t.equal(await value.get(), 2)
+  t.equal(source.queries, 2)
+  clock.ms += cache.ms
+  t.same(await Promise.all([value.get(), value.get()]), [3, 3], 'both wait for the same query')
+})
+
+t.test('during an outage, uses the value and tries again once per `cacheRefresh`', async (t) => {
+  const { value, clock, source, lines } = createValue(t)
+  t.equal(await value.get(), 1)
+  source.failure = new Error('away')
+  let attempts = 0
+  for (clock.ms = cache.ms; clock.ms < cacheOutage.ms / 2; clock.ms += cacheRefresh.ms) {
+    for (const _ of [1, 2, 3]) {
+      t.equal(await value.get(), 1)
+      await runPendingCallbacks()
+    }
+    attempts += 1
+    t.equal(source.queries, 1 + attempts)
+  }
+  t.same(lines, ['away'])
+  source.failure = null
+  t.equal(await value.get(), 1)
+  await runPendingCallbacks()
+  t.equal(await value.get(), source.queries)
+  t.same(lines, ['away', 'again'])
+})
+
+t.test('rejects while it cannot be read and is older than `cacheOutage`', async (t) => {
+  const { value, clock, source } = createValue(t)
+  source.failure = new Error('away')
+  await t.rejects(value.get(), source.failure, 'and before the first value')
+  source.failure = null
+  t.equal(await value.get(), 2)
+  source.failure = new Error('away again')
+  clock.ms = cacheOutage.ms
+  for (const _ of [1, 2]) await t.rejects(value.get(), source.failure)
+  t.equal(source.queries, 4)
+  source.failure = null
+  t.equal(await value.get(), 5)
+})
