@@ -1,10 +1,10 @@
 // Limits failed attempts: how often one address may try unknown API keys or quote links.
-import { LRUCache } from 'lru-cache'
 import { getCountedAddress } from '../http/client-address.ts'
 import type { Problem } from '../http/problem-details.ts'
-import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
+import { OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
 import { createRateProblem, rateWindowsMs } from './request-rate-limits.ts'
+import { type WindowCount, WindowCounts } from './window-counts.ts'
 
 type FailedAttemptOptions = {
   /** Null: each process counts on its own. */
@@ -21,7 +21,6 @@ type FailedAttemptOptions = {
 type Caller = { ip: string | undefined }
 
 const windowMs = rateWindowsMs.minute
-/** Above this number, the count of the address whose last attempt is longest ago is dropped. */
 export const maxCountedAddresses = 100_000
 
 /**
@@ -35,67 +34,38 @@ export const maxCountedAddresses = 100_000
  */
 export class FailedAttemptLimit {
   readonly #options: FailedAttemptOptions
-  readonly #redis: OptionalRedis
-  // Not `max`, which would reserve the memory for all addresses at the start.
-  readonly #counts = new LRUCache<string, number>({
-    maxSize: maxCountedAddresses,
-    sizeCalculation: () => 1,
-  })
-  #window = 0
+  readonly #counts: WindowCounts
 
   constructor(options: FailedAttemptOptions) {
     this.#options = options
-    this.#redis = new OptionalRedis(options.redis, timeouts.rateLimits.redisPause.ms)
+    const { redis, redisPrefix, kind } = options
+    this.#counts = new WindowCounts({
+      redis: new OptionalRedis(redis, timeouts.rateLimits.redisPause.ms),
+      maxCounts: maxCountedAddresses,
+      // Named as in the settings (CALLER_GUESS_LIMIT_PER_MINUTE). During an upgrade, processes of
+      // the older release share the counts of keys under this name.
+      buildRedisKey: (address, window) => `${redisPrefix}${kind}:guesses:${window}:${address}`,
+    })
   }
 
   /** Throws a 429 problem if the address has used up its attempts. */
   rejectIfExceeded({ ip }: Caller): void {
-    this.#startWindow()
-    const count = this.#getCount(getCountedAddress(ip))
-    if (count >= this.#options.maxPerMinute) throw this.#createProblem()
+    const count = this.#counts.find(getCountedAddress(ip), windowMs)
+    if (count && count.sum >= this.#options.maxPerMinute) throw this.#createProblem(count)
   }
 
   /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
   async recordAttemptOrReject({ ip }: Caller): Promise<void> {
-    const address = getCountedAddress(ip)
-    const window = this.#startWindow()
-    this.#counts.set(address, this.#getCount(address) + 1)
-    const sharedCount = await this.#countInRedis(window, address)
-    if (window === this.#window)
-      this.#counts.set(address, Math.max(this.#getCount(address), sharedCount))
-    if (this.#getCount(address) > this.#options.maxPerMinute) throw this.#createProblem()
+    const count = this.#counts.add(getCountedAddress(ip), windowMs)
+    if ((await count.share()) > this.#options.maxPerMinute) throw this.#createProblem(count)
   }
 
-  #getCount(address: string): number {
-    return this.#counts.get(address) ?? 0
-  }
-
-  /** Returns the current window. Clears the counts if a new one starts. */
-  #startWindow(): number {
-    const window = Math.floor(Date.now() / windowMs)
-    if (window !== this.#window) this.#counts.clear()
-    this.#window = window
-    return window
-  }
-
-  #createProblem(): Problem {
+  #createProblem({ endsAt }: WindowCount): Problem {
     const { kind, maxPerMinute } = this.#options
     return createRateProblem(
       `Too many unknown ${kind} from your address: the limit is ${maxPerMinute} per minute.`,
-      (this.#window + 1) * windowMs - Date.now(),
+      endsAt - Date.now(),
       'too many failed attempts',
     )
-  }
-
-  /** Returns the number of failed attempts in all processes, or 0 without Redis. */
-  async #countInRedis(window: number, address: string): Promise<number> {
-    const { redisPrefix, kind } = this.#options
-    // Named as in the settings (CALLER_GUESS_LIMIT_PER_MINUTE). During an upgrade, processes of the
-    // older release share the counts of keys under this name.
-    const key = `${redisPrefix}${kind}:guesses:${window}:${address}`
-    const results = await this.#redis.run(timeouts.redis.command.ms, (redis) =>
-      executeAll(redis.multi().incr(key).pexpire(key, windowMs)),
-    )
-    return Number(results?.[0] ?? 0)
   }
 }

@@ -1,10 +1,18 @@
-// The limit of failed attempts in a process without Redis.
+// The limit of failed attempts in a process without Redis, and after an outage of Redis.
+import { randomUUID } from 'node:crypto'
 import { mock } from 'node:test'
 import t from 'tap'
 import {
   FailedAttemptLimit,
   maxCountedAddresses,
 } from '../../src/rate-limits/failed-attempt-limit.ts'
+import { openRedis } from '../../src/redis/redis-connection.ts'
+import { timeouts } from '../../src/timeouts.ts'
+import { servers } from '../support/database/test-database.ts'
+import { eventually } from '../support/eventually.ts'
+import { stopDate } from '../support/fresh-window.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 
 t.test('keeps the count of an address when others fill the memory', async (t) => {
   // The clock stands still in the middle of a window, so that no new one starts.
@@ -32,4 +40,33 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
   })
   await limit.recordAttemptOrReject({ ip: '192.0.2.2' })
   t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
+})
+
+t.test('shares the attempts that it counted alone, once Redis answers again', async (t) => {
+  stopDate(t)
+  replaceUntilEnd(t, timeouts.rateLimits.redisPause, { ms: 0 })
+  replaceUntilEnd(t, timeouts.redis.command, { ms: 10_000 })
+  const { redisUrl } = await servers()
+  const faultyProxy = await startFaultyProxy(t, redisUrl)
+  const redisPrefix = `test:${randomUUID()}:`
+  const outages = { commandSucceeded: () => undefined, commandFailed: () => undefined }
+  const openLimit = async (url: string) => {
+    const client = await openRedis(url)
+    t.teardown(() => client.disconnect())
+    const redis = { client, outages }
+    return {
+      limit: new FailedAttemptLimit({ redis, redisPrefix, maxPerMinute: 6, kind: 'keys' }),
+      canReach: () => client.ping().then(Boolean, () => false),
+    }
+  }
+  const { limit, canReach } = await openLimit(faultyProxy.url)
+  const other = await openLimit(redisUrl)
+  const guesser = { ip: '192.0.2.1' }
+  await limit.recordAttemptOrReject(guesser)
+  faultyProxy.refuseConnections()
+  for (const _ of [2, 3, 4]) await limit.recordAttemptOrReject(guesser)
+  faultyProxy.restore()
+  t.ok(await eventually(canReach, Boolean))
+  for (const _ of [5, 6]) await limit.recordAttemptOrReject(guesser)
+  await t.rejects(other.limit.recordAttemptOrReject(guesser), { code: 'rate_limited' })
 })

@@ -9,10 +9,10 @@ export async function eventually<Result>(
   check: (result: Result) => boolean,
   limitMs = 20_000,
 ): Promise<Result> {
-  const deadline = Date.now() + limitMs
+  const deadline = performance.now() + limitMs
   for (;;) {
     const result = await ask()
-    if (check(result) || Date.now() > deadline) return result
+    if (check(result) || performance.now() > deadline) return result
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -1,0 +1,131 @@
+// Counts in fixed windows of time: in this process, and in Redis for all processes.
+import { LRUCache } from 'lru-cache'
+import { executeAll, type OptionalRedis } from '../redis/optional-redis.ts'
+import { timeouts } from '../timeouts.ts'
+
+type CountOptions = {
+  redis: OptionalRedis
+  /** Above this number, the count that was last used longest ago is dropped. */
+  maxCounts: number
+  /** Windows are numbered since 1970. */
+  buildRedisKey(key: string, window: number): string
+}
+
+/**
+ * One count for each key. The windows are the same in every process. While Redis is unreachable or
+ * slow, each process counts on its own. What it has counted is added in Redis once that succeeds
+ * again. Only what Redis counted without answering in time is counted twice.
+ */
+export class WindowCounts {
+  readonly #options: CountOptions
+  readonly #counts: LRUCache<string, WindowCount>
+
+  constructor(options: CountOptions) {
+    this.#options = options
+    // Not `max`, which would reserve the memory for all counts at the start.
+    this.#counts = new LRUCache({ maxSize: options.maxCounts, sizeCalculation: () => 1 })
+  }
+
+  /** Adds one to the count of the key in the current window, in this process, and returns it. */
+  add(key: string, windowMs: number): WindowCount {
+    const count = this.find(key, windowMs) ?? this.#create(key, windowMs)
+    count.unsent += 1
+    return count
+  }
+
+  /** Returns the count of the key in the current window, or null if nothing was added to it. */
+  find(key: string, windowMs: number): WindowCount | null {
+    const count = this.#counts.get(key)
+    return count?.window === getWindow(windowMs) ? count : null
+  }
+
+  #create(key: string, windowMs: number): WindowCount {
+    const count = new WindowCount(this.#options, key, windowMs)
+    this.#counts.set(key, count)
+    return count
+  }
+}
+
+export class WindowCount {
+  readonly window: number
+  /** The end of the window, as Date.now() returns it. */
+  readonly endsAt: number
+  /** How much of this process waits for the next call of `share`. */
+  unsent = 0
+  /**
+   * True once the first attempt to read the total from Redis is over. Also true if it failed, so
+   * that an outage of Redis does not delay every request.
+   */
+  hasAskedRedis = false
+  readonly #options: CountOptions
+  readonly #key: string
+  readonly #windowMs: number
+  /** The total of all processes, as Redis last returned it. */
+  #total = 0
+  /** How much of this process is being added in Redis. */
+  #inFlight = 0
+  /** How much of this process could not be added in Redis. It waits until `share` succeeds. */
+  #failed = 0
+
+  constructor(options: CountOptions, key: string, windowMs: number) {
+    this.#options = options
+    this.#key = key
+    this.#windowMs = windowMs
+    this.window = getWindow(windowMs)
+    this.endsAt = (this.window + 1) * windowMs
+  }
+
+  /** The count of all processes, as far as known. */
+  get sum(): number {
+    return this.#total + this.#inFlight + this.unsent + this.#failed
+  }
+
+  /**
+   * Adds what is unsent to the total in Redis and returns the new total. Without Redis, returns the
+   * count as far as known. Rejects only because of a defect: if Redis fails, OptionalRedis returns
+   * null.
+   */
+  async share(): Promise<number> {
+    // The numbers that this method returns do not contain later requests. Two requests at once with
+    // a limit of 1 could otherwise both get 2, and both would be rejected.
+    const current = this.sum
+    const sent = this.unsent
+    this.unsent = 0
+    this.#inFlight += sent
+    try {
+      const total = await this.#addInRedis(sent)
+      if (total === null) {
+        this.#failed += sent
+        return current
+      }
+      this.#total = Math.max(this.#total, total)
+      const failed = this.#failed
+      this.unsent += failed
+      this.#failed = 0
+      return total + failed
+    } finally {
+      this.#inFlight -= sent
+      this.hasAskedRedis = true
+    }
+  }
+
+  /** Returns the new total. Returns null if Redis fails now or failed within the last second. */
+  async #addInRedis(number: number): Promise<number | null> {
+    const { redis, buildRedisKey } = this.#options
+    const redisKey = buildRedisKey(this.#key, this.window)
+    const results = await redis.run(timeouts.redis.command.ms, (client) =>
+      executeAll(
+        client
+          .pipeline()
+          .incrby(redisKey, number)
+          .pexpire(redisKey, 2 * this.#windowMs),
+      ),
+    )
+    return results && Number(results[0])
+  }
+}
+
+/** Returns the number of the current window. */
+function getWindow(windowMs: number): number {
+  return Math.floor(Date.now() / windowMs)
+}
