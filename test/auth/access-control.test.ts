@@ -7,7 +7,7 @@ import type { Scope } from '../../src/database/table-types.ts'
 import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
 import { FailedAttemptLimit } from '../../src/rate-limits/failed-attempt-limit.ts'
 import { testDatabase } from '../support/database/test-database.ts'
-import { minuteMs, waitForFreshWindow } from '../support/fresh-window.ts'
+import { stopDate } from '../support/fresh-window.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
 import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
@@ -156,7 +156,7 @@ t.test('limits requests per key or else per address, except for unlimited keys',
       .sort()
 
   const twoOfEight = [200, 200, ...Array(6).fill(429)]
-  await waitForFreshWindow(minuteMs, 20_000)
+  stopDate(t)
   t.same(await requestEightTimes(), twoOfEight)
   t.same(await requestEightTimes(bearer(limited)), twoOfEight)
   t.same(await requestEightTimes(bearer(unlimited)), Array(8).fill(200))
@@ -180,7 +180,7 @@ t.test('counts HEAD and GET together', async (t) => {
   const { app } = await testService(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 3 }, index: false })
   const openLink = (method: 'GET' | 'HEAD') =>
     app.inject({ method, url: `/quote/share/${'A'.repeat(43)}`, remoteAddress: '192.0.2.9' })
-  await waitForFreshWindow(minuteMs, 20_000)
+  stopDate(t)
   const statuses: number[] = []
   for (const method of ['GET', 'GET', 'GET', 'HEAD', 'HEAD', 'HEAD', 'GET', 'HEAD'] as const)
     statuses.push((await openLink(method)).statusCode)
