@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
-import { addRequestFields, clientClosedRequest } from '../http/request-log.ts'
+import { clientClosedRequest } from '../http/request-log.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { ApiKeyCache } from './api-key-cache.ts'
@@ -20,7 +20,13 @@ import { readPresentedKey, removeKeyFromQuery } from './presented-key.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 declare module 'fastify' {
+  /** Only this module sets these fields. */
   interface FastifyRequest {
+    /**
+     * The id of the key if the key exists and its secret is right, whether or not the request is
+     * then allowed. The id is not secret. For logs and counts.
+     */
+    knownKeyId: string | null
     /**
      * The key whose rights the request has. Set once validity, scope and origin have been checked.
      * It stays set if a rate limit rejects the request later.
@@ -53,7 +59,7 @@ type AccessOptions = {
  * some of their parameters need a further scope.
  */
 export function registerAccessControl(app: FastifyInstance, options: AccessOptions): AccessControl {
-  addRequestFields(app)
+  app.decorateRequest('knownKeyId', null)
   app.decorateRequest('admittedKey', null)
   registerPreflights(app, options.isRegisteredOrigin)
   const usage = new ApiKeyUsage(options.db, app.log)

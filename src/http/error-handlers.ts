@@ -2,7 +2,6 @@
 import type { FastifyError, FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
 import { METHODS, STATUS_CODES } from './node-http.ts'
 import { Problem, sendProblem } from './problem-details.ts'
-import { addRequestFields } from './request-log.ts'
 import { createValidationProblem, isValidationError } from './validation-problems.ts'
 
 declare module 'fastify' {
@@ -18,7 +17,6 @@ declare module 'fastify' {
  * onRoute hook.
  */
 export function registerErrorHandlers(app: FastifyInstance, endpoints: string[]): void {
-  addRequestFields(app)
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
     const problem = toProblem(error)
     logProblem(request, problem, error)

@@ -1,18 +1,18 @@
-// Logs and counts each request after its response was sent or its client disconnected. Declares the
-// fields of a request that its log line needs.
+// Logs and counts each request after its response was sent or its client disconnected.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getLoggedNetwork } from './client-address.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The id of the key if the key exists and its secret is right, whether or not the request is
-     * then allowed. The id is not secret. Access control sets it.
+     * What the log line says about the response. A route sets it, and a problem changes it
+     * (addProblemToLog).
      */
-    knownKeyId: string | null
-    /** What the log line says about the response. A route sets it; a problem changes it. */
     logFields: LogFields | null
-    /** When the request began, by performance.now(). For requests that the client cancels. */
+    /**
+     * When the request began, by performance.now(). Only this module sets it, for requests that the
+     * client cancels.
+     */
     startedAt: number
   }
 }
@@ -39,26 +39,17 @@ type RequestCounters = {
   callers: { countCaller(keyId: string | null, network: string, status: number): void }
 }
 
-/**
- * Adds the fields above to the requests of the app, unless they are there. Each module that reads
- * or writes one of them calls this, so that none depends on the registration of another.
- */
-export function addRequestFields(app: FastifyInstance): void {
-  if (app.hasRequestDecorator('logFields')) return
-  app.decorateRequest('knownKeyId', null)
-  app.decorateRequest('logFields', null)
-  app.decorateRequest('startedAt', 0)
-}
-
 /** The status for a client that disconnected before the response, as nginx counts it. */
 export const clientClosedRequest = 499
 
 /**
  * Logs the pattern of the route and never the URL, which may contain the token of a quote link.
- * Logs the id of the caller's key, and the network of the caller's address instead of the address.
+ * Logs the id of the caller's key, which access control sets, and the network of the caller's
+ * address instead of the address.
  */
 export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
-  addRequestFields(app)
+  app.decorateRequest('logFields', null)
+  app.decorateRequest('startedAt', 0)
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now()
     done()
