@@ -16,7 +16,7 @@ import {
   toUnavailableProblem,
 } from './auth-problems.ts'
 import { corsHeaders, corsHeadersOfError, getRequestOrigin, registerPreflights } from './cors.ts'
-import { readPresentedKey, removeKeyFromQuery } from './presented-key.ts'
+import { takePresentedKey } from './presented-key.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 declare module 'fastify' {
@@ -108,10 +108,10 @@ export class AccessControl {
    * headers with which pages of other sites can read the response.
    */
   async admit(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
-    if (scope !== publishableScope) return this.#checkKey(request, reply, scope)
+    if (scope !== publishableScope) return this.#checkCaller(request, reply, scope)
     reply.header('vary', 'Origin')
     try {
-      await this.#checkKey(request, reply, scope)
+      await this.#checkCaller(request, reply, scope)
     } catch (error) {
       const { origin } = request.headers
       reply.headers(await corsHeadersOfError(origin, this.#options.isRegisteredOrigin))
@@ -119,53 +119,32 @@ export class AccessControl {
     }
   }
 
-  async #checkKey(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
-    const allowsKeyInUrl = scope === publishableScope
-    const key = readPresentedKey(request, allowsKeyInUrl)
-    if (allowsKeyInUrl) removeKeyFromQuery(request)
-    if (key === null) return this.#checkAnonymousScope(scope)
-    const apiKey = await this.#lookUp(request, key)
-    request.knownKeyId = apiKey?.id ?? null
-    // An expired or revoked key is no failed attempt. If it counted, one program that still sends
-    // such a key would lock out the valid keys of its address.
-    if (!apiKey) await this.#options.failedAttempts.recordAttemptOrReject(request)
-    if (!apiKey || !isUsable(apiKey))
-      throw createUnauthenticatedProblem(
-        `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
-        describeInvalidKey(apiKey),
-      )
+  async #checkCaller(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
+    const key = takePresentedKey(request, { allowsKeyInUrl: scope === publishableScope })
+    if (key === null) return this.#checkAnonymousScope(scope, 'This path')
+    const apiKey = await this.#authenticate(request, key)
     checkScope(apiKey, scope)
     if (apiKey.kind === 'publishable') this.#checkOrigin(apiKey, request, reply)
     request.admittedKey = apiKey
     this.#usage.recordUse(apiKey.id)
   }
 
-  /**
-   * Throws a problem unless the caller also has `scope`. `neededBy` is the parameter as the caller
-   * wrote it, for example `by=customer`, or what the path returns. The message begins with it.
-   */
-  requireAdditionalScope({ admittedKey }: FastifyRequest, scope: Scope, neededBy: string): void {
-    const scopes = admittedKey?.scopes ?? this.#options.anonymousScopes
-    if (scopes.includes(scope)) return
-    if (admittedKey === null)
-      throw createUnauthenticatedProblem(
-        `${neededBy} needs a key with the scope ${scope}. ${howToGetKey}`,
-      )
-    throw new Problem(
-      'insufficient_scope',
-      `${neededBy} needs the scope ${scope}, which the key lacks; it has ${scopes.join(', ')}.`,
-    )
-  }
-
-  #checkAnonymousScope(scope: Scope): void {
-    if (this.#options.anonymousScopes.includes(scope)) return
+  /** Returns the key if it is valid. Otherwise throws a 401 problem, or 429 after too many. */
+  async #authenticate(request: FastifyRequest, key: string): Promise<ApiKey> {
+    const apiKey = await this.#find(request, key)
+    request.knownKeyId = apiKey?.id ?? null
+    // An expired or revoked key is no failed attempt. If it counted, one program that still sends
+    // such a key would lock out the valid keys of its address.
+    if (!apiKey) await this.#options.failedAttempts.recordAttemptOrReject(request)
+    if (apiKey && isUsable(apiKey)) return apiKey
     throw createUnauthenticatedProblem(
-      `This path needs a key with the scope ${scope}. ${howToGetKey}`,
+      `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
+      describeInvalidKey(apiKey),
     )
   }
 
   /** Returns null if there is no such key. Throws a 429 problem after too many failed attempts. */
-  async #lookUp(request: FastifyRequest, key: string): Promise<ApiKey | null> {
+  async #find(request: FastifyRequest, key: string): Promise<ApiKey | null> {
     // If the address has used up its failed attempts, only keys that this process has found before
     // are looked up. A valid key that is new to this process is rejected too, because only a
     // look-up can tell it from an invented key.
@@ -175,6 +154,27 @@ export class AccessControl {
     } catch (error) {
       throw toUnavailableProblem('Keys', error as Error)
     }
+  }
+
+  /**
+   * Throws a problem unless the caller also has `scope`. `neededBy` is the parameter as the caller
+   * wrote it, for example `by=customer`, or what the path returns. The message begins with it.
+   */
+  requireAdditionalScope({ admittedKey }: FastifyRequest, scope: Scope, neededBy: string): void {
+    if (admittedKey === null) this.#checkAnonymousScope(scope, neededBy)
+    else if (!admittedKey.scopes.includes(scope))
+      throw new Problem(
+        'insufficient_scope',
+        `${neededBy} needs the scope ${scope}, which the key lacks; ` +
+          `it has ${admittedKey.scopes.join(', ')}.`,
+      )
+  }
+
+  #checkAnonymousScope(scope: Scope, neededBy: string): void {
+    if (this.#options.anonymousScopes.includes(scope)) return
+    throw createUnauthenticatedProblem(
+      `${neededBy} needs a key with the scope ${scope}. ${howToGetKey}`,
+    )
   }
 
   /** Throws a problem unless the publishable key is bound to the origin of the request. */

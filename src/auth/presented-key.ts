@@ -10,28 +10,26 @@ const malformedKey = ''
 /**
  * Returns the key of the request, or null if it has none. If the Authorization header is malformed,
  * returns `malformedKey`, which is rejected as an unknown key. With `allowsKeyInUrl`, the key may
- * also be in the URL, because publishable keys are public. Throws a 401 problem for a secret key in
- * a URL.
+ * also be in the URL, because publishable keys are public. Then it is removed from the query,
+ * because the schemas of the routes have no parameter `key`. Throws a 401 problem for a secret key
+ * in a URL.
  */
-export function readPresentedKey(
-  { query, headers }: FastifyRequest,
-  allowsKeyInUrl: boolean,
+export function takePresentedKey(
+  request: FastifyRequest,
+  { allowsKeyInUrl }: { allowsKeyInUrl: boolean },
 ): string | null {
-  const { key: keyInUrl } = query as { key?: unknown }
-  const keyInHeader = readBearerToken(headers.authorization)
+  const query = request.query as { key?: unknown }
+  const { key: keyInUrl } = query
+  const keyInHeader = readBearerToken(request.headers.authorization)
   if (keyInUrl === undefined) return keyInHeader
   rejectSecretKeys(keyInUrl)
   if (!allowsKeyInUrl) return keyInHeader
+  delete query.key
   if (typeof keyInUrl !== 'string')
     throw createInvalidParameterProblem('key', 'must occur only once')
   if (keyInHeader !== null)
     throw createInvalidParameterProblem('key', 'is also given in Authorization: send it once')
   return keyInUrl
-}
-
-/** The schemas of the routes have no parameter `key`, and would reject it. */
-export function removeKeyFromQuery({ query }: FastifyRequest): void {
-  delete (query as { key?: unknown }).key
 }
 
 function readBearerToken(authorization: string | undefined): string | null {
