@@ -38,14 +38,18 @@ export function isUsable({ isRevoked, expiresAt }: ApiKey): boolean {
 
 /** Stores only the hash of a new key. Returns the key itself, which cannot be read again. */
 export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<string> {
-  const { id, key } = generateKey(newKey.kind)
+  return (await insertKey(db, newKey)).key
+}
+
+async function insertKey(db: Kysely<Tables>, newKey: NewKey): Promise<{ id: string; key: string }> {
+  const generated = generateKey(newKey.kind)
   await db
     .insertInto('api_keys')
     .values({
-      id,
+      id: generated.id,
       kind: newKey.kind,
       name: newKey.name,
-      secret_hash: hashKey(key),
+      secret_hash: hashKey(generated.key),
       scopes: newKey.scopes,
       origins: newKey.origins ?? [],
       unlimited: newKey.unlimited ?? false,
@@ -53,7 +57,7 @@ export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<
       expires_at: newKey.expiresAt ?? null,
     })
     .execute()
-  return key
+  return generated
 }
 
 /**
@@ -75,8 +79,8 @@ export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<bool
 /**
  * Creates a successor with the same rights and the same lifetime. The old key expires after
  * `overlapDays`, a whole number, or at its own expiry if that is earlier. Returns null if the old
- * key is unknown, revoked or expired. Throws an error for the operator if an earlier rotation has
- * shortened the lifetime of the old key: what it was before is not stored.
+ * key is unknown, revoked or expired. Throws an error for the operator if the old key was rotated
+ * before: that may have shortened its lifetime, and what it was before is not stored.
  */
 export async function rotateApiKey(
   db: Kysely<Tables>,
@@ -93,13 +97,13 @@ export async function rotateApiKey(
       .forUpdate()
       .executeTakeFirst()
     if (!old) return null
-    const successorId = await findSuccessor(transaction, id)
-    if (successorId !== null)
+    if (old.successor_id !== null)
       throw new Error(
-        `Key ${id} was rotated before: ${successorId} is its successor. If that was lost, ` +
-          `revoke ${successorId} and create a key with the same rights and an explicit --expires.`,
+        `Key ${id} was rotated before: ${old.successor_id} is its successor. If that was lost, ` +
+          `revoke ${old.successor_id} and create a key with the same rights and an explicit ` +
+          '--expires.',
       )
-    const key = await createApiKey(transaction, {
+    const successor = await insertKey(transaction, {
       kind: old.kind,
       name: old.name,
       scopes: old.scopes,
@@ -110,30 +114,14 @@ export async function rotateApiKey(
         old.expires_at &&
         new Date(Date.now() + (old.expires_at.getTime() - old.created_at.getTime())),
     })
-    // Hours, because a day of an interval has 23 or 25 hours when the clocks change. now() is also
-    // the creation time of the successor, which findSuccessor relies on.
+    // Hours, because a day of an interval has 23 or 25 hours when the clocks change.
     const overlapEnd = sql`now() + make_interval(hours => ${24 * overlapDays})`
     const { oldEndsAt } = await transaction
       .updateTable('api_keys')
-      .set({ expires_at: sql<Date>`least(expires_at, ${overlapEnd})` })
+      .set({ expires_at: sql<Date>`least(expires_at, ${overlapEnd})`, successor_id: successor.id })
       .where('id', '=', id)
       .returning(sql<Date>`expires_at`.as('oldEndsAt'))
       .executeTakeFirstOrThrow()
-    return { key, oldEndsAt }
+    return { key: successor.key, oldEndsAt }
   })
-}
-
-/**
- * Returns the id of the key for which a rotation has shortened the lifetime of this one, or null.
- * Only then, the key ends a whole number of days after the creation of a younger key of its name,
- * to the microsecond. The table has no column that names the successor.
- */
-async function findSuccessor(db: Kysely<Tables>, id: string): Promise<string | null> {
-  const { rows } = await sql<{ id: string }>`
-    select younger.id from api_keys old join api_keys younger
-      on younger.name = old.name and younger.created_at > old.created_at
-    where old.id = ${id}
-      and mod(extract(epoch from old.expires_at - younger.created_at), 86400) = 0
-  `.execute(db)
-  return rows[0]?.id ?? null
 }

@@ -316,5 +316,6 @@ export type Tables = {
     expires_at: Instant | null
     revoked_at: Instant | null
     last_used_at: Instant | null
+    successor_id: string | null
   }
 }

@@ -5,8 +5,10 @@ import { type Kysely, sql } from 'kysely'
 import t from 'tap'
 import { ApiKeyUsage, maxPendingCounts } from '../../src/auth/api-key-usage.ts'
 import { rotateApiKey } from '../../src/auth/api-keys.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
 import type { Tables } from '../../src/database/table-types.ts'
-import { testDatabase } from '../support/database/test-database.ts'
+import { emptyDatabase, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf } from '../support/key-parts.ts'
@@ -179,7 +181,7 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
   t.equal(await rotateApiKey(db, idOf(successor), 0), null, 'an expired key cannot be rotated')
 })
 
-t.test('does not rotate a key twice, because its lifetime is no longer known', async (t) => {
+t.test('does not rotate a key twice', async (t) => {
   const { db, url } = await testDatabase(t)
   const run = createRunner(url)
   const old = await createSecretKey(db)
@@ -196,15 +198,37 @@ t.test('does not rotate a key twice, because its lifetime is no longer known', a
   t.equal((await db.selectFrom('api_keys').select('id').execute()).length, 2)
 })
 
-t.test('rotates keys of the same name, and keys whose end a rotation left as it was', async (t) => {
+t.test('rotates each of several keys of the same name, and never later ends one', async (t) => {
   const { db } = await testDatabase(t)
   const expiresAt = new Date(Date.now() + 3 * dayMs)
-  const first = await createSecretKey(db, { expiresAt })
-  await createSecretKey(db, { expiresAt: new Date(Date.now() + 30 * dayMs) })
-  for (const _ of [1, 2]) t.same((await rotateApiKey(db, idOf(first), 7))?.oldEndsAt, expiresAt)
-  const keys = await db.selectFrom('api_keys').select('expires_at').orderBy('created_at').execute()
-  const days = keys.map(({ expires_at: end }) => (Number(end) - Date.now()) / dayMs)
-  t.same(days.map(Math.round), [3, 30, 3, 3])
+  const keys = [await createSecretKey(db, { expiresAt }), await createSecretKey(db, { expiresAt })]
+  for (const key of keys) t.same((await rotateApiKey(db, idOf(key), 7))?.oldEndsAt, expiresAt)
+})
+
+t.test('an upgrade records the successors of keys that were rotated before', async (t) => {
+  const db = openDatabase(await emptyDatabase(t))
+  t.teardown(() => db.destroy())
+  await migrate(db, '0051-names-of-index-tables')
+  const insert = (id: string, name: string, createdAt: string, expiresAt: string | null) =>
+    sql`
+      insert into api_keys (id, kind, name, secret_hash, scopes, created_at, expires_at)
+      values (${id.repeat(12)}, 'secret', ${name}, ${Buffer.alloc(32)}, '{search:read}',
+        ${createdAt}, ${expiresAt})
+    `.execute(db)
+  await insert('a', 'ERP', '2026-01-01 09:00:00.123456Z', '2026-03-08 10:00:00.654321Z')
+  await insert('b', 'ERP', '2026-03-01 10:00:00.654321Z', null)
+  await insert('c', 'ERP', '2026-03-02 10:00:00Z', '2026-04-02 10:00:00Z')
+  await insert('d', 'ERP', '2026-03-02 11:00:00Z', 'infinity')
+  await insert('e', 'shop', '2026-03-01 10:00:00.654321Z', null)
+  await migrate(db)
+  t.same(
+    await db
+      .selectFrom('api_keys')
+      .select(['id', 'successor_id'])
+      .where('successor_id', 'is not', null)
+      .execute(),
+    [{ id: 'a'.repeat(12), successor_id: 'b'.repeat(12) }],
+  )
 })
 
 t.test('lists when a key was last used, and writes it at most once a minute', async (t) => {
