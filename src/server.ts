@@ -40,12 +40,7 @@ export async function start(clock?: () => Date): Promise<void> {
   const indexShape = computeIndexShape()
   const stopDelayMs = config.STOP_DELAY_SECONDS * 1_000
   const company = readCompany(config.COMPANY_FILE)
-  const lifecycle: Lifecycle = {
-    isServing: false,
-    hasServed: false,
-    stopping: new AbortController(),
-    running: null,
-  }
+  const lifecycle: Lifecycle = { stopping: new AbortController(), running: null }
   const { signal } = lifecycle.stopping
   // First, so that a signal also stops a process that still waits for Redis or PostgreSQL.
   stopOnSignal(lifecycle, stopDelayMs)
@@ -69,7 +64,7 @@ export async function start(clock?: () => Date): Promise<void> {
     connections,
     config.REDIS_PREFIX,
     metrics,
-    () => lifecycle.isServing,
+    () => app.server.listening && !signal.aborted,
   )
   if (signal.aborted) return
   lifecycle.running = { app, operationsApp, connections, traces }
@@ -88,9 +83,6 @@ export async function start(clock?: () => Date): Promise<void> {
   })
   if (signal.aborted) return
   await app.listen({ host: config.HOST, port: config.PORT })
-  lifecycle.hasServed = true
-  // A signal may have arrived while the app began to listen.
-  lifecycle.isServing = !signal.aborted
 }
 
 async function logPooler({ pool }: Connections, app: App): Promise<void> {
@@ -126,10 +118,7 @@ function openOperationsApp(
 }
 
 type Lifecycle = {
-  /** Whether the process is ready: the app listens, and no signal has arrived. */
-  isServing: boolean
-  /** Whether the app has listened, even if a signal arrived before. */
-  hasServed: boolean
+  /** Aborted when the process begins to stop. From then on it is not ready. */
   stopping: AbortController
   /** Null until connections and apps are open. */
   running: {
@@ -158,7 +147,6 @@ type Lifecycle = {
 function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
   closeWithGrace({ delay: stopDelayMs + timeouts.process.stop.ms }, async ({ err }) => {
     const { running } = lifecycle
-    lifecycle.isServing = false
     lifecycle.stopping.abort()
     if (!running) {
       if (err) console.error(err)
@@ -171,7 +159,7 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
     // The last statements record the use of API keys. A process that never served has none, and may
     // still wait for a PostgreSQL that does not answer. So its connections are destroyed at once.
-    const destroyAfterMs = lifecycle.hasServed ? timeouts.process.lastStatements.ms : 0
+    const destroyAfterMs = app.server.listening ? timeouts.process.lastStatements.ms : 0
     setTimeout(() => destroyDatabaseConnections(connections), destroyAfterMs).unref()
     const closeSteps = {
       'the app': () => app.close(),
