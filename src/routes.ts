@@ -175,10 +175,9 @@ async function registerSearchReport(
     redisPrefix: config.REDIS_PREFIX,
     engines: searchEngines,
     indexName,
-    // The secret of the HMAC of texts and callers, so that PostgreSQL and Redis reveal neither. The
-    // search key is reused, because a secret of its own would be one more setting. Every API
-    // process has this key, and neither PostgreSQL nor Redis stores it. After a rotation of the
-    // key, old hashes match nothing: the callers of a rare text are counted from zero.
+    // report-hashes.ts derives a key of its own from it. Every API process has the search key, and
+    // neither PostgreSQL nor Redis stores it. Another secret would be one more setting. After a
+    // rotation, old hashes match nothing: the callers of a rare text are counted from zero.
     secret: config.MEILI_SEARCH_KEY,
     log: app.log,
   })
