@@ -11,7 +11,6 @@ import {
   ProblemBody,
   sendProblem,
 } from '../http/problem-details.ts'
-import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { QuoteFailure } from './failures.ts'
 import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
@@ -74,7 +73,8 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       config: {
-        maxDelayFactor: quoteLinkDelayFactor,
+        // Opening a quote matters more than a search that runs while somebody types.
+        maxDelayFactor: 4,
         buildOverloadPage: createEarlyErrorPages(company),
       },
     },
