@@ -24,7 +24,6 @@ const waitingFiles = [
   'test/search/fallback/postgres-limits.test.ts',
   'test/search-engine/shared-index-states.test.ts',
   'test/auth/api-key-check.test.ts',
-  'test/auth/api-key-cache.test.ts',
   'test/indexing/rebuild/rolling-upgrade.test.ts',
 ]
 

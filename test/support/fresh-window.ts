@@ -8,7 +8,6 @@ export function stopDate(t: { teardown(fn: () => unknown): void }): void {
   t.teardown(() => mock.timers.reset())
 }
 
-export const minuteMs = 60_000
 /** No date changes within an hour, whatever the time zone of the company is. */
 export const hourMs = 3_600_000
 /** A day in UTC. */
