@@ -3577,7 +3577,8 @@ create table api_keys (
   last_used_at  timestamptz,
   successor_id  text,
   constraint api_keys_pkey primary key (id),
-  constraint api_keys_successor_id_fkey foreign key (successor_id) references api_keys(id),
+  constraint api_keys_successor_id_fkey foreign key (successor_id) references api_keys(id)
+    on delete set null,
   constraint api_keys_id_check check (id ~ '^[0-9a-z]{12}$'),
   constraint api_keys_kind_check check (kind = any (array['secret', 'publishable'])),
   constraint api_keys_limit_factor_check check

@@ -2,7 +2,8 @@
 import { type Kysely, sql } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  await sql`alter table api_keys add column successor_id text references api_keys`.execute(db)
+  await sql`alter table api_keys add column
+    successor_id text references api_keys on delete set null`.execute(db)
   await sql`
     comment on column api_keys.successor_id is
       'The key that replaced this one when it was rotated; null: it was not rotated.'
