@@ -47,39 +47,37 @@ export type IndexerOptions = {
   state: IndexerState
 }
 
-/** What is remembered from one run to the next, which starts over after an error. */
-export type RunMemory = {
+/** The same for every run: the indexer starts a new one after each error. */
+export type RunOptions = IndexerOptions & {
+  /** Stops the run. */
+  signal: AbortSignal
+  /** Is called when no change is pending. If it returns true, the run ends. */
+  endWhen: (() => Promise<boolean>) | undefined
   /** `isLogged`: whether a line says that the indexer follows changes. */
   following: { isLogged: boolean }
   /** It is reset whenever every change has been applied. */
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
   synonymLog: SynonymLog
-  /** Is idle between two runs. */
+  /** A count may outlast a run. */
   popularity: PopularityRefresh
   unusedIndexes: UnusedIndexRemoval
 }
 
-type RunOptions = IndexerOptions &
-  RunMemory & {
-    target: LiveTarget
-    renewal: LeaseRenewal
-    /** Stops the run. */
-    signal: AbortSignal
-    /** Is called when no change is pending. If it returns true, the run ends. */
-    endWhen: (() => Promise<boolean>) | undefined
-  }
-
 export class IndexerRun {
   readonly #options: RunOptions
+  readonly #target: LiveTarget
+  readonly #renewal: LeaseRenewal
 
-  constructor(options: RunOptions) {
+  constructor(options: RunOptions, target: LiveTarget, renewal: LeaseRenewal) {
     this.#options = options
+    this.#target = target
+    this.#renewal = renewal
   }
 
   /** Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine. */
   async run(): Promise<void> {
-    const { target, renewal, backoff, signal, endWhen, state } = this.#options
+    const { backoff, signal, endWhen, state } = this.#options
     const checks = this.#createChecks()
     const idleTasks = this.#createIdleTasks()
     await this.#rebuildIfNecessary()
@@ -87,10 +85,10 @@ export class IndexerRun {
     // After an error, this is logged when every change has been applied.
     if (!backoff.isFailing) this.#logFollowing()
     while (!signal.aborted) {
-      renewal.throwIfLost()
+      this.#renewal.throwIfLost()
       for (const check of checks) if (check.isDue()) await check.run()
 
-      const changeCount = await syncBatch(target)
+      const changeCount = await syncBatch(this.#target)
       state.appliedChanges += changeCount
       if (changeCount > 0) continue
 
@@ -113,8 +111,8 @@ export class IndexerRun {
   /** Returns the checks before a batch, in this order. */
   #createChecks(): IntervalTask[] {
     const { engineCheck, rebuildCheck, synonymTableCheck } = timeouts.indexing
-    const { target, openClient, indexerApiKey } = this.#options
-    const address = { ...target, client: openClient(indexerApiKey) }
+    const { openClient, indexerApiKey } = this.#options
+    const address = { ...this.#target, client: openClient(indexerApiKey) }
     return [
       // First, because the other checks may otherwise ask the wrong server.
       new IntervalTask(engineCheck.ms, () => requireSingleServer(address)),
@@ -156,23 +154,26 @@ export class IndexerRun {
   }
 
   async #mustRebuildNow(): Promise<boolean> {
-    const { db, registrationName, target } = this.#options
-    return target.progress.wasTruncated || (await isRebuildRequested(db, registrationName))
+    const { db, registrationName, progress } = this.#target
+    return progress.wasTruncated || (await isRebuildRequested(db, registrationName))
   }
 
   async #rebuildIfNecessary(): Promise<void> {
-    const { target, log } = this.#options
+    const { log } = this.#options
     // If this keeps the index, findRebuildReason no longer finds `database_restored`.
-    await keepIndexAfterFailover(target, { log, throwIfStopped: () => this.#throwIfStopped() })
-    const reason = await findRebuildReason(target)
+    await keepIndexAfterFailover(this.#target, {
+      log,
+      throwIfStopped: () => this.#throwIfStopped(),
+    })
+    const reason = await findRebuildReason(this.#target)
     if (reason !== null) await this.#rebuildIfAllowed(reason)
   }
 
   async #rebuildIfCountDiffers(): Promise<void> {
-    const { target, signal } = this.#options
-    if (!(await hasUnexplainedCountDifference(target))) return
-    await pause(timeouts.indexing.countRecheck.ms, signal)
-    if (await hasUnexplainedCountDifference(target)) await this.#rebuildIfAllowed('count_mismatch')
+    if (!(await hasUnexplainedCountDifference(this.#target))) return
+    await pause(timeouts.indexing.countRecheck.ms, this.#options.signal)
+    if (await hasUnexplainedCountDifference(this.#target))
+      await this.#rebuildIfAllowed('count_mismatch')
   }
 
   #rebuildIfAllowed(reason: RebuildReason): Promise<void> {
@@ -180,23 +181,24 @@ export class IndexerRun {
   }
 
   async #applyChangedSynonyms(): Promise<void> {
-    const { target, synonymLog } = this.#options
-    if (await haveSynonymsChangedInTables(target)) await applySynonyms(target, synonymLog.write)
+    if (await haveSynonymsChangedInTables(this.#target))
+      await applySynonyms(this.#target, this.#options.synonymLog.write)
   }
 
   /** At most once a minute, because the engine might always return them in a different form. */
   async #repairSynonyms(): Promise<void> {
-    const { target, synonymLog } = this.#options
-    if (!(await haveSynonymsChangedInEngine(target))) return synonymLog.reset()
+    const { synonymLog } = this.#options
+    if (!(await haveSynonymsChangedInEngine(this.#target))) return synonymLog.reset()
     synonymLog.write('The synonyms differ from those of the search engine. Setting them again.')
-    await applySynonyms(target, synonymLog.write)
+    await applySynonyms(this.#target, synonymLog.write)
   }
 
   async #rebuildIndex(reason: RebuildReason): Promise<void> {
-    const { db, target, popularity, state, log } = this.#options
+    const { popularity, state, log } = this.#options
+    const target = this.#target
     // PostgreSQL may have failed over after keepIndexAfterFailover and before the reason was found.
     // Then the lease is lost, and the next run keeps the index.
-    await requireLease(db, target.lease)
+    await requireLease(target.db, target.lease)
     this.#throwIfStopped()
     const { text, deletesIndexFirst } = rebuildReasons[reason]
     log(`${text} Building the index.`)
@@ -224,7 +226,7 @@ export class IndexerRun {
   }
 
   #throwIfStopped(): void {
-    this.#options.renewal.throwIfLost()
+    this.#renewal.throwIfLost()
     this.#options.signal.throwIfAborted()
   }
 }

@@ -21,7 +21,7 @@ import {
   releaseLease,
   startLeaseRenewal,
 } from './indexer-lease.ts'
-import { type IndexerOptions, IndexerRun, type RunMemory } from './indexer-run.ts'
+import { type IndexerOptions, IndexerRun, type RunOptions } from './indexer-run.ts'
 import { OutboxProgress } from './outbox-progress.ts'
 import { PopularityRefresh } from './popularity.ts'
 import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
@@ -52,19 +52,34 @@ export async function runIndexer(
   endWhen?: () => Promise<boolean>,
 ): Promise<void> {
   const { db, registrationName, log, state } = options
-  const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
-  const memory: RunMemory = {
-    following: { isLogged: false },
-    backoff: new ErrorBackoff(log),
-    rebuildBackoff: new RebuildBackoff(log),
-    synonymLog: new SynonymLog(log),
-    popularity: new PopularityRefresh(db, log, (succeeded) =>
-      state.recordTask('popularity', succeeded),
-    ),
-    unusedIndexes: new UnusedIndexRemoval(db, registrationName, options, (succeeded) =>
-      state.recordTask('unused_indexes', succeeded),
-    ),
+  const popularity = new PopularityRefresh(db, log, (succeeded) =>
+    state.recordTask('popularity', succeeded),
+  )
+  const unusedIndexes = new UnusedIndexRemoval(db, registrationName, options, (succeeded) =>
+    state.recordTask('unused_indexes', succeeded),
+  )
+  try {
+    await repeatRuns({
+      ...options,
+      signal,
+      endWhen,
+      following: { isLogged: false },
+      backoff: new ErrorBackoff(log),
+      rebuildBackoff: new RebuildBackoff(log),
+      synonymLog: new SynonymLog(log),
+      popularity,
+      unusedIndexes,
+    })
+  } finally {
+    // The caller may close the database now.
+    await popularity.waitUntilIdle()
   }
+}
+
+/** Acquires the lease and runs, and starts over after each error. */
+async function repeatRuns(options: RunOptions): Promise<void> {
+  const { db, registrationName, backoff, log, state, signal, endWhen } = options
+  const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
   let isStandingBy = false
   while (!signal.aborted) {
     try {
@@ -73,7 +88,7 @@ export async function runIndexer(
       const lease = await acquireLease(db, registrationName, holder)
       if (lease) {
         isStandingBy = false
-        return await runUnderLease(options, lease, memory, signal, endWhen)
+        return await runUnderLease(options, lease)
       }
       if (await endWhen?.()) return
       if (!isStandingBy) {
@@ -88,9 +103,9 @@ export async function runIndexer(
       // This is the stop request, not a failure.
       if (signal.aborted && error === signal.reason) return
       state.countError(findErrorKind(error))
-      if (signal.aborted) return memory.backoff.logLast(error)
+      if (signal.aborted) return backoff.logLast(error)
       if (endWhen && !(error instanceof LeaseLost)) throw error
-      await memory.backoff.wait(error, signal)
+      await backoff.wait(error, signal)
     }
   }
 }
@@ -104,30 +119,22 @@ async function describeOtherIndexer(
 }
 
 /** Prepares the engine, runs, and releases the lease if another indexer may start at once. */
-async function runUnderLease(
-  options: IndexerOptions,
-  lease: AcquiredLease,
-  memory: RunMemory,
-  signal: AbortSignal,
-  endWhen: (() => Promise<boolean>) | undefined,
-): Promise<void> {
-  const { db, log, state } = options
+async function runUnderLease(options: RunOptions, lease: AcquiredLease): Promise<void> {
+  const { db, log, state, signal } = options
   const renewal = startLeaseRenewal(db, lease, log)
   let mayRelease = false
   state.holdsLease = true
   try {
-    const target = await prepareEngine(options, lease, signal)
-    const context = { target, renewal, signal, endWhen }
-    await new IndexerRun({ ...options, ...memory, ...context }).run()
+    const target = await prepareEngine(options, lease)
+    await new IndexerRun(options, target, renewal).run()
     mayRelease = true
   } catch (error) {
     // Release only if the stop request itself ended the run.
     mayRelease = signal.aborted && error === signal.reason
     throw error
   } finally {
-    state.holdsLease = false
-    await memory.popularity.waitUntilIdle()
     renewal.stop()
+    state.holdsLease = false
     // A run that ends normally or is stopped has waited for its requests to the engine, so another
     // indexer may start at once. After an error, a request that timed out may still be running.
     if (mayRelease)
@@ -141,9 +148,8 @@ async function runUnderLease(
 
 /** Replaces the keys of the previous indexer and deletes the remains of its rebuild. */
 async function prepareEngine(
-  { db, openClient, indexerApiKey, indexName, registrationName, log }: IndexerOptions,
+  { db, openClient, indexerApiKey, indexName, registrationName, log, signal }: RunOptions,
   lease: AcquiredLease,
-  signal: AbortSignal,
 ): Promise<LiveTarget> {
   const address = { db, client: openClient(indexerApiKey), indexName, registrationName }
   await requireSingleServer(address)

@@ -7,6 +7,7 @@ import { indexExists } from '../../src/indexing/engine/engine-tasks.ts'
 import { nextIndexName } from '../../src/indexing/index-address.ts'
 import { acquireLease } from '../../src/indexing/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
@@ -108,40 +109,59 @@ t.test('a stop ends the wait for transactions that began before the registration
   late.release()
 })
 
-/**
- * Starts an indexer whose count of popularity waits for the returned lock, and ends its run by an
- * error. The run waits for the count.
- */
-async function failDuringCount(t: Test, service: TestService) {
-  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
-  const lock = await service.pool.connect()
-  t.teardown(() => lock.release())
-  await lock.query('begin; lock table quotes in access exclusive mode')
-  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
-  await waitForOutput(indexer, 'Following changes.')
-  const isCounting = async () => {
-    const { rows } = await sql<{ isWaiting: boolean }>`
-      select exists (select from pg_locks where not granted and relation = 'quotes'::regclass)
-        as "isWaiting"
-    `.execute(service.db)
-    return rows[0]?.isWaiting ?? false
-  }
-  await eventually(isCounting, Boolean)
-  proxy.refuseConnections()
-  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
-  await eventually(
-    async () => indexer.state.holdsLease,
-    (holdsLease) => !holdsLease,
-  )
-  return { indexer, endCount: () => lock.query('rollback') }
-}
-
 t.test('a stop after an error does not release the lease', async (t) => {
   const service = await testService(t)
-  const { indexer, endCount } = await failDuringCount(t, service)
+  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+  await waitForOutput(indexer, 'Following changes.')
+  proxy.slowText = 'GET /tasks/'
+  proxy.slowMs = 30_000
+  const sentBefore = proxy.getSentText().length
+  const isWaitingForTask = async () => proxy.getSentText().slice(sentBefore).includes('GET /tasks/')
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  t.ok(await eventually(isWaitingForTask, Boolean))
   const stopped = indexer.stop()
-  await endCount()
+  proxy.refuseConnections()
   await stopped
   t.not((await readLease(service)).holder, null, 'a request may still be running')
   t.match(indexer.output(), /has failed: .*The indexer stops\./, 'the error is logged')
+})
+
+/** Makes every count of popularity wait. Returns a function that ends this. */
+async function holdCounts(t: Test, { pool }: TestService): Promise<() => Promise<unknown>> {
+  const lock = await pool.connect()
+  t.teardown(() => lock.release())
+  await lock.query('begin; lock table quotes in access exclusive mode')
+  return () => lock.query('rollback')
+}
+
+t.test('an indexer starts over while popularity is being counted', async (t) => {
+  const service = await testService(t)
+  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+  const endCounts = await holdCounts(t, service)
+  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+  t.ok(await eventually(() => isAnySessionWaiting(service.db), Boolean))
+  proxy.cut = { text: 'POST /indexes/', times: 1 }
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  await waitForOutput(indexer, /Trying again\..*The indexer works again\./s)
+  t.ok(indexer.state.holdsLease)
+  t.ok(await isAnySessionWaiting(service.db), 'the count has not ended')
+  await endCounts()
+})
+
+t.test('a stop releases the lease while popularity is being counted', async (t) => {
+  const service = await testService(t)
+  const endCounts = await holdCounts(t, service)
+  const indexer = await startIndexer(t, service)
+  t.ok(await eventually(() => isAnySessionWaiting(service.db), Boolean))
+  const stopped = indexer.stop()
+  const { holder } = await eventually(
+    () => readLease(service),
+    (lease) => lease.holder === null,
+  )
+  t.equal(holder, null, 'another indexer may start')
+  t.notOk(indexer.state.holdsLease)
+  t.ok(indexer.isRunning(), 'the count still uses the database')
+  await endCounts()
+  await stopped
 })
