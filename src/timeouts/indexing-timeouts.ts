@@ -52,9 +52,9 @@ export const indexingTimeouts = {
   },
   queueReminder: {
     ms: 60_000,
-    what: 'Interval at which the indexer logs that it waits for the engine after a failover',
-    why: 'A queue of the engine may take long, and the index is not compared before.',
-    afterwards: 'The indexer logs for how many tasks it waits.',
+    what: 'Time after which the indexer logs that a failover or a rebuild waits for the engine',
+    why: 'A queue of the engine may take long, and the indexer waits without a limit.',
+    afterwards: 'The indexer logs for which task or for how many it waits.',
   },
   rebuildCheck: {
     ms: 5_000,

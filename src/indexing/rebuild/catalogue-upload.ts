@@ -5,6 +5,9 @@
 // for them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Index, Task } from 'meilisearch'
+import { FailureLog } from '../../monitoring/log/failure-log.ts'
+import type { LogLine } from '../../monitoring/log/program-log.ts'
+import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import {
   enqueueUpload,
@@ -14,7 +17,7 @@ import {
   uploadLines,
 } from '../documents/document-upload.ts'
 import { parkDocuments } from '../documents/parked-documents.ts'
-import { isUnfinished, waitForSuccess } from '../engine/engine-tasks.ts'
+import { isUnfinished, TaskTimedOut, waitForSuccess } from '../engine/engine-tasks.ts'
 import type { NextTarget } from '../index-address.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
 import { requeueIfLeaseLost } from '../requeue-after-lease-loss.ts'
@@ -29,6 +32,7 @@ type CatalogueUploadOptions = {
   throwIfStopped: () => void
   /** Called with the number of products that have been processed. */
   onProgress: (productCount: number) => void
+  log: LogLine
 }
 
 /** An upload that the engine has queued. */
@@ -56,6 +60,7 @@ export class CatalogueUpload {
   readonly #pacing = new UploadPacing()
   readonly #catalogue: CatalogueReader
   readonly #stop = new AbortController()
+  readonly #waits: FailureLog
   #accepted: AcceptedUpload[] = []
   /** The request that is being sent. `answered` resolves when `#accepted` contains its upload. */
   #sending: { ids: string[]; answered: Promise<unknown> } | undefined
@@ -68,6 +73,13 @@ export class CatalogueUpload {
     this.#options = options
     this.#index = target.client.index(target.indexName)
     this.#catalogue = new CatalogueReader(target.db, () => this.#pacing.chooseUploadSize())
+    this.#waits = new FailureLog(
+      { error: options.log, info: options.log },
+      {
+        failure: (cause) => `${toSentence(cause)} The rebuild waits for it.`,
+        recovery: 'The rebuild goes on.',
+      },
+    )
     this.finished = preventUnhandledRejection(
       this.#run()
         .catch((error: unknown) => this.#abandon(error))
@@ -172,11 +184,19 @@ export class CatalogueUpload {
       }
       this.#accepted = this.#accepted.slice(1)
     }
-    if (finishedCount === 0) return
+    if (finishedCount === 0) return this.#logIfWaiting(since)
+    this.#waits.logSuccess()
     this.#progressAt = performance.now()
     this.#pacing.noteThroughput(finishedCount, this.#progressAt - since)
     this.#productCount += finishedCount
     this.#options.onProgress(this.#productCount)
+  }
+
+  #logIfWaiting(since: number): void {
+    const [first] = this.#accepted
+    const { ms } = timeouts.indexing.queueReminder
+    if (first && performance.now() - since >= ms)
+      this.#waits.logFailure(new TaskTimedOut(first.taskNumber, ms))
   }
 
   async #processResult(task: Task, { joinedIds }: AcceptedUpload): Promise<void> {

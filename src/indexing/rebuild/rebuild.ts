@@ -70,14 +70,13 @@ async function replaceIndex(
   next: NextTarget,
   options: RebuildOptions,
 ): Promise<number> {
-  const { log, throwIfStopped, onProgress } = options
   const hasLiveIndex = await indexExists(live.client, live.indexName)
   // (1) Begin.
   const start = await beginRebuild(live, hasLiveIndex)
 
   // (2) Upload the catalogue to the new index.
-  const creation = createNextIndex(live, next, log)
-  const upload = new CatalogueUpload(next, { indexCreated: creation, throwIfStopped, onProgress })
+  const creation = createNextIndex(live, next, options.log)
+  const upload = new CatalogueUpload(next, { ...options, indexCreated: creation })
   if (hasLiveIndex) await applyChangesDuring(upload, live, next, options)
   const productCount = await upload.finished
   const { synonymsVersion } = await creation

@@ -68,6 +68,7 @@ t.test('an indexer that has lost its lease parks no document of its rebuild', as
     indexCreated: Promise.resolve(),
     throwIfStopped: () => undefined,
     onProgress: () => undefined,
+    log: () => undefined,
   })
   const error = await upload.finished.catch((thrown: unknown) => thrown)
   t.ok(error instanceof LeaseLost)

@@ -11,7 +11,9 @@ import { LeaseLost } from '../../../src/indexing/indexer-lease.ts'
 import { queueProducts } from '../../../src/indexing/outbox.ts'
 import { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
 import { deleteRebuildRows } from '../../../src/indexing/rebuild/rebuild-start-and-end.ts'
+import { timeouts } from '../../../src/timeouts.ts'
 import { leaseTarget } from '../../support/database/leased-target.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import {
   countRowsForNext,
   countUnfinishedTasks,
@@ -25,13 +27,18 @@ const indexName = nextIndexName(target.indexName)
 const index = engine.index(indexName)
 
 /** Starts an upload to a new index and waits until one of its payloads is queued. */
-async function startUpload(t: Test, leased: LiveTarget): Promise<CatalogueUpload> {
+async function startUpload(
+  t: Test,
+  leased: LiveTarget,
+  log: (line: string) => void = () => undefined,
+): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
   const upload = new CatalogueUpload(toNextTarget(leased), {
     indexCreated: Promise.resolve(),
     throwIfStopped: () => undefined,
     onProgress: () => undefined,
+    log,
   })
   t.ok((await waitForUpload(service, indexName)) > 0, 'an upload is queued')
   return upload
@@ -51,6 +58,18 @@ t.test('cancels queued uploads for a change and sends them again', async (t) => 
   t.ok((await index.getStats()).numberOfDocuments < 6_000)
   t.equal(await upload.finished, 6_000)
   t.equal((await index.getStats()).numberOfDocuments, 6_000)
+})
+
+t.test('logs once that it waits for a task, and that it goes on', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.queueReminder, { ms: 20 })
+  const lines: string[] = []
+  const upload = await startUpload(t, await leaseTarget(target), (line) => lines.push(line))
+  await upload.finished
+  t.equal(lines.length, 2)
+  t.match(lines, [
+    /^Meilisearch: task \d+ has not ended after 0\.02 s\. The rebuild waits for it\.$/,
+    'The rebuild goes on.',
+  ])
 })
 
 t.test('leaves no task in the queue of the engine when it is stopped', async (t) => {
@@ -91,6 +110,7 @@ t.test('sends nothing before the index exists', async (t) => {
     indexCreated: promise,
     throwIfStopped: () => undefined,
     onProgress: () => undefined,
+    log: (line) => t.fail(line),
   })
   reject(new Error('The index was not created.'))
   await t.rejects(upload.finished, /not created/)
