@@ -1,8 +1,8 @@
 // Runs the indexer, requests a rebuild, verifies an index, or shows the status of all indexes.
 import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
-import { withTemporaryKey } from '../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
+import { withTemporaryKey } from '../src/indexing/engine/temporary-key.ts'
 import {
   type IndexStatus,
   isIndexUpToDate,

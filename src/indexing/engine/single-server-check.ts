@@ -5,7 +5,8 @@ import { MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
 import type { IndexAddress } from '../index-address.ts'
 import { markSeveralServers } from '../registration.ts'
-import { identifyByKeys } from './engine-keys.ts'
+import { isEngineKey, readAllKeys } from './engine-keys.ts'
+import { getIndexerKeyName } from './indexer-keys.ts'
 
 /** The URL of an engine leads to several servers. */
 export class SeveralServersFound extends Error {
@@ -40,10 +41,18 @@ export async function requireSingleServer(address: IndexAddress): Promise<void> 
   throw new SeveralServersFound()
 }
 
-/** Returns a text that identifies the server that answers. */
+/**
+ * Returns a text that identifies the server that answers: its keys that never change and those of
+ * the indexers of this index, with the times at which they were created.
+ */
 async function readIdentity(address: IndexAddress): Promise<string> {
   try {
-    return await identifyByKeys(address)
+    const keys = await readAllKeys(address.client)
+    return keys
+      .filter(({ uid, name }) => isEngineKey(uid) || name === getIndexerKeyName(address))
+      .map(({ uid, createdAt }) => `${uid} ${new Date(createdAt).toISOString()}`)
+      .sort()
+      .join()
   } catch (error) {
     // One of the servers may not have the indexer's key.
     if (error instanceof MeilisearchApiError && error.response.status === 403) return 'unknown key'

@@ -9,8 +9,9 @@ import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { nextIndexName, nextOutboxName } from '../index-address.ts'
 import { deleteRegistration } from '../registration.ts'
-import { listKeysOfRegistration, withTemporaryKey } from './engine-keys.ts'
 import { deleteIndex } from './engine-tasks.ts'
+import { listKeysOfRegistration } from './indexer-keys.ts'
+import { withTemporaryKey } from './temporary-key.ts'
 
 type RemovalOptions = {
   openClient: (key: string) => Meilisearch

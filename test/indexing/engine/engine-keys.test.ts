@@ -5,14 +5,14 @@ import t from 'tap'
 import {
   deriveIndexerKey,
   deriveSearchKey,
-  describeIndexerKey,
   ensureEngineKeys,
-  readDatabaseOfDescription,
+} from '../../../src/indexing/engine/engine-keys.ts'
+import {
   readDatabasesOfKeys,
   replaceIndexerKeys,
-  withTemporaryKey,
-} from '../../../src/indexing/engine/engine-keys.ts'
+} from '../../../src/indexing/engine/indexer-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import { withTemporaryKey } from '../../../src/indexing/engine/temporary-key.ts'
 import { servers } from '../../support/database/test-database.ts'
 import { startOwnEngine } from '../../support/servers/own-engine.ts'
 
@@ -39,7 +39,14 @@ t.test(
     t.equal(await readStatus(searching.getKeys()), 403)
 
     const index = { client: engine, registrationName: `main of ${indexName}`, indexName }
-    t.same(await readDatabasesOfKeys(index), [])
+    await engine.createKey({
+      name: `indexer of main of ${indexName}, ${indexName}`,
+      description: 'Trade quoting service: documents',
+      actions: ['documents.add'],
+      indexes: [indexName],
+      expiresAt: null,
+    })
+    t.same(await readDatabasesOfKeys(index), [], 'the keys of an older release name none')
     const replaceKeys = (fencingToken: string) =>
       replaceIndexerKeys(index, {
         fencingToken,
@@ -120,9 +127,25 @@ t.test('an error is kept if the temporary key cannot be deleted afterwards', asy
   await t.rejects(repair(), { cause: { code: 'api_key_not_found' } })
 })
 
-t.test('the description of a key names the database that wrote', async (t) => {
-  const identity = '7301425/0000001A/16384/16400'
-  t.equal(readDatabaseOfDescription(describeIndexerKey('documents', identity)), identity)
-  t.equal(readDatabaseOfDescription('Trade quoting service: documents'), undefined)
-  t.equal(readDatabaseOfDescription(null), undefined)
+t.test('all keys of previous indexers are deleted, whatever happens to others', async (t) => {
+  const { client: engine } = await startOwnEngine(t, 'a-master-key-for-this-test')
+  const index = { client: engine, registrationName: 'main', indexName: 'products' }
+  const replaceKeys = (fencingToken: string) =>
+    replaceIndexerKeys(index, { fencingToken, serverStartedAt: '1', databaseIdentity: 'a' })
+  await replaceKeys('1')
+  const others: string[] = []
+  for (let n = 0; n < 100; n++) {
+    const { uid } = await engine.createKey({ actions: ['search'], indexes: [], expiresAt: null })
+    others.push(uid)
+  }
+  const getKeys = engine.getKeys.bind(engine)
+  engine.getKeys = async (parameters) => {
+    const answer = await getKeys(parameters)
+    await engine.deleteKey(others.pop() ?? '')
+    return answer
+  }
+  await replaceKeys('2')
+  t.same(await readDatabasesOfKeys(index), ['a'])
+  const { results } = await getKeys({ limit: 1_000 })
+  t.equal(results.filter(({ name }) => name === 'indexer of main, products').length, 2)
 })

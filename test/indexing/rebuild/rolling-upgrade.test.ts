@@ -2,7 +2,7 @@
 // program uses it any more.
 import { sql } from 'kysely'
 import t from 'tap'
-import { replaceIndexerKeys } from '../../../src/indexing/engine/engine-keys.ts'
+import { replaceIndexerKeys } from '../../../src/indexing/engine/indexer-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { removeUnusedIndexes } from '../../../src/indexing/engine/unused-indexes.ts'
 import { type IndexAddress, nextIndexName } from '../../../src/indexing/index-address.ts'

@@ -1,0 +1,34 @@
+// A temporary API key of Meilisearch for one deletion, which the indexer's own keys do not allow.
+import type { Meilisearch } from 'meilisearch'
+import { timeouts } from '../../timeouts.ts'
+
+/**
+ * Calls `work` with a temporary key that allows this action on the indexes, and returns its result.
+ * `client` is opened with the indexer's key. Throws the error of `work`, or that of the engine if
+ * the key cannot be created or deleted.
+ */
+export async function withTemporaryKey<Result>(
+  client: Meilisearch,
+  indexNames: string[],
+  action: 'documents.delete' | 'indexes.delete',
+  work: (key: string) => Promise<Result>,
+): Promise<Result> {
+  const { uid, key } = await client.createKey({
+    name: `temporary key for ${indexNames.join(' and ')}`,
+    description: 'Trade quoting service: one repair or removal',
+    actions: [action, 'tasks.get'],
+    indexes: indexNames,
+    expiresAt: new Date(Date.now() + timeouts.indexing.repairKey.ms),
+  })
+  let result: Result
+  try {
+    result = await work(key)
+  } catch (error) {
+    // The first error is thrown. If this fails too, most often for the same reason, no log is
+    // needed: the key expires.
+    await client.deleteKey(uid).catch(() => undefined)
+    throw error
+  }
+  await client.deleteKey(uid)
+  return result
+}
