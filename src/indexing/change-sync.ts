@@ -90,29 +90,15 @@ async function applyChanges(
       for (const document of documents) lines.push(toDocumentLine(document))
       if (lines.length >= documentsPerUpload) upload()
     }
-  } catch (error) {
-    // Wait until no request is running. If the lease is lost, requeueIfLeaseLost queues the
-    // products again, which must come after the last request that the engine may apply.
+    upload()
+    const deletion = deleteDocuments(index, absentIds)
+    requests.push(deletion.then((taskNumber) => ({ rejected: [], taskNumber })))
+  } finally {
+    // After an error, too, no request may be running: the engine could apply it after a later
+    // batch, or after requeueIfLeaseLost has queued its products again.
     await Promise.allSettled(requests)
-    throw error
   }
-  upload()
-  const deletion = deleteDocuments(index, absentIds)
-  requests.push(deletion.then((taskNumber) => ({ rejected: [], taskNumber })))
-  return awaitAll(requests)
-}
-
-/**
- * Waits for all requests, even if one fails, and then throws its error: the engine could still
- * apply a pending request after a later batch.
- */
-async function awaitAll(requests: Promise<UploadResult>[]): Promise<UploadResult> {
-  const outcomes = await Promise.allSettled(requests)
-  const failure = outcomes.find((outcome) => outcome.status === 'rejected')
-  if (failure) throw failure.reason
-  const results = outcomes.flatMap((outcome) =>
-    outcome.status === 'fulfilled' ? [outcome.value] : [],
-  )
+  const results = await Promise.all(requests)
   return {
     rejected: results.flatMap(({ rejected }) => rejected),
     taskNumber: maxTaskNumber(results.map(({ taskNumber }) => taskNumber)),
