@@ -8,8 +8,8 @@ import { timeouts } from '../timeouts.ts'
 import { syncBatch } from './change-sync.ts'
 import {
   documentWriteTypes,
-  findTaskFate,
   indexExists,
+  lookUpTask,
   readEngineTask,
   readNewestTaskNumber,
   unfinishedStatuses,
@@ -54,12 +54,13 @@ export async function keepIndexAfterFailover(
     options.log(`PostgreSQL has failed over. The index is not compared, because ${why}.`)
   if (indexedAt === null) return logNotKept('it is not known what it contains')
   if (!(await indexExists(client, indexName))) return logNotKept('it does not exist')
-  const fate = lastTask && (await findTaskFate(taskClient, lastTask))
-  if (fate === 'undone') return logNotKept('the search engine was restored to an older state')
+  const lookup = lastTask && (await lookUpTask(taskClient, lastTask))
+  if (lookup === 'never enqueued')
+    return logNotKept('the search engine was restored to an older state')
   // Requests from before the failover may still be in the queue.
   await waitUntilQueueIsEmpty(target, options)
   const newestWrite = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
-  const hasEveryTask = lastTask !== null && fate === 'present'
+  const hasEveryTask = lastTask !== null && lookup === 'found'
   if (hasEveryTask && !isWriting && (newestWrite ?? 0) <= lastTask.number)
     options.log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return

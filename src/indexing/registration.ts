@@ -17,7 +17,7 @@
 // version                rises when the contents of the index     markSettled, markRebuilt,
 //                        may have changed                         markCompared, markSynonyms
 // last_task_uid          the newest known task of the engine,     markSettled, markRebuilt,
-// last_task_enqueued_at  and when the engine accepted it          markCompared
+// last_task_enqueued_at  and when it was enqueued                  markCompared
 // database_identity      the database whose changes the index     markRebuilt, markCompared,
 //                        contains                                 markOtherTimeline
 // synonyms_version       the version of the synonyms sent last    markRebuilt, markSynonyms
@@ -45,8 +45,8 @@ export type Registration = {
   wasTruncated: boolean
 }
 
-const lastTaskColumns = ({ number, acceptedAt }: EngineTask) => sql`
-  last_task_uid = ${number}, last_task_enqueued_at = ${acceptedAt}
+const lastTaskColumns = ({ number, enqueuedAt }: EngineTask) => sql`
+  last_task_uid = ${number}, last_task_enqueued_at = ${enqueuedAt}
 `
 
 /** Returns the registration of the index; undefined if the index is not registered. */
@@ -60,7 +60,7 @@ export async function readRegistration(
       'indexed_at as indexedAt',
       'shape',
       'last_task_uid as lastTaskNumber',
-      'last_task_enqueued_at as lastTaskAcceptedAt',
+      'last_task_enqueued_at as lastTaskEnqueuedAt',
       'is_writing as isWriting',
       'rebuild_requested_at as rebuildRequestedAt',
       sql<boolean>`database_identity = database_identity()`.as('isOfThisDatabase'),
@@ -79,11 +79,11 @@ export async function readRegistration(
     .where('registration_name', '=', registrationName)
     .executeTakeFirst()
   if (!row) return undefined
-  const { lastTaskNumber, lastTaskAcceptedAt, ...others } = row
+  const { lastTaskNumber, lastTaskEnqueuedAt, ...others } = row
   const lastTask =
     lastTaskNumber === null
       ? null
-      : { number: Number(lastTaskNumber), acceptedAt: lastTaskAcceptedAt }
+      : { number: Number(lastTaskNumber), enqueuedAt: lastTaskEnqueuedAt }
   return { ...others, lastTask }
 }
 

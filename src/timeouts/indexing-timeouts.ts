@@ -160,15 +160,15 @@ export const indexingTimeouts = {
   },
   uploadPoll: {
     ms: 10,
-    what: 'Interval at which the state of an upload of changed products is read',
+    what: 'Interval at which the status of an upload of changed products is read',
     why: 'The interval is part of the delay until a change is searchable.',
-    afterwards: 'The state is read again.',
+    afterwards: 'The status is read again.',
   },
   taskPoll: {
     ms: 20,
-    what: 'Interval at which the state of any other task is read',
+    what: 'Interval at which the status of any other task is read',
     why: 'Such tasks are part of a rebuild, where no change waits for them.',
-    afterwards: 'The state is read again.',
+    afterwards: 'The status is read again.',
   },
   rebuildPoll: {
     ms: 100,

@@ -11,7 +11,7 @@ import {
 } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
 
-/** The states of a task that the engine has accepted and not ended. */
+/** The statuses of a task that has not ended. */
 export const unfinishedStatuses: TaskStatus[] = ['enqueued', 'processing']
 
 export const isUnfinished = ({ status }: Pick<Task, 'status'>) =>
@@ -76,39 +76,39 @@ export function requireTaskSuccess({ uid, type, indexUid, status, error }: Accep
   throw new TaskFailed(error?.code ?? '', `Meilisearch: ${what} ${status}: ${reason}`)
 }
 
-/** A task that the engine has accepted, and when, by its clock. */
+/** A task of the engine, and when it was enqueued, by the clock of the engine. */
 export type EngineTask = {
   number: number
   /** Null if the engine does not know the task. */
-  acceptedAt: string | null
+  enqueuedAt: string | null
 }
 
 export async function readEngineTask(client: Meilisearch, number: number): Promise<EngineTask> {
   const { results } = await client.tasks.getTasks({ from: number, limit: 1 })
   const [found] = results
   const isKnown = found?.uid === number
-  return { number, acceptedAt: isKnown ? new Date(found.enqueuedAt).toISOString() : null }
+  return { number, enqueuedAt: isKnown ? new Date(found.enqueuedAt).toISOString() : null }
 }
 
 /**
- * Returns what became of a task of the engine:
+ * Looks up a task of the registration in the engine, and returns:
  *
- * - `present`: the engine has it. If the task has no `acceptedAt`, the engine never knew it; then a
+ * - `found`: the engine has it. If the task has no `enqueuedAt`, the engine never knew it; then a
  *   missing task is no sign of a restore.
  * - `deleted`: the engine lacks its number and has newer tasks. Finished tasks may be deleted.
- * - `undone`: the engine was restored to an older state. It has no task as new as this one, or has
- *   given its number to a different one.
+ * - `never enqueued`: the engine was restored to an older state. It has no task as new as this one,
+ *   or has given its number to a different one.
  */
-export async function findTaskFate(
+export async function lookUpTask(
   client: Meilisearch,
   task: EngineTask,
-): Promise<'present' | 'deleted' | 'undone'> {
-  const { acceptedAt } = await readEngineTask(client, task.number)
-  if (acceptedAt === task.acceptedAt) return 'present'
-  if (acceptedAt !== null) return 'undone'
+): Promise<'found' | 'deleted' | 'never enqueued'> {
+  const { enqueuedAt } = await readEngineTask(client, task.number)
+  if (enqueuedAt === task.enqueuedAt) return 'found'
+  if (enqueuedAt !== null) return 'never enqueued'
   const { results } = await client.tasks.getTasks({ limit: 1 })
   const [newest] = results
-  return newest !== undefined && newest.uid > task.number ? 'deleted' : 'undone'
+  return newest !== undefined && newest.uid > task.number ? 'deleted' : 'never enqueued'
 }
 
 /** Only the indexer with the lease uploads. Without it, `verify --repair` deletes documents. */

@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import {
-  findTaskFate,
   indexExists,
+  lookUpTask,
   readNewestTaskNumber,
   uploadTypes,
 } from '../engine/engine-tasks.ts'
@@ -114,8 +114,9 @@ async function findRestored(
 ): Promise<'engine_restored' | 'task_deleted' | 'database_restored' | null> {
   if (!isOfThisDatabase) return 'database_restored'
   if (lastTask === null) return null
-  const fate = await findTaskFate(taskClient, lastTask)
-  if (fate !== 'present') return fate === 'undone' ? 'engine_restored' : 'task_deleted'
+  const lookup = await lookUpTask(taskClient, lastTask)
+  if (lookup === 'never enqueued') return 'engine_restored'
+  if (lookup === 'deleted') return 'task_deleted'
   if (isWriting) return null
   const newest = await readNewestTaskNumber(taskClient, indexName, uploadTypes)
   return newest !== null && newest > lastTask.number ? 'database_restored' : null
