@@ -13,10 +13,10 @@ import {
 import { parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
 import { maxTaskNumber, readEngineTask } from './engine/engine-tasks.ts'
-import type { WriteTarget } from './index-address.ts'
+import type { LiveTarget, WriteTarget } from './index-address.ts'
 import { executeUnderLease } from './indexer-lease.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
-import { markSettled } from './registration.ts'
+import { markSettled, markTask, markWriting } from './registration.ts'
 import { requeueIfLeaseLost } from './requeue-after-lease-loss.ts'
 import { preventUnhandledRejection } from './scheduling/prevent-unhandled-rejection.ts'
 
@@ -43,17 +43,17 @@ export async function syncBatch(
   target: WriteTarget,
   { alsoQueueFor, limit = maxBatchRows }: BatchOptions = {},
 ): Promise<number> {
-  const { db, client, indexName, lease, progress } = target
-  const read = await progress.read(limit)
+  const { db, client, indexName, lease, outbox } = target
+  const read = await outbox.read(limit)
   if (read.changes.length === 0) {
-    if (read.isComplete && progress.isSettledMarkDue())
+    if (read.isComplete && outbox.isSettlingDue())
       await finishBatch(target, { read, productIds: [], rejected: [], taskNumber: null })
     return 0
   }
 
   const productIds = [...new Set(read.changes.map(({ productId }) => productId))]
   try {
-    await progress.markWriting()
+    if (target.registrationName !== undefined) await beginWriting(target)
     const result = await applyChanges(db, client.index(indexName), productIds)
     await finishBatch(target, { read, productIds, alsoQueueFor, ...result })
   } catch (error) {
@@ -62,9 +62,12 @@ export async function syncBatch(
   return read.changes.length
 }
 
-/** Whether changes of products are pending for the index. */
-export function hasPendingChanges({ progress }: WriteTarget): Promise<boolean> {
-  return progress.hasChanges()
+/**
+ * Marks that the index may contain changes that are not settled. Until they are, no cached answer
+ * is used. Throws LeaseLost.
+ */
+export async function beginWriting({ db, lease, registrationName }: LiveTarget): Promise<void> {
+  await executeUnderLease(db, lease, (transaction) => markWriting(transaction, registrationName))
 }
 
 /** Uploads these products as they are now. Deletes documents of deleted and inactive products. */
@@ -112,23 +115,24 @@ type AppliedBatch = UploadResult & {
 }
 
 /**
- * Deletes the processed outbox rows and parks rejected documents, only while the lease is held. If
- * nothing else is pending and the index is live, marks it as settled.
+ * Deletes the processed outbox rows and parks rejected documents. For a live index, stores the task
+ * in the registration, and marks it as settled if nothing else is pending. Throws LeaseLost.
  */
 async function finishBatch(
   target: WriteTarget,
   { read, productIds, rejected, taskNumber, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
-  const { db, client, lease, progress } = target
-  const newest = maxTaskNumber([progress.unsavedTaskNumber, taskNumber])
-  const isSettled = read.isComplete && progress.isLive
-  const task = isSettled && newest !== null ? await readEngineTask(client, newest) : null
+  const { db, client, lease, outbox, registrationName } = target
+  const isLive = registrationName !== undefined
+  const task = isLive && taskNumber !== null ? await readEngineTask(client, taskNumber) : null
   await executeUnderLease(db, lease, async (transaction) => {
-    await deleteOutboxRows(transaction, progress.outboxName, read.changes)
+    await deleteOutboxRows(transaction, outbox.name, read.changes)
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
-    if (productIds.length > 0) await unparkDocuments(transaction, progress.outboxName, productIds)
-    await parkDocuments(transaction, progress.outboxName, rejected)
-    if (isSettled) await markSettled(transaction, lease.registrationName, read, task)
+    if (productIds.length > 0) await unparkDocuments(transaction, outbox.name, productIds)
+    await parkDocuments(transaction, outbox.name, rejected)
+    if (!isLive) return
+    if (task) await markTask(transaction, registrationName, task)
+    if (read.isComplete) await markSettled(transaction, registrationName, read)
   })
-  progress.settle(read, newest)
+  outbox.settle(read)
 }

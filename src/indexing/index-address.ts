@@ -5,16 +5,14 @@
 //
 // lease.registrationName  The name of the registration and of the lease. While the next index is
 //                         built, it is still that of the live index.
-// progress.outboxName     The name of the outbox rows and parked documents of one index, in their
+// outbox.name             The name of the outbox rows and parked documents of one index, in their
 //                         column `registration_name`. For a live index it is the name of the
 //                         registration, and for the next one that name plus `~next`.
-//
-// A NextTarget has no `registrationName`, so nothing can write to the registration through it.
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import type { Lease } from './indexer-lease.ts'
-import { OutboxProgress } from './outbox-progress.ts'
+import { OutboxCursor } from './outbox.ts'
 
 /** The address of a live index. */
 export type IndexAddress = {
@@ -29,8 +27,8 @@ export type IndexAddress = {
   registrationName: string
 }
 
-/** A live index or the next one, to which this process may write while it holds the lease. */
-export type WriteTarget = Pick<IndexAddress, 'db' | 'client' | 'indexName'> & {
+/** An index to which this process may write while it holds the lease. */
+type LeasedIndex = Pick<IndexAddress, 'db' | 'client' | 'indexName'> & {
   /**
    * Its key may create indexes and read every task. The key of `client` is limited to the live
    * index and the next one.
@@ -38,14 +36,16 @@ export type WriteTarget = Pick<IndexAddress, 'db' | 'client' | 'indexName'> & {
   taskClient: Meilisearch
   /** The lease of the live index, also for the next one. */
   lease: Lease
-  progress: OutboxProgress
+  outbox: OutboxCursor
 }
 
 /** The index that searches read, or will read after the first build. */
-export type LiveTarget = WriteTarget & IndexAddress
+export type LiveTarget = LeasedIndex & IndexAddress
 
-/** The index that a rebuild creates and then swaps with the live index. */
-export type NextTarget = WriteTarget & { registrationName?: never }
+/** The index that a rebuild creates and then swaps with the live index. It has no registration. */
+export type NextTarget = LeasedIndex & { registrationName?: never }
+
+export type WriteTarget = LiveTarget | NextTarget
 
 /** Returns the name of the next index beside this live index. */
 export const nextIndexName = (indexName: string) => `${indexName}_next`
@@ -59,7 +59,7 @@ export function toNextTarget(live: LiveTarget): NextTarget {
     taskClient,
     lease,
     indexName: nextIndexName(live.indexName),
-    progress: new OutboxProgress(db, lease, nextOutboxName(live.registrationName)),
+    outbox: new OutboxCursor(db, nextOutboxName(live.registrationName)),
   }
 }
 

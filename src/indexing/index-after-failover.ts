@@ -22,7 +22,7 @@ import {
   verifyIndex,
 } from './index-verification.ts'
 import { executeUnderLease, type Lease } from './indexer-lease.ts'
-import { markCompared, markOtherTimeline, readRegistration } from './registration.ts'
+import { markCompared, markOtherTimeline, markTask, readRegistration } from './registration.ts'
 
 /** If more documents differ, as after a restore from last week, building the index costs less. */
 const maxRepairedShare = 0.1
@@ -133,9 +133,11 @@ async function waitUntilQueueIsEmpty(
 
 async function finishComparison(target: LiveTarget): Promise<void> {
   const { db, taskClient, lease, indexName, registrationName } = target
+  // The commit that stored the newest task may be among the lost ones.
   const number = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
   const task = number === null ? null : await readEngineTask(taskClient, number)
-  await executeUnderLease(db, lease, (transaction) =>
-    markCompared(transaction, registrationName, task),
-  )
+  await executeUnderLease(db, lease, async (transaction) => {
+    await markCompared(transaction, registrationName)
+    if (task) await markTask(transaction, registrationName, task)
+  })
 }

@@ -154,8 +154,8 @@ export class IndexerRun {
   }
 
   async #mustRebuildNow(): Promise<boolean> {
-    const { db, registrationName, progress } = this.#target
-    return progress.wasTruncated || (await isRebuildRequested(db, registrationName))
+    const { db, registrationName, outbox } = this.#target
+    return outbox.wasTruncated || (await isRebuildRequested(db, registrationName))
   }
 
   async #rebuildIfNecessary(): Promise<void> {

@@ -23,7 +23,7 @@ import {
   startLeaseRenewal,
 } from './indexer-lease.ts'
 import { type IndexerOptions, IndexerRun, type RunOptions } from './indexer-run.ts'
-import { OutboxProgress } from './outbox-progress.ts'
+import { OutboxCursor } from './outbox.ts'
 import { PopularityRefresh } from './popularity.ts'
 import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import { deleteNextIndex, deleteRebuildRows } from './rebuild/rebuild-start-and-end.ts'
@@ -171,7 +171,7 @@ async function prepareEngine(
     client: openClient(keys.documents),
     taskClient: openClient(keys.tasks),
     lease,
-    progress: new OutboxProgress(db, lease),
+    outbox: new OutboxCursor(db, registrationName),
   }
   await deleteNextIndex(target)
   await deleteRebuildRows(target)

@@ -2,6 +2,7 @@
 // docs/indexing.md explains the terms: snapshot, settled, round, outbox name.
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
 import { requireFirstRow } from './first-row.ts'
 
 /** `xid` is the transaction that added the row. `productId` is null for a truncation. */
@@ -44,14 +45,28 @@ export const emptySnapshot = '1:1:'
  * on, and those of transaction 12.
  */
 export class OutboxCursor {
+  /** The name of the outbox: see index-address.ts. */
+  readonly name: string
   readonly #db: Kysely<Tables>
-  readonly #outboxName: string
   #settled = emptySnapshot
+  /** Minus infinity while a round is going on. */
+  #settledAtMs = Number.NEGATIVE_INFINITY
   #round: Round | null = null
+  #wasTruncated = false
 
-  constructor(db: Kysely<Tables>, outboxName: string) {
+  constructor(db: Kysely<Tables>, name: string) {
     this.#db = db
-    this.#outboxName = outboxName
+    this.name = name
+  }
+
+  /** Whether the last read found that products were truncated, which only a rebuild applies. */
+  get wasTruncated(): boolean {
+    return this.#wasTruncated
+  }
+
+  /** Whether an idle indexer must settle again, so that the lag in the registration is correct. */
+  isSettlingDue(): boolean {
+    return performance.now() - this.#settledAtMs > timeouts.indexing.settledMark.ms
   }
 
   /** Returns at most `limit` rows. They are returned again until `settle` is called. */
@@ -76,6 +91,7 @@ export class OutboxCursor {
     const rows = now.rows ?? []
     const changes = rows.filter(isProductChange)
     const hasTruncation = changes.length < rows.length
+    this.#wasTruncated = hasTruncation
     const { snapshot, readAt } = this.#round ?? now
     return {
       changes,
@@ -102,7 +118,7 @@ export class OutboxCursor {
   #selectPending(condition: RawBuilder<unknown>, limit: number): RawBuilder<unknown> {
     const selectRows = (part: RawBuilder<unknown>) => sql`
       select id, product_id, xid from index_outbox
-      where registration_name = ${this.#outboxName} and ${part} and ${condition}
+      where registration_name = ${this.name} and ${part} and ${condition}
       order by xid, id limit ${limit}
     `
     const newer = selectRows(this.#newerTransactions())
@@ -135,6 +151,7 @@ export class OutboxCursor {
 
   /** Skips the changes of this read from now on. They must have been deleted. */
   settle({ changes, hasTruncation, isComplete, snapshot, readAt }: OutboxRead): void {
+    this.#settledAtMs = isComplete ? performance.now() : Number.NEGATIVE_INFINITY
     const last = changes.at(-1)
     if (isComplete) {
       this.#settled = snapshot

@@ -16,8 +16,8 @@
 //                                                                 markSeveralServers
 // version                rises when the contents of the index     markSettled, markRebuilt,
 //                        may have changed                         markCompared, markSynonyms
-// last_task_uid          the newest known task of the engine,     markSettled, markRebuilt,
-// last_task_enqueued_at  and when it was enqueued                  markCompared
+// last_task_uid          the newest known task of the engine,     markTask, markRebuilt
+// last_task_enqueued_at  and when it was enqueued
 // database_identity      the database whose changes the index     markRebuilt, markCompared,
 //                        contains                                 markOtherTimeline
 // synonyms_version       the version of the synonyms sent last    markRebuilt, markSynonyms
@@ -140,17 +140,28 @@ export async function markWriting(
     .execute()
 }
 
+/** Stores a task of the engine that belongs to the index, unless it has a newer one. */
+export async function markTask(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+  task: EngineTask,
+): Promise<void> {
+  await sql`
+    update search_indexes set ${lastTaskColumns(task)}
+    where registration_name = ${registrationName} and coalesce(last_task_uid < ${task.number}, true)
+  `.execute(transaction)
+}
+
 /**
- * Marks that the index contains every change that the snapshot of a complete read sees. `task` is
- * null if the engine has no task newer than the one in the registration. While the index is being
- * compared after a failover, it may still contain lost changes. Until the comparison is complete,
- * `is_writing` stays true and `indexed_at` does not change, even if an indexer starts over.
+ * Marks that the index contains every change that the snapshot of a complete read sees. While the
+ * index is being compared after a failover, it may still contain lost changes. Until the comparison
+ * is complete, `is_writing` stays true and `indexed_at` does not change, even if an indexer starts
+ * over.
  */
 export async function markSettled(
   transaction: Transaction<Tables>,
   registrationName: string,
   { snapshot, readAt }: OutboxRead,
-  task: EngineTask | null,
 ): Promise<void> {
   const isUncompared = sql`coalesce(database_identity <> database_identity(), false)`
   await sql`
@@ -160,7 +171,6 @@ export async function markSettled(
       settled_snapshot = ${snapshot}::pg_snapshot,
       indexed_at = case when ${isUncompared} then indexed_at
         else greatest(indexed_at, ${readAt}) end
-      ${task ? sql`, ${lastTaskColumns(task)}` : sql``}
     where registration_name = ${registrationName}
   `.execute(transaction)
 }
@@ -205,24 +215,15 @@ export async function markRebuilt(
   `.execute(transaction)
 }
 
-/**
- * Marks that the index was compared with this database after a failover. Also stores the newest
- * task: the commit that stored it may be among the lost ones.
- */
+/** Marks that the index was compared with this database after a failover. */
 export async function markCompared(
   transaction: Transaction<Tables>,
   registrationName: string,
-  task: EngineTask | null,
 ): Promise<void> {
   await sql`
     update search_indexes
     set database_identity = database_identity(), version = version + 1
     where registration_name = ${registrationName}
-  `.execute(transaction)
-  if (task === null) return
-  await sql`
-    update search_indexes set ${lastTaskColumns(task)}
-    where registration_name = ${registrationName} and coalesce(last_task_uid < ${task.number}, true)
   `.execute(transaction)
 }
 

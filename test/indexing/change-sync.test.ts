@@ -2,10 +2,11 @@
 // error says what has failed.
 import { type KyselyPlugin, type QueryResult, sql, type UnknownRow } from 'kysely'
 import t from 'tap'
-import { hasPendingChanges, syncBatch } from '../../src/indexing/change-sync.ts'
+import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import type { LiveTarget } from '../../src/indexing/index-address.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
-import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
+import { type Lease, LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { leaseTarget } from '../support/database/leased-target.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -16,11 +17,11 @@ t.test('changes are pending behind several truncations, which are not changes', 
   const { db, target } = await testService(t)
   const leased = await leaseTarget(target)
   for (let n = 0; n < 3; n++) await sql`truncate products cascade`.execute(db)
-  t.notOk(await hasPendingChanges(leased))
+  t.notOk(await leased.outbox.hasChanges())
   await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
-  t.ok(await hasPendingChanges(leased))
+  t.ok(await leased.outbox.hasChanges())
   t.equal(await syncBatch(leased), 1)
-  t.notOk(await hasPendingChanges(leased))
+  t.notOk(await leased.outbox.hasChanges())
 })
 
 t.test('a batch that cannot read its last product waits for its upload', async (t) => {
@@ -54,27 +55,40 @@ t.test('a batch that cannot read its last product waits for its upload', async (
 
 const disconnection = new Error('Connection terminated unexpectedly')
 
-/** Fails every query whose result has this column, as if PostgreSQL had closed the connection. */
-function failQueriesOf(column: string): KyselyPlugin {
+/**
+ * Fails every query whose result has this column, as if PostgreSQL had closed the connection, after
+ * so many successes.
+ */
+function failQueriesOf(column: string, successes = 0): KyselyPlugin {
+  let count = 0
   return {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      if (result.rows.some((row) => column in row)) throw disconnection
+      if (result.rows.some((row) => column in row) && ++count > successes) throw disconnection
       return result
     },
   }
+}
+
+/** Applies a batch that fails because its products cannot be read. Then the lease has changed. */
+async function syncUntilChange(target: LiveTarget, change: Partial<Lease>): Promise<unknown> {
+  const lease = { ...target.lease }
+  const changeLease: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      if (result.rows.some((row) => 'hs_code' in row)) Object.assign(lease, change)
+      return result
+    },
+  }
+  const db = target.db.withPlugin(changeLease).withPlugin(failQueriesOf('hs_code'))
+  return syncBatch({ ...target, db, lease }).catch((thrown: unknown) => thrown)
 }
 
 t.test('if PostgreSQL was restarted during a batch, the error says so', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   const leased = await leaseTarget(service.target)
-  const restarted = {
-    ...leased,
-    db: leased.db.withPlugin(failQueriesOf('hs_code')),
-    lease: { ...leased.lease, serverStartedAt: 'before' },
-  }
-  const error = await syncBatch(restarted).catch((thrown: unknown) => thrown)
+  const error = await syncUntilChange(leased, { serverStartedAt: 'before' })
   t.ok(error instanceof ServerReplaced)
   t.equal(findErrorKind(error), 'postgresql')
   t.equal((error as Error).cause, disconnection)
@@ -84,12 +98,7 @@ t.test('if another indexer took over during a batch, the error has a cause', asy
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   const leased = await leaseTarget(service.target)
-  const replaced = {
-    ...leased,
-    db: leased.db.withPlugin(failQueriesOf('hs_code')),
-    lease: { ...leased.lease, fencingToken: '0' },
-  }
-  const error = await syncBatch(replaced).catch((thrown: unknown) => thrown)
+  const error = await syncUntilChange(leased, { fencingToken: '0' })
   t.ok(error instanceof LeaseLost)
   t.equal(findErrorKind(error), 'lease_lost')
   t.equal((error as Error).cause, disconnection)
@@ -100,7 +109,8 @@ t.test('if the lease cannot be read after a failed batch, both errors are kept',
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   const leased = await leaseTarget(service.target)
-  const db = leased.db.withPlugin(failQueriesOf('fencingToken'))
+  // The lease is read once before the batch is sent.
+  const db = leased.db.withPlugin(failQueriesOf('fencingToken', 1))
   const client = openIndexingClient(service.config.MEILI_URL, 'a key that nobody created')
   const error = await syncBatch({ ...leased, db, client }).catch((thrown: unknown) => thrown)
   t.ok(error instanceof AggregateError)

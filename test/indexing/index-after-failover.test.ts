@@ -49,7 +49,7 @@ async function addDocuments(index: Index, count: number): Promise<void> {
 async function compareUntilChanged({ target }: Awaited<ReturnType<typeof startIndexed>>) {
   const leased = await leaseTarget(target)
   // This target marks the index as settled at its first read, whatever that finds.
-  const hasAppliedChange = () => !leased.progress.isSettledMarkDue()
+  const hasAppliedChange = () => !leased.outbox.isSettlingDue()
   return keepIndexAfterFailover(leased, {
     log: () => undefined,
     throwIfStopped: () => {

@@ -2,7 +2,7 @@
 // pending.
 import { sql } from 'kysely'
 import t from 'tap'
-import { syncBatch } from '../../src/indexing/change-sync.ts'
+import { beginWriting, syncBatch } from '../../src/indexing/change-sync.ts'
 import { readIndexLags, readIndexStatuses } from '../../src/indexing/index-status.ts'
 import { emptySnapshot } from '../../src/indexing/outbox.ts'
 import { registerIndex } from '../../src/indexing/register-index.ts'
@@ -50,7 +50,7 @@ t.test('while changes are written, all that are pending are counted', async (t) 
   `.execute(db)
   const countPending = async () =>
     (await readIndexLags(db, [target.registrationName]))[0]?.pendingCount
-  await leased.progress.markWriting()
+  await beginWriting(leased)
   t.equal(await countPending(), 12)
   await syncBatch(leased, { limit: 5 })
   t.equal(await countPending(), 7)

@@ -9,7 +9,7 @@ import {
   LeaseLost,
   releaseLease,
 } from '../../src/indexing/indexer-lease.ts'
-import { OutboxProgress } from '../../src/indexing/outbox-progress.ts'
+import { OutboxCursor } from '../../src/indexing/outbox.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
 import { eventually } from '../support/eventually.ts'
 import { measureUntilBelow } from '../support/measure-until.ts'
@@ -108,8 +108,8 @@ t.test('if the lease is lost during an upload, its products are queued again', a
   const acquire = async (holder: string) => {
     const lease = await acquireLease(db, target.registrationName, holder)
     if (!lease) throw new Error('The lease is held.')
-    const progress = new OutboxProgress(db, lease)
-    return { ...target, taskClient: target.client, lease, progress }
+    const outbox = new OutboxCursor(db, target.registrationName)
+    return { ...target, taskClient: target.client, lease, outbox }
   }
   const slow = await acquire('the slow one')
   const outcome = syncBatch({ ...slow, client: held.client }).catch((error: unknown) => error)

@@ -164,9 +164,9 @@ export class CatalogueUpload {
   async #uploadAndPark(productIds: string[]): Promise<void> {
     const lines = await readLines(this.#target.db, productIds)
     const { rejected } = await uploadLines(this.#index, lines)
-    const { db, lease, progress } = this.#target
+    const { db, lease, outbox } = this.#target
     await executeUnderLease(db, lease, (transaction) =>
-      parkDocuments(transaction, progress.outboxName, rejected),
+      parkDocuments(transaction, outbox.name, rejected),
     )
   }
 

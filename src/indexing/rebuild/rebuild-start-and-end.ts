@@ -53,7 +53,7 @@ type RebuildEnd = RebuildStart & { task: EngineTask; synonymsVersion: string }
 
 /** Marks the new index as the live one. Throws LeaseLost. */
 export async function finishRebuild(
-  { db, lease, registrationName, indexName, progress }: LiveTarget,
+  { db, lease, registrationName, indexName }: LiveTarget,
   { truncationIds, ...rebuilt }: RebuildEnd,
 ): Promise<void> {
   const truncations = truncationIds.map((id) => ({ id, productId: null }))
@@ -65,7 +65,6 @@ export async function finishRebuild(
     })
     await markRebuilt(transaction, { registrationName, indexName }, rebuilt)
   })
-  progress.resetAfterRebuild()
 }
 
 /**

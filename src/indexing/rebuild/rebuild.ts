@@ -4,7 +4,7 @@ import { describeError } from '../../monitoring/describe-error.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
-import { hasPendingChanges, syncBatch } from '../change-sync.ts'
+import { beginWriting, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'
 import { deleteIndex, indexExists, readEngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
 import { type LiveTarget, type NextTarget, toNextTarget } from '../index-address.ts'
@@ -86,7 +86,7 @@ async function replaceIndex(
   await applyRemainingChanges(live, next, options)
 
   // (4) Swap the indexes.
-  await live.progress.markWriting()
+  await beginWriting(live)
   const swap = live.client.swapIndexes([
     { indexes: [next.indexName, live.indexName], rename: !hasLiveIndex },
   ])
@@ -134,9 +134,9 @@ async function applyChangesDuring(
       throwIfStopped()
       if (await haveSynonymsChangedInTables(live))
         await changeLiveIndexDuring(upload, log, () => applySynonyms(live, log))
-      if (await hasPendingChanges(live))
+      if (await live.outbox.hasChanges())
         await changeLiveIndexDuring(upload, log, () =>
-          syncBatch(live, { alsoQueueFor: next.progress.outboxName }),
+          syncBatch(live, { alsoQueueFor: next.outbox.name }),
         )
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }
@@ -200,7 +200,7 @@ async function applyRemainingChanges(
       break
     }
     throwIfStopped()
-    await syncBatch(live, { alsoQueueFor: next.progress.outboxName, limit: catchUpBatchSize })
+    await syncBatch(live, { alsoQueueFor: next.outbox.name, limit: catchUpBatchSize })
   }
   while ((await syncBatch(next)) > 0) throwIfStopped()
 }

@@ -2,7 +2,7 @@
 import { syncBatch } from '../../../src/indexing/change-sync.ts'
 import type { IndexAddress, LiveTarget } from '../../../src/indexing/index-address.ts'
 import { acquireLease, releaseLease } from '../../../src/indexing/indexer-lease.ts'
-import { OutboxProgress } from '../../../src/indexing/outbox-progress.ts'
+import { OutboxCursor } from '../../../src/indexing/outbox.ts'
 import { type RebuildOptions, rebuild } from '../../../src/indexing/rebuild/rebuild.ts'
 
 /**
@@ -15,8 +15,8 @@ export async function leaseTarget(address: IndexAddress): Promise<LiveTarget> {
   const lease = await acquireLease(db, registrationName, 'a test')
   if (!lease) throw new Error('An indexer is running.')
   await releaseLease(db, lease)
-  const progress = new OutboxProgress(db, lease)
-  return { ...address, taskClient: client, lease, progress }
+  const outbox = new OutboxCursor(db, registrationName)
+  return { ...address, taskClient: client, lease, outbox }
 }
 
 /** Applies every pending change to the index. */
