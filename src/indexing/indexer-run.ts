@@ -17,10 +17,9 @@ import type { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
 import type { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import {
+  findCountMismatch,
   findRebuildReason,
-  hasUnexplainedCountDifference,
   type RebuildReason,
-  rebuildReasons,
 } from './rebuild/rebuild-reason.ts'
 import { isRebuildRequested } from './registration.ts'
 import type { ErrorBackoff } from './scheduling/error-backoff.ts'
@@ -170,10 +169,10 @@ export class IndexerRun {
   }
 
   async #rebuildIfCountDiffers(): Promise<void> {
-    if (!(await hasUnexplainedCountDifference(this.#target))) return
+    if ((await findCountMismatch(this.#target)) === null) return
     await pause(timeouts.indexing.countRecheck.ms, this.#options.signal)
-    if (await hasUnexplainedCountDifference(this.#target))
-      await this.#rebuildIfAllowed('count_mismatch')
+    const reason = await findCountMismatch(this.#target)
+    if (reason !== null) await this.#rebuildIfAllowed(reason)
   }
 
   #rebuildIfAllowed(reason: RebuildReason): Promise<void> {
@@ -200,14 +199,13 @@ export class IndexerRun {
     // Then the lease is lost, and the next run keeps the index.
     await requireLease(target.db, target.lease)
     this.#throwIfStopped()
-    const { text, deletesIndexFirst } = rebuildReasons[reason]
-    log(`${text} Building the index.`)
+    log(`${reason.text} Building the index.`)
     const endRebuild = state.startRebuild()
     try {
-      if (deletesIndexFirst) await deleteIndex(target.client, target.indexName)
+      if (reason.deletesIndexFirst) await deleteIndex(target.client, target.indexName)
       // Before the first index, popularity was perhaps never counted. If it were counted later,
       // every quoted product would be sent again.
-      if (reason === 'index_missing') await popularity.start()
+      if (reason.name === 'index_missing') await popularity.start()
       const productCount = await rebuild(target, {
         throwIfStopped: () => this.#throwIfStopped(),
         onProgress: (count) => {

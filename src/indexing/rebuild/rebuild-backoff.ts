@@ -2,7 +2,7 @@
 // engine returns in a different form.
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
-import { type RebuildReason, rebuildReasons } from './rebuild-reason.ts'
+import type { ReasonName, RebuildReason } from './rebuild-reason.ts'
 
 /** The last rebuild for one reason. */
 type LastRebuild = {
@@ -18,7 +18,7 @@ export class RebuildBackoff {
   readonly #log: LogLine
   readonly #readClockMs: () => number
   /** By reason, because two reasons that both persist may alternate. */
-  readonly #lastRebuilds = new Map<RebuildReason, LastRebuild>()
+  readonly #lastRebuilds = new Map<ReasonName, LastRebuild>()
 
   /** `readClockMs` returns a time that never goes back. */
   constructor(log: LogLine, readClockMs: () => number = () => performance.now()) {
@@ -32,10 +32,10 @@ export class RebuildBackoff {
    * Logs the first time that a rebuild must wait. If `rebuild` throws, it may be repeated at once.
    */
   async rebuildIfAllowed(reason: RebuildReason, rebuild: () => Promise<void>): Promise<void> {
-    if (rebuildReasons[reason].adviceIfRepeated === undefined) return rebuild()
+    if (reason.adviceIfRepeated === undefined) return rebuild()
     const { firstRebuildPause, longestRebuildPause } = timeouts.indexing
     const startedMs = this.#readClockMs()
-    const last = this.#lastRebuilds.get(reason)
+    const last = this.#lastRebuilds.get(reason.name)
     if (last && startedMs < last.allowedAtMs) return this.#logOnce(reason, last, startedMs)
     await rebuild()
     const isRepeated = last && startedMs - last.allowedAtMs <= longestRebuildPause.ms
@@ -43,14 +43,17 @@ export class RebuildBackoff {
       ? Math.min(2 * last.pauseMs, longestRebuildPause.ms)
       : firstRebuildPause.ms
     const allowedAtMs = startedMs + pauseMs
-    this.#lastRebuilds.set(reason, { pauseMs, allowedAtMs, isLogged: false })
+    this.#lastRebuilds.set(reason.name, { pauseMs, allowedAtMs, isLogged: false })
   }
 
-  #logOnce(reason: RebuildReason, last: LastRebuild, nowMs: number): void {
+  #logOnce(
+    { text, adviceIfRepeated: advice }: RebuildReason,
+    last: LastRebuild,
+    nowMs: number,
+  ): void {
     if (last.isLogged) return
     last.isLogged = true
     const seconds = Math.ceil((last.allowedAtMs - nowMs) / 1_000)
-    const { text, adviceIfRepeated: advice } = rebuildReasons[reason]
     this.#log(
       `A rebuild did not help. ${text} Waiting ${seconds} s before the next one. ${advice}`,
       'warn',

@@ -1,16 +1,16 @@
 // Decides whether the index must be rebuilt, and why.
-import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
-import type { Meilisearch } from 'meilisearch'
+import { countNoun } from '../../text/count-noun.ts'
 import {
   indexExists,
   lookUpTask,
   readNewestTaskNumber,
   uploadTypes,
 } from '../engine/engine-tasks.ts'
+import { requireFirstRow } from '../first-row.ts'
 import type { IndexAddress, LiveTarget } from '../index-address.ts'
 import { type Registration, readRegistration } from '../registration.ts'
-import { indexSettings } from '../settings/index-settings.ts'
+import { listChangedSettings } from '../settings/settings-difference.ts'
 import { computeIndexShape } from './index-shape.ts'
 
 type ReasonRules = {
@@ -29,75 +29,65 @@ type ReasonRules = {
 }
 
 const reasons = {
-  index_missing: { text: 'The index does not exist.' },
-  contents_unknown: { text: 'It is not known what the index contains.' },
+  index_missing: { text: 'The index does not exist' },
+  contents_unknown: { text: 'It is not known what the index contains' },
   engine_restored: {
-    text: 'The search engine was restored to an older state.',
+    text: 'The search engine was restored to an older state',
     deletesIndexFirst: true,
   },
   task_deleted: {
-    text: 'The search engine has deleted the task that tells whether it was restored.',
+    text: 'The search engine has deleted the task that tells whether it was restored',
   },
   database_restored: {
-    text: 'The index contains changes that this database does not have.',
+    text: 'The index contains changes that this database does not have',
     deletesIndexFirst: true,
   },
   shape_changed: {
-    text: 'This version has different index settings or builds documents differently.',
+    text: 'This version has different index settings or builds documents differently',
     adviceIfRepeated: 'Is an indexer of another version running for the same index?',
   },
   settings_changed: {
-    text: 'The settings of the index were changed in the search engine.',
+    text: 'The settings of the index were changed in the search engine',
     adviceIfRepeated:
       'Does another program change them, or does Meilisearch return them in a different form?',
   },
-  catalogue_emptied: { text: 'The table of products was truncated.', deletesIndexFirst: true },
-  rebuild_requested: { text: 'A rebuild was requested.' },
+  catalogue_emptied: { text: 'The table of products was truncated', deletesIndexFirst: true },
+  rebuild_requested: { text: 'A rebuild was requested' },
   count_mismatch: {
-    text: 'The number of documents differs from the number of products.',
+    text: 'The number of documents differs from the number of products',
     adviceIfRepeated:
       'Does another program write to the index? `scripts/indexer.ts verify` lists what differs.',
   },
 } satisfies Record<string, ReasonRules>
 
-export type RebuildReason = keyof typeof reasons
+export type ReasonName = keyof typeof reasons
 
-export const rebuildReasons: Record<RebuildReason, ReasonRules> = reasons
+export type RebuildReason = ReasonRules & { name: ReasonName }
+
+/** Returns the reason with this name. Its text ends with the details. */
+export function createReason(name: ReasonName, details?: string): RebuildReason {
+  const rules: ReasonRules = reasons[name]
+  return { ...rules, name, text: `${rules.text}${details === undefined ? '' : `: ${details}`}.` }
+}
 
 /**
  * Returns why the index must be rebuilt; null if it need not be. Does not check the number of
- * documents: see `hasUnexplainedCountDifference`.
+ * documents: see `findCountMismatch`.
  */
 export async function findRebuildReason(target: LiveTarget): Promise<RebuildReason | null> {
   const { db, client, indexName, registrationName } = target
   const registration = await readRegistration(db, registrationName)
-  if (!(await indexExists(client, indexName))) return 'index_missing'
-  if (!registration || registration.indexedAt === null) return 'contents_unknown'
+  if (!(await indexExists(client, indexName))) return createReason('index_missing')
+  if (!registration || registration.indexedAt === null) return createReason('contents_unknown')
   const restored = await findRestored(registration, target)
-  if (restored !== null) return restored
+  if (restored !== null) return createReason(restored)
   // Before the reasons that back off: such a rebuild may have to wait.
-  if (registration.wasTruncated) return 'catalogue_emptied'
-  if (registration.rebuildRequestedAt !== null) return 'rebuild_requested'
-  if (registration.shape !== computeIndexShape()) return 'shape_changed'
-  if (!(await hasExpectedSettings(client, indexName))) return 'settings_changed'
-  return null
-}
-
-async function hasExpectedSettings(client: Meilisearch, indexName: string): Promise<boolean> {
-  const settings: Record<string, unknown> = { ...(await client.index(indexName).getSettings()) }
-  return isPartOf(indexSettings, settings)
-}
-
-/**
- * Whether `actual` has every value of `expected`. A different version of the engine may return
- * further members, with their defaults.
- */
-export function isPartOf(expected: unknown, actual: unknown): boolean {
-  if (typeof expected !== 'object' || expected === null || Array.isArray(expected))
-    return isDeepStrictEqual(expected, actual)
-  if (typeof actual !== 'object' || actual === null) return false
-  const members: Record<string, unknown> = { ...actual }
-  return Object.entries(expected).every(([name, value]) => isPartOf(value, members[name]))
+  if (registration.wasTruncated) return createReason('catalogue_emptied')
+  if (registration.rebuildRequestedAt !== null) return createReason('rebuild_requested')
+  if (registration.shape !== computeIndexShape()) return createReason('shape_changed')
+  const changedSettings = listChangedSettings(await client.index(indexName).getSettings())
+  if (changedSettings.length === 0) return null
+  return createReason('settings_changed', changedSettings.join(', '))
 }
 
 /**
@@ -123,16 +113,17 @@ async function findRestored(
 }
 
 /**
- * Whether the number of documents differs from that of active products by more than the parked
- * documents. False while changes are pending or being applied: they explain a difference.
+ * Returns a reason if the number of documents differs from that of active products by more than the
+ * parked documents. Returns null while changes are pending or being applied: they explain a
+ * difference.
  */
-export async function hasUnexplainedCountDifference({
+export async function findCountMismatch({
   db,
   client,
   indexName,
   registrationName,
-}: IndexAddress): Promise<boolean> {
-  const { rows } = await sql<{ productCount: number; parkedCount: number; hasPending: boolean }>`
+}: IndexAddress): Promise<RebuildReason | null> {
+  const counted = await sql<{ productCount: number; parkedCount: number; hasPending: boolean }>`
     select
       (select count(*) from products where active)::int as "productCount",
       (
@@ -143,9 +134,15 @@ export async function hasUnexplainedCountDifference({
         select from index_outbox where registration_name = ${registrationName}
       ) as "hasPending"
   `.execute(db)
+  const { productCount, parkedCount, hasPending } = requireFirstRow(counted)
   const { numberOfDocuments, isIndexing } = await client.index(indexName).getStats()
-  const [row] = rows
-  if (!row || row.hasPending || isIndexing) return false
-  const { productCount, parkedCount } = row
-  return numberOfDocuments > productCount || numberOfDocuments < productCount - parkedCount
+  if (hasPending || isIndexing) return null
+  if (numberOfDocuments <= productCount && numberOfDocuments >= productCount - parkedCount)
+    return null
+  const counts = [
+    countNoun(numberOfDocuments, 'document'),
+    countNoun(productCount, 'product'),
+    `${parkedCount} parked`,
+  ]
+  return createReason('count_mismatch', counts.join(', '))
 }

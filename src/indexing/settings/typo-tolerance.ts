@@ -9,7 +9,6 @@ import { oneTypoLetters, twoTyposLetters } from '../../search-engine/letters-for
 export const typoTolerance = {
   enabled: true,
   minWordSizeForTypos: { oneTypo: oneTypoLetters, twoTypos: twoTyposLetters },
-  // In the order in which the engine returns them.
   disableOnAttributes: ['hsCode', 'otherNumbers', 'sizes', 'sku', 'skuForms'],
   disableOnWords: [],
   disableOnNumbers: true,

@@ -6,9 +6,11 @@ import { buffer } from 'node:stream/consumers'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { RebuildBackoff } from '../../../src/indexing/rebuild/rebuild-backoff.ts'
-import { isPartOf, type RebuildReason } from '../../../src/indexing/rebuild/rebuild-reason.ts'
+import { createReason, type ReasonName } from '../../../src/indexing/rebuild/rebuild-reason.ts'
 import { registerIndex } from '../../../src/indexing/register-index.ts'
 import { requestRebuild } from '../../../src/indexing/registration.ts'
+import { indexSettings } from '../../../src/indexing/settings/index-settings.ts'
+import { listChangedSettings } from '../../../src/indexing/settings/settings-difference.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
@@ -16,14 +18,29 @@ import { startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
 import { testService } from '../../support/service/test-service.ts'
 import { startIndexer, waitForOutput } from '../run-indexer.ts'
 
-t.test('ignores extra settings returned by the engine', async (t) => {
-  const expected = { typo: { enabled: true, sizes: { one: 4 } }, rules: ['words', 'typo'] }
-  t.ok(isPartOf(expected, structuredClone(expected)))
-  t.ok(isPartOf(expected, { ...expected, typo: { ...expected.typo, newDefault: null }, more: 1 }))
-  t.notOk(isPartOf(expected, { ...expected, rules: ['words'] }))
-  t.notOk(isPartOf(expected, { ...expected, rules: ['words', 'typo', 'more'] }))
-  t.notOk(isPartOf(expected, { ...expected, typo: { enabled: true, sizes: {} } }))
-  t.notOk(isPartOf(expected, {}))
+t.test('ignores extra settings of the engine, and the order of sets', async (t) => {
+  const { typoTolerance, displayedAttributes, rankingRules, filterableAttributes } = indexSettings
+  const [filter] = filterableAttributes
+  const listChanged = (changed: object) => listChangedSettings({ ...indexSettings, ...changed })
+  t.same(listChanged({}), [])
+  t.same(listChanged({ newSetting: 1, typoTolerance: { ...typoTolerance, newDefault: null } }), [])
+  t.same(listChanged({ displayedAttributes: displayedAttributes.toReversed() }), [])
+  const reversed = { ...filter, attributePatterns: filter?.attributePatterns.toReversed() }
+  t.same(listChanged({ filterableAttributes: [reversed] }), [])
+  t.same(listChanged({ displayedAttributes: displayedAttributes.slice(1) }), [
+    'displayedAttributes',
+  ])
+  t.same(listChanged({ displayedAttributes: [...displayedAttributes, 'more'] }), [
+    'displayedAttributes',
+  ])
+  t.same(listChanged({ rankingRules: rankingRules.toReversed(), facetSearch: true }), [
+    'facetSearch',
+    'rankingRules',
+  ])
+  t.same(listChanged({ typoTolerance: { ...typoTolerance, minWordSizeForTypos: {} } }), [
+    'typoTolerance',
+  ])
+  t.same(listChangedSettings({}), Object.keys(indexSettings))
 })
 
 t.test('does not repeat a rebuild at once for a reason that it did not remove', async (t) => {
@@ -78,7 +95,7 @@ t.test('waits twice as long before each further rebuild, up to an hour', async (
 
 t.test('repeats a rebuild at once that an error has ended', async (t) => {
   const { backoff, tryRebuild } = startBackoff()
-  const failing = backoff.rebuildIfAllowed('settings_changed', () =>
+  const failing = backoff.rebuildIfAllowed(createReason('settings_changed'), () =>
     Promise.reject(new Error('PostgreSQL does not answer.')),
   )
   await t.rejects(failing, /does not answer/)
@@ -95,9 +112,9 @@ function startBackoff() {
     () => clock.ms,
   )
   /** Returns whether the rebuild was run. */
-  const tryRebuild = async (reason: RebuildReason): Promise<boolean> => {
+  const tryRebuild = async (reason: ReasonName): Promise<boolean> => {
     let wasRun = false
-    await backoff.rebuildIfAllowed(reason, async () => {
+    await backoff.rebuildIfAllowed(createReason(reason), async () => {
       wasRun = true
     })
     return wasRun
@@ -140,7 +157,7 @@ t.test(
     t.match(indexer.output(), 'The table of products was truncated.')
     await requestRebuild(service.db, service.config.SEARCH_ENGINE)
     await waitForOutput(indexer, 'A rebuild was requested.')
-    t.equal(indexer.output().match(/engine\. Building the index/g)?.length, 1)
+    t.equal(indexer.output().match(/engine: rankingRules\. Building the index/g)?.length, 1)
     t.equal(indexer.output().match(/A rebuild did not help/g)?.length, 1)
   },
 )

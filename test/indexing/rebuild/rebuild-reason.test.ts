@@ -30,13 +30,17 @@ t.test('an index with wrong contents, settings or shape is rebuilt', async (t) =
   await engine.deleteIndex(service.config.SEARCH_INDEX).waitTask()
   await expectRebuild('The index does not exist.')
   await index.updateRankingRules(['words']).waitTask()
-  await expectRebuild('The settings of the index were changed in the search engine.')
+  await index.updateFacetSearch(true).waitTask()
+  await expectRebuild(
+    'The settings of the index were changed in the search engine: facetSearch, rankingRules.',
+  )
   await db.updateTable('search_indexes').set({ shape: 'of an earlier version' }).execute()
   await expectRebuild('builds documents differently.')
   await db.updateTable('search_indexes').set({ last_task_uid: '1000000000' }).execute()
   await expectRebuild('The search engine was restored to an older state.')
   await index.deleteAllDocuments().waitTask()
-  await expectRebuild('The number of documents differs from the number of products.')
+  const counts = '0 documents, 2 products, 0 parked'
+  await expectRebuild(`The number of documents differs from the number of products: ${counts}.`)
   t.notMatch(await buildIndex(service), 'Building', 'an index without a difference is not rebuilt')
 })
 
