@@ -15,20 +15,13 @@ import {
   unfinishedStatuses,
 } from './engine/engine-tasks.ts'
 import type { LiveTarget } from './index-address.ts'
-import {
-  listDriftIds,
-  maxRemovedDocuments,
-  queueRepair,
-  verifyIndex,
-} from './index-verification.ts'
+import { listDriftIds, queueRepair, verifyIndex } from './index-verification.ts'
 import { executeUnderLease, type Lease } from './indexer-lease.ts'
 import { markCompared, markOtherTimeline, markTask, readRegistration } from './registration.ts'
 
 /** If more documents differ, as after a restore from last week, building the index costs less. */
 const maxRepairedShare = 0.1
 const minRepairedCount = 1_000
-/** At most this many changes are applied after each page, before the next page is compared. */
-const changesBetweenPages = maxRemovedDocuments / 2
 
 type ComparisonOptions = {
   log: (line: string) => void
@@ -90,9 +83,9 @@ async function repair(
   { log, throwIfStopped }: ComparisonOptions,
 ): Promise<boolean> {
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
-  const changeIndex = () => {
+  const changeIndex = (limit: number) => {
     throwIfStopped()
-    return syncBatch(target, { limit: changesBetweenPages })
+    return syncBatch(target, { limit })
   }
   const drift = await verifyIndex(target, { changeIndex, throwIfStopped })
   const count = listDriftIds(drift).length

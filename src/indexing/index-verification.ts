@@ -26,10 +26,9 @@ type VerifyOptions = {
   onProgress?: (productCount: number) => void
   /**
    * Called after each page of products and after every ten pages of documents, and awaited. It may
-   * change the index. Returns how many documents it may have removed: fewer than
-   * `maxRemovedDocuments`.
+   * remove at most `limit` documents from the index, and returns how many it may have removed.
    */
-  changeIndex?: () => Promise<number>
+  changeIndex?: (limit: number) => Promise<number>
   /** Called for each page, in every phase. Throws to stop the comparison. */
   throwIfStopped?: () => void
 }
@@ -37,8 +36,8 @@ type VerifyOptions = {
 const pageSize = 1_000
 /** After this many pages of documents the index may change. */
 const pagesBetweenChanges = 10
-/** If more were removed between reads, findExtraDocuments() would make no progress. */
-export const maxRemovedDocuments = pageSize * pagesBetweenChanges
+/** Half of the documents read between two changes, so that findExtraDocuments() makes progress. */
+const maxRemovedDocuments = (pageSize * pagesBetweenChanges) / 2
 
 /**
  * Compares ids and content hashes in pages and returns the number of products and the drift.
@@ -59,7 +58,7 @@ export async function verifyIndex(
   const products = await compareProducts(db, index, suspectIds, async (productCount) => {
     throwIfStopped()
     onProgress(productCount)
-    await changeIndex()
+    await changeIndex(maxRemovedDocuments)
   })
   const drift = await confirmDrift([...suspectIds], (ids, found) => {
     throwIfStopped()
@@ -147,7 +146,7 @@ async function findExtraDocuments(
     const activeIds = new Set(rows.map((row) => row.id))
     for (const id of ids) if (!activeIds.has(id)) suspectIds.add(id)
     offset += pageSize
-    if (page % pagesBetweenChanges === 0) offset = Math.max(0, offset - (await changeIndex()))
+    if (page % pagesBetweenChanges === 0) offset -= await changeIndex(maxRemovedDocuments)
   }
 }
 
