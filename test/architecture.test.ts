@@ -105,6 +105,16 @@ t.test('only config/read-settings.ts reads the environment', async (t) => {
       t.notMatch(text, /process\.env|\benv\b.* from 'node:process'/, name)
 })
 
+t.test('only registration.ts writes search_indexes, except for used_at', async (t) => {
+  const statement =
+    /(update|into|delete from) search_indexes|(update|insert|delete)\w+\('search_indexes'/g
+  const writers = srcFiles
+    .filter(({ name }) => !name.startsWith('src/database/'))
+    .flatMap(({ name, text }) => (text.match(statement) ?? []).map((found) => `${name}: ${found}`))
+    .filter((writer) => !writer.startsWith('src/indexing/registration.ts'))
+  t.same(writers, ['src/search-engine/index-state-follower.ts: update search_indexes'])
+})
+
 t.test('only database, redis, search-engine and indexing create clients', async (t) => {
   const mayCreate = /^src\/(database|redis|search-engine|indexing)\//
   for (const { name, text } of srcFiles)

@@ -105,14 +105,16 @@ const serverStart = sql<string>`extract(epoch from pg_postmaster_start_time())::
 /** The columns by which a lease is recognised, with the names of `Lease`. */
 const leaseColumns = ['fencing_token as fencingToken', serverStart.as('serverStartedAt')] as const
 
-/**
- * Runs `work` in a transaction, and returns its result. Throws LeaseLost if the lease is lost.
- * Otherwise no other indexer can acquire the lease before the transaction ends.
- */
+declare const underLease: unique symbol
+
+/** A transaction of executeUnderLease. No other indexer can acquire the lease before it ends. */
+export type LeasedTransaction = Transaction<Tables> & { readonly [underLease]: true }
+
+/** Runs `work` in a transaction, and returns its result. Throws LeaseLost if the lease is lost. */
 export async function executeUnderLease<Result>(
   db: Kysely<Tables>,
   lease: Lease,
-  work: (transaction: Transaction<Tables>) => Promise<Result>,
+  work: (transaction: LeasedTransaction) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction().execute(async (transaction) => {
     const loss = findLoss(
@@ -120,7 +122,7 @@ export async function executeUnderLease<Result>(
       lease,
     )
     if (loss) throw loss
-    return work(transaction)
+    return work(transaction as LeasedTransaction)
   })
 }
 

@@ -29,6 +29,7 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { EngineTask } from './engine/engine-tasks.ts'
+import type { LeasedTransaction } from './indexer-lease.ts'
 import { emptySnapshot, type OutboxRead } from './outbox.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
@@ -130,7 +131,7 @@ export async function deleteRegistration(
 
 /** Marks that changes are about to be written. */
 export async function markWriting(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
 ): Promise<void> {
   await transaction
@@ -142,7 +143,7 @@ export async function markWriting(
 
 /** Stores a task of the engine that belongs to the index, unless it has a newer one. */
 export async function markTask(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
   task: EngineTask,
 ): Promise<void> {
@@ -159,7 +160,7 @@ export async function markTask(
  * over.
  */
 export async function markSettled(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
   { snapshot, readAt }: OutboxRead,
 ): Promise<void> {
@@ -177,7 +178,7 @@ export async function markSettled(
 
 /** Marks that nothing is known about the contents of the index, or that it does not exist. */
 export async function markUnknown(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
 ): Promise<void> {
   await transaction
@@ -192,7 +193,7 @@ export async function markUnknown(
  * for a rebuild that was made afterwards.
  */
 export async function markRebuilt(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   { registrationName, indexName }: { registrationName: string; indexName: string },
   rebuilt: { startedAt: Date; task: EngineTask; synonymsVersion: string },
 ): Promise<void> {
@@ -217,7 +218,7 @@ export async function markRebuilt(
 
 /** Marks that the index was compared with this database after a failover. */
 export async function markCompared(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
 ): Promise<void> {
   await sql`
@@ -233,7 +234,7 @@ export async function markCompared(
  * `identity` names an earlier or later timeline of the connected database.
  */
 export async function markOtherTimeline(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
   identity: string,
 ): Promise<void> {
@@ -250,7 +251,7 @@ export async function markOtherTimeline(
  * nothing.
  */
 export async function markSynonyms(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
   { synonymsVersion, isAccepted }: { synonymsVersion: string; isAccepted: boolean },
 ): Promise<void> {

@@ -1,6 +1,7 @@
 // The dead-letter table: documents that the engine rejected, parked until their product changes.
-import { type Kysely, sql, type Transaction } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
+import type { LeasedTransaction } from '../indexer-lease.ts'
 import type { Rejection } from './document-upload.ts'
 
 const maxListedParked = 10
@@ -14,7 +15,7 @@ export type ParkedDocument = {
 }
 
 export async function parkDocuments(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   outboxName: string,
   rejections: Rejection[],
 ): Promise<void> {
@@ -30,7 +31,7 @@ export async function parkDocuments(
 }
 
 export async function unparkDocuments(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   outboxName: string,
   productIds: string[],
 ): Promise<void> {
@@ -42,7 +43,7 @@ export async function unparkDocuments(
 
 /** Replaces the parked documents of the live index by those of the index that replaces it. */
 export async function moveParkedDocuments(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   names: { from: string; to: string },
 ): Promise<void> {
   await deleteParkedDocuments(transaction, names.to)
@@ -54,7 +55,7 @@ export async function moveParkedDocuments(
 }
 
 export async function deleteParkedDocuments(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   outboxName: string,
 ): Promise<void> {
   await transaction

@@ -1,6 +1,5 @@
 // The transactions with which a rebuild starts and ends, and the removal of an unfinished one.
-import { sql, type Transaction } from 'kysely'
-import type { Tables } from '../../database/table-types.ts'
+import { sql } from 'kysely'
 import { deleteParkedDocuments, moveParkedDocuments } from '../documents/parked-documents.ts'
 import {
   deleteIndex,
@@ -9,7 +8,7 @@ import {
   waitForSuccess,
 } from '../engine/engine-tasks.ts'
 import { type LiveTarget, nextIndexName, nextOutboxName } from '../index-address.ts'
-import { executeUnderLease } from '../indexer-lease.ts'
+import { executeUnderLease, type LeasedTransaction } from '../indexer-lease.ts'
 import { deleteOutboxRows } from '../outbox.ts'
 import { markRebuilt, markUnknown } from '../registration.ts'
 
@@ -81,7 +80,7 @@ export async function deleteRebuildRows({
 }
 
 async function deleteNextRows(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
 ): Promise<void> {
   const nextName = nextOutboxName(registrationName)
