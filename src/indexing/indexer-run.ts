@@ -79,7 +79,7 @@ export class IndexerRun {
     const { backoff, signal, endWhen, state } = this.#options
     const checks = this.#createChecks()
     const idleTasks = this.#createIdleTasks()
-    await this.#rebuildIfNecessary()
+    for (const check of checks) await check.run()
     state.activity = 'following changes'
     // After an error, this is logged when every change has been applied.
     if (!backoff.isFailing) this.#logFollowing()
@@ -115,8 +115,8 @@ export class IndexerRun {
     return [
       // First, because the other checks may otherwise ask the wrong server.
       new IntervalTask(engineCheck.ms, () => requireSingleServer(address)),
-      // Before the synonyms, because a rebuild also sets the synonyms. run() makes the first check.
-      new IntervalTask(rebuildCheck.ms, () => this.#rebuildIfNecessary(), { isDueAtOnce: false }),
+      // Before the synonyms, because a rebuild also sets the synonyms.
+      new IntervalTask(rebuildCheck.ms, () => this.#rebuildIfNecessary()),
       new IntervalTask(synonymTableCheck.ms, () => this.#applyChangedSynonyms()),
     ]
   }

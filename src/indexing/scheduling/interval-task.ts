@@ -1,15 +1,13 @@
-// Work that the indexer does once in each interval.
+// Work that the indexer does once in each interval. It is due at once.
 
 export class IntervalTask {
   readonly #intervalMs: number
   readonly #work: () => Promise<unknown>
-  #dueAt: number
+  #dueAt = Number.NEGATIVE_INFINITY
 
-  /** It is due at once, unless `isDueAtOnce` is false: then the first interval begins now. */
-  constructor(intervalMs: number, work: () => Promise<unknown>, { isDueAtOnce = true } = {}) {
+  constructor(intervalMs: number, work: () => Promise<unknown>) {
     this.#intervalMs = intervalMs
     this.#work = work
-    this.#dueAt = isDueAtOnce ? Number.NEGATIVE_INFINITY : performance.now() + intervalMs
   }
 
   isDue(): boolean {
