@@ -9,7 +9,6 @@ import { timeouts } from '../timeouts.ts'
 import { syncBatch } from './change-sync.ts'
 import { deleteIndex } from './engine/engine-tasks.ts'
 import { requireSingleServer } from './engine/single-server-check.ts'
-import type { UnusedIndexRemoval } from './engine/unused-indexes.ts'
 import type { LiveTarget } from './index-address.ts'
 import { keepIndexAfterFailover } from './index-after-failover.ts'
 import { type LeaseRenewal, requireLease } from './indexer-lease.ts'
@@ -60,7 +59,7 @@ export type RunOptions = IndexerOptions & {
   synonymLog: SynonymLog
   /** A count may outlast a run. */
   popularity: PopularityRefresh
-  unusedIndexes: UnusedIndexRemoval
+  removeUnusedIndexes: () => Promise<void>
 }
 
 export class IndexerRun {
@@ -124,7 +123,7 @@ export class IndexerRun {
   /** Returns the tasks for the time when no change is pending, the most important first. */
   #createIdleTasks(): IntervalTask[] {
     const { countCheck, synonymEngineCheck, unusedCheck } = timeouts.indexing
-    const { popularity, popularityIntervalMs, unusedIndexes } = this.#options
+    const { popularity, popularityIntervalMs, removeUnusedIndexes } = this.#options
     return [
       new IntervalTask(countCheck.ms, () => this.#rebuildIfCountDiffers()),
       new IntervalTask(synonymEngineCheck.ms, () => this.#repairSynonyms()),
@@ -132,7 +131,7 @@ export class IndexerRun {
         // In the background: counting may take longer than a change may wait.
         void popularity.start()
       }),
-      new IntervalTask(unusedCheck.ms, () => unusedIndexes.run()),
+      new IntervalTask(unusedCheck.ms, removeUnusedIndexes),
     ]
   }
 

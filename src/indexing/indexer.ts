@@ -10,7 +10,7 @@ import { timeouts } from '../timeouts.ts'
 import { ensureEngineKeys } from './engine/engine-keys.ts'
 import { readDatabasesOfKeys, replaceIndexerKeys } from './engine/indexer-keys.ts'
 import { requireSingleServer } from './engine/single-server-check.ts'
-import { UnusedIndexRemoval } from './engine/unused-indexes.ts'
+import { createUnusedIndexRemoval } from './engine/unused-indexes.ts'
 import type { LiveTarget } from './index-address.ts'
 import { markTimelineOfKeys } from './index-after-failover.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
@@ -53,12 +53,14 @@ export async function runIndexer(
   endWhen?: () => Promise<boolean>,
 ): Promise<void> {
   const { db, registrationName, log, state } = options
-  const popularity = new PopularityRefresh(db, log, (succeeded) =>
-    state.recordTask('popularity', succeeded),
-  )
-  const unusedIndexes = new UnusedIndexRemoval(db, registrationName, options, (succeeded) =>
-    state.recordTask('unused_indexes', succeeded),
-  )
+  const popularity = new PopularityRefresh(db, {
+    log,
+    onResult: (succeeded) => state.recordTask('popularity', succeeded),
+  })
+  const removeUnusedIndexes = createUnusedIndexRemoval(db, registrationName, {
+    ...options,
+    onResult: (succeeded) => state.recordTask('unused_indexes', succeeded),
+  })
   try {
     await repeatRuns({
       ...options,
@@ -69,7 +71,7 @@ export async function runIndexer(
       rebuildBackoff: new RebuildBackoff(log),
       synonymLog: new SynonymLog(log),
       popularity,
-      unusedIndexes,
+      removeUnusedIndexes,
     })
   } finally {
     // The caller may close the database now.

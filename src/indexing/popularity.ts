@@ -2,11 +2,10 @@
 // hits of the empty query.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { FailureLog } from '../monitoring/log/failure-log.ts'
-import type { LogLine } from '../monitoring/log/program-log.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
 import { requireFirstRow } from './first-row.ts'
+import { createSideTask, type SideTaskOptions } from './scheduling/side-task.ts'
 
 /**
  * The letters "popt" as a number; no other advisory lock uses it. Without the lock, two
@@ -35,34 +34,17 @@ export async function refreshPopularity(
   })
 }
 
-/**
- * Refreshes popularity in the background of an indexer. Logs an error instead of throwing it: each
- * cause once, until a refresh succeeds.
- */
+/** Refreshes popularity in the background of an indexer. */
 export class PopularityRefresh {
   /** Null while no refresh is running. */
   #running: Promise<void> | null = null
-  readonly #db: Kysely<Tables>
-  readonly #onResult: (succeeded: boolean) => void
-  readonly #timeoutMs: number | undefined
-  readonly #failures: FailureLog
+  readonly #refresh: () => Promise<void>
 
-  constructor(
-    db: Kysely<Tables>,
-    log: LogLine,
-    onResult: (succeeded: boolean) => void,
-    timeoutMs?: number,
-  ) {
-    this.#db = db
-    this.#onResult = onResult
-    this.#timeoutMs = timeoutMs
-    this.#failures = new FailureLog(
-      { error: (line) => log(line, 'warn'), info: log },
-      {
-        failure: (cause) => `${toSentence(cause)} Popularity stays as it was.`,
-        recovery: 'Popularity is updated again.',
-      },
-    )
+  constructor(db: Kysely<Tables>, options: SideTaskOptions, timeoutMs?: number) {
+    this.#refresh = createSideTask(() => refreshPopularity(db, timeoutMs), options, {
+      failure: (cause) => `${toSentence(cause)} Popularity stays as it was.`,
+      recovery: 'Popularity is updated again.',
+    })
   }
 
   /** Starts a refresh, unless one is running. Resolves when that refresh has ended. */
@@ -76,17 +58,6 @@ export class PopularityRefresh {
   /** Waits until no refresh is running. */
   async waitUntilIdle(): Promise<void> {
     await this.#running
-  }
-
-  async #refresh(): Promise<void> {
-    try {
-      await refreshPopularity(this.#db, this.#timeoutMs)
-      this.#failures.logSuccess()
-      this.#onResult(true)
-    } catch (error) {
-      this.#failures.logFailure(error)
-      this.#onResult(false)
-    }
   }
 }
 

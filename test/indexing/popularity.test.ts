@@ -17,7 +17,7 @@ t.test('a count that exceeds its timeout changes nothing', async (t) => {
   await addQuote(db, 'P-1')
   const lines: string[] = []
   const log = (line: string) => lines.push(line)
-  const popularity = new PopularityRefresh(db, log, () => undefined, 500)
+  const popularity = new PopularityRefresh(db, { log, onResult: () => undefined }, 500)
   const readCounts = () => db.selectFrom('product_popularity').select('times_quoted').execute()
   await popularity.start()
   t.same(await readCounts(), [{ times_quoted: 1 }])
@@ -50,11 +50,10 @@ t.test('a count that is already running is awaited, not skipped', async (t) => {
   const lock = await service.pool.connect()
   await lock.query('begin; lock table quotes in access exclusive mode')
   const results: boolean[] = []
-  const popularity = new PopularityRefresh(
-    service.db,
-    (line) => t.fail(line),
-    (succeeded) => results.push(succeeded),
-  )
+  const popularity = new PopularityRefresh(service.db, {
+    log: (line) => t.fail(line),
+    onResult: (succeeded) => results.push(succeeded),
+  })
   const inBackground = popularity.start()
   t.ok(await eventually(() => isAnySessionWaiting(service.db), Boolean))
   let hasEnded = false

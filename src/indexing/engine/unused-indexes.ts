@@ -2,13 +2,13 @@
 import { type Kysely, sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
-import { FailureLog } from '../../monitoring/log/failure-log.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { haveSameEngineName } from '../../search-engine/shape-suffix.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { nextIndexName, nextOutboxName } from '../index-address.ts'
 import { deleteRegistration } from '../registration.ts'
+import { createSideTask, type SideTaskOptions } from '../scheduling/side-task.ts'
 import { deleteIndex } from './engine-tasks.ts'
 import { listKeysOfRegistration } from './indexer-keys.ts'
 import { withTemporaryKey } from './temporary-key.ts'
@@ -58,45 +58,16 @@ async function listUnused(db: Kysely<Tables>): Promise<UnusedIndex[]> {
   return rows
 }
 
-/** Removes unused indexes, and logs an error instead of throwing it: nothing depends on this. */
-export class UnusedIndexRemoval {
-  readonly #db: Kysely<Tables>
-  readonly #registrationName: string
-  readonly #options: RemovalOptions
-  readonly #onResult: (succeeded: boolean) => void
-  readonly #failures: FailureLog
-
-  constructor(
-    db: Kysely<Tables>,
-    registrationName: string,
-    options: RemovalOptions,
-    onResult: (succeeded: boolean) => void,
-  ) {
-    this.#db = db
-    this.#registrationName = registrationName
-    this.#options = options
-    this.#onResult = onResult
-    const { log } = options
-    this.#failures = new FailureLog(
-      { error: (line) => log(line, 'warn'), info: log },
-      {
-        failure: (cause) => `${toSentence(cause)} The indexes of other releases stay.`,
-        recovery: 'Unused indexes are removed again.',
-      },
-    )
-  }
-
-  /** Removes what is unused now. Never throws. */
-  async run(): Promise<void> {
-    try {
-      await removeUnusedIndexes(this.#db, this.#registrationName, this.#options)
-      this.#failures.logSuccess()
-      this.#onResult(true)
-    } catch (error) {
-      this.#failures.logFailure(error)
-      this.#onResult(false)
-    }
-  }
+/** Returns a function that removes what is unused then. It never rejects. */
+export function createUnusedIndexRemoval(
+  db: Kysely<Tables>,
+  registrationName: string,
+  options: RemovalOptions & SideTaskOptions,
+): () => Promise<void> {
+  return createSideTask(() => removeUnusedIndexes(db, registrationName, options), options, {
+    failure: (cause) => `${toSentence(cause)} The indexes of other releases stay.`,
+    recovery: 'Unused indexes are removed again.',
+  })
 }
 
 /**
