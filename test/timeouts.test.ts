@@ -55,6 +55,19 @@ t.test('a revocation is noticed within the 5 s that the documentation promises',
   t.ok(cacheRefresh.ms + lookUp.ms < cache.ms, 'a key in use never waits for PostgreSQL')
 })
 
+t.test('another indexer takes over within the 10 s that the documentation promises', async (t) => {
+  const { keyReplacement, lease, leaseRenewal, standby } = timeouts.indexing
+  t.ok(lease.ms + standby.ms + keyReplacement.ms < 10_000)
+  t.ok(3 * leaseRenewal.ms < lease.ms, 'one late renewal does not lose the lease')
+})
+
+t.test('a change is searchable within the 5 s that the documentation promises', async (t) => {
+  const { changeDuringRebuild, popularity, request, uploadDuringChanges } = timeouts.indexing
+  t.ok(changeDuringRebuild.ms < 5_000)
+  t.ok(uploadDuringChanges.ms < changeDuringRebuild.ms, 'a small upload is not cancelled')
+  t.ok(popularity.ms < request.ms, 'PostgreSQL ends a count before its connection is given up')
+})
+
 /** Returns the lines with a waiting time that is written as a number. */
 function literalWaitingTimes(text: string): string[] {
   const number = '[1-9][\\d_]*'

@@ -17,15 +17,12 @@ const advisoryLock = 1_886_351_476
  * Counts for each product the quotes of the 12 months before the latest quote. Drafts and
  * superseded versions do not count. Queues the products whose step or rank has changed, for every
  * index, and returns their number: 0 if another indexer is counting. Throws if PostgreSQL needs
- * longer than `timeoutMs`; then nothing has changed.
+ * longer than `timeouts.indexing.popularity`; then nothing has changed.
  */
-export async function refreshPopularity(
-  db: Kysely<Tables>,
-  timeoutMs: number = timeouts.indexing.popularity.ms,
-): Promise<number> {
+export async function refreshPopularity(db: Kysely<Tables>): Promise<number> {
   return db.transaction().execute(async (transaction) => {
     await sql`
-      select set_config('statement_timeout', ${String(timeoutMs)}, true)
+      select set_config('statement_timeout', ${String(timeouts.indexing.popularity.ms)}, true)
     `.execute(transaction)
     const lock = await sql<{ isLocked: boolean }>`
       select pg_try_advisory_xact_lock(${advisoryLock}) as "isLocked"
@@ -40,8 +37,8 @@ export class PopularityRefresh {
   #running: Promise<void> | null = null
   readonly #refresh: () => Promise<void>
 
-  constructor(db: Kysely<Tables>, options: SideTaskOptions, timeoutMs?: number) {
-    this.#refresh = createSideTask(() => refreshPopularity(db, timeoutMs), options, {
+  constructor(db: Kysely<Tables>, options: SideTaskOptions) {
+    this.#refresh = createSideTask(() => refreshPopularity(db), options, {
       failure: (cause) => `${toSentence(cause)} Popularity stays as it was.`,
       recovery: 'Popularity is updated again.',
     })

@@ -3,21 +3,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { PopularityRefresh } from '../../src/indexing/popularity.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { testService } from '../support/service/test-service.ts'
 import { startIndexer } from './run-indexer.ts'
 
 t.test('a count that exceeds its timeout changes nothing', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.popularity, { ms: 500 })
   const service = await testService(t)
   const { db, engine, config } = service
   await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   await addQuote(db, 'P-1')
   const lines: string[] = []
   const log = (line: string) => lines.push(line)
-  const popularity = new PopularityRefresh(db, { log, onResult: () => undefined }, 500)
+  const popularity = new PopularityRefresh(db, { log, onResult: () => undefined })
   const readCounts = () => db.selectFrom('product_popularity').select('times_quoted').execute()
   await popularity.start()
   t.same(await readCounts(), [{ times_quoted: 1 }])
