@@ -51,8 +51,6 @@ export type RunOptions = IndexerOptions & {
   signal: AbortSignal
   /** Is called when no change is pending. If it returns true, the run ends. */
   endWhen: (() => Promise<boolean>) | undefined
-  /** `isLogged`: whether a line says that the indexer follows changes. */
-  following: { isLogged: boolean }
   /** It is reset whenever every change has been applied. */
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
@@ -75,13 +73,11 @@ export class IndexerRun {
 
   /** Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine. */
   async run(): Promise<void> {
-    const { backoff, signal, endWhen, state } = this.#options
+    const { signal, endWhen, state } = this.#options
     const checks = this.#createChecks()
     const idleTasks = this.#createIdleTasks()
     for (const check of checks) await check.run()
     state.activity = 'following changes'
-    // After an error, this is logged when every change has been applied.
-    if (!backoff.isFailing) this.#logFollowing()
     while (!signal.aborted) {
       this.#renewal.throwIfLost()
       for (const check of checks) if (check.isDue()) await check.run()
@@ -135,20 +131,14 @@ export class IndexerRun {
     ]
   }
 
-  /** Notes that every change has been applied. */
+  /** Notes that every change has been applied, and logs the first time and each recovery. */
   #noteUpToDate(): void {
-    const { backoff, state } = this.#options
-    if (backoff.isFailing) this.#logFollowing()
+    const { backoff, endWhen, log, state } = this.#options
+    const isFirst = state.lastSuccessMs === null
+    if (!endWhen && isFirst) log('Following changes.')
+    if (!endWhen && !isFirst && backoff.isFailing) log('The indexer works again.')
     backoff.reset()
     state.recordSuccess()
-  }
-
-  /** Logs a line for each start of the program, and one for each recovery from errors. */
-  #logFollowing(): void {
-    const { endWhen, backoff, following, log } = this.#options
-    if (endWhen) return
-    log(following.isLogged && backoff.isFailing ? 'The indexer works again.' : 'Following changes.')
-    following.isLogged = true
   }
 
   async #mustRebuildNow(): Promise<boolean> {

@@ -66,7 +66,6 @@ export async function runIndexer(
       ...options,
       signal,
       endWhen,
-      following: { isLogged: false },
       backoff: new ErrorBackoff(log),
       rebuildBackoff: new RebuildBackoff(log),
       synonymLog: new SynonymLog(log),
