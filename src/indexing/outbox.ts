@@ -15,8 +15,6 @@ export type OutboxRead = {
   changes: ProductChange[]
   /** Whether the table of products was truncated, which requires a rebuild. */
   hasTruncation: boolean
-  /** The number of rows that were read: changes and truncations. */
-  rowCount: number
   /** Whether the index contains every change once these are applied. */
   isComplete: boolean
   /** The snapshot of the first read of this round. It is settled when the round is complete. */
@@ -96,7 +94,6 @@ export class OutboxCursor {
     return {
       changes,
       hasTruncation,
-      rowCount: rows.length,
       isComplete: rows.length < limit && !hasTruncation,
       snapshot,
       readAt,
