@@ -25,7 +25,7 @@ const productsPerRead = 2_500
 /** Each upload has a fixed cost in the engine: more than reading this many products costs. */
 const documentsPerUpload = 10_000
 
-export type BatchOptions = {
+type BatchOptions = {
   /** Adds the same products to this outbox too: the next index follows the live one. */
   alsoQueueFor?: string
   /** The largest number of outbox rows in the batch. Default: 20,000. */

@@ -64,15 +64,15 @@ export async function keepIndexAfterFailover(
  * A replaced primary may become primary again. Its own row still says that it wrote the index last,
  * so the failover would go unnoticed. The keys in the engine name the database whose indexer ran
  * last. If that is this database on another timeline, marks it in the registration, so that
- * keepIndexAfterFailover compares. `databaseIdentities` must be read before the keys are replaced.
+ * keepIndexAfterFailover compares.
  */
 export async function markTimelineOfKeys(
   db: Kysely<Tables>,
   lease: Lease,
-  databaseIdentities: string[],
+  databasesOfPreviousKeys: string[],
 ): Promise<void> {
   await executeUnderLease(db, lease, async (transaction) => {
-    for (const identity of databaseIdentities)
+    for (const identity of databasesOfPreviousKeys)
       await markOtherTimeline(transaction, lease.registrationName, identity)
   })
 }

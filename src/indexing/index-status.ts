@@ -5,7 +5,7 @@ import { isPendingCondition } from '../search-engine/read-index-states.ts'
 import { listOldestParked, type ParkedDocument } from './documents/parked-documents.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
-export type IndexLag = {
+type IndexLag = {
   registrationName: string
   /** The index contains every change up to this instant. Null if there is no index. */
   indexedAt: Date | null

@@ -12,7 +12,7 @@ import { queueProducts } from './outbox.ts'
 import { preventUnhandledRejection } from './scheduling/prevent-unhandled-rejection.ts'
 
 /** The ids of the documents that differ from the catalogue. */
-export type IndexDrift = {
+type IndexDrift = {
   /** Products without a document. */
   missing: string[]
   /** Documents whose contents differ from their product. */

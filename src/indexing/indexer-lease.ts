@@ -44,7 +44,7 @@ export class ServerReplaced extends LeaseLost {
 }
 
 /** Thrown when the lease is lost because the registration was deleted, and the lease with it. */
-export class RegistrationDeleted extends LeaseLost {
+class RegistrationDeleted extends LeaseLost {
   constructor() {
     super('The registration of the index was deleted from search_indexes')
   }

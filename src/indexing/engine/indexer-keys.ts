@@ -15,7 +15,7 @@ const getNamePrefix = (registrationName: string) => `indexer of ${registrationNa
 export const getIndexerKeyName = ({ registrationName, indexName }: IndexOfEngine) =>
   getNamePrefix(registrationName) + indexName
 
-export type IndexerKeys = {
+type IndexerKeys = {
   /**
    * Writes to the live index and to the index of a rebuild. Cannot create an index, so that the
    * engine rejects a write after the engine has lost its data.
