@@ -33,10 +33,7 @@ import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 type HitGroupResult = {
   kind: HitGroupKind
   result: EngineResult
-  /**
-   * The best hits of the group, the same for every page. The first one decides whether the query is
-   * relaxed; all are ranked among the hits of the relaxed query.
-   */
+  /** The best hits of the group (firstHitCount). */
   firstHits: EngineHit[]
 }
 

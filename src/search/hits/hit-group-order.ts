@@ -39,8 +39,8 @@ export type PlannedHitGroups = {
 }
 
 /**
- * How many of the best hits of a group are its first hits (HitGroupResult in search-in-engine.ts).
- * This number must not depend on the size of the page.
+ * The number of first hits: the best ones of a group, whatever the page. The very first one decides
+ * whether the query is relaxed. Then all are ranked among the hits of the relaxed query.
  */
 export const firstHitCount = 8
 

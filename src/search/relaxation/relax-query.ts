@@ -3,46 +3,39 @@
 import { defaultHits } from '../../search-engine/result-limits.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
+import {
+  listPairs,
+  listSingleWords,
+  listTranslations,
+  listTriples,
+  type PairSubquery,
+} from './list-subqueries.ts'
 import { isUnknown, type QueryWord } from './query-words.ts'
-import type { Subqueries, Subquery } from './subqueries.ts'
-import { listPairs, listTranslations, listTriples, type WordPair } from './subquery-texts.ts'
+import type { Subqueries } from './subqueries.ts'
 import { TextSimilarity } from './text-similarity.ts'
 import { weighWord } from './word-weights.ts'
 
-/**
- * The number of hits requested for each subquery. More hits cost the engine more. NDCG@10 of
- * English queries .728 with 8, .741 with 15, .745 with 30.
- */
-const subqueryHits = 15
-/**
- * The only pair of a two-word query is the query itself, so each word is requested alone, with this
- * many hits. NDCG@10 of queries with a typo in the first letter .957 with 15, .968 with 40 and 100.
- */
-const hitsPerWordOfTwo = 40
-/**
- * If fewer products are found, single words are requested too. NDCG@10 .828 without these words,
- * .831 with them.
- */
+/** If fewer products are found, single words are requested too. */
 const enoughHits = defaultHits
 /**
  * Reciprocal rank fusion: score = Σ 1 / (k + rank). 60 is the value of Cormack, Clarke and Büttcher
- * (2009). NDCG@10 of English queries .734 without fusion, .741 with it, .739 with 10, .741 with
- * 1,000.
+ * (2009). docs/measurements.md compares it with others.
  */
 const fusionK = 60
 
 /**
  * Finds products that contain some of the words of a query, in four steps:
- * 1. Count the products that contain each word as typed (loadQueryWords, before the
- *    call). Words that no product contains are unknown (isUnknown).
- * 2. Request each pair of words, the unknown words, and the translations.
+ * 1. Count the products that contain each word as typed (loadQueryWords, before the call). Words
+ *    that no product contains are unknown (isUnknown).
+ * 2. Request each pair of words, the unknown words, and the translations. If there are only two
+ *    words, each of them replaces their pair.
  * 3. If few products were found, request single words too. If a pair has more products than were
  *    returned, request triples of words too.
- * 4. Rank all products that were found.
+ * 4. Rank all products that were found, and the first hits (firstHitCount) of the whole text.
  *
- * `firstHits` has the best hits of the whole text. Returns the products found, best first, and
- * their similarity. They depend on the words and the filters only, so pages are consistent and the
- * number of hits is the total. Throws if the engine does not answer.
+ * Returns these products, best first, and their similarity. They depend on the words and the
+ * filters only, so pages are consistent and the number of hits is the total. Throws if the engine
+ * does not answer.
  */
 export async function relaxQuery(
   subqueries: Subqueries,
@@ -51,19 +44,19 @@ export async function relaxQuery(
   firstHits: EngineHit[][],
 ): Promise<{ hits: EngineHit[]; similarity: TextSimilarity }> {
   // Step 2.
-  const pairs = words.length === 2 ? [] : listPairs(words, synonyms)
-  const mainSubqueries = planMainSubqueries(words, pairs)
-  const otherSubqueries = planOtherSubqueries(words, mainSubqueries)
-  await subqueries.send([...mainSubqueries, ...otherSubqueries])
+  const singleWords = listSingleWords(words)
+  const unknownWords = singleWords.filter(({ word }) => isUnknown(word))
+  const pairs = listPairs(words, synonyms)
+  const pairsOrWords = words.length === 2 ? singleWords : pairs
+  await subqueries.send([...pairsOrWords, ...unknownWords, ...listTranslations(words)])
 
   // Step 3.
-  const mainHits = mainSubqueries.map(({ text }) => subqueries.result(text)?.hits ?? [])
-  const hasEnough = countDistinctHits([...firstHits, ...mainHits]) >= enoughHits
-  const singleWords = hasEnough ? [] : words.map(({ text }) => text)
+  const pairHits = pairsOrWords.map(({ text }) => subqueries.result(text)?.hits ?? [])
+  const hasEnough = countDistinctHits([...firstHits, ...pairHits]) >= enoughHits
   const triples = listTriples(words, (word, other) =>
     mayHaveMoreProducts(word, other, pairs, subqueries),
   )
-  await subqueries.send([...singleWords, ...triples].map(toSubquery))
+  await subqueries.send([...(hasEnough ? [] : singleWords), ...triples])
 
   // Step 4.
   const similarity = new TextSimilarity(words)
@@ -72,23 +65,6 @@ export async function relaxQuery(
   return { hits: rankByMatchedWords(similarity, weights, lists), similarity }
 }
 
-/** Returns the subqueries for the pairs, or for both words if there are only two. */
-function planMainSubqueries(words: QueryWord[], pairs: WordPair[]): Subquery[] {
-  if (words.length === 2) return words.map(({ text }) => ({ text, limit: hitsPerWordOfTwo }))
-  return pairs.map(({ text }) => toSubquery(text))
-}
-
-/** Returns the subqueries for unknown words and translations that no main subquery covers. */
-function planOtherSubqueries(words: QueryWord[], mainSubqueries: Subquery[]): Subquery[] {
-  const mainTexts = mainSubqueries.map(({ text }) => text)
-  const unknownTexts = words.filter(isUnknown).map(({ text }) => text)
-  return [...unknownTexts, ...listTranslations(words)]
-    .filter((text) => !mainTexts.includes(text))
-    .map(toSubquery)
-}
-
-const toSubquery = (text: string): Subquery => ({ text, limit: subqueryHits })
-
 /**
  * Whether products with both words may be missing from what was found. A product with three words
  * may be missing if the results of all its pairs were cut off, or were not requested.
@@ -96,7 +72,7 @@ const toSubquery = (text: string): Subquery => ({ text, limit: subqueryHits })
 function mayHaveMoreProducts(
   word: QueryWord,
   other: QueryWord,
-  pairs: WordPair[],
+  pairs: PairSubquery[],
   subqueries: Subqueries,
 ): boolean {
   const pair = pairs.find((requested) => requested.word === word && requested.other === other)

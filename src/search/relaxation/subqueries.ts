@@ -13,8 +13,11 @@ const parallelRequests = 2
 /** What all subqueries of a query have in common. */
 type SearchScope = { indexUid: string; filter: string[] }
 
-/** Finds the products that match a text; at most `limit` of them are returned. */
-export type Subquery = { text: string; limit: number }
+/**
+ * Finds the products that match a text; at most `limit` of them are returned. `isFast`: its last
+ * word is quoted.
+ */
+export type Subquery = { text: string; limit: number; isFast: boolean }
 
 /**
  * Quotes words, so that the engine finds only products with exactly these words, in any order and
@@ -44,9 +47,7 @@ export class Subqueries {
    * the results. Throws like `requestResults`.
    */
   async count(texts: string[]): Promise<{ text: string; productCount: number }[]> {
-    const queries = new Map(
-      texts.map((text) => [text, this.#toQuery({ text: quote(text), limit: 0 })]),
-    )
+    const queries = new Map(texts.map((text) => [text, this.#toQuery(quote(text), 0)]))
     const resultOf = await requestResults(this.#engine, [...queries.values()], this.#signal)
     return Array.from(queries, ([text, query]) => ({
       text,
@@ -54,16 +55,16 @@ export class Subqueries {
     }))
   }
 
-  /** Sends the subqueries whose text was not sent before. Throws like `requestResults`. */
+  /** Sends the first subquery for each text that was not sent yet. Throws like `requestResults`. */
   async send(subqueries: Subquery[]): Promise<void> {
-    const unsent = new Map(
-      subqueries
-        .filter(({ text }) => !this.#results.has(text))
-        .map((subquery) => [subquery.text, subquery]),
-    )
-    // `results` has the order in which texts are added here, whichever request is answered first.
-    for (const text of unsent.keys()) this.#results.set(text, noHits)
-    await Promise.all(divideEvenly([...unsent.values()]).map((request) => this.#request(request)))
+    const unsent: Subquery[] = []
+    for (const subquery of subqueries) {
+      if (this.#results.has(subquery.text)) continue
+      // `results` has the order in which texts are added here, whichever request is answered first.
+      this.#results.set(subquery.text, noHits)
+      unsent.push(subquery)
+    }
+    await Promise.all(divideEvenly(unsent).map((request) => this.#request(request)))
   }
 
   /** Returns the result for a text; undefined if it was not sent. */
@@ -77,12 +78,12 @@ export class Subqueries {
   }
 
   async #request(subqueries: Subquery[]): Promise<void> {
-    const queries = new Map(subqueries.map((subquery) => [subquery.text, this.#toQuery(subquery)]))
+    const queries = new Map(subqueries.map(({ text, limit }) => [text, this.#toQuery(text, limit)]))
     const resultOf = await requestResults(this.#engine, [...queries.values()], this.#signal)
     for (const [text, query] of queries) this.#results.set(text, resultOf(query))
   }
 
-  #toQuery({ text, limit }: Subquery): EngineQuery {
+  #toQuery(text: string, limit: number): EngineQuery {
     return {
       ...this.#scope,
       q: text,
@@ -95,12 +96,9 @@ export class Subqueries {
 
 /** Divides the subqueries among the parallel requests, and the slow ones evenly. */
 function divideEvenly(subqueries: Subquery[]): Subquery[][] {
-  const slowFirst = subqueries.toSorted((a, b) => Number(isFast(a)) - Number(isFast(b)))
+  const slowFirst = subqueries.toSorted((a, b) => Number(a.isFast) - Number(b.isFast))
   const count = Math.min(parallelRequests, subqueries.length)
   return Array.from({ length: count }, (_, requestIndex) =>
     slowFirst.filter((_, index) => index % count === requestIndex),
   )
 }
-
-/** The last word is quoted, so the engine looks for no typos and no endings of it. */
-const isFast = ({ text }: Subquery) => text.endsWith('"')

@@ -67,17 +67,17 @@ export class TextSimilarity {
   /** Returns the words of the product that match a word of the query, folded, for highlights. */
   listMatches({ name, brand, category, description }: EngineHit): string[] {
     return [name, brand ?? '', category ?? '', shortenDescription(description)]
-      .flatMap(splitIntoComparedWords)
+      .flatMap(listFoldedWords)
       .filter((candidate) => this.#words.some((word) => compareWords(word, candidate) > 0))
   }
 
   /** Returns for each word how well the product matches it: from 0 (not at all) to 1. */
   compare(product: EngineHit): number[] {
     const fields: [words: string[], weight: number][] = [
-      [splitIntoComparedWords(`${product.name} ${product.brand ?? ''}`), 1],
+      [listFoldedWords(`${product.name} ${product.brand ?? ''}`), 1],
       [findSizeForms(product.name), 1],
-      [splitIntoComparedWords(product.category ?? ''), otherFieldWeight],
-      [splitIntoComparedWords(shortenDescription(product.description)), otherFieldWeight],
+      [listFoldedWords(product.category ?? ''), otherFieldWeight],
+      [listFoldedWords(shortenDescription(product.description)), otherFieldWeight],
     ]
     const sku = foldText(toCodeKey(product.sku))
     return this.#words.map((word) => {
@@ -94,7 +94,7 @@ export class TextSimilarity {
 
 const shortenDescription = (text: string | null) => (text ?? '').slice(0, maxDescriptionLength)
 
-function splitIntoComparedWords(text: string): string[] {
+function listFoldedWords(text: string): string[] {
   return foldText(text).match(textWords) ?? []
 }
 

@@ -1,7 +1,11 @@
-// The pairs and triples of words that a relaxed query requests.
+// The words, pairs and triples of words that a relaxed query requests.
 import t from 'tap'
+import {
+  listPairs,
+  listSingleWords,
+  listTriples,
+} from '../../../src/search/relaxation/list-subqueries.ts'
 import type { QueryWord } from '../../../src/search/relaxation/query-words.ts'
-import { listPairs, listTriples } from '../../../src/search/relaxation/subquery-texts.ts'
 
 /** Returns the words of a query. A word in `counts` has that many products, any other a hundred. */
 function toWords(text: string, counts: Record<string, number> = {}): QueryWord[] {
@@ -17,6 +21,23 @@ function toWords(text: string, counts: Record<string, number> = {}): QueryWord[]
 
 const pairTexts = (words: QueryWord[], synonyms = new Map<string, string[]>()) =>
   listPairs(words, synonyms).map(({ text }) => text)
+
+const tripleTexts = (...parameters: Parameters<typeof listTriples>) =>
+  listTriples(...parameters).map(({ text }) => text)
+
+t.test('of two words, each is requested with more hits instead of their pair', async (t) => {
+  t.same(listPairs(toWords('a b'), new Map()), [])
+  t.match(listSingleWords(toWords('a b')), [
+    { text: 'a', limit: 40 },
+    { text: 'b', limit: 40 },
+  ])
+  t.match(listSingleWords(toWords('a b c'))[0], { text: 'a', limit: 15 })
+})
+
+t.test('a pair is fast if its last word is searched as typed', async (t) => {
+  const isFast = listPairs(toWords('a b c', { a: 1 }), new Map()).map((pair) => pair.isFast)
+  t.same(isFast, [true, true, false], 'a "b", "a" "c", "b" c')
+})
 
 t.test('frequent words are searched as typed, the last one also as a prefix', async (t) => {
   t.same(pairTexts(toWords('a b c')), ['"a" "b"', '"a" "c"', '"b" c'])
@@ -46,15 +67,15 @@ t.test(
   'triples are requested if each of their pairs is wanted, and there are four words',
   async (t) => {
     const always = () => true
-    t.same(listTriples(toWords('a b c'), always), [])
-    t.same(listTriples(toWords('a b c d'), always), [
+    t.same(tripleTexts(toWords('a b c'), always), [])
+    t.same(tripleTexts(toWords('a b c d'), always), [
       '"a" "b" "c"',
       '"a" "b" "d"',
       '"a" "c" "d"',
       '"b" "c" "d"',
     ])
     const withoutA = (word: QueryWord) => word.text !== 'a'
-    t.same(listTriples(toWords('a b c d'), withoutA), ['"b" "c" "d"'])
-    t.equal(listTriples(toWords('a b c d e f g h i j'), always).length, 10)
+    t.same(tripleTexts(toWords('a b c d'), withoutA), ['"b" "c" "d"'])
+    t.equal(tripleTexts(toWords('a b c d e f g h i j'), always).length, 10)
   },
 )

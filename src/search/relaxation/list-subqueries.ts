@@ -1,53 +1,65 @@
-// Writes the texts of the subqueries of a relaxed query: pairs and triples of words, and
-// translations.
+// Lists the subqueries that a relaxed query may need: for single words, pairs and triples of words,
+// and translations.
 import { foldText } from '../../text/accent-folding.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import { isRare, isUnknown, type QueryWord } from './query-words.ts'
-import { quote } from './subqueries.ts'
+import { quote, type Subquery } from './subqueries.ts'
 
-// These numbers bound what a query of ten words costs. Higher ones find nothing more
-// (docs/measurements.md).
+// These numbers bound what a query of ten words costs. docs/measurements.md has what each gains.
 
-/**
- * Pairs of known words that are further apart are not requested. NDCG@10 of words that stand apart
- * .614 with 3, .643 with 4 and with all pairs.
- */
+/** The number of hits requested for each subquery. More hits cost the engine more. */
+const subqueryHits = 15
+/** The same for each word of two, because their only pair is the query itself. */
+const hitsPerWordOfTwo = 40
+/** Pairs of known words that are further apart are not requested. */
 const maxPairDistance = 4
 /**
- * At most this many triples of words are requested. Known items rank the same with 0 and with 120:
- * only a query of which every pair is frequent needs them (test/search/relevance.test.ts).
+ * At most this many triples of words are requested. Only a query of which every pair is frequent
+ * needs them (test/search/relevance.test.ts).
  */
 const maxTriples = 10
-/**
- * At most this many translated words and this many translated pairs are requested. NDCG@10 of
- * English queries .529 with 0, .733 with 3, .741 with 8 and with all.
- */
+/** At most this many translated words and this many translated pairs are requested. */
 const maxTranslations = 8
 
-/** Two words of a query, and the text that finds products with both. */
-export type WordPair = { word: QueryWord; other: QueryWord; text: string }
+type WordSubquery = Subquery & { word: QueryWord }
+export type PairSubquery = Subquery & { word: QueryWord; other: QueryWord }
+
+const toSubquery = (text: string, { isFast }: { isFast: boolean }): Subquery => ({
+  text,
+  limit: subqueryHits,
+  isFast,
+})
+
+/** Returns a subquery for each word. */
+export function listSingleWords(words: QueryWord[]): WordSubquery[] {
+  const limit = words.length === 2 ? hitsPerWordOfTwo : subqueryHits
+  return words.map((word) => ({ word, text: word.text, limit, isFast: false }))
+}
 
 /**
  * Returns the pairs of words, except those of words that are far apart and both known. A query has
  * at most ten words, and so at most 45 pairs.
  */
-export function listPairs(words: QueryWord[], synonyms: SynonymMap): WordPair[] {
+export function listPairs(words: QueryWord[], synonyms: SynonymMap): PairSubquery[] {
+  // The only pair of two words is the whole query, which was requested first.
+  if (words.length <= 2) return []
   return combineWords(words)
     .filter(
       ([word, other]) =>
         other.position - word.position <= maxPairDistance || isUnknown(word) || isUnknown(other),
     )
-    .map(([word, other]) => ({ word, other, text: toPairText(word, other, synonyms) }))
+    .map(([word, other]) => ({ word, other, ...toPair(word, other, synonyms) }))
 }
 
 /** `word` must come before `other` in the query. */
-function toPairText(word: QueryWord, other: QueryWord, synonyms: SynonymMap): string {
+function toPair(word: QueryWord, other: QueryWord, synonyms: SynonymMap): Subquery {
   const isAdjacent = other.position - word.position === 1
   if (isAdjacent && synonyms.has(`${foldText(word.text)} ${foldText(other.text)}`))
-    return `${word.text} ${other.text}`
+    return toSubquery(`${word.text} ${other.text}`, { isFast: false })
   // The engine completes only the last word. A word that no product contains may be incomplete.
-  const ordered = isUnknown(word) && !isUnknown(other) ? [other, word] : [word, other]
-  return ordered.map((each) => (isExact(each, isAdjacent) ? quote(each.text) : each.text)).join(' ')
+  const [first, last] = isUnknown(word) && !isUnknown(other) ? [other, word] : [word, other]
+  const write = (each: QueryWord) => (isExact(each, isAdjacent) ? quote(each.text) : each.text)
+  return toSubquery(`${write(first)} ${write(last)}`, { isFast: isExact(last, isAdjacent) })
 }
 
 /** Whether a word is searched as typed. Typos, synonyms and endings cost more. */
@@ -56,11 +68,11 @@ function isExact(word: QueryWord, isAdjacent: boolean): boolean {
   return !isAdjacent || (!word.isLast && !isRare(word) && word.synonyms.length === 0)
 }
 
-/** Returns the texts for the triples of words of which every pair is accepted by `isWanted`. */
+/** Returns the triples of words of which every pair is accepted by `isWanted`. */
 export function listTriples(
   words: QueryWord[],
   isWanted: (word: QueryWord, other: QueryWord) => boolean,
-): string[] {
+): Subquery[] {
   // The only triple of three words is the whole query, which was requested first.
   if (words.length <= 3) return []
   const triples = combineWords(words).flatMap(([first, second]) =>
@@ -71,14 +83,14 @@ export function listTriples(
       )
       .map((third) => quote(first.text, second.text, third.text)),
   )
-  return triples.slice(0, maxTriples)
+  return triples.slice(0, maxTriples).map((text) => toSubquery(text, { isFast: true }))
 }
 
 /**
  * Returns the translated words, their pairs with every other word, and the whole query translated.
  * Words without a translation, such as brands, stay as they are.
  */
-export function listTranslations(words: QueryWord[]): string[] {
+export function listTranslations(words: QueryWord[]): Subquery[] {
   const single = [...new Set(words.flatMap(({ translations }) => translations))]
   if (single.length === 0) return []
   const translate = ({ text, translations }: QueryWord) => translations[0] ?? text
@@ -86,7 +98,9 @@ export function listTranslations(words: QueryWord[]): string[] {
     .filter((pair) => pair.some(({ translations }) => translations.length > 0))
     .map((pair) => pair.map(translate).join(' '))
   const whole = words.length > 2 ? [words.map(translate).join(' ')] : []
-  return [...whole, ...single.slice(0, maxTranslations), ...pairs.slice(0, maxTranslations)]
+  return [...whole, ...single.slice(0, maxTranslations), ...pairs.slice(0, maxTranslations)].map(
+    (text) => toSubquery(text, { isFast: false }),
+  )
 }
 
 /** Returns every two words in their order. */
