@@ -36,8 +36,8 @@ const minPartialCodeLength = 3
 const minPrefixLength = 3
 /**
  * Only the second half of a word may contain typos, because the index finds beginnings of words.
- * NDCG@10 of names with a typo .308 with 0.7, .488 with 0.5, .582 with 0.3. With a lower share more
- * products match: in a large catalogue more than `maxFiltered`, and the best may not be read.
+ * With a lower share more products match: in a large catalogue more than `maxFiltered`, and the
+ * best may not be read. docs/measurements.md compares it with other shares.
  */
 const exactShare = 0.5
 /**

@@ -2,9 +2,8 @@
 
 /**
  * The weight of a word is a small power of its inverse frequency. Two very common words, in a
- * million products each, together count more than one word of a single product. NDCG@10 of names
- * (docs/measurements.md): .822 with equal weights, .837 with 0.05. With 0.2 a rare word outweighs
- * two others, and titles get .893 instead of .917.
+ * million products each, together count more than one word of a single product.
+ * docs/measurements.md compares it with other exponents.
  */
 const rarityExponent = 0.05
 
