@@ -1,6 +1,7 @@
 // What searches count in metrics, and what they write to the log besides the line of each request.
 import { describeError } from '../monitoring/describe-error.ts'
 import { FailureLog } from '../monitoring/log/failure-log.ts'
+import { RepetitionFilter } from '../monitoring/log/repetition-filter.ts'
 import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -24,48 +25,6 @@ export type SearchObserver = {
 }
 
 export type Logger = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
-
-/** Bounds the log in an interval if every error has a different key. */
-const maxLoggedKeys = 10
-
-/** Decides which of many equal errors are logged: one for each key and interval. */
-class RepetitionFilter {
-  readonly #interval: { ms: number }
-  readonly #logged = new Map<string, { loggedAt: number; leftOut: number }>()
-  /** Errors that were left out and whose key is no longer in `#logged`. */
-  #otherLeftOut = 0
-
-  constructor(interval: { ms: number }) {
-    this.#interval = interval
-  }
-
-  /**
-   * Returns null if the error is to be left out of the log. If it is to be logged, returns how many
-   * were left out before it: those of its key, and those whose key has been forgotten.
-   */
-  countLeftOut(key: string): number | null {
-    const now = performance.now()
-    const isRecent = ({ loggedAt }: { loggedAt: number }) => now - loggedAt < this.#interval.ms
-    const last = this.#logged.get(key)
-    if (last && isRecent(last)) {
-      last.leftOut += 1
-      return null
-    }
-    for (const [otherKey, other] of this.#logged) {
-      if (otherKey === key || isRecent(other) || this.#logged.size < maxLoggedKeys) continue
-      this.#otherLeftOut += other.leftOut
-      this.#logged.delete(otherKey)
-    }
-    if (!last && this.#logged.size >= maxLoggedKeys) {
-      this.#otherLeftOut += 1
-      return null
-    }
-    this.#logged.set(key, { loggedAt: now, leftOut: 0 })
-    const leftOut = (last?.leftOut ?? 0) + this.#otherLeftOut
-    this.#otherLeftOut = 0
-    return leftOut
-  }
-}
 
 /**
  * Logs outages of engines, searches that they reject, defects of the service, and failures to read
@@ -105,7 +64,7 @@ export class SearchLog {
   /**
    * Logs an error of this service: it has sent a request that is invalid for the engine. A caller
    * may cause one at every keystroke, so this logs at most one per engine and interval
-   * (`rejectionLog`); the next line counts those left out.
+   * (`rejectionLog`); the next line counts those left out, of all engines.
    */
   logRejection(engine: string, err: unknown): void {
     const alsoRejected = this.#rejections.countLeftOut(engine)
