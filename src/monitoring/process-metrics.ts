@@ -110,7 +110,9 @@ function addRequestMetrics(
 function addSearchAnswers(registry: Registry, countDegraded: () => void) {
   const countResponse = addCounterBy(registry, {
     name: 'tqs_search_answers_total',
-    help: 'Searches by source; cancelled: the client disconnected; failed: a defect of the service',
+    help:
+      'Searches by source; database: PostgreSQL, also for look-ups of exact SKUs; cancelled: the ' +
+      'client disconnected; failed: a defect of the service',
     label: 'source',
     initialValues: searchSources,
   })

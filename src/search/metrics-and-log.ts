@@ -8,8 +8,9 @@ import { timeouts } from '../timeouts.ts'
 /** Counts what answered each search and how each request to an engine ended. */
 export type SearchObserver = {
   /**
-   * `cancelled`: the client disconnected before the search ended. `unavailable`: neither an engine
-   * nor PostgreSQL answered, or there was no capacity. `failed`: a defect of this service.
+   * `database`: also look-ups of exact SKUs, which are not degraded. `cancelled`: the client
+   * disconnected before the search ended. `unavailable`: neither an engine nor PostgreSQL answered,
+   * or there was no capacity. `failed`: a defect of this service.
    */
   countResponse(
     source: 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable' | 'failed',
