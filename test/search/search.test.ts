@@ -293,6 +293,12 @@ t.test(
     await service.sync()
     t.same(skus(await search(service, { q: '' })), ['C', 'B', 'A'])
     t.same(skus(await search(service, { q: 'tornillo' })), ['C', 'B', 'A'])
+    const fallback = await testService(t, {
+      config: withoutEngine,
+      database: service,
+      index: false,
+    })
+    t.same(skus(await search(fallback, { q: '' })), ['C', 'B', 'A'], 'also in PostgreSQL')
     t.equal(await refreshPopularity(db), 0, 'unchanged popularity updates no product')
   },
 )

@@ -3,13 +3,12 @@
 // more products than it returns. It is the same in all rows of a query.
 //
 // A higher score ranks first. A product that several queries find has its highest score.
-//   empty query   1 if the product is quoted, otherwise 0
+//   empty query   0
 //   code, name    2 for the whole SKU (AB-742), 1 for a part of a code (742), 0 for the beginning
 //                 of a name (a query of one or two letters)
 //   all words     -1, -2 and so on: the position of the first word in the text, so "martillo" ranks
 //                 "Martillo de bola" (-1) before "Mango de martillo" (-10)
-//   similar       0 to 1: how similar the words are. Looked up only if nothing else matches. At
-//                 least 0.43, because words that begin alike share so many sequences of letters
+//   similar       0 to 1: how similar the words are. Looked up only if nothing else matches
 // A pinned product has no score, because it need not match.
 // searchQuery (search-in-postgres.ts) puts the spelling of the SKU and pinned products before the
 // scores.
@@ -52,8 +51,6 @@ const partialCodeScore = sql.lit(1)
 const nameBeginningScore = sql.lit(0)
 /** A position after that of every word in the text of a product. */
 const afterEveryWord = 1_000_000
-const quotedScore = sql.lit(1)
-const notQuotedScore = sql.lit(0)
 
 /** An SQL fragment: a condition, or a query for candidates (id, score and is_cut). */
 type Sql = RawBuilder<unknown>
@@ -79,12 +76,12 @@ export function visibleProducts({ category, brand }: ParsedRequest): Sql {
   return sql.join(conditions, sql` and `)
 }
 
-/** For an empty query: the products quoted most often, then the first ones by name. */
+/** For an empty query: the products quoted most often, and the first ones by name. */
 export function productsForEmptyQuery(visible: Sql): Sql {
   const firstByName = sql`
-    select id, ${notQuotedScore}::real as score from products where ${visible} order by name, id`
+    select id, 0::real as score from products where ${visible} order by name, id`
   return sql`(
-    select id, ${quotedScore}::real as score, false as is_cut
+    select id, 0::real as score, false as is_cut
     from products join product_popularity on product_id = id
     where rank is not null and ${visible}
   ) union all ${limitCandidates(firstByName, maxCandidates)}`
