@@ -81,7 +81,7 @@ export async function searchInEngine(
   const loadWords = () => loadQueryWords(subqueries, query)
   // The relaxation needs the words. If it is likely, they are requested while the groups are. This
   // request does not wait in the relaxation queue (relaxation-queue.ts).
-  const countsWordsEarly = canRelax(query) && relaxationForecast.shouldCountEarly(query)
+  const countsWordsEarly = relaxationForecast.shouldCountEarly(query)
   const earlyWords = countsWordsEarly ? loadWords() : null
   // If the words are needed, their error is thrown where they are awaited. Without this line Node
   // would end the process if they are not needed.
@@ -89,7 +89,7 @@ export async function searchInEngine(
 
   const found = await requestHitGroups(engine, request, indexName, signal)
   const isToBeRelaxed = needsRelaxation(query, found.groups)
-  if (query.searched.words.length > 1) relaxationForecast.record(query.text, isToBeRelaxed)
+  relaxationForecast.record(query, isToBeRelaxed)
   if (!isToBeRelaxed) {
     const result = mergeHitGroups(request, found)
     return { ended: 'complete', result, error: null, mayHavePendingRequest: countsWordsEarly }
