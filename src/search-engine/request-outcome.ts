@@ -8,7 +8,8 @@
  *   other requests.
  * - `outage`: no request can succeed: no connection, no index, an invalid key.
  */
-export type RequestOutcome = 'answered' | 'rejected' | 'timeout' | 'outage'
+export type RequestOutcome = 'answered' | FailedOutcome
+export type FailedOutcome = 'rejected' | 'timeout' | 'outage'
 
 const invalidRequestStatuses = [400, 413, 414]
 /** An invalid key, or an index that does not exist. */
@@ -44,7 +45,7 @@ export class EngineFailure extends Error {
 }
 
 /** Returns how a request with this error of the client ended. */
-export function classifyFailure(error: unknown): Exclude<RequestOutcome, 'answered'> {
+export function classifyFailure(error: unknown): FailedOutcome {
   if (error instanceof EngineTimeout) return 'timeout'
   if (error instanceof Error && error.name === 'TimeoutError') return 'timeout'
   if (!(error instanceof EngineError)) return 'outage'

@@ -7,7 +7,7 @@
 //   EngineQuery       one of the queries for Meilisearch; PostgreSQL gets SQL instead
 //   EngineResult      what Meilisearch has found for one query
 //   SearchResult      the page of hits, from Meilisearch or PostgreSQL
-//   EngineAnswer      the result of one engine, and whether its query could be relaxed
+//   EngineAnswer      the result of one engine, and how the search in it has ended
 //   SearchAnswer      the result, and which engine or PostgreSQL has answered
 //   SerializedResult  the result as JSON, which is cached
 //   ServiceResponse   this JSON with `meta`, and what the log says

@@ -1,6 +1,11 @@
 // Searches products in the engine: plans and sends the queries, merges their results, and computes
 // highlights. Relaxes the query if no product contains all its words.
-import { EngineFailure, EngineTimeout } from '../search-engine/request-outcome.ts'
+import {
+  classifyFailure,
+  EngineFailure,
+  EngineTimeout,
+  type FailedOutcome,
+} from '../search-engine/request-outcome.ts'
 import { maxTotal } from '../search-engine/result-limits.ts'
 import {
   type EngineHit,
@@ -10,6 +15,7 @@ import {
   type SearchEngine,
 } from '../search-engine/search-client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
+import { startEngineTimeLimit } from './engine-time-limit.ts'
 import { countFacets, sumFacetCounts } from './hits/facet-counts.ts'
 import { highlightByComparison, highlightEngineHit } from './hits/highlights.ts'
 import {
@@ -38,7 +44,7 @@ type HitGroupResult = {
 }
 
 /** What the engine has found for all hit groups. */
-type FoundHitGroups = Omit<PlannedHitGroups, 'groups'> & { groups: HitGroupResult[] }
+type FoundHitGroups = { groups: HitGroupResult[]; skippedHits: number }
 
 /** The index that is searched, and what the searches of a process share. */
 export type SearchedIndex = {
@@ -49,73 +55,73 @@ export type SearchedIndex = {
 }
 
 /**
- * What the engine has answered to a search:
+ * How a search in an engine has ended:
  * - `complete`: products contain all the words, or the query was relaxed.
- * - `not relaxed`: too many other queries were being relaxed. The result is that of the first
- *   request, and may lack products.
- * - `relaxation failed`: the same, but because of `error`, which is null otherwise. It is an
- *   `EngineFailure` or a defect of this service.
+ * - `not relaxed`: too many other queries were being relaxed. The result may lack products.
+ * - `defect`: the code of this service failed, because of `error`.
+ * - otherwise: a request to the engine failed, because of `error`.
+ * If only relaxing the query failed, the result is what was found before. It may lack products.
  */
-export type EngineAnswer = {
-  ended: 'complete' | 'not relaxed' | 'relaxation failed'
-  result: SearchResult
-  error: unknown
-  /** Whether a request may still run that the answer did not need. It ends when `signal` aborts. */
-  mayHavePendingRequest: boolean
-}
+export type EngineAnswer =
+  | { ended: 'complete' | 'not relaxed'; result: SearchResult }
+  | { ended: FailedOutcome | 'defect'; result: SearchResult | null; error: unknown }
 
 /**
- * Searches the index and returns the requested page of hits. If no product contains all the words,
- * further requests find products that contain some of them. Throws an `EngineFailure` if the engine
- * does not answer the first request, or if `signal` aborts before.
+ * Searches the index for the requested page of hits. If no product contains all the words, further
+ * requests find products that contain some of them. Never throws. All requests end at the time
+ * limit, or when `disconnected` aborts.
  */
 export async function searchInEngine(
   { indexName, relaxationQueue, relaxationForecast }: SearchedIndex,
   engine: SearchEngine,
   request: ParsedRequest,
-  signal: AbortSignal,
+  disconnected: AbortSignal,
 ): Promise<EngineAnswer> {
   const { query } = request
+  const limit = startEngineTimeLimit(disconnected)
   const scope = { indexUid: indexName, filter: toEngineFilters(request) }
-  const subqueries = new Subqueries(engine, scope, signal)
+  const subqueries = new Subqueries(engine, scope, limit.signal)
   const loadWords = () => loadQueryWords(subqueries, query)
-  // The relaxation needs the words. If it is likely, they are requested while the groups are. This
-  // request does not wait in the relaxation queue (relaxation-queue.ts).
-  const countsWordsEarly = relaxationForecast.shouldCountEarly(query)
-  const earlyWords = countsWordsEarly ? loadWords() : null
-  // If the words are needed, their error is thrown where they are awaited. Without this line Node
-  // would end the process if they are not needed.
-  earlyWords?.catch(() => undefined)
-
-  const found = await requestHitGroups(engine, request, indexName, signal)
-  const isToBeRelaxed = needsRelaxation(query, found.groups)
-  relaxationForecast.record(query, isToBeRelaxed)
-  if (!isToBeRelaxed) {
-    const result = mergeHitGroups(request, found)
-    return { ended: 'complete', result, error: null, mayHavePendingRequest: countsWordsEarly }
-  }
-
+  // The relaxation needs the words. If it is likely, they are counted during the first request.
+  const earlyWords = relaxationForecast.shouldCountEarly(query) ? loadWords() : null
+  // It also handles an error that nothing else awaits, which would end the process.
+  const earlyWordsSettled = Promise.allSettled([earlyWords])
+  let firstResult: SearchResult | null = null
   try {
+    const found = await requestHitGroups(engine, request, indexName, limit.signal)
+    const isToBeRelaxed = needsRelaxation(query, found.groups)
+    relaxationForecast.record(query, isToBeRelaxed)
+    firstResult = mergeHitGroups(request, found)
+    if (!isToBeRelaxed) return { ended: 'complete', result: firstResult }
+
     const groupsOfWords = found.groups.filter(({ kind }) => usesWords(kind))
     const firstHits = groupsOfWords.map((group) => group.firstHits)
-    const relaxed = await relaxationQueue.run(query.searched.words.length, async () => {
-      const words = await (earlyWords ?? loadWords())
-      return relaxQuery(subqueries, words, query.synonyms, firstHits)
-    })
-    if (relaxed) {
-      const result = buildRelaxedResult(request, found.groups, relaxed)
-      return { ended: 'complete', result, error: null, mayHavePendingRequest: false }
-    }
-    const result = mergeHitGroups(request, found)
-    return { ended: 'not relaxed', result, error: null, mayHavePendingRequest: countsWordsEarly }
+    const relaxed = await relaxationQueue.run(query.searched.words.length, async () =>
+      relaxQuery(subqueries, await (earlyWords ?? loadWords()), query.synonyms, firstHits),
+    )
+    if (!relaxed) return { ended: 'not relaxed', result: firstResult }
+    return { ended: 'complete', result: buildRelaxedResult(request, found.groups, relaxed) }
   } catch (error) {
-    const result = mergeHitGroups(request, found)
-    const isTimeout = error instanceof EngineFailure && error.cause instanceof EngineTimeout
-    // If the relaxation only takes too long, this result is sent even if it has no hits. The caller
-    // has waited for the whole time limit, and many such searches would overload PostgreSQL.
-    if (isTimeout || result.total > 0)
-      return { ended: 'relaxation failed', result, error, mayHavePendingRequest: true }
-    throw error
+    limit.abort()
+    return toFailedAnswer(error, firstResult)
+  } finally {
+    // An early count that the answer does not need may still run. Aborting it after a success would
+    // close a connection that can be used again.
+    void earlyWordsSettled.then(limit.end)
+  }
+}
+
+/** Returns the answer after an error. `firstResult` is null if the first request failed. */
+function toFailedAnswer(error: unknown, firstResult: SearchResult | null): EngineAnswer {
+  const isOfEngine = error instanceof EngineFailure
+  const cause = isOfEngine ? error.cause : error
+  // If the relaxation only takes too long, the result is sent even if it has no hits. The caller
+  // has waited for the whole time limit, and many such searches would overload PostgreSQL.
+  const isUseful = cause instanceof EngineTimeout || (firstResult?.total ?? 0) > 0
+  return {
+    ended: isOfEngine ? classifyFailure(cause) : 'defect',
+    result: isUseful ? firstResult : null,
+    error: cause,
   }
 }
 
@@ -204,35 +210,36 @@ function buildRelaxedResult(
   }
 }
 
+/** Returns the requested page of what the groups contain. */
 function mergeHitGroups(
-  request: ParsedRequest,
+  { query, offset, limit, facets }: ParsedRequest,
   { groups, skippedHits }: FoundHitGroups,
 ): SearchResult {
-  const hits = groups.flatMap((group) => toHits(request.query, group))
+  const hits = groups.flatMap(({ kind, result }) =>
+    orderHits(result.hits, kind, query).map((hit) => ({ kind, hit })),
+  )
   const results = groups.map(({ result }) => result)
   // The skipped hits are before the page (`skippedHits` of PlannedHitGroups).
-  const start = request.offset - skippedHits
+  const start = offset - skippedHits
   return {
-    hits: hits.slice(start, start + request.limit),
+    hits: hits
+      .slice(start, start + limit)
+      .map(({ kind, hit }) => toHit(hit, highlightHit(hit, kind, query))),
     total: Math.min(maxTotal, sumTotals(results)),
-    facets: sumFacetCounts(request.facets, results),
+    facets: sumFacetCounts(facets, results),
     facetsOmitted: false,
   }
 }
 
-function toHits(
-  { text, highlight, pinnedSkus }: ParsedQuery,
-  { kind, result }: HitGroupResult,
-): Hit[] {
-  if (kind === 'exact-sku')
-    return putExactSpellingFirst(result.hits, text).map((hit) =>
-      toHit(hit, { sku: [[0, hit.sku.length]] }),
-    )
-  if (kind === 'pinned')
-    return putInPinnedOrder(result.hits, pinnedSkus).map((hit) =>
-      toHit(hit, highlightByComparison(hit, highlight)),
-    )
-  return result.hits.map((hit) => toHit(hit, highlightEngineHit(hit, highlight)))
+function orderHits(hits: EngineHit[], kind: HitGroupKind, query: ParsedQuery): EngineHit[] {
+  if (kind === 'exact-sku') return putExactSpellingFirst(hits, query.text)
+  return kind === 'pinned' ? putInPinnedOrder(hits, query.pinnedSkus) : hits
+}
+
+function highlightHit(hit: EngineHit, kind: HitGroupKind, query: ParsedQuery): Hit['highlights'] {
+  if (kind === 'exact-sku') return { sku: [[0, hit.sku.length]] }
+  if (kind === 'pinned') return highlightByComparison(hit, query.highlight)
+  return highlightEngineHit(hit, query.highlight)
 }
 
 function toHit(hit: EngineHit, highlights: Hit['highlights']): Hit {

@@ -149,12 +149,9 @@ export class SearchService {
     const result = serializeResult(request, answer.result)
     if (answer.degradedReason !== null) this.#observer.countDegraded()
     else if (answer.source === 'index') {
+      const { registrationName, getLastKnownState } = answer.engine
       const { version } = answer.indexState
-      const { registrationName } = answer
-      const engine = this.#selection.engines.find(
-        (each) => each.registrationName === registrationName,
-      )
-      const currentVersion = engine?.getLastKnownState().version ?? null
+      const currentVersion = getLastKnownState().version
       this.#cache.set(registrationName, { version, currentVersion }, key, result)
     }
     return this.#toServiceResponse(answer, result)
@@ -206,9 +203,8 @@ export class SearchService {
       answer.source === 'index' ? answer.indexState : this.#selection.engines[0].getLastKnownState()
     const meta: SearchMeta = { source, degraded: reason !== null, indexedAt }
     if (answer.result.facetsOmitted) meta.facetsOmitted = true
-    const logFields: LogFields = { source }
-    if (answer.source === 'index') logFields.engine = answer.engineName
-    logFields.attempts = attempts
+    const logFields: LogFields = { source, attempts }
+    if (answer.source === 'index') logFields.engine = answer.engine.engineName
     if (reason !== null) {
       logFields.degraded = true
       logFields.reason = reason

@@ -5,12 +5,6 @@ import type { LogFields } from '../http/request-log.ts'
 import type { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
 import type { WatchedEngine } from '../search-engine/engine-selection.ts'
 import type { IndexState } from '../search-engine/read-index-states.ts'
-import {
-  classifyFailure,
-  EngineFailure,
-  EngineTimeout,
-  type RequestOutcome,
-} from '../search-engine/request-outcome.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SearchDatabase, searchInPostgres } from './fallback/search-in-postgres.ts'
 import type { SearchLog, SearchObserver } from './metrics-and-log.ts'
@@ -34,7 +28,17 @@ export type DegradedReason =
   | 'not relaxed'
   | 'internal error'
 
-/** What answered a search. The service logs all but the result. */
+/** Why a search is degraded that has ended so in an engine. */
+const degradedReasons: Record<EngineAnswer['ended'], DegradedReason | null> = {
+  complete: null,
+  'not relaxed': 'not relaxed',
+  rejected: 'engine rejected',
+  timeout: 'engine timeout',
+  outage: 'engine outage',
+  defect: 'internal error',
+}
+
+/** What answered a search. */
 export type SearchAnswer = {
   result: SearchResult
   /** How many engines the search was sent to. */
@@ -44,10 +48,7 @@ export type SearchAnswer = {
       source: 'index'
       /** Why the result may lack products; null if the index has answered completely. */
       degradedReason: DegradedReason | null
-      /** The name of the engine in the log. */
-      engineName: string
-      /** The name under which the index of the engine is registered. */
-      registrationName: string
+      engine: WatchedEngine
       /** Read before the search: the result contains at least what this state says. */
       indexState: IndexState
     }
@@ -83,115 +84,54 @@ export async function searchWithFallback(
 ): Promise<SearchAnswer | null> {
   // The client may have disconnected while the search waited for capacity.
   if (disconnected.aborted) return null
-  const { index, observer, log } = resources
-  let failure: DegradedReason = 'no engine available'
+  let failure: DegradedReason | null = null
   let attempts = 0
   for (const watched of engines.slice(0, maxEngines)) {
     attempts += 1
-    const { engine, engineName, registrationName, breaker } = watched
     const indexState = watched.getLastKnownState()
-    const { signal, clearTimeLimit } = createTimeLimit(disconnected)
-    const answer: EngineAnswer | FailedSearch = await searchInEngine(
-      index,
-      engine,
-      request,
-      signal,
-    ).catch(toFailedSearch)
-    if (!answer.mayHavePendingRequest) clearTimeLimit()
-    const { requestOutcome, breakerRecord, degradedReason, engineError, defect } =
-      assessAnswer(answer)
-    if (defect !== null) log.logDefect(defect)
-    observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : requestOutcome)
+    const answer = await searchInEngine(resources.index, watched.engine, request, disconnected)
+    reportAnswer(resources, watched, answer, disconnected)
     if (disconnected.aborted) return null
-    if (requestOutcome === 'rejected') log.logRejection(engineName, engineError)
-    if (breakerRecord) breaker.record(breakerRecord.outcome, breakerRecord.error)
-    if (answer.result) {
-      const { result } = answer
-      const source = 'index'
-      return { source, result, degradedReason, attempts, engineName, registrationName, indexState }
-    }
-    failure = degradedReason ?? failure
+    const { ended, result } = answer
+    if (result)
+      return {
+        source: 'index',
+        result,
+        degradedReason: degradedReasons[ended],
+        attempts,
+        engine: watched,
+        indexState,
+      }
+    failure = degradedReasons[ended]
     // Another engine would reject the same search, and the defect would fail it again.
-    if (requestOutcome === 'rejected' || defect !== null) break
+    if (ended === 'rejected' || ended === 'defect') break
   }
-  onFallback({ attempts, reason: failure })
+  const reason = failure ?? 'no engine available'
+  onFallback({ attempts, reason })
   // If no engine was tried, the search may also wait for the time that an engine would have had.
   const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
   const result = await searchInDatabase(resources, request, disconnected, moreWaitMs)
-  return result && { source: 'database', result, degradedReason: failure, attempts }
+  return result && { source: 'database', result, degradedReason: reason, attempts }
 }
 
-/** A search without a result from an engine, because of `error`: an `EngineFailure` or a defect. */
-type FailedSearch = { ended: 'failed'; result: null; error: unknown; mayHavePendingRequest: true }
-
-function toFailedSearch(error: unknown): FailedSearch {
-  return { ended: 'failed', result: null, error, mayHavePendingRequest: true }
-}
-
-type Assessment = {
-  /** Counted in metrics. */
-  requestOutcome: RequestOutcome | 'defect'
-  /**
-   * Decides whether the engine gets further searches. Null if the search says nothing about the
-   * engine.
-   */
-  breakerRecord: { outcome: RequestOutcome; error?: unknown } | null
-  degradedReason: DegradedReason | null
-  /** The error of the engine's client; null if there is none. */
-  engineError: unknown
-  /** An error of the code that plans the requests or uses their results; null if there is none. */
-  defect: unknown
-}
-
-/** Returns what a search says about the engine and about the response. */
-function assessAnswer({ ended, error }: EngineAnswer | FailedSearch): Assessment {
-  const answered = { outcome: 'answered' } as const
-  if (ended === 'complete' || ended === 'not relaxed')
-    return {
-      requestOutcome: 'answered',
-      breakerRecord: answered,
-      degradedReason: ended === 'complete' ? null : ended,
-      engineError: null,
-      defect: null,
-    }
-  // This is our own error, so it must not open the engine's circuit breaker. The engine may not
-  // have received a request yet, so nothing else is recorded either.
-  if (!(error instanceof EngineFailure))
-    return {
-      requestOutcome: 'defect',
-      breakerRecord: null,
-      degradedReason: 'internal error',
-      engineError: null,
-      defect: error,
-    }
-  const engineError = error.cause
-  const requestOutcome = classifyFailure(engineError)
+/** Logs and counts how a search has ended in an engine, and tells its circuit breaker. */
+function reportAnswer(
+  { observer, log }: SearchResources,
+  { engineName, breaker }: WatchedEngine,
+  answer: EngineAnswer,
+  disconnected: AbortSignal,
+): void {
+  const outcome = 'error' in answer ? answer.ended : 'answered'
+  observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : outcome)
+  if (answer.ended === 'defect') log.logDefect(answer.error)
+  // Neither the client nor our own error may open the circuit breaker of the engine. The engine may
+  // not have received a request yet, so nothing else is recorded either.
+  if (disconnected.aborted || outcome === 'defect') return
+  if (answer.ended === 'rejected') log.logRejection(engineName, answer.error)
   // If only relaxing a query takes too long, the engine has still answered the first request.
-  const isOnlySlow = ended === 'relaxation failed' && requestOutcome === 'timeout'
-  return {
-    requestOutcome,
-    breakerRecord: isOnlySlow ? answered : { outcome: requestOutcome, error: engineError },
-    degradedReason: `engine ${requestOutcome}`,
-    engineError,
-    defect: null,
-  }
-}
-
-/**
- * Returns a signal that aborts with an `EngineTimeout` at the time limit, or when the client
- * disconnects, and a function that clears the time limit. If an early word count is still running,
- * leave the timer on: it ends that request. Aborting it now would close a reusable connection.
- */
-function createTimeLimit(disconnected: AbortSignal): {
-  signal: AbortSignal
-  clearTimeLimit(): void
-} {
-  const limitMs = timeouts.search.engine.ms
-  const stop = new AbortController()
-  disconnected.addEventListener('abort', () => stop.abort(), { once: true })
-  // Creates the error only at the limit, because its stack trace costs more than the timer.
-  const timer = setTimeout(() => stop.abort(new EngineTimeout(limitMs)), limitMs).unref()
-  return { signal: stop.signal, clearTimeLimit: () => clearTimeout(timer) }
+  const isOnlySlow = outcome === 'timeout' && answer.result !== null
+  if ('error' in answer && !isOnlySlow) breaker.record(outcome, answer.error)
+  else breaker.record('answered')
 }
 
 /** Returns null if the client has disconnected. */

@@ -1,4 +1,6 @@
 // What answers a search if engines fail or relax nothing: another engine, or PostgreSQL.
+import { getEventListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
 import { ConcurrencyLimit } from '../../src/overload/concurrency-limit.ts'
@@ -90,11 +92,13 @@ function toWatchedEngine(t: Test, engineName: string, answer: Answer): WatchedEn
   }
 }
 
+const connected = new AbortController().signal
+
 /** Searches in engines with these answers. Returns what answered, and what was logged. */
 async function searchIn(
   t: Test,
   answers: Answer[],
-  { text = 'martillo', relaxationQueue = new RelaxationQueue() } = {},
+  { text = 'martillo', relaxationQueue = new RelaxationQueue(), disconnected = connected } = {},
 ) {
   const engines = answers.map((answer, n) => toWatchedEngine(t, `engine ${n + 1}`, answer))
   const requestOutcomes: string[] = []
@@ -129,7 +133,7 @@ async function searchIn(
     },
     engines,
     { text, query: parseQuery(text), limit: 8, offset: 0, facets: [] },
-    new AbortController().signal,
+    disconnected,
   )
   const openBreakers = engines.filter(({ breaker }) => breaker.isOpen)
   return {
@@ -143,7 +147,11 @@ async function searchIn(
 
 t.test('the second engine answers if the first one fails', async (t) => {
   const { answer, requestOutcomes, openBreakers } = await searchIn(t, [breakDown, answerNothing])
-  t.match(answer, { source: 'index', registrationName: 'engine 2', attempts: 2 })
+  t.match(answer, {
+    source: 'index',
+    engine: { engineName: 'engine 2' },
+    attempts: 2,
+  })
   t.equal(answer?.degradedReason, null)
   t.same(requestOutcomes, ['engine 1 outage', 'engine 2 answered'])
   t.same(openBreakers, ['engine 1'])
@@ -240,25 +248,48 @@ t.test('a defect is logged once for each cause and interval', async (t) => {
   t.same(logged.slice(2), [{ err: defects[1], alsoFailed: 0 }])
 })
 
-t.test('only a request that the answer did not need still has a time limit', async (t) => {
+t.test('the time limit ends with the last request of a search', async (t) => {
   replaceUntilEnd(t, timeouts.search.engine, { ms: 50 })
   let signal: AbortSignal | undefined
-  const stallCounts: Answer = (queries, ownSignal) => {
-    signal = ownSignal
-    return queries.some(isCount)
-      ? new Promise(() => undefined)
-      : queries.map(() => ({ hits: [hitWithAllWords], estimatedTotalHits: 1 }))
+  const answerHitsAnd =
+    (answerCounts: () => Promise<EngineResult[]>): Answer =>
+    (queries, ownSignal) => {
+      signal = ownSignal
+      return queries.some(isCount)
+        ? answerCounts()
+        : queries.map(() => ({ hits: [hitWithAllWords], estimatedTotalHits: 1 }))
+    }
+  const stall = () => new Promise<never>(() => undefined)
+  const answerSoon = async () => {
+    await sleep(10)
+    return ['martillo', 'bola', 'acero'].map(() => noHits)
   }
-  for (const [text, isLimited] of [
-    ['martillo', false],
-    ['martillo bola', false],
-    ['martillo bola acero', true],
+  for (const [text, answerCounts, isLimited] of [
+    ['martillo', stall, false],
+    ['martillo bola', stall, false],
+    // The words are counted early, and the answer does not wait for them.
+    ['martillo bola acero', stall, true],
+    ['martillo bola acero', answerSoon, false],
   ] as const) {
-    const { answer } = await searchIn(t, [stallCounts], { text })
+    const { signal: disconnected } = new AbortController()
+    const { answer } = await searchIn(t, [answerHitsAnd(answerCounts)], { text, disconnected })
     t.equal(answer?.degradedReason, null, text)
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    t.equal(signal?.aborted, false, text)
+    await sleep(150)
     t.equal(signal?.reason instanceof EngineTimeout, isLimited, text)
+    t.same(getEventListeners(disconnected, 'abort'), [], text)
   }
+})
+
+t.test('a search that has failed aborts all its requests at once', async (t) => {
+  let signal: AbortSignal | undefined
+  const failButCount: Answer = (queries, ownSignal) => {
+    signal = ownSignal
+    return queries.some(isCount) ? new Promise(() => undefined) : breakDown(queries)
+  }
+  await searchIn(t, [failButCount], { text: 'martillo bola acero' })
+  t.equal(signal?.aborted, true)
+  t.notOk(signal?.reason instanceof EngineTimeout)
 })
 
 t.test('the error of an unanswered query says how many results are missing', async (t) => {
@@ -315,7 +346,7 @@ t.test('without its relaxation, a search is answered with what was found before'
     })
     t.match(answer, { ...found, degradedReason: 'engine timeout' })
     t.same(requestOutcomes, ['engine 1 timeout'])
-    t.same(recorded, [['answered', undefined]])
+    t.same(recorded, [['answered']])
     t.same(openBreakers, [])
   })
 })

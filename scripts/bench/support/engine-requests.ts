@@ -5,6 +5,7 @@ import { RelaxationQueue } from '../../../src/search/relaxation/relaxation-queue
 import { searchInEngine } from '../../../src/search/search-in-engine.ts'
 import { type EngineQuery, openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../../src/text/parse-query.ts'
+import { timeouts } from '../../../src/timeouts.ts'
 import type { BenchService } from './bench-service.ts'
 
 /**
@@ -16,6 +17,8 @@ export async function recordEngineRequests(
   { meiliUrl, meiliKey, indexName }: BenchService,
   trace: string[],
 ) {
+  // This process measures no search, and an engine that has just started may be slow.
+  timeouts.search.engine.ms = 60_000
   const engine = openSearchEngine(meiliUrl, meiliKey)
   const requests = new Map<string, string>()
   let withMoreRequests = 0
@@ -32,12 +35,13 @@ export async function recordEngineRequests(
         return engine.search(queries, signal)
       },
     }
-    await searchInEngine(
+    const answer = await searchInEngine(
       { indexName, relaxationQueue, relaxationForecast },
       recording,
       { text, query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
-      AbortSignal.timeout(60_000),
+      new AbortController().signal,
     )
+    if (answer.ended !== 'complete') throw new Error(`a search has failed: ${answer.ended}`)
     if (sent > 1) withMoreRequests++
     requests.set(text, JSON.stringify({ queries: first }))
   }
