@@ -96,7 +96,7 @@ export async function searchInEngine(
 
     const groupsOfWords = found.groups.filter(({ kind }) => usesWords(kind))
     const firstHits = groupsOfWords.map((group) => group.firstHits)
-    const relaxed = await relaxationQueue.run(query.searched.words.length, async () =>
+    const relaxed = await relaxationQueue.run(query.searched.words.length, limit.signal, async () =>
       relaxQuery(subqueries, await (earlyWords ?? loadWords()), query.synonyms, firstHits),
     )
     if (!relaxed) return { ended: 'not relaxed', result: firstResult }

@@ -311,17 +311,25 @@ t.test('without its relaxation, a search is answered with what was found before'
   const text = 'martillo bola'
   const found = { source: 'index', result: { hits: [{ sku: 'E-1' }], total: 1 } }
 
-  t.test('not relaxed: too many other queries are relaxed', async (t) => {
-    replaceUntilEnd(t, timeouts.search.relaxation, { ms: 10 })
-    const relaxationQueue = new RelaxationQueue()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    for (let n = 0; n < maxRelaxing; n++) void relaxationQueue.run(2, () => promise)
-    const options = { text, relaxationQueue }
-    const { answer, requestOutcomes } = await searchIn(t, [answerFirstRequest], options)
-    t.match(answer, { ...found, degradedReason: 'not relaxed' })
-    t.same(requestOutcomes, ['engine 1 answered'])
-    resolve()
-  })
+  const waits = [
+    ['it waits too long', { relaxationMs: 10, engineMs: 10_000 }],
+    ['the time limit of the search ends while it waits', { relaxationMs: 10_000, engineMs: 50 }],
+  ] as const
+  for (const [how, { relaxationMs, engineMs }] of waits)
+    t.test(`not relaxed: too many other queries are relaxed, and ${how}`, async (t) => {
+      replaceUntilEnd(t, timeouts.search.relaxation, { ms: relaxationMs })
+      replaceUntilEnd(t, timeouts.search.engine, { ms: engineMs })
+      const relaxationQueue = new RelaxationQueue()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      for (let n = 0; n < maxRelaxing; n++) void relaxationQueue.run(2, connected, () => promise)
+      const options = { text, relaxationQueue }
+      const startedAt = performance.now()
+      const { answer, requestOutcomes } = await searchIn(t, [answerFirstRequest], options)
+      t.ok(performance.now() - startedAt < 5_000)
+      t.match(answer, { ...found, degradedReason: 'not relaxed' })
+      t.same(requestOutcomes, ['engine 1 answered'])
+      resolve()
+    })
 
   t.test('relaxation failed: the engine rejects it', async (t) => {
     const rejectCounts: Answer = (queries) =>

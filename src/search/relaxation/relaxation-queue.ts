@@ -10,16 +10,22 @@ type Waiting = { wordCount: number; start(): void }
 
 /** Runs queries with fewer words first, because they cost less. */
 export class RelaxationQueue {
-  readonly #waiting: Waiting[] = []
+  #waiting: Waiting[] = []
   #running = 0
 
   /**
    * Calls `relax` for a query of `wordCount` words, at once or when others have finished. Returns
-   * null without a call if that takes longer than `search.relaxation` in timeouts.ts.
+   * null without a call if that takes longer than `search.relaxation` in timeouts.ts, or if
+   * `signal` aborts before.
    */
-  async run<Result>(wordCount: number, relax: () => Promise<Result>): Promise<Result | null> {
+  async run<Result>(
+    wordCount: number,
+    signal: AbortSignal,
+    relax: () => Promise<Result>,
+  ): Promise<Result | null> {
+    if (signal.aborted) return null
     if (this.#running < maxRelaxing) this.#running += 1
-    else if (!(await this.#waitForPlace(wordCount))) return null
+    else if (!(await this.#waitForPlace(wordCount, signal))) return null
     try {
       return await relax()
     } finally {
@@ -27,8 +33,8 @@ export class RelaxationQueue {
     }
   }
 
-  /** Waits until another query ends and leaves its place. Returns false if that takes too long. */
-  #waitForPlace(wordCount: number): Promise<boolean> {
+  /** Returns true when another query ends and leaves its place, or false as `run` returns null. */
+  #waitForPlace(wordCount: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const entry = {
         wordCount,
@@ -37,10 +43,14 @@ export class RelaxationQueue {
           resolve(true)
         },
       }
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(entry), 1)
+      // Changes nothing if the query has started.
+      const giveUp = () => {
+        clearTimeout(timer)
+        this.#waiting = this.#waiting.filter((other) => other !== entry)
         resolve(false)
-      }, timeouts.search.relaxation.ms)
+      }
+      const timer = setTimeout(giveUp, timeouts.search.relaxation.ms)
+      signal.addEventListener('abort', giveUp, { once: true })
       const longer = this.#waiting.findIndex((other) => other.wordCount > wordCount)
       this.#waiting.splice(longer < 0 ? this.#waiting.length : longer, 0, entry)
     })
