@@ -24,6 +24,8 @@ export type LogFields = {
   engine?: string
   /** How many search engines a search was sent to. */
   attempts?: number
+  /** Why the first of two search engines did not answer. Set if the second one did. */
+  failedAttempt?: string
   /** Set if the response is older or less complete than it should be. */
   degraded?: true
   /** Why the response is degraded, or why the request was rejected. */

@@ -204,7 +204,10 @@ export class SearchService {
     const meta: SearchMeta = { source, degraded: reason !== null, indexedAt }
     if (answer.result.facetsOmitted) meta.facetsOmitted = true
     const logFields: LogFields = { source, attempts }
-    if (answer.source === 'index') logFields.engine = answer.engine.engineName
+    if (answer.source === 'index') {
+      logFields.engine = answer.engine.engineName
+      if (answer.failedAttempt !== null) logFields.failedAttempt = answer.failedAttempt
+    }
     if (reason !== null) {
       logFields.degraded = true
       logFields.reason = reason

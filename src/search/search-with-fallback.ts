@@ -48,6 +48,8 @@ export type SearchAnswer = {
       source: 'index'
       /** Why the result may lack products; null if the index has answered completely. */
       degradedReason: DegradedReason | null
+      /** Why the engine that was tried first did not answer; null if this one was the first. */
+      failedAttempt: DegradedReason | null
       engine: WatchedEngine
       /** Read before the search: the result contains at least what this state says. */
       indexState: IndexState
@@ -99,6 +101,7 @@ export async function searchWithFallback(
         result,
         degradedReason: degradedReasons[ended],
         attempts,
+        failedAttempt: failure,
         engine: watched,
         indexState,
       }

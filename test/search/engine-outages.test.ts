@@ -72,6 +72,24 @@ t.test('an engine that was unreachable is used again without a restart', async (
   t.ok(isFrom('index')(await eventually(() => search(app, 'taladro'), isFrom('index'))))
 })
 
+t.test('the log says why the first engine failed if a second one answers', async (t) => {
+  lengthenSearchTimeouts(t)
+  const { app, engine, log } = await startBehindProxies(t, {
+    config: { SEARCH_CACHE_MB: 0 },
+    hasSecondEngine: true,
+  })
+  const searchAndReadLine = async () => {
+    t.equal((await search(app, 'martillo')).body.meta.source, 'index')
+    return lastRequestLine(log)
+  }
+  t.match(await searchAndReadLine(), { attempts: 1, failedAttempt: undefined })
+  engine.refuseConnections()
+  // The engines take turns.
+  const line = await eventually(searchAndReadLine, ({ attempts }) => attempts === 2)
+  t.match(line, { engine: 'second', attempts: 2, failedAttempt: 'engine outage' })
+  t.equal(line.degraded, undefined)
+})
+
 t.test(
   'PostgreSQL answers a request that the engine rejects, and the engine answers the next one',
   async (t) => {

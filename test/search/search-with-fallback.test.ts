@@ -151,6 +151,7 @@ t.test('the second engine answers if the first one fails', async (t) => {
     source: 'index',
     engine: { engineName: 'engine 2' },
     attempts: 2,
+    failedAttempt: 'engine outage',
   })
   t.equal(answer?.degradedReason, null)
   t.same(requestOutcomes, ['engine 1 outage', 'engine 2 answered'])

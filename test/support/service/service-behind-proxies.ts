@@ -1,13 +1,20 @@
 // The service with a proxy in front of each server, which a test can slow down or cut off.
 import { buildApp } from '../../../src/app.ts'
 import { openDatabase, openSearchPool } from '../../../src/database/postgres-pool.ts'
+import { registerIndex } from '../../../src/indexing/register-index.ts'
 import { createMetrics, type Metrics } from '../../../src/monitoring/process-metrics.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
+import type { RegisteredEngine } from '../../../src/search-engine/engine-selection.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { company } from '../database/company.ts'
 import { servers } from '../database/test-database.ts'
 import { type FaultyProxy, startFaultyProxy } from '../servers/faulty-proxy.ts'
 import { type TestService, testService } from './test-service.ts'
+
+type ProxyOptions = Parameters<typeof testService>[1] & {
+  /** Whether to search the engine without the proxy too, as a second engine. */
+  hasSecondEngine?: boolean
+}
 
 export type ServiceBehindProxies = {
   app: TestService['app']
@@ -23,10 +30,10 @@ export type ServiceBehindProxies = {
 /** Starts the service with a proxy in front of each server. */
 export async function startBehindProxies(
   t: Parameters<typeof testService>[0],
-  config: Parameters<typeof testService>[1] = {},
+  { hasSecondEngine = false, ...options }: ProxyOptions = {},
 ): Promise<ServiceBehindProxies> {
   const { redisUrl } = await servers()
-  const service = await testService(t, config)
+  const service = await testService(t, options)
   const metrics = createMetrics()
   const log: string[] = []
   await service.db
@@ -45,7 +52,14 @@ export async function startBehindProxies(
   const db = openDatabase(postgres.url)
   const searchPool = openSearchPool(postgres.url)
   const redisConnection = await openRedis(redis.url)
-  const searchEngine = openSearchEngine(engine.url, service.config.MEILI_SEARCH_KEY)
+  const openEngine = (url: string) => openSearchEngine(url, service.config.MEILI_SEARCH_KEY)
+  const searchEngines: [RegisteredEngine, ...RegisteredEngine[]] = [
+    { registrationName: service.config.SEARCH_ENGINE, engine: openEngine(engine.url) },
+  ]
+  if (hasSecondEngine) {
+    await registerCopy(service, 'second')
+    searchEngines.push({ registrationName: 'second', engine: openEngine(service.config.MEILI_URL) })
+  }
   const app = await buildApp({
     config: service.config,
     company,
@@ -56,7 +70,7 @@ export async function startBehindProxies(
       replicaDb: null,
       searchPool,
       redis: redisConnection,
-      searchEngines: [{ registrationName: service.config.SEARCH_ENGINE, engine: searchEngine }],
+      searchEngines,
     },
     metrics,
     traces: null,
@@ -64,10 +78,20 @@ export async function startBehindProxies(
   })
   t.teardown(async () => {
     await app.close()
-    await searchEngine.close()
+    for (const each of searchEngines) await each.engine.close()
     redisConnection.disconnect()
     await db.destroy()
     await searchPool.end()
   })
   return { app, engine, postgres, redis, service, metrics, log }
+}
+
+/** Registers the index of the service under another name, as up to date. */
+async function registerCopy({ db }: TestService, registrationName: string): Promise<void> {
+  await registerIndex(db, registrationName)
+  await db
+    .updateTable('search_indexes')
+    .set({ indexed_at: new Date(), is_writing: false })
+    .where('registration_name', '=', registrationName)
+    .execute()
 }
