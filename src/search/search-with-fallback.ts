@@ -16,10 +16,7 @@ export const searchUnavailable = 'Search is temporarily unavailable. Try again i
 /** At most two engines are tried, so a search waits for at most two timeouts. */
 const maxEngines = 2
 
-/**
- * Why a search is degraded: the `reason` in the log. docs/search.md says when each occurs.
- * `engine …` tells how the last request to an engine failed (RequestOutcome).
- */
+/** Why a search is degraded: the `reason` in the log. docs/search.md says when each occurs. */
 export type DegradedReason =
   | 'no engine available'
   | 'engine outage'
@@ -28,7 +25,7 @@ export type DegradedReason =
   | 'not relaxed'
   | 'internal error'
 
-/** Why a search is degraded that has ended so in an engine. */
+/** The reason for each end of a search in an engine. */
 const degradedReasons: Record<EngineAnswer['ended'], DegradedReason | null> = {
   complete: null,
   'not relaxed': 'not relaxed',
