@@ -33,7 +33,7 @@ async function startUpload(
   log: (line: string) => void = () => undefined,
 ): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
-  t.teardown(() => engine.deleteIndexIfExists(indexName))
+  t.teardown(() => engine.deleteIndex(indexName).waitTask())
   const upload = new CatalogueUpload(toNextTarget(leased), {
     indexCreated: Promise.resolve(),
     throwIfStopped: () => undefined,
