@@ -2,15 +2,20 @@
 // JSON or PDF. The words of this folder:
 // - token: the secret in the address of a link. The database has only its hash.
 // - link: what a token opens, until it expires or is revoked. Addresses, settings and SQL call it a
-//   share: a row of quote_shares. src/database/schema.sql has the SQL functions.
+//   share.
 // - document: the quote as it was when the link was created, as JSON that never changes (frozen).
 // - content hash: the hash of the document.
-// - closed: expired or revoked, so that the visitor gets 410. The document of a link is erased some
-//   time after it was closed (by purge_quote_shares in SQL). A quote expires too, when it is no
+// - closed: expired or revoked, so that the visitor gets 410. A quote expires too, when it is no
 //   longer valid: its link still shows it, with a banner.
 // - altered: somebody has changed a document or its hash in the database.
 // - row version: changes whenever the row of a link changes.
 // - rendering: making a page, JSON or PDF of a document, and what was made.
+// The life of a link, with its SQL functions (src/database/schema.sql):
+// 1. create_quote_share freezes the document, for links/manage-links.ts or the ERP.
+// 2. read_quote_share finds the link of a request, and read_quote_share_document its document.
+// 3. The link expires, or revoke_quote_share revokes it. A trigger (guard_quote_share) rejects
+//    every other change.
+// 4. purge_quote_shares erases the document some time later (links/erase-closed-documents.ts).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'

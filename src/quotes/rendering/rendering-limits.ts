@@ -2,8 +2,8 @@
 import { timeouts } from '../../timeouts.ts'
 
 /**
- * A child process reads and renders larger documents. The main thread takes about 4 ms for a
- * document of this size: canonical JSON of about 90 lines.
+ * A child process renders larger documents. The main thread takes about 4 ms for a document of this
+ * size: canonical JSON of about 90 lines.
  */
 export const maxMainThreadDocumentBytes = 32_000
 /** The maximum size of a page or its JSON, in bytes before compression. */
