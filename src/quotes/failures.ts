@@ -1,5 +1,4 @@
 // What a visitor gets instead of a quote, and why: the error pages, and one row for each reason.
-// A search for the name of a reason finds where it is thrown.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -45,7 +44,8 @@ export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
 type Failure = {
   /** problemKinds of http/problem-details.ts has its status. */
   code: ProblemCode
-  page: ErrorPageName
+  /** Default: the page of the code. */
+  page?: ErrorPageName
   detail: string
   /** The response has the seller's contact, which is public. */
   showsContact?: true
@@ -54,8 +54,11 @@ type Failure = {
    * tests change its `ms`.
    */
   retryAfter?: { ms: number }
-  /** Needs no operator: it is neither logged as an error nor counted as a failed PDF. */
-  isExpected?: true
+  /**
+   * Whether the error log has it: once for a rendering, and otherwise once for each request. The
+   * other failures have only their reason in the log line of the request.
+   */
+  isLoggedAsError?: true
   /** When a rendering that ended with it is tried again. Default: at the next request. */
   retryRendering?: 'after-pause' | 'never'
 }
@@ -64,57 +67,37 @@ const { retryAfter, pendingRetryAfter } = timeouts.quotes
 
 const unreadable: Failure = {
   code: 'unavailable',
-  page: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfter,
+  isLoggedAsError: true,
 }
-const notRendered = {
+const notRendered: Failure = {
   code: 'unavailable',
   page: 'rendering_unavailable',
   detail:
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
   retryAfter,
-} as const
-const tryAgainSoon: Failure = {
+}
+const notRenderedYet: Failure = {
   code: 'unavailable',
   page: 'rendering_pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
   retryAfter: pendingRetryAfter,
-  isExpected: true,
 }
 
 const failureTable = {
-  // These three are also the states of a link. `unknown`: the link is unknown or malformed, or its
-  // quote was deleted or is a draft.
-  unknown: {
-    code: 'not_found',
-    page: 'not_found',
-    detail: 'There is no quote behind this link.',
-    isExpected: true,
-  },
-  link_expired: {
-    code: 'link_expired',
-    page: 'link_expired',
-    detail: 'This link has expired.',
-    showsContact: true,
-    isExpected: true,
-  },
-  link_revoked: {
-    code: 'link_revoked',
-    page: 'link_revoked',
-    detail: 'This link was revoked.',
-    showsContact: true,
-    isExpected: true,
-  },
+  // These three are also the states of a link: requireOpen (links/link-access.ts) throws them.
+  // `unknown`: the link is unknown or malformed, or its quote was deleted or is a draft.
+  unknown: { code: 'not_found', detail: 'There is no quote behind this link.' },
+  link_expired: { code: 'link_expired', detail: 'This link has expired.', showsContact: true },
+  link_revoked: { code: 'link_revoked', detail: 'This link was revoked.', showsContact: true },
   // The request accepts none of the formats of a quote.
   not_acceptable: {
     code: 'not_acceptable',
-    page: 'not_acceptable',
     detail:
       'A quote is available as text/html, application/json, application/pdf: request one of ' +
       'them in Accept or ?format=.',
-    isExpected: true,
   },
   // The link or its document cannot be read from the database.
   database_unreadable: unreadable,
@@ -130,25 +113,25 @@ const failureTable = {
     detail:
       'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
       'application/json instead.',
-    isExpected: true,
     retryRendering: 'never',
   },
-  // The document made the rendering fail, the process was killed (for example because the machine
-  // has too little memory), or the code has a defect. The rendering is tried again after a pause
-  // (rendering/failed-renderings.ts). Requests until then get the same failure.
-  rendering_failed: { ...notRendered, retryRendering: 'after-pause' },
-  // Too many other renderings wait.
+  // Any error of a rendering that is no QuoteFailure: the document made it fail, the process was
+  // killed (for example because the machine has too little memory), or the code has a defect. The
+  // rendering is tried again after a pause (rendering/failed-renderings.ts). Requests until then
+  // get the same failure.
+  rendering_failed: { ...notRendered, isLoggedAsError: true, retryRendering: 'after-pause' },
+  // Too many other renderings wait. An error for each request would flood the log.
   queue_full: notRendered,
   // The rendering process hardly ran, because the machine is busy. The document is not the cause.
-  starved: notRendered,
+  starved: { ...notRendered, isLoggedAsError: true },
   // The rendering process cannot be started or reached, for example because the machine has no
   // memory left. The document is not the cause.
-  process_unreachable: notRendered,
+  process_unreachable: { ...notRendered, isLoggedAsError: true },
   // The rendering takes longer than a request waits. It goes on, and a later request gets its
   // result.
-  pending: tryAgainSoon,
+  pending: notRenderedYet,
   // The service is stopping. Another process can render the quote.
-  stopping: tryAgainSoon,
+  stopping: notRenderedYet,
 } satisfies Record<string, Failure>
 
 export type FailureReason = keyof typeof failureTable
@@ -159,22 +142,22 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
-  /** Set if the failure was logged before, and for requests under overload. */
-  readonly skipErrorLog: boolean
+  /** Whether RenderingCache has logged it, so that the error log has it once. */
+  readonly wasLogged: boolean
 
   constructor(
     reason: FailureReason,
     message: string = failures[reason].detail,
     {
       retryAfterMs = failures[reason].retryAfter?.ms,
-      skipErrorLog = false,
+      wasLogged = false,
       cause,
-    }: { retryAfterMs?: number | undefined; skipErrorLog?: boolean; cause?: unknown } = {},
+    }: { retryAfterMs?: number | undefined; wasLogged?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause })
     this.reason = reason
     this.retryAfterMs = retryAfterMs
-    this.skipErrorLog = skipErrorLog
+    this.wasLogged = wasLogged
   }
 }
 
@@ -183,12 +166,18 @@ export function getRenderingFailureReason(error: unknown): FailureReason {
   return error instanceof QuoteFailure ? error.reason : 'rendering_failed'
 }
 
-/** Returns whether an operator need not learn of the error. Any but a QuoteFailure is a defect. */
-export function isExpectedFailure(error: unknown): boolean {
-  return error instanceof QuoteFailure && failures[error.reason].isExpected === true
+/** Returns whether the error must be logged as an error. Any but a QuoteFailure is a defect. */
+export function needsErrorLog(error: unknown): boolean {
+  if (!(error instanceof QuoteFailure)) return true
+  return failures[error.reason].isLoggedAsError === true && !error.wasLogged
 }
 
-/** Returns whether the error must still be logged as an error. */
-export function needsErrorLog(error: unknown): boolean {
-  return !isExpectedFailure(error) && !(error instanceof QuoteFailure && error.skipErrorLog)
+/**
+ * Returns whether a PDF that ended with this error counts as failed. One that no font supports, or
+ * that is not ready yet, has not failed.
+ */
+export function isFailedPdf(error: unknown): boolean {
+  if (!(error instanceof QuoteFailure)) return true
+  const { code, page } = failures[error.reason]
+  return code === 'unavailable' && page !== notRenderedYet.page
 }

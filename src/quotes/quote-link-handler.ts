@@ -15,7 +15,8 @@
 // 2. read_quote_share finds the link of a request, and read_quote_share_document its document.
 // 3. The link expires, or revoke_quote_share revokes it. A trigger (guard_quote_share) rejects
 //    every other change.
-// 4. purge_quote_shares erases the document some time later (links/erase-closed-documents.ts).
+// 4. purge_quote_shares erases the document some time later
+//    (links/erase-documents-of-closed-links.ts).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
@@ -24,14 +25,14 @@ import type { Tables } from '../database/table-types.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { timeouts } from '../timeouts.ts'
-import { failures, getRenderingFailureReason, isExpectedFailure, QuoteFailure } from './failures.ts'
+import { failures, getRenderingFailureReason, isFailedPdf, QuoteFailure } from './failures.ts'
 import { LinkAccess, requireOpen } from './links/link-access.ts'
 import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
 import { PageRenderer } from './page/page-renderer.ts'
 import type { PageOrJsonVariant } from './page/render-page-or-json.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
-import type { RenderingSource } from './rendering/rendering-cache.ts'
+import type { RenderingContext } from './rendering/rendering-cache.ts'
 import {
   type Format,
   getRequestedFormat,
@@ -134,15 +135,15 @@ export class QuoteLinkHandler {
   #getResponse(request: LinkRequest, link: OpenLink, format: Format): Promise<ReadyResponse> {
     if (format !== 'pdf') return this.#getPageOrJson(request, link, format)
     return this.#getPdf(request, link).catch((error: unknown) => {
-      if (!isExpectedFailure(error)) this.#options.observer.countFailedPdf()
+      if (isFailedPdf(error)) this.#options.observer.countFailedPdf()
       throw error
     })
   }
 
   async #getPdf(request: LinkRequest, link: OpenLink): Promise<ReadyResponse> {
     const language = getRequestedLanguage(request.query)
-    const source = this.#createSource(request, link)
-    const { content, isCached } = await this.#pdfRenderer.getOrRender(link, language, source)
+    const context = this.#createRenderingContext(request, link)
+    const { content, isCached } = await this.#pdfRenderer.getOrRender(link, language, context)
     return { response: buildPdfResponse(content), isCached }
   }
 
@@ -152,8 +153,8 @@ export class QuoteLinkHandler {
     format: PageOrJsonVariant['format'],
   ): Promise<ReadyResponse> {
     const variant = this.#chooseVariant(request, link, format)
-    const source = this.#createSource(request, link)
-    const { content, isCached } = await this.#pageRenderer.getOrRender(link, variant, source)
+    const context = this.#createRenderingContext(request, link)
+    const { content, isCached } = await this.#pageRenderer.getOrRender(link, variant, context)
     const response = await buildPageOrJsonResponse(request.headers, format, content)
     return { response, isCached }
   }
@@ -168,7 +169,7 @@ export class QuoteLinkHandler {
     return { format, language, offersPdf: !this.#pdfRenderer.isBlocked(link, language) }
   }
 
-  #createSource({ params, log }: LinkRequest, link: OpenLink): RenderingSource {
+  #createRenderingContext({ params, log }: LinkRequest, link: OpenLink): RenderingContext {
     return {
       readVerifiedDocument: () => this.#links.readVerifiedDocument(params.token, link),
       logFailure: (error) => {

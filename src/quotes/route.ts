@@ -57,9 +57,11 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         : describeProblem(toProblem(error))
     const { problem } = described
     logProblem(request, problem, error)
+    // Again, because the request may have failed before the hook above.
     reply.headers(linkResponseHeaders)
     const page = buildErrorPageResponse(request, described, company.seller)
     if (!page) return sendProblem(request, reply, problem)
+    // As sendProblem does.
     addProblemToRequestLog(request, problem)
     return sendResponse(reply.code(problem.status), page)
   })
@@ -73,7 +75,8 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       config: {
-        // Opening a quote matters more than a search that runs while somebody types.
+        // Rejected only at four times the delay of the event loop at which a search is. Opening a
+        // quote matters more than a search that runs while somebody types.
         maxDelayFactor: 4,
         buildOverloadPage: createEarlyErrorPages(company),
       },

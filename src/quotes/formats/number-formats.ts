@@ -27,6 +27,11 @@ export function formatDecimal(decimal: string, language: Language): string {
   return fraction === undefined ? grouped : `${grouped}${separator.decimal}${fraction}`
 }
 
+/** Returns whether decimal text is 0, as "0" and "0.00" are. */
+export function isZero(decimal: string): boolean {
+  return !/[1-9]/.test(decimal)
+}
+
 /** Returns an amount with all its decimals: "1.234,50 €" in Spanish, "€1,234.50" in English. */
 export function formatMoney({ amount, currency }: Money, language: Language): string {
   const { before, after } = getCurrencySign(currency, language)

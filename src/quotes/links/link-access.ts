@@ -61,8 +61,8 @@ export class LinkAccess {
   }
 
   /**
-   * Returns null if the document must be read from the primary. It must if the replica is behind,
-   * or if its document does not match the hash.
+   * Returns null if the document must be read from the primary: if the replica fails or is behind,
+   * or if its document does not match the hash. Then the primary shows whether it was altered.
    */
   async #readFromReplica(token: string, link: OpenLink): Promise<string | null> {
     const { replica } = this.#options
@@ -87,7 +87,7 @@ export class LinkAccess {
       throw new QuoteFailure('no_document', `Link ${link.linkId} has no document.`)
     }
     if (!hasHash(documentJson, link))
-      throw this.#countAlteredDocument(
+      throw this.#createAlteredFailure(
         `The document of link ${link.linkId} does not match its hash.`,
       )
     return documentJson
@@ -96,13 +96,13 @@ export class LinkAccess {
   #rejectChangedHash(link: OpenLink): void {
     const knownHash = this.#knownHashes.get(keyOf(link))
     if (knownHash !== undefined && knownHash !== link.contentHash)
-      throw this.#countAlteredDocument(
+      throw this.#createAlteredFailure(
         `The hash of link ${link.linkId} has changed since this process showed it.`,
       )
   }
 
-  /** Counts the altered document, and returns its failure. */
-  #countAlteredDocument(message: string): QuoteFailure {
+  /** Returns the failure of a request for an altered document, and counts it. */
+  #createAlteredFailure(message: string): QuoteFailure {
     this.#options.observer.countAlteredDocument()
     return new QuoteFailure('altered', message)
   }

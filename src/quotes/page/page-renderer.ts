@@ -4,9 +4,9 @@ import { timeouts } from '../../timeouts.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import {
   getLinkKey,
-  type Rendering,
+  type RenderedContent,
   RenderingCache,
-  type RenderingSource,
+  type RenderingContext,
 } from '../rendering/rendering-cache.ts'
 import {
   largePageHeapMegabytes,
@@ -49,14 +49,14 @@ export class PageRenderer {
   getOrRender(
     link: OpenLink,
     variant: PageOrJsonVariant,
-    source: RenderingSource,
-  ): Promise<Rendering<EncodedContent>> {
+    context: RenderingContext,
+  ): Promise<RenderedContent<EncodedContent>> {
     const options = this.#options
     const readQuote = async () => ({
       quoteStatus: link.quoteStatus,
       expiresAt: link.expiresAt,
       contentHash: link.contentHash,
-      documentJson: await source.readVerifiedDocument(),
+      documentJson: await context.readVerifiedDocument(),
     })
     const renderHere = async () =>
       encodeSmallContent(renderPageOrJson(await readQuote(), variant, options))
@@ -65,7 +65,7 @@ export class PageRenderer {
         await this.#process.perform(async () => ({ quote: await readQuote(), variant, options })),
       )
     const render = isLarge(link) ? renderInChildProcess : renderHere
-    return this.#cache.getOrRender(getCacheKey(link, variant), render, source.logFailure)
+    return this.#cache.getOrRender(getCacheKey(link, variant), render, context.logFailure)
   }
 
   close(): void {

@@ -4,9 +4,9 @@ import type { Language } from '../../company/languages.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import {
   getLinkKey,
-  type Rendering,
+  type RenderedContent,
   RenderingCache,
-  type RenderingSource,
+  type RenderingContext,
 } from '../rendering/rendering-cache.ts'
 import {
   pdfCacheBytes,
@@ -54,8 +54,8 @@ export class PdfRenderer {
   getOrRender(
     link: OpenLink,
     language: Language | null,
-    { readVerifiedDocument, logFailure }: RenderingSource,
-  ): Promise<Rendering<Pdf>> {
+    { readVerifiedDocument, logFailure }: RenderingContext,
+  ): Promise<RenderedContent<Pdf>> {
     const { contentHash, quoteStatus: status } = link
     const brand = this.#brand
     const render = async () => {

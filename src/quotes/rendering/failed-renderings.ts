@@ -21,7 +21,7 @@ const maxRemembered = 1_000
 
 /** The failed renderings by key. The pause before the next attempt doubles with each failure. */
 export class FailedRenderings {
-  readonly #renderings = new LRUCache<string, FailedRendering>({ max: maxRemembered })
+  readonly #failures = new LRUCache<string, FailedRendering>({ max: maxRemembered })
   readonly #now: () => number
 
   constructor(now: () => number) {
@@ -30,17 +30,17 @@ export class FailedRenderings {
 
   /** Returns whether the rendering failed and may not be tried again yet. */
   isBlocked(key: string): boolean {
-    const failed = this.#renderings.get(key)
+    const failed = this.#failures.get(key)
     return failed !== undefined && failed.retryAt > this.#now()
   }
 
   /** Throws QuoteFailure if the rendering failed and may not be tried again yet. */
   rejectEarlyRetry(key: string): void {
-    const failed = this.#renderings.get(key)
+    const failed = this.#failures.get(key)
     if (!failed || !this.isBlocked(key)) return
     const { reason, message, retryAt } = failed
     throw new QuoteFailure(reason, `The rendering failed before: ${message}`, {
-      skipErrorLog: true,
+      wasLogged: true,
       // Infinity: no request makes sense.
       ...(Number.isFinite(retryAt) && { retryAfterMs: retryAt - this.#now() }),
     })
@@ -54,20 +54,20 @@ export class FailedRenderings {
     const reason = getRenderingFailureReason(error)
     const message = error instanceof Error ? error.message : String(error)
     const { retryRendering } = failures[reason]
-    const count = (this.#renderings.get(key)?.count ?? 0) + 1
+    const count = (this.#failures.get(key)?.count ?? 0) + 1
     const pauseMs = getPauseMs(retryRendering, count)
     if (pauseMs > 0)
-      this.#renderings.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
+      this.#failures.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
     return new QuoteFailure(reason, message, {
       cause: error,
-      skipErrorLog: true,
+      wasLogged: true,
       ...(retryRendering === 'after-pause' && { retryAfterMs: pauseMs }),
     })
   }
 
   /** Forgets the failures of a rendering that succeeded. */
   forget(key: string): void {
-    this.#renderings.delete(key)
+    this.#failures.delete(key)
   }
 }
 

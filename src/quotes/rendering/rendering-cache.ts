@@ -18,7 +18,7 @@ type RenderingCacheOptions<Content> = {
 }
 
 /** What a request needs for a rendering. */
-export type RenderingSource = {
+export type RenderingContext = {
   /** Called only if the rendering is not cached. */
   readVerifiedDocument(): Promise<string>
   /** Logs why a rendering failed: once, however many requests wait for it. */
@@ -26,7 +26,7 @@ export type RenderingSource = {
 }
 
 /** `isCached`: the content was rendered for an earlier request. */
-export type Rendering<Content> = { content: Content; isCached: boolean }
+export type RenderedContent<Content> = { content: Content; isCached: boolean }
 
 /**
  * Returns the part of a key that says what is rendered. A rendering belongs to one link and one
@@ -75,8 +75,8 @@ export class RenderingCache<Content extends object> {
   async getOrRender(
     key: string,
     render: () => Promise<Content>,
-    logFailure: RenderingSource['logFailure'],
-  ): Promise<Rendering<Content>> {
+    logFailure: RenderingContext['logFailure'],
+  ): Promise<RenderedContent<Content>> {
     const cached = this.#cache.get(key)
     if (cached) return { content: cached, isCached: true }
     const rendering = this.#pending.get(key) ?? this.#start(key, render, logFailure)
@@ -94,7 +94,7 @@ export class RenderingCache<Content extends object> {
   #start(
     key: string,
     render: () => Promise<Content>,
-    logFailure: RenderingSource['logFailure'],
+    logFailure: RenderingContext['logFailure'],
   ): Promise<Content> {
     this.#failed.rejectEarlyRetry(key)
     const rendering = this.#run(key, render, logFailure).finally(() => this.#pending.delete(key))
@@ -105,7 +105,7 @@ export class RenderingCache<Content extends object> {
   async #run(
     key: string,
     render: () => Promise<Content>,
-    logFailure: RenderingSource['logFailure'],
+    logFailure: RenderingContext['logFailure'],
   ): Promise<Content> {
     try {
       const content = await render()

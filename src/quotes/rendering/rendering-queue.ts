@@ -53,11 +53,7 @@ export class RenderingQueue {
     // One of these renderings runs. It is not in the queue.
     const { activeCount, pendingCount } = this.#runAlone
     if (activeCount + pendingCount > this.#maxQueued)
-      // Never logged as an error: there would be one for each request. The log line of the request
-      // has the reason.
-      throw new QuoteFailure('queue_full', 'Too many renderings are queued.', {
-        skipErrorLog: true,
-      })
+      throw new QuoteFailure('queue_full', 'Too many renderings are queued.')
     return this.#runAlone(async () => {
       const pauseMs = this.#pausedUntil - this.#now()
       if (pauseMs > 0) await this.#pause(pauseMs, this.#signal)

@@ -30,7 +30,7 @@ export function describeFailure(
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
 ): DescribedError {
   const { reason, retryAfterMs } = failure
-  const { code, page, detail, showsContact = false } = failures[reason]
+  const { code, page = pagesOfProblems[code], detail, showsContact = false } = failures[reason]
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,

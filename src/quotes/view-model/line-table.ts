@@ -2,7 +2,7 @@
 
 import type { Language } from '../../company/languages.ts'
 import { formatCountry } from '../formats/country-names.ts'
-import { formatDecimal, formatMoney, formatPercent } from '../formats/number-formats.ts'
+import { formatDecimal, formatMoney, formatPercent, isZero } from '../formats/number-formats.ts'
 import { formatUnit } from '../formats/unit-names.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
@@ -39,7 +39,7 @@ export function buildLineRow(line: Line, language: Language): LineRow {
     details: buildLineDetails(line, language),
     quantity: formatQuantity(line, language),
     unitPrice: formatMoney(line.unitPrice, language),
-    discount: discountPercent === '0' ? '' : formatPercent(discountPercent, language),
+    discount: isZero(discountPercent) ? '' : formatPercent(discountPercent, language),
     tax: taxRate === null ? '' : formatPercent(taxRate, language),
     surcharge: surchargeRate === null ? '' : formatPercent(surchargeRate, language),
     net: formatMoney(line.net, language),

@@ -3,7 +3,7 @@
 // chooses the legal sentence about an exemption and freezes it in document.legal.
 
 import type { Language } from '../../company/languages.ts'
-import { formatMoney, formatPercent } from '../formats/number-formats.ts'
+import { formatMoney, formatPercent, isZero } from '../formats/number-formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
 
@@ -37,7 +37,7 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
     amount: formatMoney(totals.gross, language),
     kind: 'gross',
   }
-  const hasDiscounts = /[1-9]/.test(totals.discounts.amount)
+  const hasDiscounts = !isZero(totals.discounts.amount)
   const taxRows = totals.taxes.flatMap((tax) =>
     buildTaxRows(tax, chooseTaxLabel(totals, language), language),
   )

@@ -5,7 +5,7 @@ import { openDatabase } from '../../../src/database/postgres-pool.ts'
 import {
   eraseDocumentsOfClosedLinks,
   eraseDocumentsRegularly,
-} from '../../../src/quotes/links/erase-closed-documents.ts'
+} from '../../../src/quotes/links/erase-documents-of-closed-links.ts'
 import { recordLinkSettings } from '../../../src/quotes/links/link-settings.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
