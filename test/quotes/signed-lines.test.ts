@@ -4,13 +4,10 @@ import { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
-import { languages } from '../../src/company/languages.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { recordLanguages } from '../../src/quotes/quote-texts/record-languages.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { findQuotesWithWrongTotals } from '../../src/stats/summary/verify-and-rebuild.ts'
-import { addQuote } from '../support/database/add-quote.ts'
 import { getVisibleText } from '../support/quotes/shared-quote.ts'
 import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -95,28 +92,6 @@ t.test(
     )
   },
 )
-
-t.test('a language that migrate records needs no change of the schema', async (t) => {
-  await t.rejects(addQuote(db, 'R-nl', { language: 'nl' }), /quotes_language_fkey/)
-  await recordLanguages(db)
-  t.same(
-    (await sql<{ languages: string[] }>`select quote_languages() as languages`.execute(db)).rows,
-    [{ languages }],
-  )
-  await db
-    .insertInto('languages')
-    .values({ code: 'nl', place: 99, vat_label: 'btw', sales_tax_label: 'belasting' })
-    .execute()
-  await addQuote(db, 'R-nl', { language: 'nl' })
-  await createQuoteLink(db, { number: 'R-nl' })
-  const { rows } = await sql<{ document: string }>`
-    select document from quote_shares order by id desc limit 1`.execute(db)
-  t.match(JSON.parse(rows[0]?.document ?? ''), {
-    language: 'nl',
-    totals: { taxLabel: { nl: 'btw', fr: 'TVA' } },
-  })
-  await db.deleteFrom('quotes').where('number', '=', 'R-nl').execute()
-})
 
 t.test('the statistics contain negative lines', async (t) => {
   const { rows } = await sql`

@@ -20,6 +20,7 @@ import { recordLinkSettings } from '../../../src/quotes/links/link-settings.ts'
 import { type ListedLink, listQuoteLinks } from '../../../src/quotes/links/manage-links.ts'
 import { PageRenderer } from '../../../src/quotes/page/page-renderer.ts'
 import { createPdfProcess, PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
+import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { maxMainThreadDocumentBytes } from '../../../src/quotes/rendering/rendering-limits.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
@@ -181,7 +182,7 @@ t.test('a PDF process that does not run is replaced, and the quote is not blamed
 const requestUntilReady = (app: FastifyInstance, url: string) =>
   eventually(
     () => app.inject(url),
-    ({ body }) => !body.includes('Estamos preparando'),
+    ({ body }) => !body.includes(quoteTexts.es.errors.rendering_pending.title),
     120_000,
   )
 
