@@ -55,10 +55,13 @@ type Failure = {
    */
   retryAfter?: { ms: number }
   /**
-   * Whether the error log has it: once for a rendering, and otherwise once for each request. The
-   * other failures have only their reason in the log line of the request.
+   * Logged at the level of errors: a failed rendering once, however many requests wait for it, and
+   * any other failure for each request. All others have only their reason in the log line of the
+   * request.
    */
   isLoggedAsError?: true
+  /** Counted in the metric of failed PDFs if the request was for a PDF. */
+  countsAsFailedPdf?: true
   /** When a rendering that ended with it is tried again. Default: at the next request. */
   retryRendering?: 'after-pause' | 'never'
 }
@@ -70,6 +73,7 @@ const unreadable: Failure = {
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfter,
   isLoggedAsError: true,
+  countsAsFailedPdf: true,
 }
 const notRendered: Failure = {
   code: 'unavailable',
@@ -78,6 +82,7 @@ const notRendered: Failure = {
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
   retryAfter,
+  countsAsFailedPdf: true,
 }
 const notRenderedYet: Failure = {
   code: 'unavailable',
@@ -88,8 +93,8 @@ const notRenderedYet: Failure = {
 
 const failureTable = {
   // These three are also the states of a link: requireOpen (links/link-access.ts) throws them.
-  // `unknown`: the link is unknown or malformed, or its quote was deleted or is a draft.
-  unknown: { code: 'not_found', detail: 'There is no quote behind this link.' },
+  // `unknown_link` also if its token is malformed, or if its quote was deleted or is a draft.
+  unknown_link: { code: 'not_found', detail: 'There is no quote behind this link.' },
   link_expired: { code: 'link_expired', detail: 'This link has expired.', showsContact: true },
   link_revoked: { code: 'link_revoked', detail: 'This link was revoked.', showsContact: true },
   // The request accepts none of the formats of a quote.
@@ -120,6 +125,8 @@ const failureTable = {
   // rendering is tried again after a pause (rendering/failed-renderings.ts). Requests until then
   // get the same failure.
   rendering_failed: { ...notRendered, isLoggedAsError: true, retryRendering: 'after-pause' },
+  // The page or its JSON would have more than maxPageOrJsonBytes.
+  rendering_too_large: { ...notRendered, isLoggedAsError: true, retryRendering: 'never' },
   // Too many other renderings wait. An error for each request would flood the log.
   queue_full: notRendered,
   // The rendering process hardly ran, because the machine is busy. The document is not the cause.
@@ -142,22 +149,22 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
-  /** Whether RenderingCache has logged it, so that the error log has it once. */
-  readonly wasLogged: boolean
+  /** Whether RenderingCache has logged it if necessary, so that nobody logs it again. */
+  readonly isLoggingDone: boolean
 
   constructor(
     reason: FailureReason,
     message: string = failures[reason].detail,
     {
       retryAfterMs = failures[reason].retryAfter?.ms,
-      wasLogged = false,
+      isLoggingDone = false,
       cause,
-    }: { retryAfterMs?: number | undefined; wasLogged?: boolean; cause?: unknown } = {},
+    }: { retryAfterMs?: number | undefined; isLoggingDone?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause })
     this.reason = reason
     this.retryAfterMs = retryAfterMs
-    this.wasLogged = wasLogged
+    this.isLoggingDone = isLoggingDone
   }
 }
 
@@ -169,15 +176,10 @@ export function getRenderingFailureReason(error: unknown): FailureReason {
 /** Returns whether the error must be logged as an error. Any but a QuoteFailure is a defect. */
 export function needsErrorLog(error: unknown): boolean {
   if (!(error instanceof QuoteFailure)) return true
-  return failures[error.reason].isLoggedAsError === true && !error.wasLogged
+  return failures[error.reason].isLoggedAsError === true && !error.isLoggingDone
 }
 
-/**
- * Returns whether a PDF that ended with this error counts as failed. One that no font supports, or
- * that is not ready yet, has not failed.
- */
+/** Returns whether a request for a PDF that ended with this error counts as a failed PDF. */
 export function isFailedPdf(error: unknown): boolean {
-  if (!(error instanceof QuoteFailure)) return true
-  const { code, page } = failures[error.reason]
-  return code === 'unavailable' && page !== notRenderedYet.page
+  return !(error instanceof QuoteFailure) || failures[error.reason].countsAsFailedPdf === true
 }

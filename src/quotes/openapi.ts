@@ -145,7 +145,7 @@ export const quoteOperation: Operation = {
     },
     ...problemResponses(
       {
-        not_found: getExampleDetail('unknown'),
+        not_found: getExampleDetail('unknown_link'),
         not_acceptable: getExampleDetail('not_acceptable'),
         link_expired: getExampleDetail('link_expired'),
         link_revoked: getExampleDetail('link_revoked'),

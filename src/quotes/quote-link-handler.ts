@@ -71,7 +71,7 @@ type LinkRequest = {
   log: { error(fields: object, message: string): void }
 }
 
-/** A response that is not sent yet. */
+/** A response, and whether step 5 is unnecessary, because its content was cached. */
 type ReadyResponse = { response: LinkResponse; isCached: boolean }
 
 export class QuoteLinkHandler {
@@ -102,7 +102,8 @@ export class QuoteLinkHandler {
     const found = await this.#links.read(token)
     // Once an address has used up its attempts, further unknown links from it get a 429 problem.
     // A known link is never rejected for that. It has a limit of its own, in step 2.
-    if (found.state === 'unknown') await this.#options.failedAttempts.recordAttemptOrReject(request)
+    if (found.state === 'unknown_link')
+      await this.#options.failedAttempts.recordAttemptOrReject(request)
     const link = requireOpen(found)
     // 2. Limit the requests for each link.
     await request.countOrRejectRequest(link.linkId)

@@ -57,11 +57,11 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         : describeProblem(toProblem(error))
     const { problem } = described
     logProblem(request, problem, error)
-    // Again, because the request may have failed before the hook above.
+    // Sets the headers again, because an error before onRequest skips the hook above.
     reply.headers(linkResponseHeaders)
     const page = buildErrorPageResponse(request, described, company.seller)
     if (!page) return sendProblem(request, reply, problem)
-    // As sendProblem does.
+    // sendProblem does this for JSON.
     addProblemToRequestLog(request, problem)
     return sendResponse(reply.code(problem.status), page)
   })
@@ -75,8 +75,9 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       config: {
-        // Rejected only at four times the delay of the event loop at which a search is. Opening a
-        // quote matters more than a search that runs while somebody types.
+        // Under overload, searches are rejected first: opening a quote matters more than a search
+        // while somebody types. A request for a quote is rejected only when the event loop delay is
+        // four times the limit for searches.
         maxDelayFactor: 4,
         buildOverloadPage: createEarlyErrorPages(company),
       },

@@ -20,8 +20,8 @@ type LinkAccessOptions = {
 }
 
 /**
- * How many hashes a process remembers. It forgets those that it has not used for the longest time,
- * and does not notice if they change later.
+ * How many hashes a process remembers. It forgets the least recently used ones, and does not notice
+ * if these change later.
  */
 const maxKnownHashes = 20_000
 

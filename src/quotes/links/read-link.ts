@@ -26,9 +26,9 @@ export type OpenLink = {
 
 /**
  * What a visitor may learn about a link. Unknown and malformed tokens, drafts and deleted quotes
- * are all `unknown`, so an attacker cannot tell them apart.
+ * are all `unknown_link`, so an attacker cannot tell them apart.
  */
-export type LinkState = OpenLink | { state: 'unknown' | 'link_expired' | 'link_revoked' }
+export type LinkState = OpenLink | { state: 'unknown_link' | 'link_expired' | 'link_revoked' }
 
 type LinkRow = {
   share_id: string
@@ -62,7 +62,7 @@ export async function readLink(
   const tokenHash = hashLinkToken(isLinkToken(token) ? token : '')
   const { rows } = await db.executeQuery<LinkRow>(CompiledQuery.raw(linkQuery, [tokenHash]))
   const [row] = rows
-  if (!row) return { state: 'unknown' }
+  if (!row) return { state: 'unknown_link' }
   if (row.revoked_at) return { state: 'link_revoked' }
   if (row.is_expired) return { state: 'link_expired' }
   const { status, valid_until: lastValidDay } = row

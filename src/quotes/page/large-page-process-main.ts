@@ -1,5 +1,6 @@
 // The program of the child process that renders and compresses large quotes. In the main process,
 // this would delay other requests.
+import { QuoteFailure } from '../failures.ts'
 import { maxPageOrJsonBytes } from '../rendering/rendering-limits.ts'
 import { performTasks } from '../rendering/rendering-process.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
@@ -20,6 +21,9 @@ export type LargePageTask = {
 performTasks(({ quote, variant, options }: LargePageTask): EncodedContent => {
   const content = renderPageOrJson(quote, variant, options)
   if (content.length > maxPageOrJsonBytes)
-    throw new Error(`The rendering has more than ${maxPageOrJsonBytes} bytes.`)
+    throw new QuoteFailure(
+      'rendering_too_large',
+      `The rendering has ${content.length} bytes, more than ${maxPageOrJsonBytes}.`,
+    )
   return encodeAnySizeSync(content)
 })

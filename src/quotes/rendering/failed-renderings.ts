@@ -40,7 +40,7 @@ export class FailedRenderings {
     if (!failed || !this.isBlocked(key)) return
     const { reason, message, retryAt } = failed
     throw new QuoteFailure(reason, `The rendering failed before: ${message}`, {
-      wasLogged: true,
+      isLoggingDone: true,
       // Infinity: no request makes sense.
       ...(Number.isFinite(retryAt) && { retryAfterMs: retryAt - this.#now() }),
     })
@@ -60,7 +60,7 @@ export class FailedRenderings {
       this.#failures.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
     return new QuoteFailure(reason, message, {
       cause: error,
-      wasLogged: true,
+      isLoggingDone: true,
       ...(retryRendering === 'after-pause' && { retryAfterMs: pauseMs }),
     })
   }

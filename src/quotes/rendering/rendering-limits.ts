@@ -31,17 +31,21 @@ export type RenderingProcessLimits = {
    * starts, and uses little of that.
    */
   maxDataBytes: number
-  /** The elapsed time of one rendering, for a process that was stopped or hardly runs. */
+  /**
+   * The elapsed time of one rendering. This limit is for a process that the machine does not run,
+   * so that its processor time hardly grows.
+   */
   maxElapsedMs: number
   /**
-   * When it is replaced between two renderings. Each rendering may therefore use at least
-   * `maxProcessorMs` minus this processor time.
+   * It is replaced after a rendering if it has used more than this. For example, with 35 s for
+   * `maxProcessorMs` and 20 s here, a rendering begins with at most 20 s used. So it may use at
+   * least 15 s.
    */
   replaceAbove: { processorMs: number; residentBytes?: number }
   /**
-   * When it is replaced after it was idle for a while. It is not replaced at once, because the next
-   * large PDF can use its memory. Freeing and allocating so much memory for each PDF delays other
-   * requests by some milliseconds each, about ten times for one PDF (docs/measurements.md).
+   * It is replaced if it has more memory than this and then no rendering for `idleMs`. Until then
+   * it keeps the memory for the next large PDF, because freeing and allocating so much memory for
+   * each PDF delays other requests (docs/measurements.md).
    */
   replaceIdleAbove?: { residentBytes: number; idleMs: number }
 }
@@ -62,8 +66,8 @@ export const pdfProcessLimits = {
 } satisfies RenderingProcessLimits
 
 /**
- * The process reaches 1.3 GB of allocated memory after twenty pages of 2,000 lines, and 1.5 GB
- * after twenty of 8,000 lines. V8 frees its memory.
+ * No limit of resident memory, because V8 returns memory to the system. The process reaches 1.3 GB
+ * of allocated memory after twenty pages of 2,000 lines, and 1.5 GB after twenty of 8,000 lines.
  */
 export const largePageProcessLimits: RenderingProcessLimits = {
   maxProcessorMs: timeouts.quotes.renderingProcess.ms,

@@ -6,9 +6,9 @@ nice_increment=$3
 shift 3
 # No core files, because they would contain a quote.
 ulimit -c 0 2>/dev/null
-# A soft limit, so that the signal (SIGXCPU) says why the process has ended. If the system has a
-# lower limit, that one stays.
+# A soft limit, so that the signal (SIGXCPU) says why the process has ended.
+# Setting a limit fails only where a lower one is already in force, which then stays, or on systems
+# without limits of memory, such as macOS. There only the time is limited.
 ulimit -S -t "$max_processor_seconds" 2>/dev/null
-# Some systems have no memory limits. There only the time is limited.
 ulimit -d "$max_data_kilobytes" 2>/dev/null
 exec nice -n "$nice_increment" "$@"

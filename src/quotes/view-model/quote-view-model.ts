@@ -49,7 +49,7 @@ export type QuoteViewModel = {
   lines: LineRow[]
   totals: TotalRow[]
   terms: { label: string; text: string }[]
-  /** Null if the seller states no account, or if the quote cannot be accepted any more. */
+  /** Null if the seller states no account, or if the quote is neither sent nor accepted. */
   bank: { holder: string; iban: { text: string; isValid: boolean }; bic: string | null } | null
   /** Null if the quote is not accepted, or no SEPA transfer can pay it. */
   sepaQrCode: QrCode | null
@@ -65,7 +65,7 @@ export type QuoteViewModel = {
 /** `href` is null if the text is not a valid address or number. */
 type LinkedText = { text: string; href: string | null }
 
-/** A quote that can no longer be accepted shows no bank account, so nobody pays it. */
+/** Other quotes show no bank account, so nobody pays a rejected, expired or superseded one. */
 const payableStatuses: SharedQuote['status'][] = ['sent', 'accepted']
 
 /** Returns a quote with all values formatted. */
