@@ -135,9 +135,10 @@ export class ApiKeyUsage {
 const formatDay = (instant: Date) => instant.toISOString().slice(0, 10)
 
 /**
- * Every process locks in order of id, so that two cannot deadlock. Each process records a key at
- * most once per `lastUsedInterval`. If another process has done so within half of that time, the
- * row is not updated again.
+ * Skips a key whose row another process is updating at that moment, instead of waiting. The lock is
+ * not `for update`, which would also skip the keys whose counts are being written: a new row of
+ * api_key_usage locks its key. Also skips a key whose last use another process has recorded within
+ * half of `lastUsedInterval`.
  */
 async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
   if (ids.length === 0) return
@@ -145,7 +146,7 @@ async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
   await sql`
     update api_keys set last_used_at = now()
     where id in (
-      select id from api_keys where id = any(${ids}) order by id for update skip locked
+      select id from api_keys where id = any(${ids}) for no key update skip locked
     )
       and (last_used_at is null or last_used_at < now() - ${recentUse})
   `.execute(db)

@@ -256,6 +256,23 @@ t.test('writes pending times of last use when the app closes', async (t) => {
   )
 })
 
+t.test('records the last use of a key while its calls are written', async (t) => {
+  const { db } = await testDatabase(t)
+  const id = idOf(await createSecretKey(db))
+  const usage = new ApiKeyUsage(db, noLog)
+  t.teardown(() => usage.stop())
+  await db.transaction().execute(async (transaction) => {
+    await sql`
+      insert into api_key_usage (key_id, day, calls, refusals) values (${id}, current_date, 1, 0)
+    `.execute(transaction)
+    usage.recordUse(id)
+    await usage.writePending()
+  })
+  t.ok(
+    (await db.selectFrom('api_keys').select('last_used_at').executeTakeFirstOrThrow()).last_used_at,
+  )
+})
+
 t.test('applies the rate limits of a key', async (t) => {
   const { app, db } = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: 10 }, index: false })
   const limitOf = async (limitFactor: number | null) => {
