@@ -103,9 +103,10 @@ export async function buildApp({
       rewriteUrl: replaceMalformedLinkPath,
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
-  // Response schemas are documentation, to which tests compare every response. Serializers made of
-  // them would take 80 ms at the start. Without those serializers, schemas do not remove fields: a
-  // route must select what it returns.
+  // Response schemas are documentation. Serializers made of them would take 80 ms at the start.
+  // Without those serializers, schemas do not remove fields: a route must select what it returns.
+  // test/support/openapi-conformance.ts compares the responses in tests with the OpenAPI document,
+  // and rejects additional fields.
   app.setSerializerCompiler(() => JSON.stringify)
   const isRegisteredOrigin = createOriginCheck(db, app.log)
   const isStopping = trackStopping(app)

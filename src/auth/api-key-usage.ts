@@ -14,13 +14,17 @@ type DailyCounts = {
   wrongSecrets: number
 }
 
-/** While PostgreSQL is unreachable, counts accumulate up to this limit. Others are dropped. */
+/**
+ * While PostgreSQL is unreachable, counts accumulate up to this limit. Counts of further keys or
+ * days are dropped.
+ */
 export const maxPendingCounts = 10_000
 
 /**
  * The methods that record do not wait for a write. A failed write is logged once per cause. Its
  * counts are written with the next ones, unless the process ends or `maxPendingCounts` is reached.
- * Its times of last use are lost: a use is recorded again after `lastUsedInterval` (a minute).
+ * Its times of last use are lost: the next use of the key that is more than `lastUsedInterval` (a
+ * minute) later is recorded.
  */
 export class ApiKeyUsage {
   readonly #db: Kysely<Tables>

@@ -39,7 +39,7 @@ export type BuildErrorPage = (request: RequestStart, problem: Problem) => ErrorP
 /** Node adds `rawPacket`, a buffer with the last bytes that arrived, if its parser failed. */
 type ClientError = NodeJS.ErrnoException & { rawPacket?: unknown }
 
-/** Answers, counts and logs these requests. */
+/** Answers, counts and logs the requests for which Fastify runs no hooks. */
 export class MalformedRequestResponder {
   readonly #requests: RequestCounter
   readonly #buildErrorPage: BuildErrorPage

@@ -6,7 +6,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /**
      * What the log line says about the response. A route sets it, and a problem changes it
-     * (addProblemToLog).
+     * (addProblemToRequestLog).
      */
     logFields: LogFields | null
     /**
