@@ -6,9 +6,9 @@ import { timeouts } from '../timeouts.ts'
 const { cache, cacheOutage, cacheRefresh } = timeouts.auth
 
 /**
- * What `get` does depends on the time since the last query that has ended began:
+ * What `get` does depends on the age of the last finished query, measured from its start:
  *
- * | time                 | `get`                                            |
+ * | age                  | `get`                                            |
  * | -------------------- | ------------------------------------------------ |
  * | below `cacheRefresh` | Returns the value.                               |
  * | from `cacheRefresh`  | Returns the value, and starts to read it again.  |
@@ -22,7 +22,7 @@ export class RefreshedValue<Value> {
   readonly #failures: FailureLog
   /** `readAt` is when the query that returned the value began, by performance.now(). */
   #latest: { value: Value; readAt: number } | null = null
-  /** When the last query that has ended began, whether or not it failed. */
+  /** When the last finished query began, whether or not it failed. */
   #queriedAt = Number.NEGATIVE_INFINITY
   /** The query that is running. */
   #query: Promise<Value> | null = null
@@ -34,12 +34,9 @@ export class RefreshedValue<Value> {
   }
 
   async get(): Promise<Value> {
-    const now = performance.now()
-    const elapsedMs = now - this.#queriedAt
-    const isUsable =
-      this.#latest && elapsedMs < cache.ms && now - this.#latest.readAt < cacheOutage.ms
-    const latest = isUsable ? this.#latest : null
-    if (latest && elapsedMs < cacheRefresh.ms) return latest.value
+    const queryAgeMs = performance.now() - this.#queriedAt
+    const latest = queryAgeMs < cache.ms ? this.#findUnexpired() : null
+    if (latest && queryAgeMs < cacheRefresh.ms) return latest.value
     this.#query ??= this.#readAgain().finally(() => {
       this.#query = null
     })
@@ -47,6 +44,12 @@ export class RefreshedValue<Value> {
     // Nobody waits for the query, so nobody else handles its error. #readAgain has logged it.
     this.#query.catch(() => undefined)
     return latest.value
+  }
+
+  /** Returns the last value in an object. Null without one, or if it was read `cacheOutage` ago. */
+  #findUnexpired(): { value: Value } | null {
+    const latest = this.#latest
+    return latest && performance.now() - latest.readAt < cacheOutage.ms ? latest : null
   }
 
   /**
@@ -62,8 +65,8 @@ export class RefreshedValue<Value> {
       return value
     } catch (error) {
       this.#failures.logFailure(error)
-      if (this.#latest && performance.now() - this.#latest.readAt < cacheOutage.ms)
-        return this.#latest.value
+      const latest = this.#findUnexpired()
+      if (latest) return latest.value
       throw error
     } finally {
       this.#queriedAt = startedAt
