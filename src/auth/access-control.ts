@@ -148,7 +148,7 @@ export class AccessControl {
     // If the address has used up its failed attempts, only keys that this process has found before
     // are looked up. A valid key that is new to this process is rejected too, because only a
     // look-up can tell it from an invented key.
-    if (!this.#keys.isKnown(key)) this.#options.failedAttempts.rejectIfExceeded(request)
+    if (!this.#keys.wasFoundBefore(key)) this.#options.failedAttempts.rejectIfExceeded(request)
     try {
       return await this.#keys.find(key)
     } catch (error) {

@@ -68,8 +68,8 @@ export class ApiKeyCache {
     })
   }
 
-  /** Whether this process has found the key before. It may have been deleted since then. */
-  isKnown(key: string): boolean {
+  /** Returns whether this process has found the key. It may have been deleted since then. */
+  wasFoundBefore(key: string): boolean {
     return this.#foundKeys.has(key)
   }
 
