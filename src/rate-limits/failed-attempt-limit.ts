@@ -51,13 +51,13 @@ export class FailedAttemptLimit {
   /** Throws a 429 problem if the address has used up its attempts. */
   rejectIfExceeded({ ip }: Caller): void {
     const count = this.#counts.find(getCountedAddress(ip), windowMs)
-    if (count && count.sum >= this.#options.maxPerMinute) throw this.#createProblem(count)
+    if (count && count.knownTotal >= this.#options.maxPerMinute) throw this.#createProblem(count)
   }
 
   /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
   async recordAttemptOrReject({ ip }: Caller): Promise<void> {
     const count = this.#counts.add(getCountedAddress(ip), windowMs)
-    if ((await count.share()) > this.#options.maxPerMinute) throw this.#createProblem(count)
+    if ((await count.sendToRedis()) > this.#options.maxPerMinute) throw this.#createProblem(count)
   }
 
   #createProblem({ endsAt }: WindowCount): Problem {

@@ -67,7 +67,7 @@ export function createStoreClass(
       const ttl = count.endsAt - Date.now()
       const batchSize = computeBatchSize(max)
       if (!count.hasAskedRedis || batchSize === 1) {
-        count.share().then(
+        count.sendToRedis().then(
           (current) => callback(null, { current, ttl }),
           // Only a defect gets here. Without an answer, the request would wait for ever.
           (error: Error) => callback(error),
@@ -75,12 +75,12 @@ export function createStoreClass(
         return
       }
       if (count.unsent >= batchSize)
-        count.share().then(
+        count.sendToRedis().then(
           () => failures.logSuccess(),
           // Only a defect gets here. Unhandled, it would end the process.
           (error: Error) => failures.logFailure(error),
         )
-      callback(null, { current: count.sum, ttl })
+      callback(null, { current: count.knownTotal, ttl })
     }
 
     child({ groupId }: { path?: string; groupId?: string }): RateLimitStore {

@@ -1,4 +1,5 @@
-// Counts in fixed windows of time: in this process, and in Redis for all processes.
+// Counts events (requests or failed attempts) in fixed windows of time: in this process, and in
+// Redis for all processes.
 import { LRUCache } from 'lru-cache'
 import { executeAll, type OptionalRedis } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
@@ -14,7 +15,8 @@ type CountOptions = {
 /**
  * One count for each key. The windows are the same in every process. While Redis is unreachable or
  * slow, each process counts on its own. What it has counted is added in Redis once that succeeds
- * again. Only what Redis counted without answering in time is counted twice.
+ * again. If Redis adds a count but its answer comes too late, the count is sent again and so
+ * counted twice.
  */
 export class WindowCounts {
   readonly #options: CountOptions
@@ -50,7 +52,7 @@ export class WindowCount {
   readonly window: number
   /** The end of the window, as Date.now() returns it. */
   readonly endsAt: number
-  /** How much of this process waits for the next call of `share`. */
+  /** The number of events that this process has counted and not yet sent to Redis. */
   unsent = 0
   /**
    * True once the first attempt to read the total from Redis is over. Also true if it failed, so
@@ -61,10 +63,10 @@ export class WindowCount {
   readonly #key: string
   readonly #windowMs: number
   /** The total of all processes, as Redis last returned it. */
-  #total = 0
-  /** How much of this process is being added in Redis. */
+  #lastRedisTotal = 0
+  /** The number of events that are being added in Redis. */
   #inFlight = 0
-  /** How much of this process could not be added in Redis. It waits until `share` succeeds. */
+  /** The number of events that could not be added. They wait until `sendToRedis` succeeds. */
   #failed = 0
 
   constructor(options: CountOptions, key: string, windowMs: number) {
@@ -76,33 +78,32 @@ export class WindowCount {
   }
 
   /** The count of all processes, as far as known. */
-  get sum(): number {
-    return this.#total + this.#inFlight + this.unsent + this.#failed
+  get knownTotal(): number {
+    return this.#lastRedisTotal + this.#inFlight + this.unsent + this.#failed
   }
 
   /**
-   * Adds what is unsent to the total in Redis and returns the new total. Without Redis, returns the
-   * count as far as known. Rejects only because of a defect: if Redis fails, OptionalRedis returns
-   * null.
+   * Adds what is unsent to the total in Redis and returns the new total. Without Redis, returns
+   * `knownTotal`. Rejects only because of a defect: if Redis fails, OptionalRedis returns null.
    */
-  async share(): Promise<number> {
+  async sendToRedis(): Promise<number> {
     // The numbers that this method returns do not contain later requests. Two requests at once with
     // a limit of 1 could otherwise both get 2, and both would be rejected.
-    const current = this.sum
+    const { knownTotal } = this
     const sent = this.unsent
     this.unsent = 0
     this.#inFlight += sent
     try {
-      const total = await this.#addInRedis(sent)
-      if (total === null) {
+      const redisTotal = await this.#addInRedis(sent)
+      if (redisTotal === null) {
         this.#failed += sent
-        return current
+        return knownTotal
       }
-      this.#total = Math.max(this.#total, total)
+      this.#lastRedisTotal = Math.max(this.#lastRedisTotal, redisTotal)
       const failed = this.#failed
       this.unsent += failed
       this.#failed = 0
-      return total + failed
+      return redisTotal + failed
     } finally {
       this.#inFlight -= sent
       this.hasAskedRedis = true
