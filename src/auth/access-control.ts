@@ -6,10 +6,11 @@ import { Problem } from '../http/problem-details.ts'
 import { clientClosedRequest } from '../http/request-log.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
-import { ApiKeyCache } from './api-key-cache.ts'
+import { ApiKeyCache, TooManyLookUpsError } from './api-key-cache.ts'
 import { ApiKeyUsage } from './api-key-usage.ts'
 import { type ApiKey, isUsable, publishableScope } from './api-keys.ts'
 import {
+  createCheckFailedProblem,
   createUnauthenticatedProblem,
   createWrongOriginProblem,
   howToGetKey,
@@ -152,6 +153,11 @@ export class AccessControl {
     try {
       return await this.#keys.find(key)
     } catch (error) {
+      if (error instanceof TooManyLookUpsError)
+        throw createCheckFailedProblem('Keys', {
+          cause: error,
+          reason: 'too many look-ups of keys',
+        })
       throw toUnavailableProblem('Keys', error as Error)
     }
   }

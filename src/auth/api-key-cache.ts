@@ -5,12 +5,10 @@ import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
-import type { Problem } from '../http/problem-details.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { timeouts } from '../timeouts.ts'
 import { hashKey, parseKey } from './api-key-format.ts'
 import type { ApiKey } from './api-keys.ts'
-import { createCheckFailedProblem } from './auth-problems.ts'
 import { RefreshedValue } from './refreshed-value.ts'
 
 const { cache, cacheOutage, lookUp, lookUpOverload } = timeouts.auth
@@ -30,6 +28,9 @@ type CacheOptions = {
   /** Called with an id if a key has this id and a wrong secret. */
   onWrongSecret?: (id: string) => void
 }
+
+/** More than `maxConcurrentLookUps` ids would be looked up at the same time. Already logged. */
+export class TooManyLookUpsError extends Error {}
 
 /**
  * Finds keys, also those that are revoked or expired. Secrets are compared in constant time.
@@ -74,8 +75,9 @@ export class ApiKeyCache {
   }
 
   /**
-   * Returns the key. Returns null if it is unknown or malformed, or its secret is wrong. Throws if
-   * PostgreSQL is unreachable and the key is not cached.
+   * Returns the key. Returns null if it is unknown or malformed, or its secret is wrong. If the key
+   * is not cached, throws an error while PostgreSQL is unreachable, and a TooManyLookUpsError while
+   * too many other keys are looked up.
    */
   async find(key: string): Promise<ApiKey | null> {
     const parsed = this.#foundKeys.get(key) ?? parseAndHash(key)
@@ -96,7 +98,7 @@ export class ApiKeyCache {
     if (this.#unknownIds.has(id)) return null
     const running = this.#lookUps.get(id)
     if (running) return running
-    if (this.#lookUps.size >= maxConcurrentLookUps) throw this.#createOverloadProblem()
+    if (this.#lookUps.size >= maxConcurrentLookUps) throw this.#createOverloadError()
     // Under lasting overload, look-ups are rejected and admitted in turn. So one that is admitted
     // does not mean that the overload is over: none may have been rejected for `lookUpOverload`.
     if (performance.now() - this.#overloadedAt >= lookUpOverload.ms) this.#overloads.logSuccess()
@@ -105,11 +107,13 @@ export class ApiKeyCache {
     return started
   }
 
-  #createOverloadProblem(): Problem {
+  #createOverloadError(): TooManyLookUpsError {
     this.#overloadedAt = performance.now()
-    const cause = new Error(`more than ${maxConcurrentLookUps} look-ups at the same time`)
-    this.#overloads.logFailure(cause)
-    return createCheckFailedProblem('Keys', { cause, reason: 'too many look-ups of keys' })
+    const error = new TooManyLookUpsError(
+      `more than ${maxConcurrentLookUps} look-ups at the same time`,
+    )
+    this.#overloads.logFailure(error)
+    return error
   }
 
   async #lookUpRow(id: string): Promise<KeyRow | null> {

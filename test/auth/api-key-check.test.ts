@@ -7,7 +7,7 @@ import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { stopDate } from '../support/fresh-window.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
-import { bearer, createSecretKey, unknownKey } from '../support/secret-keys.ts'
+import { bearer, createSecretKey, statusOf, unknownKey } from '../support/secret-keys.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
 import { startApi, testService } from '../support/service/test-service.ts'
@@ -70,6 +70,28 @@ t.test('limits invalid keys per address, but not keys that were found before (S9
     401,
     'a different address has attempts of its own',
   )
+})
+
+t.test('rejects keys with 503 while too many are looked up, without an error each', async (t) => {
+  lengthenSearchTimeouts(t)
+  const lines: { level: number; status?: number; reason?: string }[] = []
+  const { app } = await testService(t, {
+    config: { CALLER_GUESS_LIMIT_PER_MINUTE: 1_000 },
+    log: (line) => lines.push(JSON.parse(line)),
+    index: false,
+  })
+  const statuses = await Promise.all(
+    Array.from({ length: 200 }, (_, n) => statusOf(app, '/api/search', unknownKey(n))),
+  )
+  t.same([...new Set(statuses)].sort(), [401, 503])
+  const rejectedCount = statuses.filter((status) => status === 503).length
+  const rejections = await eventually(
+    async () => lines.filter(({ status }) => status === 503),
+    ({ length }) => length === rejectedCount,
+  )
+  t.equal(rejections.length, rejectedCount)
+  for (const { reason } of rejections) t.equal(reason, 'too many look-ups of keys')
+  t.equal(lines.filter(({ level }) => level >= 50).length, 1)
 })
 
 t.test('a valid key that is new to a process is limited with its address (S9)', async (t) => {
