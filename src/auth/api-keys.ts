@@ -31,7 +31,10 @@ export type NewKey = {
   expiresAt?: Date | null
 }
 
-/** Returns whether the key is neither revoked nor expired. */
+/**
+ * Returns whether the key is neither revoked nor expired. Uses the clock of this process, because
+ * cached keys are also checked while PostgreSQL is unreachable.
+ */
 export function isUsable({ isRevoked, expiresAt }: ApiKey): boolean {
   return !isRevoked && (expiresAt === null || expiresAt.getTime() > Date.now())
 }
@@ -87,10 +90,14 @@ export async function rotateApiKey(
   id: string,
   overlapDays: number,
 ): Promise<{ key: string; oldEndsAt: Date } | null> {
+  // Seconds and hours, because a day of an interval has 23 or 25 hours when the clocks change.
+  const lifetime = sql`make_interval(secs => extract(epoch from expires_at - created_at))`
+  const overlapEnd = sql`now() + make_interval(hours => ${24 * overlapDays})`
   return db.transaction().execute(async (transaction) => {
     const old = await transaction
       .selectFrom('api_keys')
       .selectAll()
+      .select(sql<Date | null>`now() + ${lifetime}`.as('successorExpiresAt'))
       .where('id', '=', id)
       .where('revoked_at', 'is', null)
       .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', sql<Date>`now()`)]))
@@ -110,12 +117,8 @@ export async function rotateApiKey(
       origins: old.origins,
       unlimited: old.unlimited,
       limitFactor: old.limit_factor === null ? null : Number(old.limit_factor),
-      expiresAt:
-        old.expires_at &&
-        new Date(Date.now() + (old.expires_at.getTime() - old.created_at.getTime())),
+      expiresAt: old.successorExpiresAt,
     })
-    // Hours, because a day of an interval has 23 or 25 hours when the clocks change.
-    const overlapEnd = sql`now() + make_interval(hours => ${24 * overlapDays})`
     const { oldEndsAt } = await transaction
       .updateTable('api_keys')
       .set({ expires_at: sql<Date>`least(expires_at, ${overlapEnd})`, successor_id: successor.id })

@@ -1,6 +1,7 @@
 // API keys: creation, list, rotation, revocation, last use and rate limits.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import { type Kysely, sql } from 'kysely'
 import t from 'tap'
 import { ApiKeyUsage, maxPendingCounts } from '../../src/auth/api-key-usage.ts'
@@ -179,6 +180,22 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
   ).then((status) => t.equal(status, 401, 'without an overlap the old key expires at once'))
   t.equal(await statusOf(app, '/api/search', rotatedAgain?.key ?? ''), 200)
   t.equal(await rotateApiKey(db, idOf(successor), 0), null, 'an expired key cannot be rotated')
+})
+
+t.test('the successor of a key has its lifetime, by the clock of PostgreSQL alone', async (t) => {
+  const { db } = await testDatabase(t)
+  const expiresAt = new Date(Date.now() + 100 * dayMs)
+  const id = idOf(await createSecretKey(db, { expiresAt }))
+  mock.timers.enable({ apis: ['Date'], now: Date.now() + dayMs })
+  t.teardown(() => mock.timers.reset())
+  const rotated = await rotateApiKey(db, id, 7)
+  const successor = await db
+    .selectFrom('api_keys')
+    .select('expires_at')
+    .where('id', '=', idOf(rotated?.key ?? ''))
+    .executeTakeFirstOrThrow()
+  const laterByMs = (successor.expires_at?.getTime() ?? 0) - expiresAt.getTime()
+  t.ok(laterByMs >= 0 && laterByMs < 60_000, `later by ${laterByMs} ms`)
 })
 
 t.test('does not rotate a key twice', async (t) => {
