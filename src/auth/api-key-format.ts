@@ -5,7 +5,9 @@ import type { Tables } from '../database/table-types.ts'
 export type KeyKind = Tables['api_keys']['kind']
 
 const prefixes = { secret: 'tqs', publishable: 'tqp' } as const
-const pattern = /^(tqs|tqp)_([0-9a-z]{12})_([A-Za-z0-9_-]{43})$/
+const anyPrefix = Object.values(prefixes).join('|')
+const pattern = new RegExp(`^(${anyPrefix})_([0-9a-z]{12})_[A-Za-z0-9_-]{43}$`)
+const prefixAnywhere = new RegExp(`(${anyPrefix})_`)
 
 /** Returns the id and kind of a well-formed key, or null. The key may still be unknown. */
 export function parseKey(key: string): { id: string; kind: KeyKind } | null {
@@ -14,8 +16,6 @@ export function parseKey(key: string): { id: string; kind: KeyKind } | null {
     ? null
     : { id, kind: prefix === prefixes.secret ? 'secret' : 'publishable' }
 }
-
-const prefixAnywhere = new RegExp(`(${Object.values(prefixes).join('|')})_`)
 
 /** Returns whether the text could contain a key of either kind. */
 export function mayContainKey(text: string): boolean {
