@@ -49,18 +49,16 @@ export function getRequestOrigin(request: FastifyRequest, ownOrigin: string): st
  * for. Private network access (`Access-Control-Request-Private-Network`) is not granted.
  */
 export function registerPreflights(app: FastifyInstance, isRegisteredOrigin: OriginCheck): void {
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     const { origin } = request.headers
-    if (origin === undefined || !isPreflight(request)) return done()
-    if (!allowsCrossOrigin(request.routeOptions.config)) return done()
+    if (origin === undefined || !isPreflight(request)) return
+    if (!allowsCrossOrigin(request.routeOptions.config)) return
     reply.header('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers')
-    isRegisteredOrigin(origin).then(
-      (isRegistered) => {
-        if (isRegistered) sendPreflight(reply, origin)
-        else done(createUnregisteredOriginProblem())
-      },
-      (error: Error) => done(toUnavailableProblem('Origins', error)),
-    )
+    const isRegistered = await isRegisteredOrigin(origin).catch((error: Error) => {
+      throw toUnavailableProblem('Origins', error)
+    })
+    if (!isRegistered) throw createUnregisteredOriginProblem()
+    return sendPreflight(reply, origin)
   })
 }
 
@@ -68,8 +66,8 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 }
 
-function sendPreflight(reply: FastifyReply, origin: string): void {
-  reply
+function sendPreflight(reply: FastifyReply, origin: string): FastifyReply {
+  return reply
     .code(204)
     .header('access-control-allow-origin', origin)
     .header('access-control-allow-methods', 'GET, HEAD')
