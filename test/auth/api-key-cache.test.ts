@@ -13,18 +13,7 @@ import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { createSecretKey, unknownKey } from '../support/secret-keys.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
-
-/** Returns a log, and the lines that are written to it. */
-function collectLines() {
-  const lines: string[] = []
-  const log = {
-    error: (text: string) => lines.push(`error: ${text}`),
-    info: (text: string) => lines.push(`info: ${text}`),
-  }
-  return { lines, log }
-}
-
-const silentLog = { error: () => undefined, info: () => undefined }
+import { collectLines, silentLog } from '../support/task-logs.ts'
 
 t.test('looks up a limited number of unknown ids at the same time, and each id once', async (t) => {
   lengthenSearchTimeouts(t)

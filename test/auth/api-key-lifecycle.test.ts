@@ -17,10 +17,9 @@ import { startProgram } from '../support/run-program.ts'
 import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
 import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
+import { collectLines, silentLog } from '../support/task-logs.ts'
 
 lengthenSearchTimeouts(t)
-
-const noLog = { error: () => undefined, info: () => undefined }
 
 /** Returns a function that runs scripts/api-key.ts on the database. */
 function createRunner(url: string) {
@@ -151,7 +150,7 @@ t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe opti
 
 t.test('rotates a key: both keys have the same rights until the old one expires', async (t) => {
   const { app, db, url } = await testService(t, { index: false })
-  const expiresAt = new Date(Date.now() + 100 * 86_400_000)
+  const expiresAt = new Date(Date.now() + 100 * dayMs)
   const old = await createSecretKey(db, { limitFactor: 3, expiresAt })
   const rotated = createRunner(url)('rotate', idOf(old))
   t.equal(rotated.status, 0, rotated.stderr)
@@ -167,7 +166,7 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
     .orderBy('created_at')
     .execute()
   const lifetimesInDays = storedKeys.map(({ expires_at }) =>
-    Math.round(((expires_at?.getTime() ?? 0) - Date.now()) / 86_400_000),
+    Math.round(((expires_at?.getTime() ?? 0) - Date.now()) / dayMs),
   )
   t.same(lifetimesInDays, [7, 100], 'the successor has the lifetime of the old key')
   t.equal(Number(storedKeys[1]?.limit_factor), 3)
@@ -276,7 +275,7 @@ t.test('writes pending times of last use when the app closes', async (t) => {
 t.test('records the last use of a key while its calls are written', async (t) => {
   const { db } = await testDatabase(t)
   const id = idOf(await createSecretKey(db))
-  const usage = new ApiKeyUsage(db, noLog)
+  const usage = new ApiKeyUsage(db, silentLog)
   t.teardown(() => usage.stop())
   await db.transaction().execute(async (transaction) => {
     await sql`
@@ -311,16 +310,6 @@ async function countWaitingQueries(db: Kysely<Tables>): Promise<number> {
   return rows.length
 }
 
-/** Returns a log, and the lines that are written to it. */
-function collectLines() {
-  const lines: string[] = []
-  const log = {
-    error: (line: string) => lines.push(line),
-    info: (line: string) => lines.push(line),
-  }
-  return { lines, log }
-}
-
 t.test('a failed record of the use of keys is logged once and repeated', async (t) => {
   const { db } = await testDatabase(t)
   const id = idOf(await createSecretKey(db))
@@ -339,7 +328,7 @@ t.test('a failed record of the use of keys is logged once and repeated', async (
   await usage.writePending()
   const { calls } = await db.selectFrom('api_key_usage').select('calls').executeTakeFirstOrThrow()
   t.equal(Number(calls), 2, 'no call is lost')
-  t.match(lines.slice(1), ['The use of API keys can be recorded again'])
+  t.match(lines.slice(1), ['info: The use of API keys can be recorded again'])
   t.equal(lines.length, 2)
 })
 
@@ -369,8 +358,8 @@ t.test('logs how many requests were not counted because too many counts waited',
   await db.schema.alterTable('missing').renameTo('api_key_usage').execute()
   await usage.writePending()
   t.match(lines.slice(1), [
-    'The use of API keys can be recorded again',
-    /^3 requests with an API key will never be in the report .+ because 10000 counts/,
+    'info: The use of API keys can be recorded again',
+    /^error: 3 requests with an API key will never be in the report .+ because 10000 counts/,
   ])
   await usage.writePending()
   t.equal(lines.length, 3, 'said once')
@@ -379,7 +368,7 @@ t.test('logs how many requests were not counted because too many counts waited',
 t.test('stops after a write that has already begun', async (t) => {
   const { db } = await testDatabase(t)
   const id = idOf(await createSecretKey(db))
-  const usage = new ApiKeyUsage(db, noLog)
+  const usage = new ApiKeyUsage(db, silentLog)
   let isStopped = false
   const { stopping } = await db.transaction().execute(async (transaction) => {
     await sql`lock table api_key_usage in access exclusive mode`.execute(transaction)
@@ -409,7 +398,7 @@ t.test('logs at the end how many requests were not recorded', async (t) => {
   await usage.stop()
   t.match(lines, [
     /cannot be recorded/,
-    /^3 requests with an API key will never be in the report .+ because the process stops$/,
+    /^error: 3 requests with an API key will never be in the report .+ because the process stops$/,
   ])
 })
 
@@ -417,12 +406,12 @@ t.test('the report lists the requests and refusals of each key by day', async (t
   const { db, url } = await testDatabase(t)
   const key = await createSecretKey(db, { scopes: ['stats:read'] })
   const id = idOf(key)
-  const usage = new ApiKeyUsage(db, noLog)
+  const usage = new ApiKeyUsage(db, silentLog)
   t.teardown(() => usage.stop())
   // The report counts its days from the current one.
   await waitForFreshWindow(dayMs, 60_000)
   const today = new Date()
-  const yesterday = new Date(today.getTime() - 86_400_000)
+  const yesterday = new Date(today.getTime() - dayMs)
   for (const [status, day] of [
     [200, today],
     [304, today],

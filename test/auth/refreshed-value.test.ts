@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { RefreshedValue } from '../../src/auth/refreshed-value.ts'
 import { FailureLog } from '../../src/monitoring/log/failure-log.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { collectLines } from '../support/task-logs.ts'
 
 const { cache, cacheOutage, cacheRefresh } = timeouts.auth
 
@@ -14,11 +15,7 @@ function createValue(t: Test) {
   const now = mock.method(performance, 'now', () => clock.ms)
   t.teardown(() => now.mock.restore())
   const source = { queries: 0, failure: null as Error | null }
-  const lines: string[] = []
-  const log = {
-    error: (line: string) => lines.push(line),
-    info: (line: string) => lines.push(line),
-  }
+  const { lines, log } = collectLines()
   const read = async () => {
     source.queries += 1
     if (source.failure) throw source.failure
@@ -56,12 +53,12 @@ t.test('during an outage, uses the value and tries again once per `cacheRefresh`
     attempts += 1
     t.equal(source.queries, 1 + attempts)
   }
-  t.same(lines, ['away'])
+  t.same(lines, ['error: away'])
   source.failure = null
   t.equal(await value.get(), 1)
   await runPendingCallbacks()
   t.equal(await value.get(), source.queries)
-  t.same(lines, ['away', 'again'])
+  t.same(lines, ['error: away', 'info: again'])
 })
 
 t.test('rejects while it cannot be read and is older than `cacheOutage`', async (t) => {

@@ -3,6 +3,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
 import { OptionalRedis } from '../../src/redis/optional-redis.ts'
+import { collectLines, silentLog } from '../support/task-logs.ts'
 
 const defect = new Error('a defect')
 
@@ -21,11 +22,7 @@ function breakRedisAccess(t: Test): { repair(): void } {
 
 /** Returns a function that counts requests with a limit of 100, so that a batch has five. */
 function createCounter(): { count(requests: number): Promise<void>; lines: string[] } {
-  const lines: string[] = []
-  const log = {
-    error: (line: string) => lines.push(line),
-    info: (line: string) => lines.push(line),
-  }
+  const { lines, log } = collectLines()
   const Store = createStoreClass(null, { redisPrefix: 'test:', log })
   const store = new Store()
   const countOne = () =>
@@ -50,16 +47,16 @@ t.test('a defect while counting in the background is logged once with its cause'
   await count(1)
   const { repair } = breakRedisAccess(t)
   await count(20)
-  t.strictSame(lines, ['Requests cannot be counted for the rate limits (a defect)'])
+  t.strictSame(lines, ['error: Requests cannot be counted for the rate limits (a defect)'])
   repair()
   await count(5)
-  t.equal(lines[1], 'Requests can be counted for the rate limits again')
+  t.equal(lines[1], 'info: Requests can be counted for the rate limits again')
 })
 
 t.test('without Redis, requests at the same time get different numbers', async (t) => {
   const Store = createStoreClass(null, {
     redisPrefix: 'test:',
-    log: { error: () => undefined, info: () => undefined },
+    log: silentLog,
   })
   const store = new Store()
   const countOne = () =>
