@@ -7,28 +7,13 @@ import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
 import { Problem } from '../../src/http/problem-details.ts'
 import { logSerializers } from '../../src/monitoring/log/log-redaction.ts'
 import { eventually } from '../support/eventually.ts'
+import { sendBytes } from '../support/send-bytes.ts'
 import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
 import { startApi, type TestService, testService } from '../support/service/test-service.ts'
 
 lengthenSearchTimeouts(t)
 
 type RawResponse = { status: number; headers: Record<string, string>; body: string }
-
-/** Sends bytes and returns all bytes received until the connection is closed. */
-function sendBytes(url: string, text: string, { closeAfterwards = false } = {}): Promise<string> {
-  const { hostname, port } = new URL(url)
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    const socket = connect(Number(port), hostname, () =>
-      closeAfterwards ? socket.end(text) : socket.write(text),
-    )
-    socket.on('data', (chunk) => chunks.push(chunk))
-    socket.on('close', () => resolve(Buffer.concat(chunks).toString()))
-    socket.on('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'ECONNRESET' ? undefined : reject(error),
-    )
-  })
-}
 
 function parseResponse(text: string): RawResponse {
   const [head = '', ...rest] = text.split('\r\n\r\n')

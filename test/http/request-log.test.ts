@@ -1,5 +1,4 @@
 // The log: one JSON line for each request with its request id, and no secrets (S13, S37).
-import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
@@ -12,6 +11,7 @@ import { buildRoleUrl } from '../support/database/database-roles.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
+import { sendBytes } from '../support/send-bytes.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -28,20 +28,6 @@ type Line = {
   code?: string
   unlogged?: number
   network?: string
-}
-
-/** Sends bytes, and returns the response when the connection is closed. */
-function sendBytes(port: number, text: string): Promise<string> {
-  return new Promise((resolve) => {
-    let response = ''
-    const socket = connect(port, '127.0.0.1', () => socket.write(text))
-    socket.on('data', (chunk) => {
-      response += chunk
-    })
-    // Only `close` matters: the service may reset the connection.
-    socket.on('error', () => undefined)
-    socket.on('close', () => resolve(response))
-  })
 }
 
 t.test(
@@ -136,8 +122,8 @@ t.test('logs requests that Node rejects, at most a hundred a second', async (t) 
     log: (line) => lines.push(JSON.parse(line)),
     index: false,
   })
-  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
-  const send = (text: string) => sendBytes(Number(port), text)
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const send = (text: string) => sendBytes(url, text)
   const large = await send(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
   t.match(large, /^HTTP\/1.1 431 /)
   const [, requestId] = /"requestId":"([^"]+)"/.exec(large) ?? []
@@ -315,13 +301,13 @@ t.test('logs and sends no token of a quote link', async (t) => {
 
 t.test('logs and sends no key or token of malformed HTTP', async (t) => {
   const { service, keys, token, responses, checkTexts, logLines } = await serviceWithSecrets(t)
-  const { port } = new URL(await service.app.listen({ host: '127.0.0.1', port: 0 }))
+  const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
   for (const malformed of [
     `GET /quote/share/${token} HTTP/9\r\n\r\n`,
     `GET /api/stats HTTP/1.1\r\nAuthorization Bearer ${keys.secret}\r\n\r\n`,
     `${keys.secret}\r\n\r\n`,
   ])
-    responses.push(await sendBytes(Number(port), malformed))
+    responses.push(await sendBytes(url, malformed))
   t.ok(logLines.length >= 3, `${logLines.length} lines`)
   checkTexts()
 })
