@@ -1,5 +1,5 @@
-// Limits how many operations of a kind run at the same time and how many may wait: searches and
-// statistics.
+// Limits how many searches run at the same time and how many may wait. Also has the number of
+// statistics, which src/stats/cache/stats-cache.ts limits.
 import { timeouts } from '../timeouts.ts'
 import { overloadedProblem } from './overloaded-problem.ts'
 
