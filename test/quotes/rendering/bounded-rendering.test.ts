@@ -370,6 +370,34 @@ t.test(
   },
 )
 
+t.test('a page that is too large is not rendered again', async (t) => {
+  const children: ChildProcess[] = []
+  watchProcesses(t, 'large-page-process-main.ts', (child) => children.push(child))
+  const renderer = new PageRenderer({ brand, offersReplies: true })
+  t.teardown(() => renderer.close())
+  // 4 MB in the document, and five times as much as HTML: "&amp;".
+  const description = '&'.repeat(2_000)
+  const lines = Array.from({ length: 2_000 }, (_, position) => ({
+    ...hammer,
+    position,
+    description,
+  }))
+  const documentJson = JSON.stringify({ ...document, lines })
+  const link = { ...openLink, documentBytes: documentJson.length }
+  const logged: unknown[] = []
+  const render = () =>
+    renderer.getOrRender(
+      link,
+      { format: 'html', language: 'es', offersPdf: true },
+      { readVerifiedDocument: async () => documentJson, logFailure: (error) => logged.push(error) },
+    )
+  await t.rejects(render(), { message: /more than 16000000/, reason: 'rendering_too_large' })
+  await t.rejects(render(), { message: /failed before/, reason: 'rendering_too_large' })
+  t.equal(logged.length, 1)
+  t.equal(children.length, 1)
+  t.equal(children[0]?.signalCode, null, 'the process can render other pages')
+})
+
 t.test('one process renders many large pages', async (t) => {
   let processCount = 0
   watchProcesses(t, 'large-page-process-main.ts', () => {
