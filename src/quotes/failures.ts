@@ -1,4 +1,6 @@
 // What a visitor gets instead of a quote, and why: the error pages, and one row for each reason.
+// RenderingCache logs a failure of a rendering, once. The error handler of route.ts logs every
+// other failure.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -126,7 +128,13 @@ const failureTable = {
   // get the same failure.
   rendering_failed: { ...notRendered, isLoggedAsError: true, retryRendering: 'after-pause' },
   // The page or its JSON would have more than maxPageOrJsonBytes.
-  rendering_too_large: { ...notRendered, isLoggedAsError: true, retryRendering: 'never' },
+  rendering_too_large: {
+    code: 'unavailable',
+    page: 'rendering_unavailable',
+    detail: 'This representation of the quote is too large. Request another one.',
+    isLoggedAsError: true,
+    retryRendering: 'never',
+  },
   // Too many other renderings wait. An error for each request would flood the log.
   queue_full: notRendered,
   // The rendering process hardly ran, because the machine is busy. The document is not the cause.
@@ -149,7 +157,7 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. */
   readonly retryAfterMs: number | undefined
-  /** Whether RenderingCache has logged it if necessary, so that nobody logs it again. */
+  /** Set by RenderingCache, which has logged the failure if it must be logged. */
   readonly isLoggingDone: boolean
 
   constructor(

@@ -143,7 +143,7 @@ export class QuoteLinkHandler {
 
   async #getPdf(request: LinkRequest, link: OpenLink): Promise<ReadyResponse> {
     const language = getRequestedLanguage(request.query)
-    const context = this.#createRenderingContext(request, link)
+    const context = this.#createRenderingContext(request, link, 'pdf')
     const { content, isCached } = await this.#pdfRenderer.getOrRender(link, language, context)
     return { response: buildPdfResponse(content), isCached }
   }
@@ -154,7 +154,7 @@ export class QuoteLinkHandler {
     format: PageOrJsonVariant['format'],
   ): Promise<ReadyResponse> {
     const variant = this.#chooseVariant(request, link, format)
-    const context = this.#createRenderingContext(request, link)
+    const context = this.#createRenderingContext(request, link, format)
     const { content, isCached } = await this.#pageRenderer.getOrRender(link, variant, context)
     const response = await buildPageOrJsonResponse(request.headers, format, content)
     return { response, isCached }
@@ -170,14 +170,18 @@ export class QuoteLinkHandler {
     return { format, language, offersPdf: !this.#pdfRenderer.isBlocked(link, language) }
   }
 
-  #createRenderingContext({ params, log }: LinkRequest, link: OpenLink): RenderingContext {
+  #createRenderingContext(
+    { params, log }: LinkRequest,
+    link: OpenLink,
+    format: Format,
+  ): RenderingContext {
     return {
       readVerifiedDocument: () => this.#links.readVerifiedDocument(params.token, link),
       logFailure: (error) => {
         const reason = getRenderingFailureReason(error)
         const { code } = failures[reason]
         // scripts/share.ts lists the links of a quote with their ids.
-        log.error({ err: error, code, reason, linkId: link.linkId }, 'quote not shown')
+        log.error({ err: error, code, reason, linkId: link.linkId, format }, 'quote not shown')
       },
     }
   }

@@ -16,7 +16,7 @@ import { renderTemplate } from './template-loader.ts'
  */
 const pageMaxNumericColumnsWidth = 42
 
-/** A page with more lines, which fill over two screens, repeats number and total above them. */
+/** With more lines, which fill over two screens, a page repeats number and total above them. */
 const maxLinesWithoutRunningHead = 25
 
 /** The maximum length of the number at the foot of each printed page, in characters. */

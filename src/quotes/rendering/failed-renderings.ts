@@ -13,7 +13,7 @@ type FailedRendering = {
   count: number
   reason: FailureReason
   message: string
-  /** In milliseconds of `now`. Infinity: never, because the document cannot be rendered. */
+  /** By the clock of `now`. Infinity: never, because the document cannot be rendered. */
   retryAt: number
 }
 
@@ -41,14 +41,14 @@ export class FailedRenderings {
     const { reason, message, retryAt } = failed
     throw new QuoteFailure(reason, `The rendering failed before: ${message}`, {
       isLoggingDone: true,
-      // Infinity: no request makes sense.
+      // Without a time, the visitor is not asked to try again.
       ...(Number.isFinite(retryAt) && { retryAfterMs: retryAt - this.#now() }),
     })
   }
 
   /**
-   * Remembers the failure, unless `failures` says that the next request may render again.
-   * Returns it as the requests get it: with the time after which a new request makes sense.
+   * Remembers the failure, unless `failures` says that the next request may render again. Returns
+   * the failure to throw to the requests that wait.
    */
   record(key: string, error: unknown): QuoteFailure {
     const reason = getRenderingFailureReason(error)

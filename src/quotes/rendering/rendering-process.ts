@@ -165,6 +165,8 @@ function sendTask<Result>(
 /** Returns why the process ended, for the log. Its own error output was discarded. */
 function describeEnd(code: number | null, signal: string | null, program: URL): string {
   if (signal === 'SIGXCPU') return 'too much processor time'
+  // Node ends itself in one of these ways if it gets no more memory.
+  if (signal === 'SIGABRT' || signal === 'SIGTRAP') return `${signal}, perhaps too much memory`
   if (signal !== null) return signal
   return `status ${code}; to see whether it starts, run: node ${fileURLToPath(program)}`
 }

@@ -318,6 +318,7 @@ t.test('a page offers no PDF for a while after the PDF failed', async (t) => {
       {
         linkId: id,
         reason: 'rendering_failed',
+        format: 'pdf',
         msg: 'quote not shown',
         err: { message: 'The PDF process ended (SIGKILL).' },
       },
@@ -392,7 +393,9 @@ t.test('a page that is too large is not rendered again', async (t) => {
       { readVerifiedDocument: async () => documentJson, logFailure: (error) => logged.push(error) },
     )
   await t.rejects(render(), { message: /more than 16000000/, reason: 'rendering_too_large' })
-  await t.rejects(render(), { message: /failed before/, reason: 'rendering_too_large' })
+  const again = await render().catch((error: QuoteFailure) => error)
+  t.match(again, { message: /failed before/, reason: 'rendering_too_large' })
+  t.match(again, { retryAfterMs: undefined }, 'the visitor is not asked to try again')
   t.equal(logged.length, 1)
   t.equal(children.length, 1)
   t.equal(children[0]?.signalCode, null, 'the process can render other pages')
