@@ -79,15 +79,16 @@ export async function searchInEngine(
 ): Promise<EngineAnswer> {
   const { query } = request
   const limit = startEngineTimeLimit(disconnected)
-  const scope = { indexUid: indexName, filter: toEngineFilters(request) }
-  const subqueries = new Subqueries(engine, scope, limit.signal)
-  const loadWords = () => loadQueryWords(subqueries, query)
-  // The relaxation needs the words. If it is likely, they are counted during the first request.
-  const earlyWords = relaxationForecast.shouldCountEarly(query) ? loadWords() : null
-  // It also handles an error that nothing else awaits, which would end the process.
-  const earlyWordsSettled = Promise.allSettled([earlyWords])
+  let earlyWordsSettled: Promise<unknown> = Promise.resolve()
   let firstResult: SearchResult | null = null
   try {
+    const scope = { indexUid: indexName, filter: toEngineFilters(request) }
+    const subqueries = new Subqueries(engine, scope, limit.signal)
+    const loadWords = () => loadQueryWords(subqueries, query)
+    // The relaxation needs the words. If it is likely, they are counted during the first request.
+    const earlyWords = relaxationForecast.shouldCountEarly(query) ? loadWords() : null
+    // It also handles an error that nothing else awaits, which would end the process.
+    earlyWordsSettled = Promise.allSettled([earlyWords])
     const found = await requestHitGroups(engine, request, indexName, limit.signal)
     const isToBeRelaxed = needsRelaxation(query, found.groups)
     relaxationForecast.record(query, isToBeRelaxed)

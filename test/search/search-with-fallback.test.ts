@@ -98,7 +98,12 @@ const connected = new AbortController().signal
 async function searchIn(
   t: Test,
   answers: Answer[],
-  { text = 'martillo', relaxationQueue = new RelaxationQueue(), disconnected = connected } = {},
+  {
+    text = 'martillo',
+    relaxationQueue = new RelaxationQueue(),
+    relaxationForecast = new RelaxationForecast(),
+    disconnected = connected,
+  } = {},
 ) {
   const engines = answers.map((answer, n) => toWatchedEngine(t, `engine ${n + 1}`, answer))
   const requestOutcomes: string[] = []
@@ -115,11 +120,7 @@ async function searchIn(
     void log.push(`${message}: ${String(values.err)}`)
   const answer = await searchWithFallback(
     {
-      index: {
-        indexName: 'products',
-        relaxationQueue,
-        relaxationForecast: new RelaxationForecast(),
-      },
+      index: { indexName: 'products', relaxationQueue, relaxationForecast },
       database: { db, pool },
       fallbackLimit: new ConcurrencyLimit({ maxRunning: 1, maxQueued: 1 }),
       observer: {
@@ -211,6 +212,21 @@ t.test('a defect of the service is no failure of the engine', async (t) => {
     t.same(recorded, [], 'the breakers get nothing')
     t.equal(log.length, 1)
     t.match(log[0], /because of a defect of this service: TypeError/)
+  })
+
+  t.test('PostgreSQL answers if the defect is met before the engine is asked', async (t) => {
+    const relaxationForecast = new RelaxationForecast()
+    relaxationForecast.shouldCountEarly = () => {
+      throw new TypeError('a defect')
+    }
+    const { signal: disconnected } = new AbortController()
+    const { answer, requestOutcomes } = await searchIn(t, [answerNothing], {
+      relaxationForecast,
+      disconnected,
+    })
+    t.match(answer, { source: 'database', attempts: 1, degradedReason: 'internal error' })
+    t.same(requestOutcomes, ['engine 1 defect'])
+    t.same(getEventListeners(disconnected, 'abort'), [], 'the time limit has ended')
   })
 
   t.test('the first request answers if relaxing the query meets the defect', async (t) => {
