@@ -205,6 +205,7 @@ for (const source of ['index', 'database'] as const) {
             JSON.stringify(request),
           )
         }
+        t.match(firstResponses[0]?.hits, [{ sku: 'V-1' }])
         t.same(firstResponses[4]?.hits, [])
         t.notSame(firstResponses[0]?.hits, firstResponses[7]?.hits)
       },
@@ -215,7 +216,9 @@ for (const source of ['index', 'database'] as const) {
       t.match(response.headers['content-type'], /^application\/json/)
       t.ok(response.body.includes('<b>Broca</b>'), 'the name is unchanged')
       t.notMatch(response.body, /<em>|<mark>/)
-      for (const { highlights } of response.json<SearchResponse>().hits) {
+      const { hits } = response.json<SearchResponse>()
+      t.match(hits, [{ sku: 'V-3', highlights: { category: [[0, 5]] } }])
+      for (const { highlights } of hits) {
         for (const ranges of Object.values(highlights))
           for (const range of ranges as unknown[]) t.match(range, [Number, Number])
       }

@@ -90,13 +90,15 @@ t.test('relevance', async (t) => {
 
   t.test('more words narrow the result', async (t) => {
     t.same((await skus('martillo carpintero'))[0], 'M2')
-    t.ok((await search('martillo de carpintero')).total <= (await search('martillo')).total)
+    const { total } = await search('martillo de carpintero')
+    t.ok(total > 0 && total <= (await search('martillo')).total)
   })
 
   t.test(
     'pages of a relaxed query are consistent, and its facets add up to the total',
     async (t) => {
       const all = await search('taladro martillo qwzxkv', { limit: '50', facets: 'category' })
+      t.ok(all.total > 1)
       t.equal(all.total, all.hits.length)
       t.equal(
         Object.values(all.facets?.category ?? {}).reduce((a, b) => a + b, 0),
@@ -161,6 +163,7 @@ t.test('relevance', async (t) => {
     for (const q of ['ñ', 'Ñ', 'n\u0303', 'ña', 'de ñ'])
       t.same((await skus(q)).slice(0, 2), ['N2', 'N1'], q)
     const all = (await search('peña', { limit: '50' })).hits.map(({ sku }) => sku)
+    t.ok(all.length > 1)
     const paged = []
     for (let offset = 0; offset < all.length; offset++)
       paged.push((await search('peña', { limit: '1', offset: String(offset) })).hits[0]?.sku)
@@ -193,7 +196,9 @@ t.test('relevance', async (t) => {
       t.ok(['742-X', '742X'].includes((await highlighted('742x', 'sku'))?.[0] ?? ''))
       t.same(await highlighted('qw-742-x', 'sku'), ['QW-742-X'])
       for (const q of ['taladro', 'peña', 'a', '2x4', 'qw-742', 'trifasicos']) {
-        for (const hit of (await search(q)).hits) {
+        const { hits } = await search(q)
+        t.ok(hits.length > 0, q)
+        for (const hit of hits) {
           for (const [attribute, ranges] of Object.entries(hit.highlights)) {
             let end = 0
             for (const [start, length] of ranges as Ranges) {
@@ -216,9 +221,8 @@ t.test('products with more of the words come before those with one rarer word', 
   ])
   const found = await skus('jumbo strage bag')
   t.same(
-    found.slice(0, 8).every((sku) => sku.startsWith('J-') && sku < 'J-8'),
-    true,
-    found.join(),
+    found.slice(0, 8).toSorted(),
+    Array.from({ length: 8 }, (_, n) => `J-${n}`),
   )
 })
 
@@ -362,8 +366,13 @@ t.test('a code with separators is counted, filtered and paged exactly', async (t
     /^22\.9/,
     'codes that begin with the query come first',
   )
-  t.ok(
-    (await search({ q: 'u2.29', limit: '40' })).hits.every(({ sku }) => sku.startsWith('Ü')),
+  const { hits: umlautHits } = await search({ q: 'u2.29', limit: '50' })
+  t.same(
+    umlautHits.map(({ sku }) => sku).sort(),
+    products
+      .map(({ sku }) => sku)
+      .filter((sku) => sku.startsWith('Ü'))
+      .sort(),
     'accents in a SKU are ignored',
   )
   const spellings = new Set<string>()
