@@ -16,6 +16,7 @@ import {
 import { describeValidationErrors } from '../http/validation-problems.ts'
 import {
   type FacetName,
+  facetNames,
   maxSkuCharacters,
   maxSkus,
   SearchQuery,
@@ -133,16 +134,18 @@ const maxBytes = 512
 
 /** Normalises valid query parameters. Throws an `invalid_parameter` problem (step 3). */
 export function toSearchRequest(query: SearchQuery): SearchRequest {
-  const { q, limit, offset, category, brand, facets } = query
-  rejectNul('category', category)
-  rejectNul('brand', brand)
+  const { q, limit, offset, facets } = query
+  const filters = facetNames.flatMap((name) => {
+    const value = query[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  for (const [name, value] of filters) rejectNul(name, value)
   return {
     text: normalizeText(q),
     limit,
     offset,
     facets: [...new Set(facets?.split(','))].sort() as FacetName[],
-    ...(category !== undefined && { category }),
-    ...(brand !== undefined && { brand }),
+    ...Object.fromEntries(filters),
   }
 }
 
@@ -161,8 +164,8 @@ function normalizeText(q: string): string {
 }
 
 /** PostgreSQL cannot store NUL, so no product can have it. */
-function rejectNul(parameter: string, value: string | undefined): void {
-  if (value?.includes('\u0000'))
+function rejectNul(parameter: string, value: string): void {
+  if (value.includes('\u0000'))
     throw createInvalidParameterProblem(parameter, 'must not contain the character NUL (%00)')
 }
 

@@ -6,7 +6,7 @@ import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, listSkus, toSearchRequest } from './query-parameters.ts'
-import { SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
+import { facetNames, SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
 export type SearchOptions = SearchServiceOptions & {
@@ -63,8 +63,8 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
   )
 }
 
-function isFirstUnfilteredPage({ offset, category, brand }: SearchRequest): boolean {
-  return offset === 0 && category === undefined && brand === undefined
+function isFirstUnfilteredPage(request: SearchRequest): boolean {
+  return request.offset === 0 && facetNames.every((name) => request[name] === undefined)
 }
 
 /** Visitors share a publishable key, so their addresses distinguish them. */

@@ -12,7 +12,7 @@
 //   SerializedResult  the result as JSON, which is cached
 //   ServiceResponse   this JSON with `meta`, and what the log says
 //   SearchResponse    the body of the HTTP response, for the OpenAPI document
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
 import {
@@ -24,9 +24,15 @@ import {
 } from '../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 
+/** The fields by which products are filtered and counted. */
+export const facetNames = ['category', 'brand'] as const
+export type FacetName = (typeof facetNames)[number]
+
 /** A look-up asks for at most this many SKUs, of at most this many characters. */
 export const maxSkus = 100
 export const maxSkuCharacters = 100
+
+const facetPattern = `(${facetNames.join('|')})`
 
 const NullableText = (description: string) => Nullable(Type.String({ description }))
 
@@ -57,7 +63,7 @@ export const SearchQuery = Type.Object(
     brand: FilterValue('Return products of this brand only'),
     facets: Type.Optional(
       Type.String({
-        pattern: '^(category|brand)(,(category|brand))*$',
+        pattern: `^${facetPattern}(,${facetPattern})*$`,
         examples: ['category', 'category,brand'],
         description:
           'Comma-separated list of category and brand. The response counts the products found ' +
@@ -125,7 +131,10 @@ const Counts = Type.Record(Type.String(), Type.Integer(), {
   description: 'The number of products by value',
 })
 export const Facets = Type.Object(
-  { category: Type.Optional(Counts), brand: Type.Optional(Counts) },
+  {
+    category: Type.Optional(Counts),
+    brand: Type.Optional(Counts),
+  } satisfies Record<FacetName, TSchema>,
   {
     description:
       'Counts over all products found, for the requested facets. If a facet has more than ' +
@@ -178,18 +187,17 @@ export const SearchResponse = Type.Object({
 export type SearchResponse = Static<typeof SearchResponse>
 export type SearchMeta = SearchResponse['meta']
 
-export type FacetName = 'category' | 'brand'
-
 /** A normalised request. */
 export type SearchRequest = {
   text: string
   limit: number
   offset: number
-  category?: string
-  brand?: string
   /** Sorted, without duplicates. */
   facets: FacetName[]
-}
+} & Filters
+
+/** The values that the fields of all hits must have. */
+type Filters = { [Name in FacetName]?: string }
 
 /** A request with its text parsed, for the engine or for PostgreSQL. */
 export type ParsedRequest = SearchRequest & { query: ParsedQuery }

@@ -19,7 +19,7 @@ import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, mayShareSkuKey, toCodeKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
-import type { ParsedRequest } from '../schema.ts'
+import { facetNames, type ParsedRequest } from '../schema.ts'
 import { checkWord, toPrefixTerm, toTsQuery } from './ts-query.ts'
 
 /**
@@ -67,13 +67,12 @@ function limitCandidates(query: Sql, limit: number): Sql {
 }
 
 /** What a request requires of every product: active, in the category, of the brand. */
-export function visibleProducts({ category, brand }: ParsedRequest): Sql {
-  const conditions = [
-    sql`active`,
-    ...(category === undefined ? [] : [sql`filter_key(category) = filter_key(${category})`]),
-    ...(brand === undefined ? [] : [sql`filter_key(brand) = filter_key(${brand})`]),
-  ]
-  return sql.join(conditions, sql` and `)
+export function visibleProducts(request: ParsedRequest): Sql {
+  const filters = facetNames.flatMap((name) => {
+    const value = request[name]
+    return value === undefined ? [] : [sql`filter_key(${sql.ref(name)}) = filter_key(${value})`]
+  })
+  return sql.join([sql`active`, ...filters], sql` and `)
 }
 
 /** For an empty query: the products quoted most often, and the first ones by name. */

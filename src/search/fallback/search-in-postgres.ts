@@ -23,7 +23,14 @@ import type { ParsedQuery } from '../../text/parse-query.ts'
 import { toSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { highlightByComparison } from '../hits/highlights.ts'
 import { type ProductRow, productColumns, toProduct } from '../product-rows.ts'
-import type { FacetName, Facets, Hit, ParsedRequest, SearchResult } from '../schema.ts'
+import {
+  type FacetName,
+  type Facets,
+  facetNames,
+  type Hit,
+  type ParsedRequest,
+  type SearchResult,
+} from '../schema.ts'
 import {
   codeAndWordMatches,
   maxCandidates,
@@ -78,9 +85,7 @@ type SearchRow = {
   matching: number
   /** Whether there may be more products than were found. */
   is_cut: boolean
-  category: Record<string, number> | null
-  brand: Record<string, number> | null
-}
+} & Record<FacetName, Record<string, number> | null>
 
 function toResult({ query, facets }: ParsedRequest, row: SearchRow | undefined): SearchResult {
   const total = row?.total ?? 0
@@ -117,8 +122,10 @@ function searchQuery(
   candidates: RawBuilder<unknown>,
 ): RawBuilder<SearchRow> {
   const { text, pinnedSkus } = query
-  const countFacet = (name: FacetName) =>
-    facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
+  const counts = facetNames.map((name) => {
+    const value = facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
+    return sql`${value} as ${sql.ref(name)}`
+  })
   return sql<SearchRow>`
     with found as materialized (
       select id, max(score) as score, bool_or(is_cut) as is_cut
@@ -146,8 +153,7 @@ function searchQuery(
       (select count(*)::int from found) as total,
       (select count(score)::int from found) as matching,
       ${isCut} as is_cut,
-      ${countFacet('category')} as category,
-      ${countFacet('brand')} as brand
+      ${sql.join(counts)}
   `
 }
 

@@ -6,7 +6,7 @@ import type { EngineQuery } from '../../search-engine/search-client.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toPinKey } from '../../text/sku-and-hs-codes.ts'
 import { canRelax } from '../relaxation/query-words.ts'
-import type { ParsedRequest, SearchRequest } from '../schema.ts'
+import { facetNames, type ParsedRequest, type SearchRequest } from '../schema.ts'
 import { maxOrderedSkus } from './order-within-groups.ts'
 
 /**
@@ -114,11 +114,11 @@ function splitIntoGroups(request: ParsedRequest): GroupFilter[] {
 }
 
 /** Returns the engine filters for the category and brand of a request. */
-export function toEngineFilters({ category, brand }: SearchRequest): string[] {
-  return [
-    ...(category === undefined ? [] : [`category = ${quoteFilterValue(category)}`]),
-    ...(brand === undefined ? [] : [`brand = ${quoteFilterValue(brand)}`]),
-  ]
+export function toEngineFilters(request: SearchRequest): string[] {
+  return facetNames.flatMap((name) => {
+    const value = request[name]
+    return value === undefined ? [] : [`${name} = ${quoteFilterValue(value)}`]
+  })
 }
 
 function listSkuKeys({ text, code: { skuKey, distinctSkuKey } }: ParsedQuery): string[] {
