@@ -1,16 +1,17 @@
 // The query parameters and the response of GET /api/search, and what a search makes of them. A
 // result is what was found. An answer is a result and how it came about. A response is what the
-// caller gets. The types of one search, in order:
+// caller gets. The types of one search, in order, with their file if it is another one:
 //   SearchQuery       the parameters of the HTTP request
 //   SearchRequest     these parameters, normalised
 //   ParsedRequest     the request with its text parsed
 //   EngineQuery       one of the queries for Meilisearch; PostgreSQL gets SQL instead
-//   EngineResult      what Meilisearch has found for one query
+//                     (search-engine/search-client.ts)
+//   EngineResult      what Meilisearch has found for one query (search-engine/search-client.ts)
 //   SearchResult      the page of hits, from Meilisearch or PostgreSQL
-//   EngineAnswer      the result of one engine, and how the search in it has ended
-//   SearchAnswer      the result, and which engine or PostgreSQL has answered
-//   SerializedResult  the result as JSON, which is cached
-//   ServiceResponse   this JSON with `meta`, and what the log says
+//   EngineAnswer      the result of one engine, and how it has ended (search-in-engine.ts)
+//   SearchAnswer      the result, and what has answered (search-with-fallback.ts)
+//   SerializedResult  the result as JSON, which is cached (response-cache.ts)
+//   ServiceResponse   this JSON with `meta`, and what the log says (search-service.ts)
 //   SearchResponse    the body of the HTTP response, for the OpenAPI document
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
@@ -166,13 +167,16 @@ export const SearchResponse = Type.Object({
     }),
     degraded: Type.Boolean({
       description:
-        'The search engine is slow or unavailable: PostgreSQL answered (database), or products ' +
-        'with only some of the words are missing (index)',
+        'PostgreSQL answered (database), or products with only some of the words may be missing ' +
+        '(index). The search engine is slow or unavailable or has rejected the search, too many ' +
+        'searches need products with some of the words, or the service has an internal error',
     }),
     indexedAt: Nullable(
       Type.String({
         format: 'date-time',
-        description: 'The index contains every change committed up to this instant',
+        description:
+          'The index contains every change committed up to this instant. Null: it is not known ' +
+          'yet, or `sku` is given',
       }),
     ),
     facetsOmitted: Type.Optional(

@@ -156,12 +156,17 @@ export const spanishTexts: Record<string, string> = {
     'tiene exactamente ese SKU',
   'The search engine (index) or PostgreSQL (database)':
     'El motor de búsqueda (index) o PostgreSQL (database)',
-  ['The search engine is slow or unavailable: PostgreSQL answered (database), or products ' +
-    'with only some of the words are missing (index)']:
-    'El motor de búsqueda está lento o no disponible: contestó PostgreSQL (database), o ' +
-    'faltan productos que solo tienen algunas de las palabras (index)',
-  'The index contains every change committed up to this instant':
-    'El índice contiene todo cambio confirmado hasta este instante',
+  ['PostgreSQL answered (database), or products with only some of the words may be missing ' +
+    '(index). The search engine is slow or unavailable or has rejected the search, too many ' +
+    'searches need products with some of the words, or the service has an internal error']:
+    'Contestó PostgreSQL (database), o pueden faltar productos que solo tienen algunas de las ' +
+    'palabras (index). El motor de búsqueda está lento o no disponible o ha rechazado la ' +
+    'búsqueda, demasiadas búsquedas necesitan productos con algunas de las palabras, o el ' +
+    'servicio tiene un error interno',
+  ['The index contains every change committed up to this instant. Null: it is not known yet, ' +
+    'or `sku` is given']:
+    'El índice contiene todo cambio confirmado hasta este instante. Null: aún no se conoce, o ' +
+    'se da `sku`',
   'True if facets are empty because PostgreSQL answered and more products match than it counts':
     'True si las facetas están vacías porque contestó PostgreSQL y hay más productos de los ' +
     'que cuenta',
