@@ -50,11 +50,8 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         // The log line also has them if PostgreSQL fails, and no response follows.
         request.logFields = fields
       })
-      if (!response) {
-        request.logFields = { source: 'cancelled' }
-        // Nobody reads it, because the client has disconnected.
-        return sendJson(reply, '')
-      }
+      // The client has disconnected: nobody reads it, and the line of the request is in the log.
+      if (!response) return sendJson(reply, '')
       request.logFields = response.logFields
       if (!response.isDegraded && isFirstUnfilteredPage(searchRequest))
         onCompleteSearch?.(identifyCaller(request), searchRequest.text, response.hasHits)
@@ -93,7 +90,10 @@ function abortOnDisconnect(reply: FastifyReply): AbortSignal {
   return disconnect.signal
 }
 
-/** Sends the text as JSON. */
+/**
+ * The text is already JSON, so Fastify does not serialise it. The schema of the 200 response is for
+ * the documentation only.
+ */
 function sendJson(reply: FastifyReply, json: string): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json)
 }

@@ -228,7 +228,7 @@ t.test(
   'a client that disconnects cancels the request to the engine and has no other effect',
   async (t) => {
     lengthenSearchTimeouts(t)
-    const { app, engine, postgres } = await startBehindProxies(t, {
+    const { app, engine, postgres, log } = await startBehindProxies(t, {
       config: { SEARCH_CACHE_MB: 0 },
     })
     t.equal((await search(app, 'martillo')).body.meta.source, 'index')
@@ -260,6 +260,8 @@ t.test(
       { status: 200, body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } } },
       'the circuit breaker stays closed',
     )
+    const statuses = log.flatMap((line) => JSON.parse(line).status ?? [])
+    t.same(statuses, [200, 499, 499, 499, 200], 'each request has one line')
     t.notMatch(postgres.getSentText(), /search_text/, 'PostgreSQL was not searched')
     engine.refuseConnections()
     t.equal((await search(app, 'martillo')).body.meta.source, 'database')
