@@ -141,7 +141,10 @@ async function requestHitGroups(
   return sendGroupQueries(engine, planHitGroups(request, indexName, { maySkipHits: false }), signal)
 }
 
-/** Whether the engine has skipped hits that belong to the page, or to a later one. */
+/**
+ * Whether the engine has skipped hits that belong to the page, or to a later one. The groups before
+ * them are then filters without words (countSkippableHits), whose total is no estimate.
+ */
 function hasSkippedTooMany({ groups, skippedHits }: FoundHitGroups, offset: number): boolean {
   if (skippedHits === 0) return false
   const before = groups.filter(({ kind }) => kind !== 'words').map(({ result }) => result)

@@ -78,6 +78,8 @@ export function planHitGroups(
       limit: Math.max(hitsUpToPage - offset, minLimit(kind, hasSeveralWords)),
       filter,
       facets: request.facets,
+      // With `frequency`, products that lack the most frequent words come last. If even the first
+      // hit lacks words, the query is relaxed (needsRelaxation). A code must match as a whole.
       matchingStrategy: code.isOnlyCode ? 'all' : 'frequency',
       attributesToRetrieve: shownAttributes,
       showMatchesPosition: true,
@@ -151,11 +153,11 @@ function quoteFilterValue(value: string): string {
 }
 
 /**
- * Returns how many hits of the group `words` are probably before the page, so that the engine may
- * skip them. The groups before `words` also fill pages, but their totals are unknown until the
- * engine has answered. The exact SKU and pins usually have at most `maxOrderedSkus` products for
- * each group, so that many hits are not skipped. Other groups may have many products. Then nothing
- * is skipped.
+ * Returns how many hits of the group `words` the engine may skip, because they are probably before
+ * the page. Each group before `words` is assumed to fill at most `maxOrderedSkus` hits of earlier
+ * pages. If the assumption was wrong, `hasSkippedTooMany` (search-in-engine.ts) notices it, and
+ * everything is requested again. Partial codes and names with ñ may have many products. Then
+ * nothing is skipped.
  */
 function countSkippableHits(groups: GroupFilter[], offset: number): number {
   const before = groups.filter(({ kind }) => kind !== 'words')

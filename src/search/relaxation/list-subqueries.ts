@@ -62,7 +62,11 @@ function toPair(word: QueryWord, other: QueryWord, synonyms: SynonymMap): Subque
   return toSubquery(`${write(first)} ${write(last)}`, { isFast: isExact(last, isAdjacent) })
 }
 
-/** Whether a word is searched as typed. Typos, synonyms and endings cost more. */
+/**
+ * Whether a word is searched as typed. To bound the cost, a known word is searched inexactly only
+ * beside its neighbour, and only if it is last, rare or has synonyms. An unknown word is always
+ * searched inexactly.
+ */
 function isExact(word: QueryWord, isAdjacent: boolean): boolean {
   if (isUnknown(word)) return false
   return !isAdjacent || (!word.isLast && !isRare(word) && word.synonyms.length === 0)

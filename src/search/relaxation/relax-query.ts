@@ -18,20 +18,18 @@ import { weighWord } from './word-weights.ts'
 /** If fewer products are found, single words are requested too. */
 const enoughHits = defaultHits
 /**
- * Reciprocal rank fusion: score = Σ 1 / (k + rank). 60 is the value of Cormack, Clarke and Büttcher
- * (2009). docs/measurements.md compares it with others.
+ * Reciprocal rank fusion: score = Σ 1 / (k + rank), where the first rank is 0. 60 is the value of
+ * Cormack, Clarke and Büttcher (2009). docs/measurements.md compares it with others.
  */
 const fusionK = 60
 
 /**
- * Finds products that contain some of the words of a query, in four steps:
- * 1. Count the products that contain each word as typed (loadQueryWords, before the call). Words
- *    that no product contains are unknown (isUnknown).
- * 2. Request each pair of words, the unknown words, and the translations. If there are only two
- *    words, each of them replaces their pair.
- * 3. If few products were found, request single words too. If a pair has more products than were
+ * Finds products that contain some of the words of a query, in three steps:
+ * 1. Request each pair of words, the unknown words (isUnknown), and the translations. With only two
+ *    words, their pair is the query itself, so each word is requested alone instead.
+ * 2. If few products were found, request single words too. If a pair has more products than were
  *    returned, request triples of words too.
- * 4. Rank all products that were found, and the first hits (firstHitCount) of the whole text.
+ * 3. Rank all products that were found, and the first hits (firstHitCount) of the whole text.
  *
  * Returns these products, best first, and their similarity. They depend on the words and the
  * filters only, so pages are consistent and the number of hits is the total. Throws if the engine
@@ -43,14 +41,14 @@ export async function relaxQuery(
   synonyms: SynonymMap,
   firstHits: EngineHit[][],
 ): Promise<{ hits: EngineHit[]; similarity: TextSimilarity }> {
-  // Step 2.
+  // Step 1.
   const singleWords = listSingleWords(words)
   const unknownWords = singleWords.filter(({ word }) => isUnknown(word))
   const pairs = listPairs(words, synonyms)
   const pairsOrWords = words.length === 2 ? singleWords : pairs
   await subqueries.send([...pairsOrWords, ...unknownWords, ...listTranslations(words)])
 
-  // Step 3.
+  // Step 2.
   const pairHits = pairsOrWords.map(({ text }) => subqueries.result(text)?.hits ?? [])
   const hasEnough = countDistinctHits([...firstHits, ...pairHits]) >= enoughHits
   const triples = listTriples(words, (word, other) =>
@@ -58,7 +56,7 @@ export async function relaxQuery(
   )
   await subqueries.send([...(hasEnough ? [] : singleWords), ...triples])
 
-  // Step 4.
+  // Step 3.
   const similarity = new TextSimilarity(words)
   const weights = words.map((word) => weighWord(countMatches(word, subqueries)))
   const lists = [...firstHits, ...subqueries.results().map(({ hits }) => hits)]
@@ -115,7 +113,7 @@ function rankByMatchedWords(
       fusionScore,
       score: similarity
         .compare(hit)
-        .reduce((sum, quality, word) => sum + quality * (weights[word] ?? 0), 0),
+        .reduce((sum, quality, index) => sum + quality * (weights[index] ?? 0), 0),
     }))
     .toSorted((a, b) => b.score - a.score || b.fusionScore - a.fusionScore)
     .map(({ hit }) => hit)

@@ -15,7 +15,7 @@ type SearchScope = { indexUid: string; filter: string[] }
 
 /**
  * Finds the products that match a text; at most `limit` of them are returned. `isFast`: its last
- * word is quoted.
+ * word is quoted, so the engine does not complete it.
  */
 export type Subquery = { text: string; limit: number; isFast: boolean }
 
