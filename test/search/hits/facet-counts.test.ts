@@ -1,0 +1,32 @@
+// Facet counts: spellings that a filter treats as equal are one value, the most frequent first.
+import t from 'tap'
+import { countFacets, sumFacetCounts } from '../../../src/search/hits/facet-counts.ts'
+import type { EngineHit, EngineResult } from '../../../src/search-engine/search-client.ts'
+
+t.test('counts of several results are added', async (t) => {
+  const results = [{ Brocas: 1, Tubos: 2 }, { TUBOS: 3 }, undefined].map(
+    (category): EngineResult => ({
+      hits: [],
+      estimatedTotalHits: 0,
+      ...(category && { facetDistribution: { category } }),
+    }),
+  )
+  const { category = {}, brand } = sumFacetCounts(['brand', 'category'], results)
+  t.same(Object.entries(category), [
+    ['Tubos', 5],
+    ['Brocas', 1],
+  ])
+  t.same(brand, {})
+})
+
+t.test('hits without a value are not counted, nor rare values beyond a hundred', async (t) => {
+  const names = [null, 'Ácana', 'ácana', 'Acana', ...Array.from({ length: 120 }, (_, n) => `B${n}`)]
+  const hits = names.map((brand) => ({ brand, category: null }) as EngineHit)
+  const { brand = {}, category } = countFacets(['brand', 'category'], hits)
+  t.same(category, {})
+  t.same(Object.entries(brand).slice(0, 2), [
+    ['Ácana', 2],
+    ['Acana', 1],
+  ])
+  t.equal(Object.keys(brand).length, 100)
+})
