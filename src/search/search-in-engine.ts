@@ -27,12 +27,12 @@ import {
   usesWords,
 } from './hits/hit-group-order.ts'
 import { putExactSpellingFirst, putInPinnedOrder } from './hits/order-within-groups.ts'
+import type { QueryWordMatcher } from './relaxation/query-word-matcher.ts'
 import { canRelax, loadQueryWords, missesWords } from './relaxation/query-words.ts'
 import { relaxQuery } from './relaxation/relax-query.ts'
 import type { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
 import type { RelaxationQueue } from './relaxation/relaxation-queue.ts'
 import { Subqueries } from './relaxation/subqueries.ts'
-import type { TextSimilarity } from './relaxation/text-similarity.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /** What the engine has found for one hit group. */
@@ -194,7 +194,7 @@ function needsRelaxation(query: ParsedQuery, groups: HitGroupResult[]): boolean 
 function buildRelaxedResult(
   { offset, limit, facets, query }: ParsedRequest,
   groups: HitGroupResult[],
-  relaxed: { hits: EngineHit[]; similarity: TextSimilarity },
+  relaxed: { hits: EngineHit[]; matcher: QueryWordMatcher },
 ): SearchResult {
   const pinned = putInPinnedOrder(
     groups.find(({ kind }) => kind === 'pinned')?.result.hits ?? [],
@@ -204,7 +204,7 @@ function buildRelaxedResult(
   const hits = [...pinned, ...relaxed.hits.filter(({ id }) => !pinnedIds.has(id))]
   return {
     hits: hits.slice(offset, offset + limit).map((hit) => {
-      const matches = pinnedIds.has(hit.id) ? [] : relaxed.similarity.listMatches(hit)
+      const matches = pinnedIds.has(hit.id) ? [] : relaxed.matcher.listMatches(hit)
       const words = new Set([...query.highlight.words, ...matches])
       return toHit(hit, highlightByComparison(hit, { ...query.highlight, words }))
     }),

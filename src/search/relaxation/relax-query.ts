@@ -10,9 +10,9 @@ import {
   listTriples,
   type PairSubquery,
 } from './list-subqueries.ts'
+import { QueryWordMatcher } from './query-word-matcher.ts'
 import { isUnknown, type QueryWord } from './query-words.ts'
 import type { Subqueries } from './subqueries.ts'
-import { TextSimilarity } from './text-similarity.ts'
 import { weighWord } from './word-weights.ts'
 
 /** If fewer products are found, single words are requested too. */
@@ -31,16 +31,16 @@ const fusionK = 60
  *    returned, request triples of words too.
  * 3. Rank all products that were found, and the first hits (firstHitCount) of the whole text.
  *
- * Returns these products, best first, and their similarity. They depend on the words and the
- * filters only, so pages are consistent and the number of hits is the total. Throws if the engine
- * does not answer.
+ * Returns these products, best first, and the matcher of the words. The products depend on the
+ * words and the filters only, so pages are consistent and the number of hits is the total. Throws
+ * if the engine does not answer.
  */
 export async function relaxQuery(
   subqueries: Subqueries,
   words: QueryWord[],
   synonyms: SynonymMap,
   firstHits: EngineHit[][],
-): Promise<{ hits: EngineHit[]; similarity: TextSimilarity }> {
+): Promise<{ hits: EngineHit[]; matcher: QueryWordMatcher }> {
   // Step 1.
   const singleWords = listSingleWords(words)
   const unknownWords = singleWords.filter(({ word }) => isUnknown(word))
@@ -57,10 +57,10 @@ export async function relaxQuery(
   await subqueries.send([...(hasEnough ? [] : singleWords), ...triples])
 
   // Step 3.
-  const similarity = new TextSimilarity(words)
+  const matcher = new QueryWordMatcher(words)
   const weights = words.map((word) => weighWord(countMatches(word, subqueries)))
   const lists = [...firstHits, ...subqueries.results().map(({ hits }) => hits)]
-  return { hits: rankByMatchedWords(similarity, weights, lists), similarity }
+  return { hits: rankByMatchedWords(matcher, weights, lists), matcher }
 }
 
 /**
@@ -95,7 +95,7 @@ function countDistinctHits(lists: EngineHit[][]): number {
  * reciprocal rank fusion of the lists. `weights` has the weight of each word.
  */
 function rankByMatchedWords(
-  similarity: TextSimilarity,
+  matcher: QueryWordMatcher,
   weights: number[],
   lists: EngineHit[][],
 ): EngineHit[] {
@@ -111,8 +111,8 @@ function rankByMatchedWords(
     .map(({ hit, fusionScore }) => ({
       hit,
       fusionScore,
-      score: similarity
-        .compare(hit)
+      score: matcher
+        .rateMatches(hit)
         .reduce((sum, quality, index) => sum + quality * (weights[index] ?? 0), 0),
     }))
     .toSorted((a, b) => b.score - a.score || b.fusionScore - a.fusionScore)

@@ -10,10 +10,7 @@ import { findSizeForms } from '../../text/sizes-with-units.ts'
 import { toCodeKey } from '../../text/sku-and-hs-codes.ts'
 import { isUnknown, type QueryWord } from './query-words.ts'
 
-/**
- * How much a word counts that only the category or the description has. In the name, the brand or
- * the SKU it counts 1.
- */
+/** The weight of a match in the category or the description. In the other fields it is 1. */
 const otherFieldWeight = 0.5
 /**
  * How much a match with typos counts, or one with the beginning of a word. An equal word, its
@@ -42,7 +39,7 @@ type ComparedWord = {
   qualities: Map<string, number>
 }
 
-export class TextSimilarity {
+export class QueryWordMatcher {
   readonly #words: ComparedWord[]
 
   constructor(words: QueryWord[]) {
@@ -68,7 +65,7 @@ export class TextSimilarity {
   }
 
   /** Returns for each word how well the product matches it: from 0 (not at all) to 1. */
-  compare(product: EngineHit): number[] {
+  rateMatches(product: EngineHit): number[] {
     const fields: [words: string[], weight: number][] = [
       [listFoldedWords(`${product.name} ${product.brand ?? ''}`), 1],
       [findSizeForms(product.name), 1],
@@ -135,7 +132,8 @@ function compareWords(word: ComparedWord, candidate: string): number {
 
 /**
  * Returns the number of letters that were replaced, added, lost or swapped with the next one
- * (optimal string alignment), or more than `max` if there are more than `max`.
+ * (optimal string alignment), or more than `max` if there are more than `max`. Letters are UTF-16
+ * code units here: hardly any letter has two, and half of one is never returned.
  */
 export function countTypos(a: string, b: string, max: number): number {
   if (Math.abs(a.length - b.length) > max) return max + 1

@@ -1,11 +1,11 @@
 // How well the text of a product matches the words of a query.
 import t from 'tap'
-import { countTypos, TextSimilarity } from '../../../src/search/relaxation/text-similarity.ts'
+import { countTypos, QueryWordMatcher } from '../../../src/search/relaxation/query-word-matcher.ts'
 import type { EngineHit } from '../../../src/search-engine/search-client.ts'
 
 const product = (values: Partial<EngineHit>) =>
   ({ sku: 'A-1', name: '', brand: null, category: null, description: null, ...values }) as EngineHit
-const createSimilarity = (
+const createMatcher = (
   words: string[],
   {
     lastWord = '',
@@ -14,7 +14,7 @@ const createSimilarity = (
     unknownWords = [''],
   } = {},
 ) =>
-  new TextSimilarity(
+  new QueryWordMatcher(
     words.map((text, position) => ({
       text,
       position,
@@ -27,8 +27,8 @@ const createSimilarity = (
 const compare = (
   words: string[],
   values: Partial<EngineHit>,
-  options?: Parameters<typeof createSimilarity>[1],
-) => createSimilarity(words, options).compare(product(values))
+  options?: Parameters<typeof createMatcher>[1],
+) => createMatcher(words, options).rateMatches(product(values))
 
 t.test('an equal word counts by its field', async (t) => {
   t.same(compare(['martillo'], { name: 'Martillo de bola' }), [1])
@@ -59,8 +59,8 @@ t.test('a synonym of several words counts as the word if they follow each other'
 t.test('the rest of a long description is not compared', async (t) => {
   const description = `${'x '.repeat(500)}martillo`
   t.same(compare(['martillo'], { description }), [0])
-  const similarity = createSimilarity(['martillo'])
-  t.same(similarity.listMatches(product({ name: 'Martillos', description })), ['martillos'])
+  const matcher = createMatcher(['martillo'])
+  t.same(matcher.listMatches(product({ name: 'Martillos', description })), ['martillos'])
 })
 
 t.test(
