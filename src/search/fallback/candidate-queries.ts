@@ -200,7 +200,7 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[], visi
       select id, search_text from products
       where ${visible}
         and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${terms}))
-      limit ${maxFiltered}
+      limit ${sql.lit(maxFiltered)}
     )
     select id,
       -coalesce(
@@ -209,7 +209,7 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[], visi
       (select count(*) from matching) >= ${sql.lit(maxFiltered)} as is_cut
     from matching
     where ${sql.join([sql`true`, ...shortWordConditions], sql` and `)}
-    order by score desc, id limit ${maxCandidates}
+    order by score desc, id limit ${sql.lit(maxCandidates)}
   )`
 }
 
@@ -242,17 +242,18 @@ export function codeAndWordMatches(query: ParsedQuery, visible: Sql): Sql {
 
 /**
  * Returns the query for products with words that are similar to the typed ones and begin with the
- * same letters, ranked by similarity; null if no word may have a typo.
+ * same letters, ranked by similarity; null if no word may have a typo. Ignores words that are
+ * shorter than `minPrefixLength`.
  */
 export function similarWordMatches({ foldedWords }: ParsedQuery, visible: Sql): Sql | null {
   const words = foldedWords.filter((word) => !stopWords.has(word))
-  const mistypable = words.filter(mayHaveTypo)
-  if (mistypable.length === 0) return null
+  const wordsWithPossibleTypos = words.filter(mayHaveTypo)
+  if (wordsWithPossibleTypos.length === 0) return null
   const tsQuery = words
     .filter((word) => word.length >= minPrefixLength)
     .map((word) => toPrefixTerm(mayHaveTypo(word) ? beginningOf(word) : word))
     .join(' & ')
-  const similarities = mistypable.map(
+  const similarities = wordsWithPossibleTypos.map(
     (word) => sql`word_similarity(fold_text(${word}), search_text)`,
   )
   return sql`(
@@ -260,12 +261,12 @@ export function similarWordMatches({ foldedWords }: ParsedQuery, visible: Sql): 
       select id, search_text from products
       where ${visible}
         and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${tsQuery}))
-      limit ${maxFiltered}
+      limit ${sql.lit(maxFiltered)}
     )
     select id,
-      ((${sql.join(similarities, sql` + `)}) / ${sql.lit(mistypable.length)})::real as score,
+      ((${sql.join(similarities, sql` + `)}) / ${sql.lit(similarities.length)})::real as score,
       (select count(*) from matching) >= ${sql.lit(maxFiltered)} as is_cut
-    from matching order by score desc, id limit ${maxCandidates}
+    from matching order by score desc, id limit ${sql.lit(maxCandidates)}
   )`
 }
 

@@ -126,6 +126,7 @@ function searchQuery(
     const value = facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
     return sql`${value} as ${sql.ref(name)}`
   })
+  // `count(score)` leaves out pinned products that match nothing else: their score is null.
   return sql<SearchRow>`
     with found as materialized (
       select id, max(score) as score, bool_or(is_cut) as is_cut
