@@ -1,0 +1,260 @@
+// What the cache of /api/stats in a process sends, and when it computes. No test needs a server.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import t from 'tap'
+import type { DataVersion, ObservedVersion } from '../../../src/stats/cache/data-version.ts'
+import { StatsCache, type StatsCacheOptions } from '../../../src/stats/cache/stats-cache.ts'
+import type { ComputedStats } from '../../../src/stats/read-stats.ts'
+import { ResponseBodies } from '../../../src/stats/response-body.ts'
+import { timeouts } from '../../../src/timeouts.ts'
+
+const maxAgeMs = timeouts.stats.maxAge.ms
+const refreshAgeMs = timeouts.stats.refreshAge.ms
+const noLog = { error: () => undefined, info: () => undefined }
+const request = { date: 'issued', today: '2026-11-21' } as const
+
+t.test('the age of the statistics decides whether a request waits for a refresh', async (t) => {
+  const { cache, state } = cacheWithoutServers()
+  const read = async () => {
+    const { cacheResult, ageMs } = await cache.read(request)
+    return { cacheResult, ageMs }
+  }
+  t.same(await read(), { cacheResult: 'miss', ageMs: 0 })
+  for (const { afterMs, ageMs, computations } of [
+    { afterMs: refreshAgeMs - 1, ageMs: refreshAgeMs - 1, computations: 1 },
+    { afterMs: 1, ageMs: refreshAgeMs, computations: 2 },
+    { afterMs: maxAgeMs - 1, ageMs: maxAgeMs - 1, computations: 3 },
+  ]) {
+    state.moment += afterMs
+    t.same(await read(), { cacheResult: 'hit', ageMs })
+    await finishRefreshes()
+    t.equal(state.computations, computations, `computations after ${ageMs} ms`)
+  }
+  state.moment += maxAgeMs
+  t.same(await read(), { cacheResult: 'miss', ageMs: 0 })
+  state.isUp = false
+  state.moment += maxAgeMs - 1
+  t.same(await read(), { cacheResult: 'hit', ageMs: maxAgeMs - 1 })
+  state.moment += 1
+  t.same(await read(), { cacheResult: 'stale', ageMs: maxAgeMs })
+})
+
+t.test('stale statistics come with the reason', async (t) => {
+  const { cache, state } = cacheWithoutServers()
+  const read = async () => {
+    state.moment += maxAgeMs
+    const { cacheResult, staleReason } = await cache.read(request)
+    return { cacheResult, staleReason }
+  }
+  t.same(await read(), { cacheResult: 'miss', staleReason: null })
+  state.isUp = false
+  t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh failed' })
+  state.shared = { ...state.computed, version: { generation: '1', changeCount: 1 } }
+  t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh failed' }, 'from Redis')
+  state.isUp = true
+  const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
+  state.computing = isComputed
+  state.shared = null
+  t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh is slow' })
+  state.isFailing = true
+  t.same(await read(), { cacheResult: 'stale', staleReason: 'database is failing' })
+  finish()
+})
+
+t.test('statistics of another day are stale at any age', async (t) => {
+  const { cache, state } = cacheWithoutServers()
+  await cache.read(request)
+  state.isUp = false
+  state.moment += 10
+  t.match(await cache.read(request), { cacheResult: 'hit', ageMs: 10 })
+  state.today = '2026-11-22'
+  t.match(await cache.read({ ...request, today: '2026-11-22' }), {
+    cacheResult: 'stale',
+    ageMs: 10,
+  })
+})
+
+t.test('during an outage, the newer of local and shared statistics are sent', async (t) => {
+  const { cache, state } = cacheWithoutServers()
+  const statsAfter = (changes: number): ComputedStats => ({
+    ...computedStats(`after ${changes} changes`, 0),
+    version: { generation: '1', changeCount: changes },
+  })
+  const read = async () => {
+    const { bodies, cacheResult } = await cache.read(request)
+    return { etag: bodies.etagOf('json'), cacheResult }
+  }
+  const etagAfter = (changes: number) =>
+    new ResponseBodies(statsAfter(changes).stats).etagOf('json')
+  state.computed = statsAfter(2)
+  t.same(await read(), { etag: etagAfter(2), cacheResult: 'miss' })
+  state.isUp = false
+  for (const [changes, expected] of [
+    [1, 2],
+    [3, 3],
+  ] as const) {
+    state.shared = statsAfter(changes)
+    state.moment += maxAgeMs
+    t.same(await read(), { etag: etagAfter(expected), cacheResult: 'stale' })
+  }
+})
+
+t.test('after a change of the database, only its statistics in Redis are sent', async (t) => {
+  const version = { generation: '1', changeCount: 0 }
+  const cache = new StatsCache({
+    shared: { read: async (databaseId) => computedStats(databaseId), write: () => undefined },
+    versions: versionsOf(() => observe(version), {
+      readIfOlderThan: async () => ({ ...observe(version), databaseId: '2' }),
+    }),
+    readToday: () => request.today,
+    log: noLog,
+    compute: async () => computedStats('computed'),
+  })
+  const { cacheResult, bodies } = await cache.read(request)
+  t.equal(cacheResult, 'shared')
+  t.equal(bodies.etagOf('json'), new ResponseBodies(computedStats('2').stats).etagOf('json'))
+})
+
+t.test('the bodies of an entry count towards the size of the cache', async (t) => {
+  const version = { generation: '1', changeCount: 0 }
+  const cache = new StatsCache({
+    shared: { read: async () => null, write: () => undefined },
+    versions: versionsOf(() => observe(version)),
+    readToday: () => '2026-11-21',
+    log: noLog,
+    compute: async () => computedStats('x'.repeat(3_000_000)),
+  })
+  const read = (country: string) => cache.read({ date: 'issued', today: '2026-11-21', country })
+  const countries = ['ES', 'FR', 'IT', 'PT']
+  for (const country of countries) await read(country)
+  t.equal((await read('ES')).cacheResult, 'hit', 'four times 3 MB fit into 20 MB')
+  for (const country of countries) {
+    const { bodies, asOf } = await read(country)
+    bodies.get('json', 'identity', asOf)
+  }
+  t.equal((await read('ES')).cacheResult, 'miss', 'with their bodies, they are 24 MB')
+})
+
+t.test('statistics that were computed across midnight do not count as current', async (t) => {
+  const { cache, state } = cacheWithoutServers()
+  const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
+  state.computing = isComputed
+  const first = cache.read(request)
+  await finishRefreshes()
+  state.moment += 20
+  state.today = '2026-11-22'
+  state.moment += 200
+  finish()
+  t.match(await first, { cacheResult: 'miss', ageMs: 220 }, 'known to be current when it began')
+  state.isUp = false
+  state.moment += 30
+  t.match(await cache.read({ ...request, today: state.today }), {
+    cacheResult: 'stale',
+    ageMs: 250,
+  })
+})
+
+t.test('the cache evicts the entry that was used least recently', async (t) => {
+  const request = (to: string) => ({ date: 'issued' as const, to, today: '2026-11-21' })
+  const version = { generation: '1', changeCount: 0 }
+  // Every entry is current, so that none is refreshed in the background.
+  const cacheOfEntries = (characters: number) =>
+    new StatsCache({
+      shared: { read: async () => null, write: () => undefined },
+      versions: versionsOf(() => observe(version)),
+      readToday: () => '2026-11-21',
+      log: noLog,
+      compute: async () => computedStats('x'.repeat(characters)),
+    })
+  const resultOf = async (cache: StatsCache, to: string) =>
+    (await cache.read(request(to))).cacheResult
+
+  const manyEntries = cacheOfEntries(10)
+  t.equal(await resultOf(manyEntries, 'first'), 'miss')
+  t.equal(await resultOf(manyEntries, 'first'), 'hit')
+  t.equal(await resultOf(manyEntries, 'second'), 'miss')
+  for (let number = 0; number < 499; number++) {
+    await resultOf(manyEntries, String(number))
+    if (number === 200) t.equal(await resultOf(manyEntries, 'second'), 'hit')
+  }
+  t.equal(await resultOf(manyEntries, 'second'), 'hit', 'one of the 500 used most recently')
+  t.equal(await resultOf(manyEntries, 'first'), 'miss', 'more than 500 entries')
+
+  const largeResponses = cacheOfEntries(9_000_000)
+  for (const to of ['first', 'second']) t.equal(await resultOf(largeResponses, to), 'miss')
+  for (const to of ['first', 'second']) t.equal(await resultOf(largeResponses, to), 'hit')
+  t.equal(await resultOf(largeResponses, 'third'), 'miss')
+  t.equal(await resultOf(largeResponses, 'first'), 'miss', 'more than 20,000,000 characters')
+})
+
+/**
+ * A cache without servers, and what it sees. While `isUp` is false, computing fails. While
+ * `isFailing` is true, PostgreSQL is known not to respond. `computed` is what it computes once
+ * `computing` has resolved, and `shared` is what Redis has.
+ */
+function cacheWithoutServers() {
+  const state = {
+    moment: 0,
+    today: '2026-11-21',
+    isUp: true,
+    isFailing: false,
+    computing: Promise.resolve(),
+    computations: 0,
+    computed: computedStats('statistics', 0),
+    shared: null as ComputedStats | null,
+  }
+  /** Was read before anything was cached, so it renews nothing. */
+  const latest = () => observe(state.computed.version, 0)
+  const cache = new StatsCache({
+    shared: { read: async () => state.shared, write: () => undefined },
+    versions: versionsOf(latest, {
+      readIfOlderThan: async () => (state.isUp ? latest() : null),
+      isFailing: () => state.isFailing,
+    }),
+    readToday: () => state.today,
+    compute: async () => {
+      if (!state.isUp) throw new Error('PostgreSQL is unreachable')
+      state.computations += 1
+      const knownCurrentAt = state.moment
+      await state.computing
+      return { ...state.computed, knownCurrentAt }
+    },
+    log: noLog,
+    now: () => state.moment,
+  })
+  return { cache, state }
+}
+
+/** Versions as they are while PostgreSQL responds, except for `others`. */
+function versionsOf(
+  latest: () => ObservedVersion,
+  others: Partial<StatsCacheOptions['versions']> = {},
+): StatsCacheOptions['versions'] {
+  return {
+    latest,
+    readIfOlderThan: async () => latest(),
+    readInBackground: () => undefined,
+    isFailing: () => false,
+    ...others,
+  }
+}
+
+/** A version that was read at this moment. */
+function observe(version: DataVersion, readAt = performance.now()): ObservedVersion {
+  return { version, databaseId: '1', readAt, timeline: 1, walPosition: 0 }
+}
+
+/** Waits until refreshes in the background have come to their end, or to `computing`. */
+function finishRefreshes(): Promise<void> {
+  return nextTurn()
+}
+
+/** Statistics that have only this text, known to be current at this moment. */
+function computedStats(text: string, knownCurrentAt = performance.now()): ComputedStats {
+  return {
+    stats: { text } as unknown as ComputedStats['stats'],
+    version: { generation: '1', changeCount: 0 },
+    today: '2026-11-21',
+    knownCurrentAt,
+    walPosition: 0,
+  }
+}
