@@ -30,7 +30,7 @@ export const statsTimeouts = {
     ms: 10_000,
     what: 'Computing statistics, if none are cached',
     why: 'PostgreSQL ends a statement of the API after the same time.',
-    afterwards: 'The request fails with 503.',
+    afterwards: 'Older statistics from Redis are sent, marked stale. Without any, 503.',
   },
   failureMemory: {
     ms: 60_000,

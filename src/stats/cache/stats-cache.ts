@@ -8,13 +8,16 @@
 //   from maxAge       The request waits for a refresh, but at most `refresh`, and at most
 //                     `refreshDuringOutage` while PostgreSQL is known not to respond. If the
 //                     refresh fails or takes longer, they are sent as stale.
-//   of another day    As from maxAge, at any age: since midnight, more quotes have expired.
-//   none cached       The request waits at most `firstComputation`. It gets 503 if PostgreSQL is
-//                     unavailable or takes longer, and 500 if computing fails because of a defect.
+//   none cached       The request waits at most `firstComputation`. If Redis has none either, it
+//                     gets 503 if PostgreSQL is unavailable or takes longer, and 500 if computing
+//                     fails because of a defect.
+//
+// Computed for another day: the request waits, as from maxAge, however young they are. Since
+// midnight, more quotes have expired.
 //
 // A refresh takes the statistics from Redis if they are current there, or else computes them. If
-// computing fails, it takes those from Redis if they are newer than those of this process. They are
-// sent as stale. Each new cause of a failure is logged once.
+// computing fails or takes too long, the newer ones of Redis and of this process are sent as stale.
+// Each new cause of a failure is logged once.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout, { TimeoutError } from 'p-timeout'
@@ -36,7 +39,7 @@ import type { SharedStatsCache } from './shared-stats-cache.ts'
  * - `miss`: computed for this request.
  * - `collapsed`: computed for an earlier request that was still waiting for the same statistics.
  * - `stale`: not younger than `maxAge` or of another day, because computing failed or took too
- *   long. Also statistics of any age from Redis, if computing failed.
+ *   long. Also statistics of any age from Redis, for the same reasons.
  */
 export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
 
@@ -63,11 +66,14 @@ const maxBytes = 20_000_000
 /** `knownCurrentAt` advances while the data does not change, and `asOf` is that moment as text. */
 type Entry = ComputedStats & { bodies: ResponseBodies; asOf: string }
 
-/**
- * An entry, and where a refresh found it: `shared` in Redis, `miss` by computing it, `stale` in
- * Redis because computing failed.
- */
-type Refreshed = { entry: Entry; cacheResult: 'shared' | 'miss' | 'stale' }
+/** An entry, and where a refresh found it: `shared` in Redis, `miss` by computing it. */
+type Refreshed = { entry: Entry; cacheResult: 'shared' | 'miss' }
+
+/** What Redis has, which may be out of date; null until Redis responds. */
+type Found = { shared: ComputedStats | null }
+
+/** A refresh that is running, and what it has found in Redis so far. */
+type Refresh = { finished: Promise<Refreshed>; found: Found }
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
@@ -91,7 +97,7 @@ export class StatsCache {
   readonly #failures: ComputationFailures
   readonly #now: () => Moment
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries, maxSize: maxBytes })
-  readonly #refreshes = new Map<string, Promise<Refreshed>>()
+  readonly #refreshes = new Map<string, Refresh>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
   constructor(options: StatsCacheOptions) {
@@ -105,8 +111,8 @@ export class StatsCache {
   }
 
   /**
-   * Returns current statistics from the cache, or computes them. Falls back to older ones. Throws
-   * the error of `compute` if there are none at all.
+   * Returns current statistics from the cache, or computes them. Falls back to older ones. If there
+   * are none at all, throws the error of `compute`, or a TimeoutError if it takes too long.
    */
   async read(request: StatsRequest): Promise<CachedStats> {
     const key = cacheKeyOf(request)
@@ -117,7 +123,8 @@ export class StatsCache {
     if (isOfOtherDay || ageMs >= timeouts.stats.maxAge.ms)
       return this.#waitForRefresh(key, request, entry)
     // The request does not need the refresh. #load logs the error.
-    if (ageMs >= timeouts.stats.refreshAge.ms) this.#refresh(key, request).catch(() => undefined)
+    if (ageMs >= timeouts.stats.refreshAge.ms)
+      this.#refresh(key, request).finished.catch(() => undefined)
     return toCachedStats(entry, 'hit', ageMs)
   }
 
@@ -148,39 +155,45 @@ export class StatsCache {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
     const isPrimaryFailing = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
     const tooSlow = new TimeoutError('Computing the statistics takes too long')
+    const refresh = this.#refresh(key, request)
     try {
-      const { entry, cacheResult } = await pTimeout(this.#refresh(key, request), {
+      const { entry, cacheResult } = await pTimeout(refresh.finished, {
         milliseconds: maxWaitMs(older, isPrimaryFailing),
         message: tooSlow,
       })
       const ageMs = this.#updateAge(entry)
-      if (cacheResult === 'stale') return toStaleStats(entry, 'refresh failed', ageMs)
       if (ageMs >= timeouts.stats.maxAge.ms) return toStaleStats(entry, 'refresh is slow', ageMs)
       const isCollapsed = cacheResult === 'miss' && isJoined
       return toCachedStats(entry, isCollapsed ? 'collapsed' : cacheResult, ageMs)
     } catch (error) {
       this.#versions.readInBackground()
-      if (!older) throw error
+      const newest = this.#keepNewer(key, refresh.found) ?? older
+      if (!newest) throw error
       // #load logs the error, unless the refresh is only slow and continues.
       const slowReason = isPrimaryFailing ? 'database is failing' : 'refresh is slow'
       const reason = error === tooSlow ? slowReason : 'refresh failed'
-      return toStaleStats(older, reason, this.#updateAge(older))
+      return toStaleStats(newest, reason, this.#updateAge(newest))
     }
   }
 
   /** Starts a refresh, or joins the one that is running for the same key and day. */
-  #refresh(key: string, request: StatsRequest): Promise<Refreshed> {
+  #refresh(key: string, request: StatsRequest): Refresh {
     const refreshKey = refreshKeyOf(key, request)
     const running = this.#refreshes.get(refreshKey)
     if (running) return running
-    const refresh = this.#load(key, request).finally(() => this.#refreshes.delete(refreshKey))
+    const found: Found = { shared: null }
+    const finished = this.#load(key, request, found).finally(() =>
+      this.#refreshes.delete(refreshKey),
+    )
+    const refresh = { finished, found }
     this.#refreshes.set(refreshKey, refresh)
     return refresh
   }
 
-  async #load(key: string, request: StatsRequest): Promise<Refreshed> {
+  async #load(key: string, request: StatsRequest, found: Found): Promise<Refreshed> {
     const requestedAt = this.#now()
-    const { shared, latest } = await this.#readShared(key)
+    const latest = await this.#readSharedAndVersion(key, found)
+    const { shared } = found
     const isCurrent =
       shared?.today === request.today &&
       latest !== null &&
@@ -198,26 +211,35 @@ export class StatsCache {
       this.#failures.recordFailure(key, error)
       this.#versions.readInBackground()
       // Another process may have computed newer statistics before PostgreSQL became unreachable.
-      const local = this.#entries.get(key)
-      if (!shared || (local && !isNewer(shared, local))) throw error
-      return { entry: this.#store(key, shared), cacheResult: 'stale' }
+      this.#keepNewer(key, found)
+      throw error
     }
   }
 
+  /** Keeps the newer of the statistics in Redis and in this process. Null if there are none. */
+  #keepNewer(key: string, { shared }: Found): Entry | null {
+    const local = this.#entries.get(key) ?? null
+    return shared && (!local || isNewer(shared, local)) ? this.#store(key, shared) : local
+  }
+
   /**
-   * Reads Redis and the data version, at the same time if the database is known. While PostgreSQL
-   * is unreachable, the database is the one that was read last.
+   * Reads Redis into `found` and returns the data version, or null if it cannot be read. Both are
+   * read at the same time if the database is known. While PostgreSQL is unreachable, the database
+   * is the one that was read last.
    */
-  async #readShared(
-    key: string,
-  ): Promise<{ shared: ComputedStats | null; latest: ObservedVersion | null }> {
+  async #readSharedAndVersion(key: string, found: Found): Promise<ObservedVersion | null> {
     const known = this.#versions.latest()
-    const [shared, latest] = await Promise.all([
-      known && this.#shared.read(known.databaseId, key),
+    const readShared = async (databaseId: string) => {
+      found.shared = await this.#shared.read(databaseId, key)
+    }
+    const [latest] = await Promise.all([
       this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms),
+      known && readShared(known.databaseId),
     ])
-    if (latest === null || latest.databaseId === known?.databaseId) return { shared, latest }
-    return { shared: await this.#shared.read(latest.databaseId, key), latest }
+    if (latest === null || latest.databaseId === known?.databaseId) return latest
+    found.shared = null
+    await readShared(latest.databaseId)
+    return latest
   }
 
   /**

@@ -1,4 +1,5 @@
 // What the cache of /api/stats in a process sends, and when it computes. No test needs a server.
+import { mock } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import type { DataVersion, ObservedVersion } from '../../../src/stats/cache/data-version.ts'
@@ -95,6 +96,50 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
     state.shared = statsAfter(changes)
     state.moment += maxAgeMs
     t.same(await read(), { etag: etagAfter(expected), cacheResult: 'stale' })
+  }
+})
+
+t.test('while PostgreSQL hangs, the newer of local and shared statistics are sent', async (t) => {
+  const { refresh, refreshDuringOutage, firstComputation } = timeouts.stats
+  t.teardown(() => mock.timers.reset())
+  for (const { local, hanging, isFailing, waitMs, expected } of [
+    { local: null, hanging: 'computing', waitMs: firstComputation.ms, expected: 'shared' },
+    { local: null, hanging: 'readingVersion', waitMs: firstComputation.ms, expected: 'shared' },
+    { local: 1, hanging: 'computing', waitMs: refresh.ms, expected: 'shared' },
+    { local: 1, hanging: 'readingVersion', waitMs: refresh.ms, expected: 'shared' },
+    { local: 3, hanging: 'computing', waitMs: refresh.ms, expected: 'local' },
+    {
+      local: 1,
+      hanging: 'computing',
+      isFailing: true,
+      waitMs: refreshDuringOutage.ms,
+      expected: 'shared',
+    },
+  ] as const) {
+    const { cache, state } = cacheWithoutServers()
+    const statsAfter = (text: string, changeCount: number): ComputedStats => ({
+      ...computedStats(text, 0),
+      version: { generation: '1', changeCount },
+    })
+    if (local !== null) {
+      state.computed = statsAfter('local', local)
+      await cache.read(request)
+    }
+    state.moment += maxAgeMs
+    state.computed = statsAfter('not computed', 4)
+    state.shared = statsAfter('shared', 2)
+    state[hanging] = new Promise(() => undefined)
+    state.isFailing = isFailing === true
+    mock.timers.enable({ apis: ['setTimeout'] })
+    const responses = Promise.all([cache.read(request), cache.read(request)])
+    await finishRefreshes()
+    mock.timers.tick(waitMs)
+    const staleReason = isFailing ? 'database is failing' : 'refresh is slow'
+    for (const { bodies, ...response } of await responses) {
+      t.match(response, { cacheResult: 'stale', staleReason, ageMs: maxAgeMs })
+      t.match(bodies.get('json', 'identity', '').toString(), `"text":"${expected}"`)
+    }
+    mock.timers.reset()
   }
 })
 
@@ -198,6 +243,7 @@ function cacheWithoutServers() {
     isUp: true,
     isFailing: false,
     computing: Promise.resolve(),
+    readingVersion: Promise.resolve(),
     computations: 0,
     computed: computedStats('statistics', 0),
     shared: null as ComputedStats | null,
@@ -207,7 +253,10 @@ function cacheWithoutServers() {
   const cache = new StatsCache({
     shared: { read: async () => state.shared, write: () => undefined },
     versions: versionsOf(latest, {
-      readIfOlderThan: async () => (state.isUp ? latest() : null),
+      readIfOlderThan: async () => {
+        await state.readingVersion
+        return state.isUp ? latest() : null
+      },
       isFailing: () => state.isFailing,
     }),
     readToday: () => state.today,
