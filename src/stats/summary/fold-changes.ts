@@ -83,7 +83,7 @@ export function startFolding(
 /**
  * Returns the number of changes that are not folded, and the age of the oldest one. A statement
  * that changes many quotes counts as one change. The age begins with the transaction of the change,
- * and is 0 if there is no change.
+ * and is 0 if there is no change. Throws if quote_summary has no row: no change would be counted.
  *
  * quote_summary is named before the view unfolded_changes, so that it is locked first, as
  * docs/statistics.md requires. The view alone would lock quote_changes before it.
@@ -91,13 +91,17 @@ export function startFolding(
 export async function readUnfoldedChanges(
   db: Kysely<Tables>,
 ): Promise<{ count: number; oldestSeconds: number }> {
-  return db
-    .selectFrom(['quote_summary', 'unfolded_changes'])
+  const unfolded = db
+    .selectFrom('unfolded_changes')
     .select([
       sql<number>`count(*)::integer`.as('count'),
       sql<number>`coalesce(extract(epoch from now() - min(created_at)), 0)::float8`.as(
         'oldestSeconds',
       ),
     ])
+    .as('unfolded')
+  return db
+    .selectFrom(['quote_summary', unfolded])
+    .select(['count', 'oldestSeconds'])
     .executeTakeFirstOrThrow()
 }

@@ -173,6 +173,14 @@ t.test('the dead rows that a request visits stay few while an old snapshot is op
   t.same(await findSummaryDifferences(db), [])
 })
 
+t.test('counting fails if quote_summary has no row', async (t) => {
+  const { db } = await testDatabase(t)
+  await insertQuote(db, '1')
+  t.match(await readUnfoldedChanges(db), { count: 1 })
+  await sql`delete from quote_summary`.execute(db)
+  await t.rejects(readUnfoldedChanges(db))
+})
+
 async function foldAll(db: Database): Promise<void> {
   while ((await foldBatch(db)) > 0);
 }
