@@ -15,6 +15,7 @@ const sourceFiles = [
   'company/calendar.ts',
   'company/currencies.ts',
   'company/money.ts',
+  'database/replica/wal-position.ts',
   // They define what the database computes.
   'database/migrations/*.{ts,sql}',
 ]
@@ -23,9 +24,9 @@ const sourceDirectory = join(import.meta.dirname, '../..')
 export const codeHash = hashFiles(sourceDirectory, sourceFiles)
 
 /**
- * Returns the hash of the files in `directory` that match the patterns. Throws if one of the
- * patterns matches no file: if the sources are missing, as in a bundle, all releases would get the
- * same hash and share their statistics.
+ * Returns the hash of the names and texts of the files in `directory` that match the patterns.
+ * Throws if one of the patterns matches no file: if the sources are missing, as in a bundle, all
+ * releases would get the same hash and share their statistics.
  */
 export function hashFiles(directory: string, patterns: string[]): string {
   const hash = createHash('sha256')
@@ -33,7 +34,8 @@ export function hashFiles(directory: string, patterns: string[]): string {
     const files = globSync(pattern, { cwd: directory }).toSorted()
     if (files.length === 0)
       throw new Error(`The hash of the statistics code needs ${pattern}, but no file matches`)
-    for (const file of files) hash.update(readFileSync(join(directory, file)))
+    for (const file of files)
+      hash.update(JSON.stringify([file, readFileSync(join(directory, file), 'utf8')]))
   }
   return hash.digest('base64url').slice(0, 16)
 }

@@ -1,11 +1,11 @@
 // The hash of the code that computes statistics, which keeps releases apart in Redis.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { codeHash, hashFiles } from '../../../src/stats/cache/code-hash.ts'
 import { createTemporaryDirectory } from '../../support/temporary-directory.ts'
 
-t.test('the hash depends on every file', async (t) => {
+t.test('the hash depends on the name and the text of every file', async (t) => {
   const directory = createTemporaryDirectory(t, 'code-hash')
   const write = (name: string, text: string) => writeFileSync(join(directory, name), text)
   mkdirSync(join(directory, 'stats/cache'), { recursive: true })
@@ -17,7 +17,10 @@ t.test('the hash depends on every file', async (t) => {
   write('other.ts', '3')
   t.equal(hash(), first, 'a file that no pattern matches')
   write('stats/cache/b.ts', '4')
-  t.not(hash(), first)
+  const second = hash()
+  t.not(second, first)
+  renameSync(join(directory, 'stats/cache/b.ts'), join(directory, 'stats/cache/c.ts'))
+  t.not(hash(), second, 'the name counts too')
 })
 
 t.test(
