@@ -14,7 +14,7 @@ import { computeDaysToDecision } from './days-to-decision.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import { resolvePeriod } from './resolve-period.ts'
 import {
-  listsCustomersOrProducts,
+  hasBreakdown,
   type Period,
   ratioDecimals,
   type Stats,
@@ -91,7 +91,7 @@ export async function prepareSnapshot(
   request: Pick<StatsRequest, 'by'>,
 ): Promise<void> {
   // A breakdown also reads quotes and names. Locking this view locks its tables.
-  const sources = listsCustomersOrProducts(request) ? sql`breakdown_sources, ` : sql``
+  const sources = hasBreakdown(request) ? sql`breakdown_sources, ` : sql``
   await sql`
     lock table ${sources}quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
       quote_validity, quote_validity_unfolded, customer_figures, customer_figures_unfolded,

@@ -26,7 +26,7 @@ import { checkCodes } from './check-codes.ts'
 import { checkPeriod } from './check-period.ts'
 import { chooseFormat, negotiate } from './negotiate-format.ts'
 import type { Format } from './response-body.ts'
-import { listsCustomersOrProducts, Stats, StatsQuery, unavailableDetail } from './schema.ts'
+import { hasBreakdown, Stats, StatsQuery, unavailableDetail } from './schema.ts'
 import { readStatsPreferringReplica } from './stats-source.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
 import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
@@ -46,7 +46,10 @@ export type StatsOptions = {
   observer: StatsObserver
 }
 
-/** Counts the responses by what the cache found, and what the background tasks do. */
+/**
+ * Counts the responses with statistics by what the cache found, and what the background tasks do.
+ * Failed requests are in tqs_requests_total, which counts by status.
+ */
 export type StatsObserver = FoldObserver &
   DriftObserver & { countResponse(cacheResult: CacheResult): void }
 
@@ -74,7 +77,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     async (request, reply) => {
       const { query } = request
       // Checked before the cache is read, because all callers share it.
-      if (listsCustomersOrProducts(query))
+      if (hasBreakdown(query))
         access.requireAdditionalScope(request, 'stats:detail', `by=${query.by}`)
       const today = readToday()
       checkPeriod(query, today)

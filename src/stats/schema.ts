@@ -24,8 +24,15 @@ const RatioText = (description: string) =>
 const Count = Type.Integer({ minimum: 0 })
 const dateKinds = ['issued', 'accepted'] as const satisfies DateKind[]
 
-/** The values that `by` may have, and whether the response then lists customers or products. */
-const valuesOfBy = { day: false, customer: true, product: true }
+/**
+ * The values that `by` may have. A breakdown lists customers or products. It needs the scope
+ * stats:detail too, and reads more tables.
+ */
+const valuesOfBy = {
+  day: { isBreakdown: false },
+  customer: { isBreakdown: true },
+  product: { isBreakdown: true },
+}
 
 export const StatsQuery = Type.Object(
   {
@@ -110,12 +117,9 @@ export type StatsRequest = Pick<
   'from' | 'to' | 'date' | 'country' | 'currency' | 'compare' | 'by'
 > & { today: string }
 
-/**
- * Whether the response lists customers or products. That needs the scope stats:detail too, and
- * reads more tables.
- */
-export const listsCustomersOrProducts = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
-  by !== undefined && valuesOfBy[by]
+/** Whether the response has a breakdown. */
+export const hasBreakdown = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
+  by !== undefined && valuesOfBy[by].isBreakdown
 
 export const Period = Type.Object({
   from: LocalDate,
