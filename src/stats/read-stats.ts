@@ -69,39 +69,55 @@ export async function readStats(
   return retryIfConnectionBreaks(read)
 }
 
+/** In the order that docs/statistics.md defines for every program. */
+const summaryTables = [
+  'quote_summary',
+  'quote_changes',
+  'quote_figures',
+  'quote_figures_unfolded',
+  'quote_validity',
+  'quote_validity_unfolded',
+  'customer_figures',
+  'customer_figures_unfolded',
+  'product_figures',
+  'product_figures_unfolded',
+]
+
 /**
- * Prepares a transaction to read the summary: locks its tables before the snapshot is taken, and
- * sets the planner for short statements.
- *
- * A truncate that commits after the snapshot empties a table for the snapshot too. Statistics that
- * read an unlocked table afterwards would lack its rows and still be labelled with the version
- * before the truncate. test/stats/summary/summary-locks.test.ts checks that no table is missing.
- * docs/statistics.md defines the order of the locks, and names the programs that must follow it.
- *
- * The settings are for statements of a few milliseconds: parallel workers and compiled expressions
- * (JIT) would cost more than they save. Sequential scans would read the dead rows that folding
- * leaves behind while an old snapshot is open. A generic plan is reused, and does not depend on
- * table statistics, which are out of date after a bulk write.
- *
- * All statements are one text, so that they take one round trip to PostgreSQL. A query parameter
- * would break this: PostgreSQL accepts only one statement with parameters.
+ * Prepares a transaction to read the summary. All statements are one text, so that they take one
+ * round trip to PostgreSQL. A query parameter would break this: PostgreSQL accepts only one
+ * statement with parameters.
  */
 export async function prepareSnapshot(
   transaction: Transaction<Tables>,
   request: Pick<StatsRequest, 'by'>,
 ): Promise<void> {
-  // A breakdown also reads quotes and names. Locking this view locks its tables.
-  const sources = hasBreakdown(request) ? sql`breakdown_sources, ` : sql``
-  await sql`
-    lock table ${sources}quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
-      quote_validity, quote_validity_unfolded, customer_figures, customer_figures_unfolded,
-      product_figures, product_figures_unfolded in access share mode;
-    set local max_parallel_workers_per_gather = 0;
-    set local jit = off;
-    set local enable_seqscan = off;
-    set local plan_cache_mode = force_generic_plan
-  `.execute(transaction)
+  await sql`${lockBeforeSnapshot(request)}; ${planShortStatements}`.execute(transaction)
 }
+
+/**
+ * Lock before the snapshot, because TRUNCATE ignores snapshots: it empties a table also for a
+ * snapshot that is older. Statistics would lack its rows and still be labelled with the version
+ * before the truncate. test/stats/summary/summary-locks.test.ts checks that no table is missing.
+ */
+function lockBeforeSnapshot(request: Pick<StatsRequest, 'by'>) {
+  // A breakdown also reads quotes and names. Locking this view locks its tables.
+  const tables = hasBreakdown(request) ? ['breakdown_sources', ...summaryTables] : summaryTables
+  return sql`lock table ${sql.join(tables.map((table) => sql.id(table)))} in access share mode`
+}
+
+/**
+ * For statements of a few milliseconds. Parallel workers and compiled expressions (JIT) would cost
+ * more than they save. Sequential scans would read the dead rows that folding leaves behind while
+ * an old snapshot is open. A generic plan is reused, and does not depend on table statistics, which
+ * are out of date after a bulk write.
+ */
+const planShortStatements = sql`
+  set local max_parallel_workers_per_gather = 0;
+  set local jit = off;
+  set local enable_seqscan = off;
+  set local plan_cache_mode = force_generic_plan
+`
 
 /**
  * Returns the statistics of a period and of its comparison period. `snapshot` is repeatable read:
