@@ -40,16 +40,16 @@ type Row = Partial<Record<Column, number | string | null>>
 export function formatCsv(stats: Stats, locale: Locale): string {
   const separator = locale === 'es' ? ';' : ','
   const columns = stats.byCustomer || stats.byProduct ? [...header, ...breakdownHeader] : header
-  const lines = rowsOf(stats).map((row) =>
+  const lines = statsRows(stats).map((row) =>
     columns.map((column) => formatCell(column, row[column], locale)),
   )
   return [columns, ...lines].map((cells) => `${cells.join(separator)}\r\n`).join('')
 }
 
-function rowsOf(stats: Stats): Row[] {
+function statsRows(stats: Stats): Row[] {
   return [
     { dimension: 'asOf', key: stats.asOf },
-    ...rowsOfPeriod(stats),
+    ...periodRows(stats),
     ...stats.byCountry.map((group) => groupRow('country', group.country ?? 'unknown', group)),
     ...stats.byMonth.map((group) => groupRow('month', group.month, group)),
     ...(stats.byDay ?? []).map((group) => groupRow('day', group.day, group)),
@@ -59,7 +59,7 @@ function rowsOf(stats: Stats): Row[] {
   ]
 }
 
-function rowsOfPeriod({
+function periodRows({
   period,
   quotes,
   revenue,
@@ -125,7 +125,7 @@ function restRow(
 
 function comparisonRows(comparison: Stats['comparison']): Row[] {
   if (!comparison) return []
-  const rows = rowsOfPeriod(comparison)
+  const rows = periodRows(comparison)
   return [
     ...rows.map((row) => ({ ...row, dimension: `comparison ${row.dimension}` })),
     { dimension: 'change', ...comparison.change },
