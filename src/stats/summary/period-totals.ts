@@ -133,23 +133,20 @@ export async function readDayTotals(
   return rows.map((row) => ({ day: row.day, ...toGroupTotals(row) }))
 }
 
-/**
- * A sent quote counts as expired from the day after its last valid day. `row.sent`, like the column
- * of quote_figures, counts all sent quotes, even those whose validity is over.
- */
+/** Converts the counts, which are decimal text, to numbers. */
 function toGroupTotals(row: GroupRow): GroupTotals {
   return {
-    draft: Number(row.drafts),
-    openQuotes: Number(row.open_quotes),
+    draft: Number(row.draft),
+    openQuotes: Number(row.openQuotes),
     accepted: Number(row.accepted),
     rejected: Number(row.rejected),
-    expired: Number(row.expired) + Number(row.sent) - Number(row.open_quotes),
+    expired: Number(row.expired),
     openNet: row.openNet,
     wonNet: row.wonNet,
     lostNet: row.lostNet,
-    quotesWithDecisionDay: Number(row.decided),
-    decisionDays: Number(row.decision_days),
-    decisionHistogram: row.decision_histogram,
+    quotesWithDecisionDay: Number(row.quotesWithDecisionDay),
+    decisionDays: Number(row.decisionDays),
+    decisionHistogram: row.decisionHistogram,
   }
 }
 

@@ -129,12 +129,18 @@ by_level as (
   group by month
 )
 select
-  level, currency, drafts, sent, accepted, rejected, expired, net, base_net, unconverted,
-    unconverted_net, base_sent, base_lost, decided, decision_days, decision_histogram, open_quotes,
-    base_open,
+  level, currency,
+  drafts as draft,
+  open_quotes as openQuotes,
+  accepted, rejected,
+  expired + sent - open_quotes as expired,
+  unconverted,
   round(base_open, 2) as openNet,
   round(base_net, 2) as wonNet,
   round(base_lost + base_sent - base_open, 2) as lostNet,
+  decided as quotesWithDecisionDay,
+  decision_days as decisionDays,
+  decision_histogram as decisionHistogram,
   to_char(month, 'YYYY-MM') as month,
   nullif(country, '') as country,
   round(net, digits) as ownNet,
@@ -190,11 +196,17 @@ with days as (
   group by day
 )
 select
-  drafts, sent, accepted, rejected, expired, net, base_net, unconverted, unconverted_net, base_sent,
-    base_lost, decided, decision_days, decision_histogram, open_quotes, base_open,
+  drafts as draft,
+  open_quotes as openQuotes,
+  accepted, rejected,
+  expired + sent - open_quotes as expired,
+  unconverted,
   round(base_open, 2) as openNet,
   round(base_net, 2) as wonNet,
   round(base_lost + base_sent - base_open, 2) as lostNet,
+  decided as quotesWithDecisionDay,
+  decision_days as decisionDays,
+  decision_histogram as decisionHistogram,
   to_char(day, 'YYYY-MM-DD') as day
 from days
 where drafts + sent + accepted + rejected + expired > '0'

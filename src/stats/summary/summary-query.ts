@@ -44,34 +44,30 @@ import {
 
 /**
  * The columns of quote_figures that are added up. docs/statistics.md says how to add a figure.
- * GroupTotals says what the response calls them.
+ * `totalsColumns` gives the sums the names of GroupTotals.
  *
- *     column              GroupTotals            meaning
- *     drafts              draft                  quotes with this status
- *     sent                -                      quotes with this status, still valid or not
- *     open_quotes         openQuotes             sent quotes that are still valid
- *     accepted            accepted               quotes with this status
- *     rejected            rejected               quotes with this status
- *     expired             -                      quotes with this status
- *     -                   expired                expired + sent - open_quotes
- *     decided             quotesWithDecisionDay  accepted and rejected quotes whose day of decision
- *                                                is known
- *     decision_days       decisionDays           the sum of the days from issue to decision
- *     decision_histogram  decisionHistogram      `decided` by these days, packed into one number
- *     unconverted         -                      accepted quotes without a rate
+ *     drafts              quotes with this status
+ *     sent                quotes with this status, still valid or not
+ *     open_quotes         sent quotes that are still valid
+ *     accepted            quotes with this status
+ *     rejected            quotes with this status
+ *     expired             quotes with this status
+ *     decided             accepted and rejected quotes whose day of decision is known
+ *     decision_days       the sum of the days from issue to decision
+ *     decision_histogram  `decided` by these days, packed into one number
+ *     unconverted         accepted quotes without a rate
  *
  * In the base currency, without quotes that have no rate:
  *
- *     base_net            wonNet                 net of `accepted`
- *     base_sent           -                      net of `sent`
- *     base_open           openNet                net of `open_quotes`
- *     base_lost           -                      net of `rejected` and `expired`
- *     -                   lostNet                base_lost + base_sent - base_open
+ *     base_net            net of `accepted`
+ *     base_sent           net of `sent`
+ *     base_open           net of `open_quotes`
+ *     base_lost           net of `rejected` and `expired`
  *
  * In the currency of the quotes, so that only rows with the same currency may be added up:
  *
- *     net                 -                      net of `accepted`
- *     unconverted_net     -                      net of `unconverted`
+ *     net                 net of `accepted`
+ *     unconverted_net     net of `unconverted`
  *
  * `open_quotes` and `base_open` are the sums of `quotes` and `base_net` of current_validity.
  */
@@ -155,7 +151,7 @@ function selectLevels(query: QueryCreator<Tables & { by_level: LevelSums }>, bas
     .selectFrom('by_level')
     .leftJoin('currencies', 'currencies.code', 'by_level.currency')
     .where(quoteCount, '>', '0')
-    .select(['level', 'currency', ...summedColumns, ...moneyByOutcome(baseDigits)])
+    .select(['level', 'currency', ...totalsColumns(baseDigits)])
     .select([
       sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
       sql<string | null>`nullif(country, '')`.as('country'),
@@ -312,7 +308,7 @@ export function queryDays(
     )
     .selectFrom('days')
     .where(quoteCount, '>', '0')
-    .select([...summedColumns, ...moneyByOutcome(baseDigits)])
+    .select(totalsColumns(baseDigits))
     .select(sql<string>`to_char(day, 'YYYY-MM-DD')`.as('day'))
     .orderBy('days.day')
 }
@@ -347,14 +343,23 @@ export function queryDateRange(
 }
 
 /**
- * Money by outcome in the base currency. Only here, sums of the summary get names of GroupTotals.
- * Lost are rejected and expired quotes, and sent quotes that are no longer valid.
+ * The columns of GroupTotals, and `unconverted`. A sent quote that is no longer valid counts as
+ * expired, and its net as lost.
  */
-const moneyByOutcome = (baseDigits: number) =>
+const totalsColumns = (baseDigits: number) =>
   [
+    'drafts as draft',
+    'open_quotes as openQuotes',
+    'accepted',
+    'rejected',
+    sql<string>`expired + sent - open_quotes`.as('expired'),
+    'unconverted',
     sql<string>`round(base_open, ${baseDigits})`.as('openNet'),
     sql<string>`round(base_net, ${baseDigits})`.as('wonNet'),
     sql<string>`round(base_lost + base_sent - base_open, ${baseDigits})`.as('lostNet'),
+    'decided as quotesWithDecisionDay',
+    'decision_days as decisionDays',
+    'decision_histogram as decisionHistogram',
   ] as const
 
 const quoteCount = sql<string>`drafts + sent + accepted + rejected + expired`
