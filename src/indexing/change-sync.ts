@@ -17,7 +17,7 @@ import type { LiveTarget, WriteTarget } from './index-address.ts'
 import { executeUnderLease } from './indexer-lease.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
 import { markSettled, markTask, markWriting } from './registration.ts'
-import { requeueIfLeaseLost } from './requeue-after-lease-loss.ts'
+import { rethrowAfterRequeue } from './requeue-after-lease-loss.ts'
 import { preventUnhandledRejection } from './scheduling/prevent-unhandled-rejection.ts'
 
 const maxBatchRows = 20_000
@@ -57,7 +57,7 @@ export async function syncBatch(
     const result = await applyChanges(db, client.index(indexName), productIds)
     await finishBatch(target, { read, productIds, alsoQueueFor, ...result })
   } catch (error) {
-    return requeueIfLeaseLost(db, lease, productIds, error)
+    return rethrowAfterRequeue(db, lease, productIds, error)
   }
   return read.changes.length
 }
@@ -98,7 +98,7 @@ async function applyChanges(
     requests.push(deletion.then((taskNumber) => ({ rejected: [], taskNumber })))
   } finally {
     // After an error, too, no request may be running: the engine could apply it after a later
-    // batch, or after requeueIfLeaseLost has queued its products again.
+    // batch, or after rethrowAfterRequeue has queued its products again.
     await Promise.allSettled(requests)
   }
   const results = await Promise.all(requests)

@@ -9,9 +9,9 @@ import { queueProducts } from './outbox.ts'
 const maxAttempts = 20
 
 /**
- * Must be called when `uploadError` has ended an upload of these products. If the lease is lost,
- * queues them again and throws LeaseLost, whose cause is `uploadError`. Otherwise throws
- * `uploadError`.
+ * Always throws. Must be called when `uploadError` has ended an upload of these products. If the
+ * lease is lost, queues them again and throws LeaseLost, whose cause is `uploadError`. Otherwise
+ * throws `uploadError`.
  *
  * The engine may have applied the documents after newer ones of the indexer that took over. The
  * products are queued for the live index, whose changes also reach an index that is being rebuilt.
@@ -19,7 +19,7 @@ const maxAttempts = 20
  * Makes several attempts while PostgreSQL is unreachable. If all fail, throws an AggregateError of
  * `uploadError` and the error of the last attempt.
  */
-export async function requeueIfLeaseLost(
+export async function rethrowAfterRequeue(
   db: Kysely<Tables>,
   lease: Lease,
   productIds: string[],

@@ -20,7 +20,7 @@ import { parkDocuments } from '../documents/parked-documents.ts'
 import { isUnfinished, TaskTimedOut, waitForSuccess } from '../engine/engine-tasks.ts'
 import type { NextTarget } from '../index-address.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
-import { requeueIfLeaseLost } from '../requeue-after-lease-loss.ts'
+import { rethrowAfterRequeue } from '../requeue-after-lease-loss.ts'
 import { preventUnhandledRejection } from '../scheduling/prevent-unhandled-rejection.ts'
 import { CatalogueReader, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
@@ -134,7 +134,7 @@ export class CatalogueUpload {
     const { db, lease } = this.#target
     const acceptedIds = this.#accepted.flatMap(({ joinedIds }) => joinedIds.split(' '))
     const sentIds = [...(this.#sending?.ids ?? []), ...acceptedIds]
-    return requeueIfLeaseLost(db, lease, sentIds, error)
+    return rethrowAfterRequeue(db, lease, sentIds, error)
   }
 
   async #send({ ids, ndjson, bytes }: Payload): Promise<void> {
