@@ -13,7 +13,7 @@ import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-ve
 import { runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
 import type { IndexerOptions } from '../src/indexing/indexer-run.ts'
 import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
-import { registerIndex } from '../src/indexing/register-index.ts'
+import { registerIndex } from '../src/indexing/register-and-wait.ts'
 import { requestRebuild } from '../src/indexing/registration.ts'
 import { describeError } from '../src/monitoring/describe-error.ts'
 import { buildIndexerOperationsApp } from '../src/monitoring/indexer-operations-app.ts'

@@ -16,7 +16,7 @@ import { maxTaskNumber, readEngineTask } from './engine/engine-tasks.ts'
 import type { LiveTarget, WriteTarget } from './index-address.ts'
 import { executeUnderLease } from './indexer-lease.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
-import { markSettled, markTask, markWriting } from './registration.ts'
+import { markSettled, markWriting, storeLastTask } from './registration.ts'
 import { rethrowAfterRequeue } from './requeue-after-lease-loss.ts'
 import { preventUnhandledRejection } from './scheduling/prevent-unhandled-rejection.ts'
 
@@ -131,7 +131,7 @@ async function finishBatch(
     if (productIds.length > 0) await unparkDocuments(transaction, outbox.name, productIds)
     await parkDocuments(transaction, outbox.name, rejected)
     if (!isLive) return
-    if (task) await markTask(transaction, registrationName, task)
+    if (task) await storeLastTask(transaction, registrationName, task)
     if (read.isComplete) await markSettled(transaction, registrationName, read)
   })
   outbox.settle(read)

@@ -17,7 +17,12 @@ import {
 import type { LiveTarget } from './index-address.ts'
 import { listDriftIds, queueRepair, verifyIndex } from './index-verification.ts'
 import { executeUnderLease, type Lease } from './indexer-lease.ts'
-import { markCompared, markOtherTimeline, markTask, readRegistration } from './registration.ts'
+import {
+  forceFailoverCheck,
+  markCompared,
+  readRegistration,
+  storeLastTask,
+} from './registration.ts'
 
 /** If more documents differ, as after a restore from last week, building the index costs less. */
 const maxRepairedShare = 0.1
@@ -73,7 +78,7 @@ export async function markTimelineOfKeys(
 ): Promise<void> {
   await executeUnderLease(db, lease, async (transaction) => {
     for (const identity of databasesOfPreviousKeys)
-      await markOtherTimeline(transaction, lease.registrationName, identity)
+      await forceFailoverCheck(transaction, lease.registrationName, identity)
   })
 }
 
@@ -131,6 +136,6 @@ async function finishComparison(target: LiveTarget): Promise<void> {
   const task = number === null ? null : await readEngineTask(taskClient, number)
   await executeUnderLease(db, lease, async (transaction) => {
     await markCompared(transaction, registrationName)
-    if (task) await markTask(transaction, registrationName, task)
+    if (task) await storeLastTask(transaction, registrationName, task)
   })
 }

@@ -8,7 +8,7 @@ import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { syncBatch } from './change-sync.ts'
 import { deleteIndex } from './engine/engine-tasks.ts'
-import { requireSingleServer } from './engine/single-server-check.ts'
+import { markAndRejectSeveralServers } from './engine/single-server-check.ts'
 import type { LiveTarget } from './index-address.ts'
 import { keepIndexAfterFailover } from './index-after-failover.ts'
 import { type LeaseRenewal, requireLease } from './indexer-lease.ts'
@@ -109,7 +109,7 @@ export class IndexerRun {
     const address = { ...this.#target, client: openClient(indexerApiKey) }
     return [
       // First, because the other checks may otherwise ask the wrong server.
-      new IntervalTask(engineCheck.ms, () => requireSingleServer(address)),
+      new IntervalTask(engineCheck.ms, () => markAndRejectSeveralServers(address)),
       // Before the synonyms, because a rebuild also sets the synonyms.
       new IntervalTask(rebuildCheck.ms, () => this.#rebuildIfNecessary()),
       new IntervalTask(synonymTableCheck.ms, () => this.#applyChangedSynonyms()),

@@ -9,7 +9,7 @@ import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
 import { ensureEngineKeys } from './engine/engine-keys.ts'
 import { readDatabasesOfKeys, replaceIndexerKeys } from './engine/indexer-keys.ts'
-import { requireSingleServer } from './engine/single-server-check.ts'
+import { markAndRejectSeveralServers } from './engine/single-server-check.ts'
 import { createUnusedIndexRemoval } from './engine/unused-indexes.ts'
 import type { LiveTarget } from './index-address.ts'
 import { markTimelineOfKeys } from './index-after-failover.ts'
@@ -17,6 +17,7 @@ import { findErrorKind } from './indexer-error-kind.ts'
 import {
   type AcquiredLease,
   acquireLease,
+  executeUnderLease,
   LeaseLost,
   readLeaseHolder,
   releaseLease,
@@ -27,7 +28,7 @@ import { OutboxCursor } from './outbox.ts'
 import { PopularityRefresh } from './popularity.ts'
 import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import { deleteNextIndex, deleteRebuildRows } from './rebuild/rebuild-start-and-end.ts'
-import { registerIndex } from './register-index.ts'
+import { registerIndex } from './register-and-wait.ts'
 import { markSeveralServers } from './registration.ts'
 import { ErrorBackoff } from './scheduling/error-backoff.ts'
 import { pause } from './scheduling/pause.ts'
@@ -153,15 +154,17 @@ async function prepareEngine(
   { db, openClient, indexerApiKey, indexName, registrationName, log, signal }: RunOptions,
   lease: AcquiredLease,
 ): Promise<LiveTarget> {
-  const address = { db, client: openClient(indexerApiKey), indexName, registrationName }
-  await requireSingleServer(address)
+  const address = { db, client: openClient(indexerApiKey), indexName, registrationName, lease }
+  await markAndRejectSeveralServers(address)
   for (const name of await ensureEngineKeys(address.client))
     log(`The key "${name}" of the search engine had other rights and was replaced.`, 'warn')
   await markTimelineOfKeys(db, lease, await readDatabasesOfKeys(address))
   const keys = await replaceIndexerKeys(address, lease)
   // Copies of one server had the same keys until the line above created new ones on one of them.
-  await requireSingleServer(address)
-  await markSeveralServers(db, registrationName, false)
+  await markAndRejectSeveralServers(address)
+  await executeUnderLease(db, lease, (transaction) =>
+    markSeveralServers(transaction, registrationName, false),
+  )
   // The previous indexer may still be writing. Requests with its keys that the engine has already
   // accepted end within this time. Do not shorten this pause on a stop: the stop releases the
   // lease, so the next indexer would start without pausing.
@@ -171,7 +174,6 @@ async function prepareEngine(
     ...address,
     client: openClient(keys.documents),
     taskClient: openClient(keys.tasks),
-    lease,
     outbox: new OutboxCursor(db, registrationName),
   }
   await deleteNextIndex(target)

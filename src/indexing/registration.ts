@@ -12,15 +12,17 @@
 //                        0051 adds for them
 // settled_snapshot       the index has every change in it         markSettled; empty: markRebuilt
 // indexed_at             the index has every change until then;   markSettled, markRebuilt;
-//                        null if its contents are unknown         null: markUnknown,
+//                        null if its contents are unknown         null: markContentsUnknown,
 //                                                                 markSeveralServers
 // version                rises when the contents of the index     markSettled, markRebuilt,
-//                        may have changed                         markCompared, markSynonyms
-// last_task_uid          the newest known task of the engine,     markTask, markRebuilt
+//                        may have changed                         markCompared,
+//                                                                 storeSynonymsVersion
+// last_task_uid          the newest known task of the engine,     storeLastTask, markRebuilt
 // last_task_enqueued_at  and when it was enqueued
 // database_identity      the database whose changes the index     markRebuilt, markCompared,
-//                        contains                                 markOtherTimeline
-// synonyms_version       the version of the synonyms sent last    markRebuilt, markSynonyms
+//                        contains                                 forceFailoverCheck
+// synonyms_version       the version of the synonyms sent last    markRebuilt,
+//                                                                 storeSynonymsVersion
 // rebuild_requested_at   when a rebuild was requested             requestRebuild; null: markRebuilt
 // has_several_servers    the URL of the engine leads to several   markSeveralServers
 //                        servers
@@ -142,7 +144,7 @@ export async function markWriting(
 }
 
 /** Stores a task of the engine that belongs to the index, unless it has a newer one. */
-export async function markTask(
+export async function storeLastTask(
   transaction: LeasedTransaction,
   registrationName: string,
   task: EngineTask,
@@ -177,7 +179,7 @@ export async function markSettled(
 }
 
 /** Marks that nothing is known about the contents of the index, or that it does not exist. */
-export async function markUnknown(
+export async function markContentsUnknown(
   transaction: LeasedTransaction,
   registrationName: string,
 ): Promise<void> {
@@ -229,11 +231,10 @@ export async function markCompared(
 }
 
 /**
- * Makes readRegistration() report a failover, although the registration names the current timeline.
- * For this it replaces the current identity in the registration by `identity`. Does nothing unless
- * `identity` names an earlier or later timeline of the connected database.
+ * Makes readRegistration() report a failover, by replacing the current identity in the registration
+ * with `identity`. Does nothing unless `identity` is this database on another timeline.
  */
-export async function markOtherTimeline(
+export async function forceFailoverCheck(
   transaction: LeasedTransaction,
   registrationName: string,
   identity: string,
@@ -250,7 +251,7 @@ export async function markOtherTimeline(
  * Stores the version of the synonyms that were sent. If the engine has rejected them again, changes
  * nothing.
  */
-export async function markSynonyms(
+export async function storeSynonymsVersion(
   transaction: LeasedTransaction,
   registrationName: string,
   { synonymsVersion, isAccepted }: { synonymsVersion: string; isAccepted: boolean },
@@ -268,11 +269,11 @@ export async function markSynonyms(
  * index are unknown: the API does not use the index, and it is built again afterwards.
  */
 export async function markSeveralServers(
-  db: Kysely<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
   hasSeveral: boolean,
 ): Promise<void> {
-  await db
+  await transaction
     .updateTable('search_indexes')
     .set({ has_several_servers: hasSeveral, ...(hasSeveral && { indexed_at: sql`null` }) })
     .where('registration_name', '=', registrationName)

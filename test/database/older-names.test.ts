@@ -57,7 +57,7 @@ const isPending = `(
 
 /** From the registration of an index to its removal. `product` is the id of a product. */
 const listStatements = (product: string): Statement[] => [
-  // Registration: register-index.ts, registration.ts
+  // Registration: register-and-wait.ts, registration.ts
   {
     text: `insert into search_engines (name, registered_in)
       values ($1, pg_current_xact_id()) on conflict do nothing`,

@@ -7,7 +7,7 @@ import {
   requireLease,
   startLeaseRenewal,
 } from '../../src/indexing/indexer-lease.ts'
-import { registerIndex } from '../../src/indexing/register-index.ts'
+import { registerIndex } from '../../src/indexing/register-and-wait.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { searchConnections } from '../../src/database/connection-counts.ts'
 import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
-import { registerIndex } from '../../src/indexing/register-index.ts'
+import { registerIndex } from '../../src/indexing/register-and-wait.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import {
   maxQueuedFallbacks,

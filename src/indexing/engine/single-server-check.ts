@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
-import type { IndexAddress } from '../index-address.ts'
+import type { IndexAddress, LiveTarget } from '../index-address.ts'
+import { executeUnderLease } from '../indexer-lease.ts'
 import { markSeveralServers } from '../registration.ts'
 import { isEngineKey, readAllKeys } from './engine-keys.ts'
 import { getIndexerKeyName } from './indexer-keys.ts'
@@ -27,17 +28,22 @@ const requestsPerAttempt = 8
 const maxAttempts = 3
 
 /**
- * Throws SeveralServersFound, and marks the index, if servers with different API keys answer the
+ * Marks the index and throws SeveralServersFound if servers with different API keys answer the
  * requests. Each run of an indexer creates keys, so even servers with the same data differ after
- * one run. The `client` of the address is opened with the indexer's key.
+ * one run. The `client` of the address is opened with the indexer's key. Throws LeaseLost.
  */
-export async function requireSingleServer(address: IndexAddress): Promise<void> {
+export async function markAndRejectSeveralServers(
+  address: IndexAddress & Pick<LiveTarget, 'lease'>,
+): Promise<void> {
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const requests = Array.from({ length: requestsPerAttempt }, () => readIdentity(address))
     if (new Set(await Promise.all(requests)).size === 1) return
     if (attempt < maxAttempts) await sleep(timeouts.indexing.engineRecheck.ms)
   }
-  await markSeveralServers(address.db, address.registrationName, true)
+  const { db, lease, registrationName } = address
+  await executeUnderLease(db, lease, (transaction) =>
+    markSeveralServers(transaction, registrationName, true),
+  )
   throw new SeveralServersFound()
 }
 

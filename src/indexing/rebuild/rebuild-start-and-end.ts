@@ -10,7 +10,7 @@ import {
 import { type LiveTarget, nextIndexName, nextOutboxName } from '../index-address.ts'
 import { executeUnderLease, type LeasedTransaction } from '../indexer-lease.ts'
 import { deleteOutboxRows } from '../outbox.ts'
-import { markRebuilt, markUnknown } from '../registration.ts'
+import { markContentsUnknown, markRebuilt } from '../registration.ts'
 
 type RebuildStart = {
   startedAt: Date
@@ -36,7 +36,7 @@ export async function beginRebuild(
         .deleteFrom('index_outbox')
         .where('registration_name', '=', registrationName)
         .execute()
-      await markUnknown(transaction, registrationName)
+      await markContentsUnknown(transaction, registrationName)
     }
     const truncations = await transaction
       .selectFrom('index_outbox')

@@ -16,7 +16,7 @@ import {
 } from '../engine/request-rejection.ts'
 import type { IndexAddress, LiveTarget, WriteTarget } from '../index-address.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
-import { markSynonyms } from '../registration.ts'
+import { storeSynonymsVersion } from '../registration.ts'
 
 type EngineSynonyms = Record<string, string[]>
 
@@ -99,7 +99,7 @@ export async function applySynonyms(target: LiveTarget, log: LogLine): Promise<v
   const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
   const isAccepted = await sendSynonyms(target, synonyms, log)
   await executeUnderLease(db, lease, (transaction) =>
-    markSynonyms(transaction, registrationName, { synonymsVersion, isAccepted }),
+    storeSynonymsVersion(transaction, registrationName, { synonymsVersion, isAccepted }),
   )
 }
 

@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { syncBatch } from '../../../src/indexing/change-sync.ts'
-import { registerIndex } from '../../../src/indexing/register-index.ts'
+import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { applySynonyms } from '../../../src/indexing/settings/synonym-sync.ts'
 import { leaseTarget, rebuildTarget } from '../../support/database/leased-target.ts'
 import { testDatabase } from '../../support/database/test-database.ts'

@@ -7,7 +7,7 @@ import { openIndexingClient } from '../../../src/indexing/engine/indexing-client
 import { removeUnusedIndexes } from '../../../src/indexing/engine/unused-indexes.ts'
 import { type IndexAddress, nextIndexName } from '../../../src/indexing/index-address.ts'
 import { acquireLease, releaseLease } from '../../../src/indexing/indexer-lease.ts'
-import { registerIndex } from '../../../src/indexing/register-index.ts'
+import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { nameWithoutShape, nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { rebuildIndex, syncIndex } from '../../support/database/leased-target.ts'

@@ -23,7 +23,7 @@ import { deriveSearchKey, ensureEngineKeys } from '../../../src/indexing/engine/
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import type { IndexAddress } from '../../../src/indexing/index-address.ts'
 import { computeIndexShape } from '../../../src/indexing/rebuild/index-shape.ts'
-import { registerIndex } from '../../../src/indexing/register-index.ts'
+import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
 import type { Metrics } from '../../../src/monitoring/process-metrics.ts'
 import { openRedis, type RedisClient } from '../../../src/redis/redis-connection.ts'

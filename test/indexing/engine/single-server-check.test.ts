@@ -1,0 +1,31 @@
+// The check that the URL of an engine leads to one server marks the index only under the lease.
+import type { Meilisearch } from 'meilisearch'
+import t from 'tap'
+import { getIndexerKeyName } from '../../../src/indexing/engine/indexer-keys.ts'
+import { markAndRejectSeveralServers } from '../../../src/indexing/engine/single-server-check.ts'
+import { readRegistration } from '../../../src/indexing/registration.ts'
+import { timeouts } from '../../../src/timeouts.ts'
+import { leaseTarget } from '../../support/database/leased-target.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
+import { testService } from '../../support/service/test-service.ts'
+
+/** Returns a client of a URL that leads to several servers, whose keys of this name differ. */
+function openClientOfSeveral(name: string): Meilisearch {
+  let requests = 0
+  const getKeys = async () => ({ results: [{ uid: `${++requests}`, name, createdAt: 0 }] })
+  return { getKeys } as unknown as Meilisearch
+}
+
+t.test('several servers are marked, but not by an indexer that has lost its lease', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.engineRecheck, { ms: 1 })
+  const { db, target } = await testService(t)
+  const client = openClientOfSeveral(getIndexerKeyName(target))
+  const leased = { ...(await leaseTarget(target)), client }
+  const newer = { ...(await leaseTarget(target)), client }
+  const readIndexedAt = async () =>
+    (await readRegistration(db, target.registrationName))?.indexedAt ?? null
+  await t.rejects(markAndRejectSeveralServers(leased), /has taken over/)
+  t.not(await readIndexedAt(), null)
+  await t.rejects(markAndRejectSeveralServers(newer), /several Meilisearch servers/)
+  t.equal(await readIndexedAt(), null, 'its contents are unknown')
+})
