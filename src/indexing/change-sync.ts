@@ -35,9 +35,9 @@ type BatchOptions = {
 /**
  * Applies one batch of outbox rows to the index and returns their number. Delivery is at least
  * once and idempotent: rows are deleted after the engine has applied them, and only the rows that
- * were read, so a change that is committed meanwhile stays pending. Parks rejected documents.
- * Throws LeaseLost, after queueing the products again, if the lease is lost. Its cause is the error
- * that ended the batch.
+ * were read, so a change that is committed meanwhile stays pending. Parks rejected documents. If no
+ * row is pending, may mark a live index as settled. Throws LeaseLost, after queueing the products
+ * again, if the lease is lost. Its cause is the error that ended the batch.
  */
 export async function syncBatch(
   target: WriteTarget,
@@ -46,20 +46,25 @@ export async function syncBatch(
   const { db, client, indexName, lease, outbox } = target
   const read = await outbox.read(limit)
   if (read.changes.length === 0) {
-    if (read.isComplete && outbox.isSettlingDue())
-      await finishBatch(target, { read, productIds: [], rejected: [], taskNumber: null })
+    await settleIfDue(target, read)
     return 0
   }
 
   const productIds = [...new Set(read.changes.map(({ productId }) => productId))]
   try {
-    if (target.registrationName !== undefined) await beginWriting(target)
+    if (target.kind === 'live') await beginWriting(target)
     const result = await applyChanges(db, client.index(indexName), productIds)
     await finishBatch(target, { read, productIds, alsoQueueFor, ...result })
   } catch (error) {
     return rethrowAfterRequeue(db, lease, productIds, error)
   }
   return read.changes.length
+}
+
+/** Settles a complete read that found no change, if the last settled one is too old. */
+async function settleIfDue(target: WriteTarget, read: OutboxRead): Promise<void> {
+  if (read.isComplete && target.outbox.isSettlingDue())
+    await finishBatch(target, { read, productIds: [], rejected: [], taskNumber: null })
 }
 
 /**
@@ -122,17 +127,17 @@ async function finishBatch(
   target: WriteTarget,
   { read, productIds, rejected, taskNumber, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
-  const { db, client, lease, outbox, registrationName } = target
-  const isLive = registrationName !== undefined
-  const task = isLive && taskNumber !== null ? await readEngineTask(client, taskNumber) : null
+  const { db, client, lease, outbox } = target
+  const live = target.kind === 'live' ? target : null
+  const task = live && taskNumber !== null ? await readEngineTask(client, taskNumber) : null
   await executeUnderLease(db, lease, async (transaction) => {
     await deleteOutboxRows(transaction, outbox.name, read.changes)
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
     if (productIds.length > 0) await unparkDocuments(transaction, outbox.name, productIds)
     await parkDocuments(transaction, outbox.name, rejected)
-    if (!isLive) return
-    if (task) await storeLastTask(transaction, registrationName, task)
-    if (read.isComplete) await markSettled(transaction, registrationName, read)
+    if (!live) return
+    if (task) await storeLastTask(transaction, live.registrationName, task)
+    if (read.isComplete) await markSettled(transaction, live.registrationName, read)
   })
-  outbox.settle(read)
+  outbox.advancePast(read)
 }

@@ -40,10 +40,10 @@ type LeasedIndex = Pick<IndexAddress, 'db' | 'client' | 'indexName'> & {
 }
 
 /** The index that searches read, or will read after the first build. */
-export type LiveTarget = LeasedIndex & IndexAddress
+export type LiveTarget = LeasedIndex & IndexAddress & { kind: 'live' }
 
 /** The index that a rebuild creates and then swaps with the live index. It has no registration. */
-export type NextTarget = LeasedIndex & { registrationName?: never }
+export type NextTarget = LeasedIndex & { kind: 'next' }
 
 export type WriteTarget = LiveTarget | NextTarget
 
@@ -54,6 +54,7 @@ export const nextIndexName = (indexName: string) => `${indexName}_next`
 export function toNextTarget(live: LiveTarget): NextTarget {
   const { db, client, taskClient, lease } = live
   return {
+    kind: 'next',
     db,
     client,
     taskClient,

@@ -171,6 +171,7 @@ async function prepareEngine(
   if (!lease.wasReleased) await sleep(timeouts.indexing.keyReplacement.ms)
   signal.throwIfAborted()
   const target: LiveTarget = {
+    kind: 'live',
     ...address,
     client: openClient(keys.documents),
     taskClient: openClient(keys.tasks),

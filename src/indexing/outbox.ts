@@ -1,5 +1,6 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-// docs/indexing.md explains the terms: snapshot, settled, round, outbox name.
+// A change is settled when the index contains it and its row is deleted. docs/indexing.md explains
+// the other terms: snapshot, round, outbox name.
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
@@ -62,12 +63,12 @@ export class OutboxCursor {
     return this.#wasTruncated
   }
 
-  /** Whether an idle indexer must settle again, so that the lag in the registration is correct. */
+  /** Whether an idle indexer must mark the index as settled again, to keep its lag correct. */
   isSettlingDue(): boolean {
     return performance.now() - this.#settledAtMs > timeouts.indexing.settledMark.ms
   }
 
-  /** Returns at most `limit` rows. They are returned again until `settle` is called. */
+  /** Returns at most `limit` rows. They are returned again until `advancePast` is called. */
   async read(limit: number): Promise<OutboxRead> {
     const result = await sql<{
       snapshot: string
@@ -147,7 +148,7 @@ export class OutboxCursor {
   }
 
   /** Skips the changes of this read from now on. They must have been deleted. */
-  settle({ changes, hasTruncation, isComplete, snapshot, readAt }: OutboxRead): void {
+  advancePast({ changes, hasTruncation, isComplete, snapshot, readAt }: OutboxRead): void {
     this.#settledAtMs = isComplete ? performance.now() : Number.NEGATIVE_INFINITY
     const last = changes.at(-1)
     if (isComplete) {

@@ -17,7 +17,7 @@ async function openCursor(t: Parameters<typeof testDatabase>[0]) {
     await db
       .transaction()
       .execute((transaction) => deleteOutboxRows(transaction, registrationName, read.changes))
-    cursor.settle(read)
+    cursor.advancePast(read)
     return read
   }
   const add = (first: number, last: number) =>

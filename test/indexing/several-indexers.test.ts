@@ -109,7 +109,7 @@ t.test('if the lease is lost during an upload, its products are queued again', a
     const lease = await acquireLease(db, target.registrationName, holder)
     if (!lease) throw new Error('The lease is held.')
     const outbox = new OutboxCursor(db, target.registrationName)
-    return { ...target, taskClient: target.client, lease, outbox }
+    return { kind: 'live' as const, ...target, taskClient: target.client, lease, outbox }
   }
   const slow = await acquire('the slow one')
   const outcome = syncBatch({ ...slow, client: held.client }).catch((error: unknown) => error)

@@ -16,7 +16,7 @@ export async function leaseTarget(address: IndexAddress): Promise<LiveTarget> {
   if (!lease) throw new Error('An indexer is running.')
   await releaseLease(db, lease)
   const outbox = new OutboxCursor(db, registrationName)
-  return { ...address, taskClient: client, lease, outbox }
+  return { kind: 'live', ...address, taskClient: client, lease, outbox }
 }
 
 /** Applies every pending change to the index. */
