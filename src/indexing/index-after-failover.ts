@@ -88,11 +88,11 @@ async function repair(
   { log, throwIfStopped }: ComparisonOptions,
 ): Promise<boolean> {
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
-  const changeIndex = (limit: number) => {
+  const applyPendingChanges = (limit: number) => {
     throwIfStopped()
     return syncBatch(target, { limit })
   }
-  const drift = await verifyIndex(target, { changeIndex, throwIfStopped })
+  const drift = await verifyIndex(target, { applyPendingChanges, throwIfStopped })
   const count = listDriftIds(drift).length
   if (count > Math.max(minRepairedCount, maxRepairedShare * drift.products)) {
     const catalogue = `the catalogue of ${countNoun(drift.products, 'product')}`

@@ -21,6 +21,8 @@ type IndexDrift = {
   extra: string[]
 }
 
+const createEmptyDrift = (): IndexDrift => ({ missing: [], stale: [], extra: [] })
+
 type VerifyOptions = {
   /** Called after each page of products with the number of products compared so far. */
   onProgress?: (productCount: number) => void
@@ -28,7 +30,7 @@ type VerifyOptions = {
    * Called after each page of products and after every ten pages of documents, and awaited. It may
    * remove at most `limit` documents from the index, and returns how many it may have removed.
    */
-  changeIndex?: (limit: number) => Promise<number>
+  applyPendingChanges?: (limit: number) => Promise<number>
   /** Called for each page, in every phase. Throws to stop the comparison. */
   throwIfStopped?: () => void
 }
@@ -36,7 +38,7 @@ type VerifyOptions = {
 const pageSize = 1_000
 /** After this many pages of documents the index may change. */
 const pagesBetweenChanges = 10
-/** Half of the documents read between two changes, so that findExtraDocuments() makes progress. */
+/** Half of the documents read between two changes: see findExtraDocuments(). */
 const maxRemovedDocuments = (pageSize * pagesBetweenChanges) / 2
 
 /**
@@ -48,21 +50,21 @@ export async function verifyIndex(
   { db, client, indexName, registrationName }: IndexAddress,
   {
     onProgress = () => undefined,
-    changeIndex = async () => 0,
+    applyPendingChanges = async () => 0,
     throwIfStopped = () => undefined,
   }: VerifyOptions = {},
 ): Promise<IndexDrift & { products: number }> {
   const index = client.index(indexName)
   const suspectIds = new Set<string>()
-  await findExtraDocuments(db, index, suspectIds, { throwIfStopped, changeIndex })
+  await findExtraDocuments(db, index, suspectIds, { throwIfStopped, applyPendingChanges })
   const products = await compareProducts(db, index, suspectIds, async (productCount) => {
     throwIfStopped()
     onProgress(productCount)
-    await changeIndex(maxRemovedDocuments)
+    await applyPendingChanges(maxRemovedDocuments)
   })
-  const drift = await confirmDrift([...suspectIds], (ids, found) => {
+  const drift = await confirmDrift([...suspectIds], (ids) => {
     throwIfStopped()
-    return compareSuspects(db, index, registrationName, ids, found)
+    return compareSuspects(db, index, registrationName, ids)
   })
   return { products, ...drift }
 }
@@ -121,14 +123,18 @@ async function* readPagesAhead(db: Kysely<Tables>): AsyncGenerator<ProductDocume
 
 /**
  * Adds documents without an active product to `suspectIds`. The engine lists documents in a fixed
- * order, in which a removed document moves all later ones by one place. So after changes this reads
- * as many documents again as may have been removed.
+ * order. Each removed document moves the later ones forward by one. The offset therefore goes back
+ * by the number that may have been removed. That number must be smaller than what was read, or the
+ * loop never ends.
  */
 async function findExtraDocuments(
   db: Kysely<Tables>,
   index: Index,
   suspectIds: Set<string>,
-  { throwIfStopped, changeIndex }: Required<Pick<VerifyOptions, 'throwIfStopped' | 'changeIndex'>>,
+  {
+    throwIfStopped,
+    applyPendingChanges,
+  }: Required<Pick<VerifyOptions, 'throwIfStopped' | 'applyPendingChanges'>>,
 ): Promise<void> {
   let offset = 0
   for (let page = 1; ; page++) {
@@ -146,7 +152,7 @@ async function findExtraDocuments(
     const activeIds = new Set(rows.map((row) => row.id))
     for (const id of ids) if (!activeIds.has(id)) suspectIds.add(id)
     offset += pageSize
-    if (page % pagesBetweenChanges === 0) offset -= await changeIndex(maxRemovedDocuments)
+    if (page % pagesBetweenChanges === 0) offset -= await applyPendingChanges(maxRemovedDocuments)
   }
 }
 
@@ -157,33 +163,36 @@ async function findExtraDocuments(
 const comparisons = 3
 
 /**
- * Compares the suspects repeatedly and returns those that differ every time. `comparePage` compares
- * one page of them, and adds those that differ to the drift.
+ * Compares the suspects repeatedly and returns those that differ every time. `comparePage` returns
+ * those of one page that differ.
  */
 async function confirmDrift(
   suspectIds: string[],
-  comparePage: (ids: string[], drift: IndexDrift) => Promise<void>,
+  comparePage: (ids: string[]) => Promise<IndexDrift>,
 ): Promise<IndexDrift> {
-  let drift: IndexDrift = { missing: [], stale: [], extra: [] }
+  let drift = createEmptyDrift()
   let ids = suspectIds
   for (let comparison = 1; comparison <= comparisons && ids.length > 0; comparison++) {
     if (comparison > 1) await sleep(timeouts.indexing.driftRecheck.ms)
-    drift = { missing: [], stale: [], extra: [] }
-    for (let start = 0; start < ids.length; start += pageSize)
-      await comparePage(ids.slice(start, start + pageSize), drift)
+    drift = createEmptyDrift()
+    for (let start = 0; start < ids.length; start += pageSize) {
+      const found = await comparePage(ids.slice(start, start + pageSize))
+      drift.missing.push(...found.missing)
+      drift.stale.push(...found.stale)
+      drift.extra.push(...found.extra)
+    }
     ids = listDriftIds(drift)
   }
   return drift
 }
 
-/** Adds the suspects that still differ to `drift`, except products with pending changes. */
+/** Returns the suspects that still differ, except products with pending changes. */
 async function compareSuspects(
   db: Kysely<Tables>,
   index: Index,
   registrationName: string,
   ids: string[],
-  drift: IndexDrift,
-): Promise<void> {
+): Promise<IndexDrift> {
   const indexedHashes = await readHashes(index, ids)
   const productIds = ids.filter(isProductId)
   const documents = productIds.length > 0 ? await readDocuments(db, productIds) : []
@@ -195,6 +204,7 @@ async function compareSuspects(
     where registration_name = ${registrationName} and product_id = any(${productIds}::bigint[])
   `.execute(db)
   const pendingIds = new Set(rows.map((row) => row.id))
+  const drift = createEmptyDrift()
   for (const id of ids) {
     const [indexed, expected] = [indexedHashes.get(id), expectedHashes.get(id)]
     if (indexed === expected || pendingIds.has(id)) continue
@@ -202,6 +212,7 @@ async function compareSuspects(
     else if (expected === undefined) drift.extra.push(id)
     else drift.stale.push(id)
   }
+  return drift
 }
 
 /** Returns the content hashes of existing documents by id; '' for a document without a hash. */

@@ -187,7 +187,7 @@ t.test('the comparison misses no document if others are removed meanwhile', asyn
   await addDocuments(index, 12_000)
   const removed = { ids: [] as string[] }
   const { extra } = await verifyIndex(target, {
-    changeIndex: async () => {
+    applyPendingChanges: async () => {
       if (removed.ids.length > 0) return 0
       const { results } = await index.getDocuments<{ id: string }>({ fields: ['id'], limit: 3_000 })
       removed.ids = results.map(({ id }) => id)
