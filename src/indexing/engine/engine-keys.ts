@@ -76,8 +76,7 @@ export const isEngineKey = (uid: string) => engineKeys.some((key) => key.uid ===
 
 /** Returns whether the key existed with other rights and was replaced. */
 async function ensureKey(client: Meilisearch, key: EngineKey): Promise<boolean> {
-  // If the key cannot be read, creating it fails for the same reason, and that error is thrown.
-  const existing = await client.getKey(key.uid).catch(() => null)
+  const existing = await readKey(client, key.uid)
   if (existing && hasSameRights(existing, key)) return false
   if (existing) {
     // After a key has deleted itself, it could not create its successor.
@@ -90,6 +89,18 @@ async function ensureKey(client: Meilisearch, key: EngineKey): Promise<boolean> 
   }
   await createKey(client, key)
   return existing !== null
+}
+
+/** Returns null if the key does not exist, or if the engine does not know the key of the client. */
+async function readKey(client: Meilisearch, uid: string): Promise<Key | null> {
+  try {
+    return await client.getKey(uid)
+  } catch (error) {
+    const status = error instanceof MeilisearchApiError ? error.response.status : null
+    // If the key of the client is unknown (403), creating the key fails too, and says so.
+    if (status === 403 || status === 404) return null
+    throw error
+  }
 }
 
 function hasSameRights(existing: Key, key: EngineKey): boolean {

@@ -112,6 +112,20 @@ t.test('keys with other rights or an expiry are replaced, and keep their text', 
   t.same(await ensureEngineKeys(engine), ['indexer'])
 })
 
+t.test('a key that cannot be read does not count as missing', async (t) => {
+  const { meiliUrls, meiliMasterKey } = await servers()
+  const [url = ''] = meiliUrls
+  const engine = openIndexingClient(url, meiliMasterKey)
+  await ensureEngineKeys(engine)
+  const timeout = new Error('The search engine does not answer.')
+  engine.getKey = async () => {
+    throw timeout
+  }
+  await t.rejects(ensureEngineKeys(engine), timeout, 'its rights are unknown')
+  const withUnknownKey = openIndexingClient(url, 'a key that nobody created')
+  await t.rejects(ensureEngineKeys(withUnknownKey), { message: /does not know this key/ })
+})
+
 t.test('an error is kept if the temporary key cannot be deleted afterwards', async (t) => {
   const { meiliUrls, meiliMasterKey } = await servers()
   const [url = ''] = meiliUrls
