@@ -22,8 +22,8 @@ const sampleProduct: ProductRow = {
 }
 
 /**
- * Products whose documents are part of the shape. If you change toDocument() and these documents
- * stay the same, add a product whose document changes.
+ * Products whose documents are part of the shape. A test requires a further one if the code of
+ * toDocument() changes and these documents stay the same.
  */
 const sampleProducts: ProductRow[] = [
   sampleProduct,
