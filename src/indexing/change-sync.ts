@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely'
 import type { Index } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
+import type { LogLine } from '../monitoring/log/program-log.ts'
 import {
   type DocumentLine,
   deleteDocuments,
@@ -10,7 +11,7 @@ import {
   type UploadResult,
   uploadLines,
 } from './documents/document-upload.ts'
-import { parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
+import { logParked, parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
 import { maxTaskNumber, readEngineTask } from './engine/engine-tasks.ts'
 import type { LiveTarget, WriteTarget } from './index-address.ts'
@@ -26,6 +27,7 @@ const productsPerRead = 2_500
 const documentsPerUpload = 10_000
 
 type BatchOptions = {
+  log: LogLine
   /** Adds the same products to this outbox too: the next index follows the live one. */
   alsoQueueFor?: string
   /** The largest number of outbox rows in the batch. Default: 20,000. */
@@ -41,7 +43,7 @@ type BatchOptions = {
  */
 export async function syncBatch(
   target: WriteTarget,
-  { alsoQueueFor, limit = maxBatchRows }: BatchOptions = {},
+  { log, alsoQueueFor, limit = maxBatchRows }: BatchOptions,
 ): Promise<number> {
   const { db, client, indexName, lease, outbox } = target
   const read = await outbox.read(limit)
@@ -55,6 +57,7 @@ export async function syncBatch(
     if (target.kind === 'live') await beginWriting(target)
     const result = await applyChanges(db, client.index(indexName), productIds)
     await finishBatch(target, { read, productIds, alsoQueueFor, ...result })
+    logParked(result.rejected, log)
   } catch (error) {
     return rethrowAfterRequeue(db, lease, productIds, error)
   }

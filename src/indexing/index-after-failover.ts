@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import type { LogLine } from '../monitoring/log/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { syncBatch } from './change-sync.ts'
@@ -29,7 +30,7 @@ const maxRepairedShare = 0.1
 const minRepairedCount = 1_000
 
 type ComparisonOptions = {
-  log: (line: string) => void
+  log: LogLine
   /** Called often. Throws to stop the comparison. */
   throwIfStopped: () => void
 }
@@ -90,7 +91,7 @@ async function repair(
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
   const applyPendingChanges = (limit: number) => {
     throwIfStopped()
-    return syncBatch(target, { limit })
+    return syncBatch(target, { log, limit })
   }
   const drift = await verifyIndex(target, { applyPendingChanges, throwIfStopped })
   const count = listDriftIds(drift).length
@@ -100,7 +101,7 @@ async function repair(
     return false
   }
   await queueRepair(target, drift)
-  while ((await syncBatch(target)) > 0) throwIfStopped()
+  while ((await syncBatch(target, { log })) > 0) throwIfStopped()
   log(`${countNoun(count, 'document')} differed and ${count === 1 ? 'was' : 'were'} corrected.`)
   return true
 }

@@ -73,7 +73,7 @@ export class IndexerRun {
 
   /** Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine. */
   async run(): Promise<void> {
-    const { signal, endWhen, state } = this.#options
+    const { signal, endWhen, log, state } = this.#options
     const checks = this.#createChecks()
     const idleTasks = this.#createIdleTasks()
     for (const check of checks) await check.run()
@@ -82,7 +82,7 @@ export class IndexerRun {
       this.#renewal.throwIfLost()
       for (const check of checks) if (check.isDue()) await check.run()
 
-      const changeCount = await syncBatch(this.#target)
+      const changeCount = await syncBatch(this.#target, { log })
       state.appliedChanges += changeCount
       if (changeCount > 0) continue
 

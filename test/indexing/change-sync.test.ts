@@ -2,13 +2,12 @@
 // error says what has failed.
 import { type KyselyPlugin, type QueryResult, sql, type UnknownRow } from 'kysely'
 import t from 'tap'
-import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import type { LiveTarget } from '../../src/indexing/index-address.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
 import { type Lease, LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
-import { leaseTarget } from '../support/database/leased-target.ts'
+import { applyBatch, leaseTarget } from '../support/database/leased-target.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService } from '../support/service/test-service.ts'
 import { openHeldClient } from './engine/held-engine-client.ts'
@@ -20,7 +19,7 @@ t.test('changes are pending behind several truncations, which are not changes', 
   t.notOk(await leased.outbox.hasChanges())
   await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   t.ok(await leased.outbox.hasChanges())
-  t.equal(await syncBatch(leased), 1)
+  t.equal(await applyBatch(leased), 1)
   t.notOk(await leased.outbox.hasChanges())
 })
 
@@ -45,7 +44,7 @@ t.test('a batch that cannot read its last product waits for its upload', async (
     transformResult: failLastRead,
   })
   const leased = await leaseTarget(target)
-  await t.rejects(syncBatch({ ...leased, db: failingDb, client: slow.client }), {
+  await t.rejects(applyBatch({ ...leased, db: failingDb, client: slow.client }), {
     message: 'PostgreSQL has closed the connection.',
   })
   t.equal(slow.countOpen(), 0)
@@ -81,7 +80,7 @@ async function syncUntilChange(target: LiveTarget, change: Partial<Lease>): Prom
     },
   }
   const db = target.db.withPlugin(changeLease).withPlugin(failQueriesOf('hs_code'))
-  return syncBatch({ ...target, db, lease }).catch((thrown: unknown) => thrown)
+  return applyBatch({ ...target, db, lease }).catch((thrown: unknown) => thrown)
 }
 
 t.test('if PostgreSQL was restarted during a batch, the error says so', async (t) => {
@@ -112,7 +111,7 @@ t.test('if the lease cannot be read after a failed batch, both errors are kept',
   // The lease is read once before the batch is sent.
   const db = leased.db.withPlugin(failQueriesOf('fencingToken', 1))
   const client = openIndexingClient(service.config.MEILI_URL, 'a key that nobody created')
-  const error = await syncBatch({ ...leased, db, client }).catch((thrown: unknown) => thrown)
+  const error = await applyBatch({ ...leased, db, client }).catch((thrown: unknown) => thrown)
   t.ok(error instanceof AggregateError)
   const { errors } = error as AggregateError
   t.match(errors, [{ message: /API key is invalid/ }, disconnection])

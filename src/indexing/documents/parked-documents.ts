@@ -1,6 +1,8 @@
 // The dead-letter table: documents that the engine rejected, parked until their product changes.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
+import type { LogLine } from '../../monitoring/log/program-log.ts'
+import { countNoun } from '../../text/count-noun.ts'
 import type { LeasedTransaction } from '../indexer-lease.ts'
 import type { Rejection } from './document-upload.ts'
 
@@ -28,6 +30,18 @@ export async function parkDocuments(
     on conflict (registration_name, product_id)
       do update set reason = excluded.reason, parked_at = excluded.parked_at
   `.execute(transaction)
+}
+
+/** Logs how many documents were parked. Not why: a reason of the engine may quote a product. */
+export function logParked(rejections: Rejection[], log: LogLine): void {
+  const [first] = rejections
+  if (!first) return
+  const documents = countNoun(rejections.length, 'document')
+  log(
+    `Parked ${documents} that the search engine rejected. The first is product ${first.id}. ` +
+      '`scripts/indexer.ts status` says why.',
+    'warn',
+  )
 }
 
 export async function unparkDocuments(

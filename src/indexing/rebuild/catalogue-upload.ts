@@ -16,7 +16,7 @@ import {
   requireUploadSuccess,
   uploadLines,
 } from '../documents/document-upload.ts'
-import { parkDocuments } from '../documents/parked-documents.ts'
+import { logParked, parkDocuments } from '../documents/parked-documents.ts'
 import { isUnfinished, TaskTimedOut, waitForSuccess } from '../engine/engine-tasks.ts'
 import type { NextTarget } from '../index-address.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
@@ -168,6 +168,7 @@ export class CatalogueUpload {
     await executeUnderLease(db, lease, (transaction) =>
       parkDocuments(transaction, outbox.name, rejected),
     )
+    logParked(rejected, this.#options.log)
   }
 
   /** Removes finished uploads, which the engine processes in order, and notes the throughput. */

@@ -136,7 +136,7 @@ async function applyChangesDuring(
         await changeLiveIndexDuring(upload, log, () => applySynonyms(live, log))
       if (await live.outbox.hasChanges())
         await changeLiveIndexDuring(upload, log, () =>
-          syncBatch(live, { alsoQueueFor: next.outbox.name }),
+          syncBatch(live, { log, alsoQueueFor: next.outbox.name }),
         )
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }
@@ -190,7 +190,7 @@ async function applyRemainingChanges(
 ): Promise<void> {
   const fewChanges = catchUpBatchSize / 10
   for (let batch = 1; ; batch++) {
-    const changeCount = await syncBatch(next, { limit: catchUpBatchSize })
+    const changeCount = await syncBatch(next, { log, limit: catchUpBatchSize })
     if (changeCount <= fewChanges) break
     if (batch > maxCatchUpBatches) {
       log(
@@ -200,7 +200,7 @@ async function applyRemainingChanges(
       break
     }
     throwIfStopped()
-    await syncBatch(live, { alsoQueueFor: next.outbox.name, limit: catchUpBatchSize })
+    await syncBatch(live, { log, alsoQueueFor: next.outbox.name, limit: catchUpBatchSize })
   }
-  while ((await syncBatch(next)) > 0) throwIfStopped()
+  while ((await syncBatch(next, { log })) > 0) throwIfStopped()
 }

@@ -15,7 +15,9 @@ t.test('a rejected document is parked with its reason until its product changes'
   const target = { db, client, indexName: 'products', registrationName: 'main' }
   await registerIndex(db, 'main')
   await rebuildIndex(target)
-  const sync = () => syncIndex(target)
+  const lines: string[] = []
+  const log = (line: string) => void lines.push(line)
+  const sync = () => syncIndex(target, log)
   const countDocuments = async () =>
     (await client.index('products').getDocuments({ limit: 100 })).total
   const readParked = () =>
@@ -35,6 +37,14 @@ t.test('a rejected document is parked with its reason until its product changes'
   t.equal(await countDocuments(), 39, 'all others are in the index')
   t.match(await readParked(), [{ sku: 'A-17', reason: /payload reached the size limit/ }])
   t.same(await db.selectFrom('index_outbox').selectAll().execute(), [], 'nothing stays pending')
+  const { id } = await db
+    .selectFrom('products')
+    .select('id')
+    .where('sku', '=', 'A-17')
+    .executeTakeFirstOrThrow()
+  const reference = `The first is product ${id}. \`scripts/indexer.ts status\` says why.`
+  const parkedOne = `Parked 1 document that the search engine rejected. ${reference}`
+  t.same(lines, [parkedOne], 'the log says so')
 
   await pool.query("update products set description = 'corta' where sku = 'A-17'")
   await sync()
@@ -44,7 +54,8 @@ t.test('a rejected document is parked with its reason until its product changes'
   await pool.query(
     "update products set description = repeat('漢', 9900) where sku in ('A-3', 'A-4')",
   )
-  await rebuildIndex(target)
+  await rebuildIndex(target, { log })
+  t.match(lines.at(-1), /^Parked 2 documents/)
   await sync()
   t.equal(await countDocuments(), 38, 'a rebuild parks them too')
   t.equal((await readParked()).length, 2)

@@ -4,6 +4,7 @@ import type { IndexAddress, LiveTarget } from '../../../src/indexing/index-addre
 import { acquireLease, releaseLease } from '../../../src/indexing/indexer-lease.ts'
 import { OutboxCursor } from '../../../src/indexing/outbox.ts'
 import { type RebuildOptions, rebuild } from '../../../src/indexing/rebuild/rebuild.ts'
+import type { LogLine } from '../../../src/monitoring/log/program-log.ts'
 
 /**
  * Acquires the lease of a registered index, and releases it at once, so that an indexer of the test
@@ -19,10 +20,20 @@ export async function leaseTarget(address: IndexAddress): Promise<LiveTarget> {
   return { kind: 'live', ...address, taskClient: client, lease, outbox }
 }
 
+const ignore = () => undefined
+
+/** Applies one batch of changes and returns their number. */
+export function applyBatch(
+  target: LiveTarget,
+  options: Partial<Parameters<typeof syncBatch>[1]> = {},
+): Promise<number> {
+  return syncBatch(target, { log: ignore, ...options })
+}
+
 /** Applies every pending change to the index. */
-export async function syncIndex(address: IndexAddress): Promise<void> {
+export async function syncIndex(address: IndexAddress, log: LogLine = ignore): Promise<void> {
   const target = await leaseTarget(address)
-  while ((await syncBatch(target)) > 0);
+  while ((await applyBatch(target, { log })) > 0);
 }
 
 /** Builds the index anew and returns the number of products. */
@@ -38,6 +49,5 @@ export function rebuildTarget(
   target: LiveTarget,
   options: Partial<RebuildOptions> = {},
 ): Promise<number> {
-  const ignore = () => undefined
   return rebuild(target, { onProgress: ignore, log: ignore, throwIfStopped: ignore, ...options })
 }
