@@ -1,6 +1,6 @@
 // The comparison of the index with the catalogue after a failover of PostgreSQL: changes are
 // applied meanwhile, and if the indexer dies, the next one compares.
-import { type KyselyPlugin, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Index, Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
 import type { LiveTarget } from '../../src/indexing/index-address.ts'
@@ -9,6 +9,7 @@ import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { readRegistration } from '../../src/indexing/registration.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { leaseTarget, syncIndex } from '../support/database/leased-target.ts'
+import { hasColumn, reactToResults } from '../support/database/result-reaction.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 import { startIndexer, waitForOutput } from './run-indexer.ts'
@@ -48,7 +49,7 @@ async function addDocuments(index: Index, count: number): Promise<void> {
  */
 async function compareUntilChanged({ target }: Awaited<ReturnType<typeof startIndexed>>) {
   const leased = await leaseTarget(target)
-  // This target marks the index as settled at its first read, whatever that finds.
+  // The outbox of a new target was never settled. The first batch settles it, once it is applied.
   const hasAppliedChange = () => !leased.outbox.isSettlingDue()
   return keepIndexAfterFailover(leased, {
     log: () => undefined,
@@ -65,23 +66,18 @@ t.test('an index is kept if the failover happens while the indexer checks it', a
   const { db, target } = service
   let reads = 0
   /** The first read of the registration is before the failover, and the second one after it. */
-  const failsOverAfterFirstRead: KyselyPlugin = {
-    transformQuery: ({ node }) => node,
-    async transformResult({ result }) {
-      const isRegistration = result.rows.some((row) => 'isOfThisDatabase' in row)
-      if (isRegistration && ++reads === 1) {
-        await failOver(service)
-        // The new primary does not know the lease of the server that it has replaced.
-        await sql`
-          update index_leases
-          set fencing_token = fencing_token + 1, holder = null, held_until = null
-          where registration_name = ${target.registrationName}
-        `.execute(db)
-      }
-      return result
-    },
-  }
-  const indexer = await startIndexer(t, service, { plugin: failsOverAfterFirstRead })
+  const failOverAfterFirstRead = reactToResults(t, hasColumn('isOfThisDatabase'), async (count) => {
+    reads = count
+    if (count > 1) return
+    await failOver(service)
+    // The new primary does not know the lease of the server that it has replaced.
+    await sql`
+      update index_leases
+      set fencing_token = fencing_token + 1, holder = null, held_until = null
+      where registration_name = ${target.registrationName}
+    `.execute(db)
+  })
+  const indexer = await startIndexer(t, service, { plugin: failOverAfterFirstRead })
   const output = await waitForOutput(indexer, 'Following changes.')
   t.ok(reads > 1)
   t.match(output, 'PostgreSQL has failed over and has lost no change that the index contains.')

@@ -7,6 +7,7 @@ import { indexExists } from '../../src/indexing/engine/engine-tasks.ts'
 import { nextIndexName } from '../../src/indexing/index-address.ts'
 import { acquireLease } from '../../src/indexing/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
+import { reactToResults } from '../support/database/result-reaction.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -76,18 +77,16 @@ t.test('a stop right before a rebuild leaves the live index', async (t) => {
   await service.pool.query('truncate products cascade')
   const checked = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
-  const indexer = await startIndexer(t, service, {
-    plugin: {
-      transformQuery: ({ node }) => node,
-      // The log line with the reason of the rebuild arrives when the indexer is being stopped.
-      async transformResult({ result }) {
-        if (!result.rows.some((row) => row.wasTruncated === true)) return result
-        checked.resolve()
-        await gate.promise
-        return result
-      },
+  // The log line with the reason of the rebuild arrives when the indexer is being stopped.
+  const plugin = reactToResults(
+    t,
+    (rows) => rows.some((row) => row.wasTruncated === true),
+    async () => {
+      checked.resolve()
+      await gate.promise
     },
-  })
+  )
+  const indexer = await startIndexer(t, service, { plugin })
   await checked.promise
   const stopped = indexer.stop()
   gate.resolve()
