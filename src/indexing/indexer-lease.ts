@@ -89,13 +89,14 @@ export async function acquireLease(
 /** Releases the lease for another indexer. Does nothing if the lease is lost. */
 export async function releaseLease(
   db: Kysely<Tables>,
-  { registrationName, fencingToken }: Lease,
+  { registrationName, fencingToken, serverStartedAt }: Lease,
 ): Promise<void> {
   await db
     .updateTable('index_leases')
     .set({ holder: null, held_until: null })
     .where('registration_name', '=', registrationName)
     .where('fencing_token', '=', fencingToken)
+    .where(serverStart, '=', serverStartedAt)
     .execute()
 }
 
@@ -200,6 +201,7 @@ export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease, log: LogLine
         .set({ held_until: leaseEnd() })
         .where('registration_name', '=', lease.registrationName)
         .where('fencing_token', '=', lease.fencingToken)
+        .where(serverStart, '=', lease.serverStartedAt)
         // stop() does not wait for a renewal, which may arrive after the release of the lease.
         .where('holder', 'is not', null)
         .returning([...leaseColumns, 'holder'])

@@ -101,3 +101,32 @@ t.test('the error of a lost lease names the indexer that has taken over', async 
     message: 'Another indexer (another host, process 2) has taken over',
   })
 })
+
+t.test(
+  'a lease of another server releases and renews nothing, even with the same token',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await registerIndex(db, 'main')
+    const lease = await acquireLease(db, 'main', 'this one')
+    if (!lease) throw new Error('The lease is held.')
+    // As after a failover that lost commits: the new server has granted the token again.
+    const ofOldServer = { ...lease, serverStartedAt: '0' }
+    await releaseLease(db, ofOldServer)
+    const row = () => db.selectFrom('index_leases').selectAll().executeTakeFirstOrThrow()
+    const before = await row()
+    t.equal(before.holder, 'this one')
+    replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
+    const renewal = startLeaseRenewal(db, ofOldServer, failOnLine)
+    t.teardown(() => renewal.stop())
+    const readLoss = async () => {
+      try {
+        renewal.throwIfLost()
+        return null
+      } catch (error) {
+        return error
+      }
+    }
+    t.match(await eventually(readLoss, Boolean), { message: /restarted or has failed over/ })
+    t.same(await row(), before)
+  },
+)

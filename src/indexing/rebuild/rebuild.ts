@@ -181,7 +181,8 @@ async function registerFields({ client, indexName }: NextTarget): Promise<void> 
 
 /**
  * Applies the changes made during the upload to the new index. Between batches, the live index gets
- * newer changes. It gets none during the last batches, so that the new index misses nothing.
+ * newer changes. The live index gets none during the last batches, so that the new index misses
+ * nothing.
  */
 async function applyRemainingChanges(
   live: LiveTarget,
@@ -192,7 +193,7 @@ async function applyRemainingChanges(
   for (let batch = 1; ; batch++) {
     const changeCount = await syncBatch(next, { log, limit: catchUpBatchSize })
     if (changeCount <= fewChanges) break
-    if (batch > maxCatchUpBatches) {
+    if (batch >= maxCatchUpBatches) {
       log(
         'Changes arrive faster than the new index gets them. Newer ones wait until it is complete.',
         'warn',
