@@ -130,13 +130,14 @@ export class SearchService {
     disconnected: AbortSignal,
     onFallback: (logFields: LogFields) => void = () => undefined,
   ): Promise<ServiceResponse | null> {
-    const key = this.#toCacheKey(request)
+    // Read once, because the key must have the version of the words that are searched with.
+    const words = this.#companyWords.current()
+    const key = toCacheKey(request, words.version)
     const cached = this.#findCachedResponse(key)
     if (cached) {
       this.#observer.countResponse('cache')
       return cached
     }
-    const words = this.#companyWords.current()
     const answer = await this.#run(() => {
       const parsed = { ...request, query: parseQuery(request.text, words) }
       // Selected after the wait for capacity, during which a circuit breaker may have opened.
@@ -215,15 +216,17 @@ export class SearchService {
     return toResponse(result, meta, logFields)
   }
 
-  /** Synonyms and pins change the result, so the key includes their version. */
-  #toCacheKey(request: SearchRequest): string {
-    return this.#companyWords.current().version + JSON.stringify(request)
-  }
-
   #isCached(url: string): boolean {
     const request = parseSearchUrl(url)
-    return request !== null && this.#findCachedResponse(this.#toCacheKey(request)) !== null
+    if (request === null) return false
+    const key = toCacheKey(request, this.#companyWords.current().version)
+    return this.#findCachedResponse(key) !== null
   }
+}
+
+/** Synonyms and pins change the result, so the key includes their version. */
+function toCacheKey(request: SearchRequest, wordsVersion: string | null): string {
+  return wordsVersion + JSON.stringify(request)
 }
 
 function toResponse(
