@@ -3,7 +3,7 @@
 // What a request gets depends on the age of the cached statistics: the time since they were last
 // known to be current. src/timeouts/stats-timeouts.ts has the times by these names:
 //
-//   below refreshAge  They are sent.
+//   below refreshAge  The cached statistics are sent.
 //   below maxAge      They are sent, and refreshed in the background.
 //   from maxAge       The request waits for a refresh, but at most `refresh`, and at most
 //                     `refreshDuringOutage` while PostgreSQL is known not to respond. If the
@@ -12,12 +12,12 @@
 //                     gets 503 if PostgreSQL is unavailable or takes longer, and 500 if computing
 //                     fails because of a defect.
 //
-// Computed for another day: the request waits, as from maxAge, however young they are. Since
-// midnight, more quotes have expired.
+// If they were computed for another day, the request waits as from maxAge, however young they are.
+// Since midnight, more quotes have expired.
 //
 // A refresh takes the statistics from Redis if they are current there, or else computes them. If
-// computing fails or takes too long, the newer ones of Redis and of this process are sent as stale.
-// Each new cause of a failure is logged once.
+// computing fails or takes too long, whichever is newer, those in Redis or those in this process,
+// are sent as stale. Each new cause of a failure is logged once.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout, { TimeoutError } from 'p-timeout'
@@ -192,17 +192,17 @@ export class StatsCache {
 
   async #load(key: string, request: StatsRequest, found: Found): Promise<Refreshed> {
     const requestedAt = this.#now()
-    const latest = await this.#readSharedAndVersion(key, found)
-    const { shared } = found
-    const isCurrent =
-      shared?.today === request.today &&
-      latest !== null &&
-      isAtLeast(shared.version, latest.version)
-    if (isCurrent) {
-      const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
-      return { entry: this.#store(key, { ...shared, knownCurrentAt }), cacheResult: 'shared' }
-    }
     try {
+      const latest = await this.#readSharedAndVersion(key, found)
+      const { shared } = found
+      const isCurrent =
+        shared?.today === request.today &&
+        latest !== null &&
+        isAtLeast(shared.version, latest.version)
+      if (isCurrent) {
+        const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
+        return { entry: this.#store(key, { ...shared, knownCurrentAt }), cacheResult: 'shared' }
+      }
       const computed = await this.#limitConcurrency(() =>
         this.#computeAndShare(key, request, requestedAt),
       )

@@ -2,6 +2,7 @@
 import { mock } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
+import type { TaskLog } from '../../../src/monitoring/log/failure-log.ts'
 import type { DataVersion, ObservedVersion } from '../../../src/stats/cache/data-version.ts'
 import { StatsCache, type StatsCacheOptions } from '../../../src/stats/cache/stats-cache.ts'
 import type { ComputedStats } from '../../../src/stats/read-stats.ts'
@@ -38,6 +39,21 @@ t.test('the age of the statistics decides whether a request waits for a refresh'
   state.moment += 1
   t.same(await read(), { cacheResult: 'stale', ageMs: maxAgeMs })
 })
+
+t.test(
+  'a defect while the data version is read is logged, even if no request waits for it',
+  async (t) => {
+    const errors: string[] = []
+    const log = { error: (line: string) => errors.push(line), info: () => undefined }
+    const { cache, state } = cacheWithoutServers(log)
+    await cache.read(request)
+    state.readingVersion = Promise.reject(new TypeError('a defect'))
+    state.moment += refreshAgeMs
+    t.match(await cache.read(request), { cacheResult: 'hit' })
+    await finishRefreshes()
+    t.match(errors, [/a defect/])
+  },
+)
 
 t.test('stale statistics come with the reason', async (t) => {
   const { cache, state } = cacheWithoutServers()
@@ -236,7 +252,7 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
  * `isFailing` is true, PostgreSQL is known not to respond. `computed` is what it computes once
  * `computing` has resolved, and `shared` is what Redis has.
  */
-function cacheWithoutServers() {
+function cacheWithoutServers(log: TaskLog = noLog) {
   const state = {
     moment: 0,
     today: '2026-11-21',
@@ -267,7 +283,7 @@ function cacheWithoutServers() {
       await state.computing
       return { ...state.computed, knownCurrentAt }
     },
-    log: noLog,
+    log,
     now: () => state.moment,
   })
   return { cache, state }
