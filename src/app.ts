@@ -58,7 +58,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * Hooks of the same kind run in the order of their registration. So these calls in steps 2 and 3
  * have this order (test/http/hook-order.test.ts):
  *
- * | call                    | reason of its place                                              |
+ * | call                    | why it is here                                                   |
  * | ----------------------- | ---------------------------------------------------------------- |
  * | `traceRequests`         | The span of a request contains all other hooks.                  |
  * | `logRequests`           | The duration contains every hook that takes time.                |
@@ -110,8 +110,8 @@ export async function buildApp({
   app.setSerializerCompiler(() => JSON.stringify)
   const isRegisteredOrigin = createOriginCheck(db, app.log)
   const isStopping = trackStopping(app)
-  // Node passes a request with another Expect than 100-continue neither to load shedding nor to
-  // Fastify.
+  // Node handles an Expect header other than 100-continue itself. Load shedding and Fastify never
+  // see such a request.
   malformedRequests.registerExpectationHandler(app)
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,

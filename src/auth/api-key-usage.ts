@@ -23,8 +23,8 @@ export const maxPendingCounts = 10_000
 /**
  * The methods that record do not wait for a write. A failed write is logged once per cause. Its
  * counts are written with the next ones, unless the process ends or `maxPendingCounts` is reached.
- * Its times of last use are lost: the next use of the key that is more than `lastUsedInterval` (a
- * minute) later is recorded.
+ * Its times of last use are lost, because a later write would record a later time. The next use of
+ * the key that is more than `lastUsedInterval` (a minute) later is recorded.
  */
 export class ApiKeyUsage {
   readonly #db: Kysely<Tables>

@@ -155,8 +155,8 @@ export const failures: Record<FailureReason, Failure> = failureTable
 /** The message is for the log. The visitor gets the row of `reason` in `failures`. */
 export class QuoteFailure extends Error {
   readonly reason: FailureReason
-  /** The time after which a new request makes sense, if there is one. */
-  readonly retryAfterMs: number | undefined
+  /** The time after which a new request makes sense, if there is one. Default: that of the row. */
+  readonly retryAfterMs: number | null | undefined
   /** Set by RenderingCache, which has logged the failure if it must be logged. */
   readonly isLoggingDone: boolean
 
@@ -167,7 +167,7 @@ export class QuoteFailure extends Error {
       retryAfterMs = failures[reason].retryAfter?.ms,
       isLoggingDone = false,
       cause,
-    }: { retryAfterMs?: number | undefined; isLoggingDone?: boolean; cause?: unknown } = {},
+    }: { retryAfterMs?: number | null | undefined; isLoggingDone?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause })
     this.reason = reason

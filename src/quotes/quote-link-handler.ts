@@ -5,8 +5,8 @@
 //   share.
 // - document: the quote as it was when the link was created, as JSON that never changes (frozen).
 // - content hash: the hash of the document.
-// - closed: expired or revoked, so that the visitor gets 410. A quote expires too, when it is no
-//   longer valid: its link still shows it, with a banner.
+// - closed link: expired or revoked. The visitor gets 410.
+// - expired quote: past its last valid day. Its link stays open, and the page has a banner.
 // - altered: somebody has changed a document or its hash in the database.
 // - row version: changes whenever the row of a link changes.
 // - rendering: making a page, JSON or PDF of a document, and what was made.
@@ -71,7 +71,7 @@ type LinkRequest = {
   log: { error(fields: object, message: string): void }
 }
 
-/** A response, and whether step 5 is unnecessary, because its content was cached. */
+/** `isCached`: the content was rendered earlier, so the link need not be checked again. */
 type ReadyResponse = { response: LinkResponse; isCached: boolean }
 
 export class QuoteLinkHandler {

@@ -4,7 +4,10 @@ import type { Language } from '../../company/languages.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { generateLinkToken, hashLinkToken } from './link-token.ts'
 
-/** A lifetime begins now, by the database's clock. Null: the link never expires. */
+/**
+ * When a new link expires: at a date, after a lifetime that begins at its creation by the clock of
+ * the database, or never (null).
+ */
 export type LinkExpiry = Date | { lifetimeMs: number } | null
 
 /** A link to create. Defaults: the newest version, no expiry, and the language of the quote. */

@@ -41,8 +41,7 @@ export class FailedRenderings {
     const { reason, message, retryAt } = failed
     throw new QuoteFailure(reason, `The rendering failed before: ${message}`, {
       isLoggingDone: true,
-      // Without a time, the visitor is not asked to try again.
-      ...(Number.isFinite(retryAt) && { retryAfterMs: retryAt - this.#now() }),
+      retryAfterMs: Number.isFinite(retryAt) ? retryAt - this.#now() : null,
     })
   }
 
@@ -61,6 +60,7 @@ export class FailedRenderings {
     return new QuoteFailure(reason, message, {
       cause: error,
       isLoggingDone: true,
+      ...(retryRendering === 'never' && { retryAfterMs: null }),
       ...(retryRendering === 'after-pause' && { retryAfterMs: pauseMs }),
     })
   }

@@ -106,7 +106,8 @@ export class RenderingProcess<Task extends object, Result> {
         process.execPath,
         ...nodeOptions,
       ],
-      // Empty, because the environment contains secrets.
+      // Empty, because the environment contains secrets. Without PATH, sh finds nice in its default
+      // path.
       env: {},
       serialization: 'advanced',
       // Its error output is discarded, because it is not in the log format and could contain texts

@@ -36,7 +36,7 @@ export function describeFailure(
     cause: failure,
     reason,
     skipErrorLog: !needsErrorLog(failure),
-    ...(retryAfterMs !== undefined && {
+    ...(typeof retryAfterMs === 'number' && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),
   })

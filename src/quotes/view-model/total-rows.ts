@@ -11,7 +11,7 @@ type Totals = QuoteDocument['totals']
 
 export type TotalRow = {
   label: string
-  /** The amount that a tax applies to, or that the quote states no tax. */
+  /** A note under the label: the amount that a tax applies to, or that the quote states no tax. */
   note: string | null
   amount: string
   kind?: 'discounts' | 'gross'
@@ -44,7 +44,7 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
   return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, gross]
 }
 
-/** How existing documents name VAT in English. It stays, even if the texts change. */
+/** How existing documents name VAT in English. It must stay as it is, even if the texts change. */
 const frozenVatLabel = 'VAT'
 
 /** Returns the name of the tax in a language. */
