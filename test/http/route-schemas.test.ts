@@ -54,6 +54,20 @@ t.test('the OpenAPI document names the scope that each route requires', async (t
   }
 })
 
+// A route without a scope is open to everybody. A new one that forgot its scope fails here.
+t.test('only pages, documentation and quote links are open to everybody', async (t) => {
+  const open = [...requiredScopes].filter(([, scope]) => scope === undefined).map(([path]) => path)
+  const isStatic = (path: string) => path.startsWith('/web/')
+  t.same(open.filter((path) => !isStatic(path)).toSorted(), [
+    '/',
+    '/dashboard',
+    '/docs',
+    '/openapi.json',
+    '/quote/share/{token}',
+  ])
+  t.ok(open.some(isStatic))
+})
+
 /** Keywords that do not limit the values of a string. */
 const unlimiting = ['type', 'description', 'default', 'examples']
 
