@@ -57,3 +57,20 @@ t.test('stopping ends the pause, and queued renderings do not start', async (t) 
   const stopped = { message: /being made/, reason: 'stopping' }
   for (const rendering of queued) await t.rejects(rendering, stopped)
 })
+
+t.test('renderings that wait without a pause do not start after stopping either', async (t) => {
+  const stopping = new AbortController()
+  const queue = new RenderingQueue(stopping.signal)
+  const { promise: started, resolve: start } = Promise.withResolvers<void>()
+  const { promise: finished, resolve: finish } = Promise.withResolvers<string>()
+  const first = queue.run(() => {
+    start()
+    return finished
+  })
+  const queued = queue.run(async () => t.fail('it started'))
+  await started
+  stopping.abort(new QuoteFailure('stopping'))
+  finish('x')
+  t.equal(await first, 'x', 'the queue does not end the one that runs')
+  await t.rejects(queued, { message: /being made/, reason: 'stopping' })
+})
