@@ -1,15 +1,15 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
 // JSON or PDF. The words of this folder:
-// - token: the secret in the address of a link. The database has only its hash.
-// - link: what a token opens, until it expires or is revoked. Addresses, settings and SQL call it a
-//   share.
+// - token: the secret in the URL of a link. The database has only its hash.
+// - link: what a token opens, until it expires or is revoked. SQL and two settings (SHARE_…) call
+//   it a share, and the erasure of its document a purge.
 // - document: the quote as it was when the link was created, as JSON that never changes (frozen).
 // - content hash: the hash of the document.
 // - closed link: expired or revoked. The visitor gets 410.
 // - expired quote: past its last valid day. Its link stays open, and the page has a banner.
 // - altered: somebody has changed a document or its hash in the database.
 // - row version: changes whenever the row of a link changes.
-// - rendering: making a page, JSON or PDF of a document, and what was made.
+// - rendering: making a page, JSON or PDF of a document. The result is called content.
 // The life of a link, with its SQL functions (src/database/schema.sql):
 // 1. create_quote_share freezes the document, for links/manage-links.ts or the ERP.
 // 2. read_quote_share finds the link of a request, and read_quote_share_document its document.
@@ -71,7 +71,10 @@ type LinkRequest = {
   log: { error(fields: object, message: string): void }
 }
 
-/** `isCached`: the content was rendered earlier, so the link need not be checked again. */
+/**
+ * `isCached`: the content came from the cache, so hardly any time has passed since the link was
+ * checked.
+ */
 type ReadyResponse = { response: LinkResponse; isCached: boolean }
 
 export class QuoteLinkHandler {
@@ -98,16 +101,15 @@ export class QuoteLinkHandler {
    */
   async buildResponse(request: LinkRequest): Promise<LinkResponse> {
     const { token } = request.params
-    // 1. Find the link by the hash of its token. Check that it is open.
+    // 1. Find the link by the hash of its token.
     const found = await this.#links.read(token)
-    // Once an address has used up its attempts, further unknown links from it get a 429 problem.
-    // A known link is never rejected for that. It has a limit of its own, in step 2.
+    // 2. Limit requests: for unknown links by the caller's IP address, for every other link by its
+    //    id. So customers who share an IP address with an attacker can open their links.
     if (found.state === 'unknown_link')
       await this.#options.failedAttempts.recordAttemptOrReject(request)
+    else await request.countOrRejectRequest(found.linkId)
+    // 3. Check that the link is open, and choose page, JSON or PDF.
     const link = requireOpen(found)
-    // 2. Limit the requests for each link.
-    await request.countOrRejectRequest(link.linkId)
-    // 3. Choose page, JSON or PDF.
     const format = getRequestedFormat(request)
     if (format === null) throw new QuoteFailure('not_acceptable')
     // 4. Take the response from the cache, or read and verify the document and render it.

@@ -61,8 +61,8 @@ export class LinkAccess {
   }
 
   /**
-   * Returns null if the document must be read from the primary: if the replica fails or is behind,
-   * or if its document does not match the hash. Then the primary shows whether it was altered.
+   * Returns null to use the primary instead: the replica failed, is behind, or has a document with
+   * another hash. Only a document of the primary with another hash counts as altered.
    */
   async #readFromReplica(token: string, link: OpenLink): Promise<string | null> {
     const { replica } = this.#options

@@ -28,7 +28,10 @@ export type OpenLink = {
  * What a visitor may learn about a link. Unknown and malformed tokens, drafts and deleted quotes
  * are all `unknown_link`, so an attacker cannot tell them apart.
  */
-export type LinkState = OpenLink | { state: 'unknown_link' | 'link_expired' | 'link_revoked' }
+export type LinkState =
+  | OpenLink
+  | { state: 'link_expired' | 'link_revoked'; linkId: string }
+  | { state: 'unknown_link' }
 
 type LinkRow = {
   share_id: string
@@ -63,14 +66,14 @@ export async function readLink(
   const { rows } = await db.executeQuery<LinkRow>(CompiledQuery.raw(linkQuery, [tokenHash]))
   const [row] = rows
   if (!row) return { state: 'unknown_link' }
-  if (row.revoked_at) return { state: 'link_revoked' }
-  if (row.is_expired) return { state: 'link_expired' }
-  const { status, valid_until: lastValidDay } = row
+  const { share_id: linkId, status, valid_until: lastValidDay } = row
+  if (row.revoked_at) return { state: 'link_revoked', linkId }
+  if (row.is_expired) return { state: 'link_expired', linkId }
   const isPastValidity =
     status === 'sent' && lastValidDay !== null && lastValidDay < toLocalDate(timeZone, now)
   return {
     state: 'open',
-    linkId: row.share_id,
+    linkId,
     tokenHash: tokenHash.toString('base64url'),
     rowVersion: row.row_version,
     quoteStatus: isPastValidity ? 'expired' : status,

@@ -241,6 +241,19 @@ t.test('requests are limited per link, whoever sends them', async (t) => {
   t.equal(other.statusCode, 200, 'another link of the same quote opens')
 })
 
+t.test('requests for a closed link are limited like those for an open one', async (t) => {
+  const service = await startServiceWithLink(t, { config: { LINK_LIMIT_PER_MINUTE: 3 } })
+  const { app, db } = service
+  const statuses = await withinOneMinute(async () => {
+    const url = `/quote/share/${await createQuoteLink(db, { number: 'P-1' })}`
+    await revokeQuoteLink(db, await findNewestLinkId(service))
+    const statuses: number[] = []
+    for (let n = 0; n < 5; n += 1) statuses.push((await app.inject(url)).statusCode)
+    return statuses
+  })
+  t.same(statuses, [410, 410, 410, 429, 429])
+})
+
 t.test('a hundred customers behind one address open their links (S44)', async (t) => {
   const { app, db } = await startServiceWithLink(t, {
     config: { LINK_LIMIT_PER_MINUTE: 5, LINK_GUESS_LIMIT_PER_MINUTE: 1 },
