@@ -1,32 +1,35 @@
 // What a visitor gets instead of a quote, and why: the error pages, and one row for each reason.
-// RenderingCache logs a failure of a rendering, once. The error handler of route.ts logs every
-// other failure.
+// Who logs a failure: several requests may wait for one rendering, so RenderingCache logs its
+// failure once and marks it as `isAlreadyLogged`. The error handler of route.ts logs every failure
+// without that mark.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * The error pages. `action` is the link on the page: none, to the page of the quote, or to the
- * same address again. quote-texts/ has their texts. No page reloads by itself, because that would
- * interrupt a screen reader (WCAG 2.2.1).
+ * The error pages. `action` is the link on the page: none, to the page or the PDF of the quote, or
+ * to the same URL again. quote-texts/ has their texts. No page reloads by itself, because that
+ * would interrupt a screen reader (WCAG 2.2.1).
  */
 export const errorPages = {
   not_found: { action: null },
   link_expired: { action: null },
   link_revoked: { action: null },
   rate_limited: { action: null },
-  unavailable: { action: null },
+  unavailable: { action: 'try-again' },
   not_acceptable: { action: 'open-page' },
   internal_error: { action: null },
   invalid_parameter: { action: null },
   pdf_unsupported: { action: 'open-page' },
-  rendering_unavailable: { action: 'open-page' },
+  pdf_unavailable: { action: 'open-page' },
+  page_too_large: { action: 'open-pdf' },
   rendering_pending: { action: 'try-again' },
 } as const
 export type ErrorPageName = keyof typeof errorPages
 
 /**
- * The pages of problems that other parts of the service report, such as the rate limit. Those
- * that cannot occur on this route have the page that says that the address is wrong.
+ * The pages of problems that other parts of the service report, such as the rate limit. Problems
+ * of the request itself, such as another method, share one page: it says to open the link as it was
+ * received.
  */
 export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
   invalid_parameter: 'invalid_parameter',
@@ -48,18 +51,16 @@ type Failure = {
   code: ProblemCode
   /** Default: the page of the code. */
   page?: ErrorPageName
+  /** The page if the request was for a PDF. Default: `page`. */
+  pdfPage?: ErrorPageName
   detail: string
   /** The response has the seller's contact, which is public. */
   showsContact?: true
+  /** The time after which a new request makes sense. */
+  retryAfterMs?: number
   /**
-   * After which time a new request makes sense. A reference into timeouts.ts, not a copy, because
-   * tests change its `ms`.
-   */
-  retryAfter?: { ms: number }
-  /**
-   * Logged at the level of errors: a failed rendering once, however many requests wait for it, and
-   * any other failure for each request. All others have only their reason in the log line of the
-   * request.
+   * Logged at the level of errors: a failed rendering once, and any other failure for each request.
+   * Failures without this appear only as `reason` in the log line of the request.
    */
   isLoggedAsError?: true
   /** Counted in the metric of failed PDFs if the request was for a PDF. */
@@ -68,29 +69,27 @@ type Failure = {
   retryRendering?: 'after-pause' | 'never'
 }
 
-const { retryAfter, pendingRetryAfter } = timeouts.quotes
-
 const unreadable: Failure = {
   code: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
-  retryAfter,
+  retryAfterMs: timeouts.quotes.retryAfter.ms,
   isLoggedAsError: true,
   countsAsFailedPdf: true,
 }
 const notRendered: Failure = {
   code: 'unavailable',
-  page: 'rendering_unavailable',
+  pdfPage: 'pdf_unavailable',
   detail:
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
-  retryAfter,
+  retryAfterMs: timeouts.quotes.retryAfter.ms,
   countsAsFailedPdf: true,
 }
 const notRenderedYet: Failure = {
   code: 'unavailable',
   page: 'rendering_pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
-  retryAfter: pendingRetryAfter,
+  retryAfterMs: timeouts.quotes.pendingRetryAfter.ms,
 }
 
 const failureTable = {
@@ -130,7 +129,7 @@ const failureTable = {
   // The page or its JSON would have more than maxPageOrJsonBytes.
   rendering_too_large: {
     code: 'unavailable',
-    page: 'rendering_unavailable',
+    page: 'page_too_large',
     detail: 'This representation of the quote is too large. Request another one.',
     isLoggedAsError: true,
     retryRendering: 'never',
@@ -157,22 +156,26 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense, if there is one. Default: that of the row. */
   readonly retryAfterMs: number | null | undefined
-  /** Set by RenderingCache, which has logged the failure if it must be logged. */
-  readonly isLoggingDone: boolean
+  /** Set by RenderingCache. It has logged the failure if `isLoggedAsError`. */
+  readonly isAlreadyLogged: boolean
 
   constructor(
     reason: FailureReason,
     message: string = failures[reason].detail,
     {
-      retryAfterMs = failures[reason].retryAfter?.ms,
-      isLoggingDone = false,
+      retryAfterMs = failures[reason].retryAfterMs,
+      isAlreadyLogged = false,
       cause,
-    }: { retryAfterMs?: number | null | undefined; isLoggingDone?: boolean; cause?: unknown } = {},
+    }: {
+      retryAfterMs?: number | null | undefined
+      isAlreadyLogged?: boolean
+      cause?: unknown
+    } = {},
   ) {
     super(message, { cause })
     this.reason = reason
     this.retryAfterMs = retryAfterMs
-    this.isLoggingDone = isLoggingDone
+    this.isAlreadyLogged = isAlreadyLogged
   }
 }
 
@@ -184,7 +187,7 @@ export function getRenderingFailureReason(error: unknown): FailureReason {
 /** Returns whether the error must be logged as an error. Any but a QuoteFailure is a defect. */
 export function needsErrorLog(error: unknown): boolean {
   if (!(error instanceof QuoteFailure)) return true
-  return failures[error.reason].isLoggedAsError === true && !error.isLoggingDone
+  return failures[error.reason].isLoggedAsError === true && !error.isAlreadyLogged
 }
 
 /** Returns whether a request for a PDF that ended with this error counts as a failed PDF. */

@@ -92,7 +92,7 @@ const exampleQuote: SharedQuote = {
 
 function getExampleDetail(reason: FailureReason): string {
   const { seller } = exampleQuote.document
-  return describeFailure(new QuoteFailure(reason), seller).problem.message
+  return describeFailure(new QuoteFailure(reason), seller, null).problem.message
 }
 
 const htmlPage = { 'text/html': { schema: { type: 'string' as const } } }

@@ -14,6 +14,7 @@ import {
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { QuoteFailure } from './failures.ts'
 import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
+import { getRequestedFormat } from './requested-representation.ts'
 import {
   buildErrorPageResponse,
   createEarlyErrorPages,
@@ -53,7 +54,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
   app.setErrorHandler((error: FastifyError | Problem | QuoteFailure, request, reply) => {
     const described =
       error instanceof QuoteFailure
-        ? describeFailure(error, company.seller)
+        ? describeFailure(error, company.seller, getRequestedFormat(request))
         : describeProblem(toProblem(error))
     const { problem } = described
     logProblem(request, problem, error)

@@ -25,7 +25,7 @@ t.test(
     const logged = reasons.filter((reason) => needsErrorLog(new QuoteFailure(reason)))
     t.same(logged.toSorted(), loggedAsErrors)
     t.equal(needsErrorLog(new Error('a defect')), true)
-    const again = new QuoteFailure('altered', 'a message', { isLoggingDone: true })
+    const again = new QuoteFailure('altered', 'a message', { isAlreadyLogged: true })
     t.equal(needsErrorLog(again), false)
   },
 )

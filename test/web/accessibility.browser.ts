@@ -132,7 +132,9 @@ t.test('the page of every error of a link', async (t) => {
     ...languages.map((language) => ['link_expired', language] as const),
   ]
   for (const [turn, [name, language = 'es']] of pages.entries()) {
-    await page.setContent(renderErrorPage(name, language, turn % 2 === 0 ? seller : null))
+    await page.setContent(
+      renderErrorPage({ name, language, contact: turn % 2 === 0 ? seller : null }),
+    )
     const shownIn = name === 'link_expired' && language === 'es' ? looks : takeTurns(turn)
     t.same(await findViolations(page, name, shownIn), [], `${name} ${language}`)
   }

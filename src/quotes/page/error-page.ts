@@ -7,29 +7,38 @@ import { renderTemplate } from './template-loader.ts'
 
 const pages = new Map<string, string>()
 
+type ErrorPageOptions = {
+  name: ErrorPageName
+  language: Language
+  /** That of ?lang=. The links to the quote keep it. */
+  requestedLanguage?: Language | null
+  /** The seller, if the page shows whom to ask for another link. */
+  contact: { legalName: string; email: string; phone: string } | null
+}
+
 /**
- * Returns the complete HTML document of an error. It shows the seller's contact if `seller` is
- * given, and nothing of the quote. A link to the page of the quote keeps the language of ?lang=.
- * Pages are cached, because the service sends many of them under overload.
+ * Returns the complete HTML document of an error, which shows nothing of the quote. Pages are
+ * cached, because the service sends many of them under overload.
  */
-export function renderErrorPage(
-  name: ErrorPageName,
-  language: Language,
-  seller: { legalName: string; email: string; phone: string } | null,
-  requestedLanguage: Language | null = null,
-): string {
-  const pageLink = `?format=html${requestedLanguage ? `&lang=${requestedLanguage}` : ''}`
-  const key = `${name} ${language} ${pageLink} ${seller && JSON.stringify(seller)}`
+export function renderErrorPage({
+  name,
+  language,
+  requestedLanguage = null,
+  contact,
+}: ErrorPageOptions): string {
+  const lang = requestedLanguage ? `&lang=${requestedLanguage}` : ''
+  const key = `${name} ${language} ${lang} ${contact && JSON.stringify(contact)}`
   const rendered = pages.get(key)
   if (rendered !== undefined) return rendered
   const texts = quoteTexts[language]
   const page = renderTemplate('error', {
     ...texts.errors[name],
     action: errorPages[name].action,
-    pageLink,
+    pageLink: `?format=html${lang}`,
+    pdfLink: `?format=pdf${lang}`,
     texts,
     language,
-    contact: seller && buildSellerContact(seller),
+    contact: contact && buildSellerContact(contact),
   })
   pages.set(key, page)
   return page

@@ -141,12 +141,16 @@ export const de: QuoteTexts = {
         'und drucken Sie sie, oder speichern Sie sie mit der Druckfunktion Ihres Browsers ' +
         'als PDF.',
     },
-    rendering_unavailable: {
+    pdf_unavailable: {
       title: 'Das Dokument konnte nicht erstellt werden',
       explanation:
         'Es ist zu groß, oder es gibt zu viele Anfragen. Versuchen Sie es später noch ' +
         'einmal. Die Seite lässt sich drucken oder mit der Druckfunktion Ihres Browsers ' +
         'als PDF speichern.',
+    },
+    page_too_large: {
+      title: 'Dieses Angebot ist zu groß für eine Seite',
+      explanation: 'Öffnen Sie es als PDF, oder wenden Sie sich an den Absender.',
     },
     rendering_pending: {
       title: 'Das Dokument wird erstellt',
@@ -160,7 +164,7 @@ export const de: QuoteTexts = {
     },
   },
   contact: 'Kontakt',
-  tryAgain: 'Das Dokument öffnen',
+  tryAgain: 'Noch einmal versuchen',
   openPage: 'Die Seite des Angebots öffnen',
   units: {
     piece: ['Stk.', 'Stk.'],

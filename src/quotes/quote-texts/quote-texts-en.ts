@@ -130,11 +130,15 @@ export const en: QuoteTexts = {
         'It contains characters that the PDF cannot show correctly. Open the page and print it, ' +
         'or save it as PDF with the print function of your browser.',
     },
-    rendering_unavailable: {
+    pdf_unavailable: {
       title: 'The document could not be made',
       explanation:
         'It is too large, or we are busy. Try again later. The page can be printed, or saved as ' +
         'PDF with the print function of your browser.',
+    },
+    page_too_large: {
+      title: 'This quotation is too large for a page',
+      explanation: 'Open its PDF, or ask whoever sent it to you.',
     },
     rendering_pending: {
       title: 'The document is being prepared',
@@ -146,7 +150,7 @@ export const en: QuoteTexts = {
     },
   },
   contact: 'Contact',
-  tryAgain: 'Open the document',
+  tryAgain: 'Try again',
   openPage: 'Open the page of the quotation',
   units: {
     piece: ['pc', 'pcs'],

@@ -131,11 +131,15 @@ export const es: QuoteTexts = {
         'Contiene caracteres que el PDF no puede mostrar bien. Abra la página e imprímala, o ' +
         'guárdela como PDF con la función de impresión de su navegador.',
     },
-    rendering_unavailable: {
+    pdf_unavailable: {
       title: 'No se ha podido preparar el documento',
       explanation:
         'Es demasiado grande o hay mucha demanda. Inténtelo más tarde. La página se puede ' +
         'imprimir o guardar como PDF con la función de impresión de su navegador.',
+    },
+    page_too_large: {
+      title: 'Este presupuesto es demasiado grande para una página',
+      explanation: 'Ábralo en PDF o pídaselo a quien se lo envió.',
     },
     rendering_pending: {
       title: 'Estamos preparando el documento',
@@ -149,7 +153,7 @@ export const es: QuoteTexts = {
     },
   },
   contact: 'Contacto',
-  tryAgain: 'Abrir el documento',
+  tryAgain: 'Intentarlo de nuevo',
   openPage: 'Abrir la página del presupuesto',
   units: {
     piece: ['ud.', 'uds.'],

@@ -137,12 +137,16 @@ export const fr: QuoteTexts = {
         'la page et imprimez-la, ou enregistrez-la en PDF avec la fonction d’impression de ' +
         'votre navigateur.',
     },
-    rendering_unavailable: {
+    pdf_unavailable: {
       title: 'Le document n’a pas pu être préparé',
       explanation:
         'Il est trop grand, ou nous avons trop de demandes. Réessayez plus tard. La page ' +
         'peut être imprimée ou enregistrée en PDF avec la fonction d’impression de votre ' +
         'navigateur.',
+    },
+    page_too_large: {
+      title: 'Ce devis est trop grand pour une page',
+      explanation: 'Ouvrez-le en PDF, ou demandez-le à la personne qui vous l’a envoyé.',
     },
     rendering_pending: {
       title: 'Le document est en préparation',
@@ -155,7 +159,7 @@ export const fr: QuoteTexts = {
     },
   },
   contact: 'Contact',
-  tryAgain: 'Ouvrir le document',
+  tryAgain: 'Réessayer',
   openPage: 'Ouvrir la page du devis',
   units: {
     piece: ['pce', 'pces'],

@@ -134,11 +134,15 @@ export const it: QuoteTexts = {
         'Contiene caratteri che il PDF non può mostrare correttamente. Apra la pagina e la ' +
         'stampi, o la salvi come PDF con la funzione di stampa del browser.',
     },
-    rendering_unavailable: {
+    pdf_unavailable: {
       title: 'Il documento non è stato preparato',
       explanation:
         'È troppo grande o ci sono molte richieste. Riprovi più tardi. La pagina si può ' +
         'stampare o salvare come PDF con la funzione di stampa del browser.',
+    },
+    page_too_large: {
+      title: 'Questo preventivo è troppo grande per una pagina',
+      explanation: 'Lo apra in PDF, o lo chieda a chi glielo ha inviato.',
     },
     rendering_pending: {
       title: 'Stiamo preparando il documento',
@@ -150,7 +154,7 @@ export const it: QuoteTexts = {
     },
   },
   contact: 'Contatto',
-  tryAgain: 'Aprire il documento',
+  tryAgain: 'Riprovare',
   openPage: 'Aprire la pagina del preventivo',
   units: {
     piece: ['pz', 'pz'],

@@ -134,11 +134,15 @@ export const pt: QuoteTexts = {
         'Contém caracteres que o PDF não consegue mostrar bem. Abra a página e imprima-a, ' +
         'ou guarde-a como PDF com a função de impressão do seu navegador.',
     },
-    rendering_unavailable: {
+    pdf_unavailable: {
       title: 'Não foi possível preparar o documento',
       explanation:
         'É demasiado grande ou há muitos pedidos. Tente mais tarde. A página pode ser ' +
         'impressa ou guardada como PDF com a função de impressão do seu navegador.',
+    },
+    page_too_large: {
+      title: 'Este orçamento é demasiado grande para uma página',
+      explanation: 'Abra-o em PDF ou peça-o a quem lho enviou.',
     },
     rendering_pending: {
       title: 'Estamos a preparar o documento',
@@ -150,7 +154,7 @@ export const pt: QuoteTexts = {
     },
   },
   contact: 'Contacto',
-  tryAgain: 'Abrir o documento',
+  tryAgain: 'Tentar novamente',
   openPage: 'Abrir a página do orçamento',
   units: {
     piece: ['un.', 'un.'],

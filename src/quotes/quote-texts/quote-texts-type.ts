@@ -109,7 +109,7 @@ export type QuoteTexts = {
   }
   errors: Record<ErrorPageName, { title: string; explanation: string }>
   contact: string
-  /** The link to a document that was not ready yet. */
+  /** The link from an error page to the same URL. */
   tryAgain: string
   /** The link from an error page to the page of the quote. */
   openPage: string

@@ -1,4 +1,5 @@
-// Remembers which renderings failed because of their document, and when each may be tried again.
+// Remembers renderings that failed for a reason that will probably recur (`retryRendering` in
+// failures.ts), and when each may be tried again.
 import { LRUCache } from 'lru-cache'
 import { timeouts } from '../../timeouts.ts'
 import {
@@ -40,7 +41,7 @@ export class FailedRenderings {
     if (!failed || !this.isBlocked(key)) return
     const { reason, message, retryAt } = failed
     throw new QuoteFailure(reason, `The rendering failed before: ${message}`, {
-      isLoggingDone: true,
+      isAlreadyLogged: true,
       retryAfterMs: Number.isFinite(retryAt) ? retryAt - this.#now() : null,
     })
   }
@@ -59,7 +60,7 @@ export class FailedRenderings {
       this.#failures.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
     return new QuoteFailure(reason, message, {
       cause: error,
-      isLoggingDone: true,
+      isAlreadyLogged: true,
       ...(retryRendering === 'never' && { retryAfterMs: null }),
       ...(retryRendering === 'after-pause' && { retryAfterMs: pauseMs }),
     })

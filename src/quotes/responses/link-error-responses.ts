@@ -13,6 +13,7 @@ import { isLinkUrl } from '../links/link-paths.ts'
 import { renderErrorPage } from '../page/error-page.ts'
 import {
   chooseErrorPageLanguage,
+  type Format,
   getRequestedLanguage,
   prefersErrorPage,
 } from '../requested-representation.ts'
@@ -22,15 +23,16 @@ import { contentTypes, createLinkResponseHeaders, type LinkResponse } from './li
 type DescribedError = { problem: Problem; page: ErrorPageName; showsContact: boolean }
 
 /**
- * Describes why a request does not get its quote. The failure is logged with its cause, but neither
- * is sent.
+ * Describes why a request does not get its quote in the requested format. The failure is logged
+ * with its cause, but neither is sent.
  */
 export function describeFailure(
   failure: QuoteFailure,
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
+  format: Format | null,
 ): DescribedError {
   const { reason, retryAfterMs } = failure
-  const { code, page = pagesOfProblems[code], detail, showsContact = false } = failures[reason]
+  const { code, page, pdfPage, detail, showsContact = false } = failures[reason]
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,
@@ -40,7 +42,8 @@ export function describeFailure(
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),
   })
-  return { problem, page, showsContact }
+  const formatPage = (format === 'pdf' ? pdfPage : undefined) ?? page
+  return { problem, page: formatPage ?? pagesOfProblems[code], showsContact }
 }
 
 /** Describes any other error. */
@@ -55,11 +58,14 @@ export function buildErrorPageResponse(
   seller: Seller,
 ): LinkResponse | null {
   if (!prefersErrorPage(request)) return null
-  const language = chooseErrorPageLanguage(request, seller.language)
-  const contact = showsContact ? seller : null
   return {
     headers: { ...problem.headers, 'content-type': contentTypes.html },
-    bytes: renderErrorPage(page, language, contact, getRequestedLanguage(request.query)),
+    bytes: renderErrorPage({
+      name: page,
+      language: chooseErrorPageLanguage(request, seller.language),
+      requestedLanguage: getRequestedLanguage(request.query),
+      contact: showsContact ? seller : null,
+    }),
   }
 }
 

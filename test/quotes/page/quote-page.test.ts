@@ -342,7 +342,7 @@ t.test(
   async (t) => {
     const pages = languages.flatMap((language) => [
       renderQuotePage(shared, language, pdfLink),
-      renderErrorPage('not_found', language, null),
+      renderErrorPage({ name: 'not_found', language, contact: null }),
     ])
     for (const html of pages) {
       const hash = createHash('sha256').update(getStyleSheet(html)).digest('base64')
@@ -373,28 +373,33 @@ t.test('an error page gives the reason and the next step, in every language', as
   const codes = Object.keys(quoteTexts.es.errors) as (keyof typeof quoteTexts.es.errors)[]
   for (const language of allLanguages) {
     for (const code of codes) {
-      const html = renderErrorPage(code, language, null)
+      const html = renderErrorPage({ name: code, language, contact: null })
       t.match(html, `<html lang="${language}"`)
       t.ok(
         getVisibleText(html).includes(quoteTexts[language].errors[code].explanation),
         `${language} ${code}`,
       )
-      // Only links to the document itself: to its page, or to the address that was requested.
+      // Only links to the quote itself: to its page or PDF, or to the URL that was requested.
+      const links = ['?format=html', '?format=pdf', '']
       t.same(
-        getAttributes(html, 'href').filter((href) => href !== '?format=html' && href !== ''),
+        getAttributes(html, 'href').filter((href) => !links.includes(href)),
         [],
       )
       t.notMatch(html, 'http-equiv', 'the page does not reload itself')
     }
-    const expired = renderErrorPage('link_expired', language, { legalName, email, phone })
+    const expired = renderErrorPage({
+      name: 'link_expired',
+      language,
+      contact: { legalName, email, phone },
+    })
     for (const expected of [legalName, email, phone])
       t.ok(getVisibleText(expired).includes(expected), `${language}: ${expected}`)
     t.same(getAttributes(expired, 'href'), ['tel:+34900000000', 'mailto:ventas@example.com'])
   }
-  const hostilePage = renderErrorPage('link_revoked', 'es', {
-    legalName: hostileText,
-    email: hostileText,
-    phone: hostileText,
+  const hostilePage = renderErrorPage({
+    name: 'link_revoked',
+    language: 'es',
+    contact: { legalName: hostileText, email: hostileText, phone: hostileText },
   })
   t.notMatch(hostilePage, /<(script|img)/)
 })

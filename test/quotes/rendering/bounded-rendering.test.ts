@@ -194,7 +194,7 @@ t.test('a customer who waits long for a PDF gets a page with a link to try again
   const tooLate = await app.inject({ url, headers: { accept: 'text/html' } })
   t.equal(tooLate.statusCode, 503)
   t.equal(tooLate.headers['retry-after'], '5')
-  t.match(tooLate.body, /Estamos preparando.*<a class="button" href="">Abrir el documento</s)
+  t.match(tooLate.body, /Estamos preparando.*<a class="button" href="">Intentarlo de nuevo</s)
   const ready = await requestUntilReady(app, url)
   t.match(ready.rawPayload.subarray(0, 5).toString(), '%PDF-')
   t.equal(
@@ -223,7 +223,7 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
   t.equal(response.headers.get('retry-after'), '5')
   t.match(
     await response.text(),
-    /Estamos preparando.*<a class="button" href="">Abrir el documento</s,
+    /Estamos preparando.*<a class="button" href="">Intentarlo de nuevo</s,
   )
   await closed
   t.notMatch(lines.join(''), '"level":50', 'it is no failure')
@@ -434,10 +434,18 @@ t.test(
   `.execute(db)
     const response = await app.inject({ url, headers: { accept: 'text/html' } })
     t.equal(response.statusCode, 503)
-    t.match(response.body, 'format=html')
+    const tryAgain = `<a class="button" href="">${quoteTexts.es.tryAgain}</a>`
+    t.match(response.body, tryAgain)
+    t.notMatch(response.body, 'format=html', 'no link to the page that has just failed')
+    const pdf = await app.inject({ url: `${url}?format=pdf`, headers: { accept: 'text/html' } })
+    t.equal(pdf.statusCode, 503)
+    t.match(pdf.body, `href="?format=html">${quoteTexts.es.openPage}`)
     const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
-    t.match(errors, [{ linkId: '1', reason: 'rendering_failed', err: { type: 'TypeError' } }])
-    t.equal(errors.length, 1)
+    t.match(errors, [
+      { linkId: '1', format: 'html', reason: 'rendering_failed', err: { type: 'TypeError' } },
+      { linkId: '1', format: 'pdf', reason: 'rendering_failed' },
+    ])
+    t.equal(errors.length, 2)
     t.notMatch(lines.join(''), token)
   },
 )
