@@ -1,14 +1,13 @@
 // The schemas of a shared quote: its frozen document, and the JSON that a link returns.
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
-// the totals and chooses the legal sentences about tax exemptions.
+// the totals and chooses the legal texts about tax exemptions.
 // A new field of the document must be optional, because the documents of existing links never get
-// it (frozen-document.test.ts checks that). It is added in:
-// - a migration that replaces quote_document
-// - QuoteDocument below
-// - the example in openapi.ts
-// - if visitors see it: view-model/, quote-texts/, and the templates of page/ and pdf/
-// - the tests that list the fields: completeDocument in frozen-document.test.ts, the names in
-//   link-attacks.test.ts, and how a page shows each field in quote-page.test.ts
+// it. Add it to QuoteDocument below. These tests then fail until the other places have it:
+// - frozen-document.test.ts: a migration that replaces quote_document, and completeDocument there
+// - quote-page.test.ts: `document` in test/support/quotes/shared-quote.ts, view-model/ and the
+//   template of page/; quote-texts/, if it needs a label
+// - quote-pdf.test.ts: the template of pdf/, which must show the same as the page
+// - link-attacks.test.ts, for a field of the first level: its list of the names that a visitor gets
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { forEachLanguage, type Language, languages } from '../company/languages.ts'
@@ -116,8 +115,8 @@ export const QuoteDocument = Type.Object({
     taxLabel: Type.Optional(
       Type.Partial(Type.Object(forEachLanguage(() => Type.String())), {
         description:
-          'Name of the tax in each language, such as IVA, IGIC or GST. Missing in links that ' +
-          'were created by an earlier version: IVA and VAT. Some have only es and en',
+          'Name of the tax in each language, such as IVA, IGIC or GST. Older links may lack it: ' +
+          'then it is IVA in es and VAT in en. Some have only es and en',
       }),
     ),
     gross: Money,

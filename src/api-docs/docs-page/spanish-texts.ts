@@ -258,10 +258,10 @@ export const spanishTexts: Record<string, string> = {
   'Counts up when a quote is revised': 'Aumenta cuando se revisa un presupuesto',
   'YYYY-MM-DD in the calendar of the seller': 'YYYY-MM-DD en el calendario del vendedor',
   'Decimal text': 'Texto decimal',
-  ['Name of the tax in each language, such as IVA, IGIC or GST. Missing in links that were ' +
-    'created by an earlier version: IVA and VAT. Some have only es and en']:
-    'Nombre del impuesto en cada idioma, como IVA, IGIC o GST. Falta en enlaces creados por ' +
-    'una versión anterior: IVA y VAT. Algunos solo tienen es y en',
+  ['Name of the tax in each language, such as IVA, IGIC or GST. Older links may lack it: ' +
+    'then it is IVA in es and VAT in en. Some have only es and en']:
+    'Nombre del impuesto en cada idioma, como IVA, IGIC o GST. Puede faltar en enlaces ' +
+    'antiguos: entonces es IVA en es y VAT en en. Algunos solo tienen es y en',
   'Legal texts that hold for the whole quote': 'Textos legales que valen para todo el presupuesto',
   'Legal texts that the seller does not have in this language. Missing if none':
     'Textos legales que el vendedor no tiene en este idioma. Falta si no hay ninguno',

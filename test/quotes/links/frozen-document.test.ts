@@ -9,6 +9,7 @@ import type { NewLink } from '../../../src/quotes/links/manage-links.ts'
 import { QuoteDocument } from '../../../src/quotes/schema.ts'
 import { company } from '../../support/database/company.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
+import { findMissingFields } from '../../support/quotes/document-fields.ts'
 import {
   createAndReadShare,
   type Line,
@@ -252,6 +253,7 @@ t.test(
     await writeQuote(db, { ...completeQuote, customer_id: customer.id }, completeLines)
     const { document } = await createAndReadShare(db, { number: completeQuote.number })
     t.strictSame(JSON.parse(document), completeDocument)
+    t.same(findMissingFields(completeDocument), [], 'it has every field of QuoteDocument')
     for (const internal of ['918273645', '564738291', 'Margen', 'internal'])
       t.notMatch(document, internal, `no ${internal}`)
   },

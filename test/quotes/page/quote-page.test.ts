@@ -8,6 +8,7 @@ import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { buildPagePolicy } from '../../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { chooseErrorPageLanguage } from '../../../src/quotes/requested-representation.ts'
+import { findMissingFields } from '../../support/quotes/document-fields.ts'
 import {
   document,
   eur,
@@ -54,6 +55,8 @@ const getStyleSheet = (html: string) => /<style>(.*?)<\/style>/s.exec(html)?.[1]
 t.test(
   'the page shows every number and text of the document, in Spanish and English',
   async (t) => {
+    // Tests of taxes show the label.
+    t.same(findMissingFields(document, ['totals.taxLabel']), [], 'the document is complete')
     const { decimals, texts } = collectShownValues(document)
     for (const language of languages) {
       const text = getVisibleText(renderQuotePage(shared, language, pdfLink))
