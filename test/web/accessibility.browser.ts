@@ -7,7 +7,6 @@ import { type Language, languages } from '../../src/company/languages.ts'
 import { type ErrorPageName, errorPages } from '../../src/quotes/failures.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
-import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import type { QuoteDocument, SharedQuote } from '../../src/quotes/schema.ts'
 import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
@@ -17,6 +16,7 @@ import { company } from '../support/database/company.ts'
 import { insertExampleProducts } from '../support/database/example-products.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
+import { renderPage } from '../support/quotes/render-page.ts'
 import {
   document as fullDocument,
   hammer,
@@ -88,7 +88,7 @@ t.test('the page of a quote, in every status and language', async (t) => {
     quote: SharedQuote,
     language: Language,
     pdfLink: string | null = '?format=pdf',
-  ) => page.setContent(renderQuotePage(quote, language, pdfLink))
+  ) => page.setContent(renderPage(quote, language, pdfLink))
   let turn = 0
   for (const status of ['sent', 'accepted', 'rejected', 'expired', 'superseded'] as const)
     for (const language of languages) {

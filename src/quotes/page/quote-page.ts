@@ -1,5 +1,5 @@
 // Renders the HTML page of a quote.
-import { type Brand, defaultBrand } from '../../company/brand.ts'
+import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import { languageNames, languages } from '../../company/languages.ts'
 import type { SharedQuote } from '../schema.ts'
@@ -53,7 +53,7 @@ export function renderQuotePage(
   shared: SharedQuote,
   language: Language,
   pdfLink: string | null,
-  { brand = defaultBrand, offersReplies = true }: Partial<PageOptions> = {},
+  { brand, offersReplies }: PageOptions,
 ): string {
   const quote = buildQuoteViewModel(shared, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`

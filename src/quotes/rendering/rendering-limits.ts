@@ -37,15 +37,14 @@ export type RenderingProcessLimits = {
    */
   maxElapsedMs: number
   /**
-   * It is replaced after a rendering if it has used more than this. For example, with 35 s for
-   * `maxProcessorMs` and 20 s here, a rendering begins with at most 20 s used. So it may use at
-   * least 15 s.
+   * The process is replaced after a rendering that leaves it above this. For example, with 35 s for
+   * `maxProcessorMs` and 20 s here, every rendering has at least 15 s of processor time left.
    */
   replaceAbove: { processorMs: number; residentBytes?: number }
   /**
-   * It is replaced if it has more memory than this and then no rendering for `idleMs`. Until then
-   * it keeps the memory for the next large PDF, because freeing and allocating so much memory for
-   * each PDF delays other requests (docs/measurements.md).
+   * An idle process is replaced after `idleMs` if it has more memory than this. Until then it keeps
+   * the memory for the next large PDF, because freeing and allocating so much memory for each PDF
+   * delays other requests (docs/measurements.md).
    */
   replaceIdleAbove?: { residentBytes: number; idleMs: number }
 }
@@ -75,5 +74,5 @@ export const largePageProcessLimits: RenderingProcessLimits = {
   maxElapsedMs: timeouts.quotes.starvedRendering.ms,
   replaceAbove: { processorMs: timeouts.quotes.reusedRenderingProcess.ms },
 }
-/** The memory that the process for large pages may use for objects, in megabytes. */
+/** The size of the heap (V8's old space) of the process for large pages, in megabytes. */
 export const largePageHeapMegabytes = 256

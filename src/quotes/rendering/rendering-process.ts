@@ -8,6 +8,8 @@ import { type FailureReason, getRenderingFailureReason, QuoteFailure } from '../
 import { type RenderingProcessLimits, renderingNiceIncrement } from './rendering-limits.ts'
 import { RenderingQueue, type RenderingQueueOptions } from './rendering-queue.ts'
 
+const shell = '/bin/sh'
+/** Its arguments are SECONDS KILOBYTES NICE COMMAND. */
 const runLimited = join(import.meta.dirname, 'run-limited.sh')
 
 type RenderingProcessOptions = {
@@ -93,19 +95,11 @@ export class RenderingProcess<Task extends object, Result> {
 
   #startChild(): ChildProcess {
     if (this.#child?.connected) return this.#child
-    const { program, limits, nodeOptions = [] } = this.#options
     const options: ForkOptions = {
-      // The command is: sh run-limited.sh SECONDS KILOBYTES NICE node OPTIONS program. It is
-      // started by fork, and not by spawn, because fork opens the channel for messages.
-      execPath: '/bin/sh',
-      execArgv: [
-        runLimited,
-        String(Math.ceil(limits.maxProcessorMs / 1000)),
-        String(Math.floor(limits.maxDataBytes / 1024)),
-        String(renderingNiceIncrement),
-        process.execPath,
-        ...nodeOptions,
-      ],
+      // The process is started by fork, and not by spawn, because fork opens the channel for
+      // messages.
+      execPath: shell,
+      execArgv: listShellArguments(this.#options),
       // Empty, because the environment contains secrets. Without PATH, sh finds nice in its default
       // path.
       env: {},
@@ -115,7 +109,7 @@ export class RenderingProcess<Task extends object, Result> {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     }
     try {
-      this.#child = fork(program, options)
+      this.#child = fork(this.#options.program, options)
     } catch (cause) {
       throw createUnreachable(this.#options.what, cause)
     }
@@ -141,15 +135,28 @@ export class RenderingProcess<Task extends object, Result> {
   }
 }
 
+/** Returns the arguments of the shell before the file of the program. */
+function listShellArguments({ limits, nodeOptions = [] }: RenderingProcessOptions): string[] {
+  return [
+    runLimited,
+    String(Math.ceil(limits.maxProcessorMs / 1000)),
+    String(Math.floor(limits.maxDataBytes / 1024)),
+    String(renderingNiceIncrement),
+    process.execPath,
+    ...nodeOptions,
+  ]
+}
+
 function sendTask<Result>(
   child: ChildProcess,
   task: object,
-  { what, program }: RenderingProcessOptions,
+  options: RenderingProcessOptions,
 ): Promise<Reply<Result>> {
+  const { what } = options
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => reject(createUnreachable(what, cause)))
     child.once('exit', (code, signal) => {
-      reject(new Error(`The ${what} process ended (${describeEnd(code, signal, program)}).`))
+      reject(new Error(`The ${what} process ended (${describeEnd(code, signal, options)}).`))
     })
     child.once('message', (reply) => resolve(reply as Reply<Result>))
     child.ref()
@@ -164,12 +171,18 @@ function sendTask<Result>(
 }
 
 /** Returns why the process ended, for the log. Its own error output was discarded. */
-function describeEnd(code: number | null, signal: string | null, program: URL): string {
+function describeEnd(
+  code: number | null,
+  signal: string | null,
+  options: RenderingProcessOptions,
+): string {
   if (signal === 'SIGXCPU') return 'too much processor time'
   // Node ends itself in one of these ways if it gets no more memory.
   if (signal === 'SIGABRT' || signal === 'SIGTRAP') return `${signal}, perhaps too much memory`
   if (signal !== null) return signal
-  return `status ${code}; to see whether it starts, run: node ${fileURLToPath(program)}`
+  // Without a channel for messages, the program ends as soon as it has started.
+  const command = [shell, ...listShellArguments(options), fileURLToPath(options.program)]
+  return `status ${code}; to see whether it starts, run: env -i ${command.join(' ')}`
 }
 
 /** Returns the failure for a process that cannot be started, or that gets no messages. */

@@ -65,7 +65,7 @@ export type QuoteViewModel = {
 /** `href` is null if the text is not a valid address or number. */
 type LinkedText = { text: string; href: string | null }
 
-/** Other quotes show no bank account, so nobody pays a rejected, expired or superseded one. */
+/** Only these show the bank account, so nobody pays a rejected, expired or superseded quote. */
 const payableStatuses: SharedQuote['status'][] = ['sent', 'accepted']
 
 /** Returns a quote with all values formatted. */

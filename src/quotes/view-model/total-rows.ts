@@ -1,6 +1,6 @@
 // The rows of the totals: discounts, net, each tax rate and its surcharge, and gross.
 // The labels are in quote-texts/ (taxAt, surchargeAt, noTax). The SQL function quote_document
-// chooses the legal sentence about an exemption and freezes it in document.legal.
+// chooses the legal text about an exemption and freezes it in document.legal.
 
 import type { Language } from '../../company/languages.ts'
 import { formatMoney, formatPercent, isZero } from '../formats/number-formats.ts'
@@ -44,7 +44,10 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
   return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, gross]
 }
 
-/** How existing documents name VAT in English. It must stay as it is, even if the texts change. */
+/**
+ * The English name of VAT in existing documents. It is compared with theirs, so it must not change
+ * with quoteTexts.en.tax.
+ */
 const frozenVatLabel = 'VAT'
 
 /** Returns the name of the tax in a language. */

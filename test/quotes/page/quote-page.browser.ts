@@ -9,13 +9,13 @@ import {
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { type Language, languages } from '../../../src/company/languages.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../../support/browser.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import { company } from '../../support/database/company.ts'
 import { readQrCodeOfImage, readQrCodeOfPdf } from '../../support/quotes/read-qr-code.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 import {
   hammer,
   document as quoteDocument,
@@ -204,7 +204,7 @@ t.test('on a phone the surcharge of a line is beside its tax, never alone', asyn
     lines: ['0', '5', '12.5'].map((discountPercent) => ({ ...hammer, ...cells, discountPercent })),
   })
   for (const language of languages) {
-    await page.setContent(renderQuotePage(quote, language, null))
+    await page.setContent(renderPage(quote, language, null))
     for (const width of [320, 390]) {
       await page.setViewportSize({ width, height: 700 })
       const bottoms = await page.locator('.items tbody tr').evaluateAll((rows) =>
@@ -241,7 +241,7 @@ t.test('five lines and the bank account are on one page, printed and as PDF', as
   const readPages = async (pdf: Buffer) =>
     (await extractText(await getDocumentProxy(new Uint8Array(pdf)))).text
   const print = async (quote: SharedQuote, language: Language) => {
-    await page.setContent(renderQuotePage(quote, language, '?format=pdf'))
+    await page.setContent(renderPage(quote, language, '?format=pdf'))
     return readPages(await page.pdf({ preferCSSPageSize: true }))
   }
   const { totals } = quoteDocument

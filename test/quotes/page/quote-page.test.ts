@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto'
 import t from 'tap'
 import { languages as allLanguages } from '../../../src/company/languages.ts'
 import { renderErrorPage } from '../../../src/quotes/page/error-page.ts'
-import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { buildPagePolicy } from '../../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { chooseErrorPageLanguage } from '../../../src/quotes/requested-representation.ts'
 import { findMissingFields } from '../../support/quotes/document-fields.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 import {
   document,
   eur,
@@ -59,7 +59,7 @@ t.test(
     t.same(findMissingFields(document, ['totals.taxLabel']), [], 'the document is complete')
     const { decimals, texts } = collectShownValues(document)
     for (const language of languages) {
-      const text = getVisibleText(renderQuotePage(shared, language, pdfLink))
+      const text = getVisibleText(renderPage(shared, language, pdfLink))
       const [group, point] = language === 'es' ? ['.', ','] : [',', '.']
       const shownNumbers = new Set(
         (text.match(/\d[\d.,]*/g) ?? []).map((number) =>
@@ -93,7 +93,7 @@ function collectShownValues(value: unknown, field = ''): { decimals: string[]; t
 }
 
 t.test('the Spanish page has the Spanish texts', async (t) => {
-  const html = renderQuotePage(shared, 'es', pdfLink)
+  const html = renderPage(shared, 'es', pdfLink)
   const text = getVisibleText(html).replaceAll('\u00a0', ' ').replace(/\s+/g, ' ')
   t.match(html, '<html lang="es"')
   t.match(html, '<title>Presupuesto P-2026-17 · Ferretería de Prueba, S.L.</title>')
@@ -120,7 +120,7 @@ t.test('the Spanish page has the Spanish texts', async (t) => {
 t.test(
   'the English page has the English texts, and marks the Spanish ones as Spanish',
   async (t) => {
-    const html = renderQuotePage(shared, 'en', pdfLink)
+    const html = renderPage(shared, 'en', pdfLink)
     const text = getVisibleText(html).replace(/\s+/g, ' ')
     t.match(html, '<html lang="en"')
     for (const expected of [
@@ -132,12 +132,12 @@ t.test(
       t.ok(text.includes(expected), expected)
     }
     t.match(html, '<bdi lang=es>Incluye el embalaje.</bdi>')
-    t.notMatch(renderQuotePage(shared, 'es', pdfLink), ' lang=es>')
+    t.notMatch(renderPage(shared, 'es', pdfLink), ' lang=es>')
   },
 )
 
 t.test('the table has headings, and no column that no line uses', async (t) => {
-  const html = renderQuotePage(shared, 'es', pdfLink)
+  const html = renderPage(shared, 'es', pdfLink)
   const headings = [...html.matchAll(/<th scope="col"[^>]*>(?:<bdi>)?([^<]*)/g)].map(
     ([, label]) => label,
   )
@@ -164,7 +164,7 @@ t.test('the table has headings, and no column that no line uses', async (t) => {
       sku: null,
     },
   ]
-  const plain = renderQuotePage(withDocument({ lines }), 'es', pdfLink)
+  const plain = renderPage(withDocument({ lines }), 'es', pdfLink)
   const plainHeadings = [...plain.matchAll(/<th scope="col"[^>]*>(?:<bdi>)?([^<]*)/g)].map(
     ([, label]) => label,
   )
@@ -179,17 +179,17 @@ t.test('every status but sent has a banner with text', async (t) => {
     ['expired', 'Vencido.', 'Expired.'],
     ['superseded', 'Sustituido.', 'Superseded.'],
   ] as const) {
-    t.ok(getVisibleText(renderQuotePage({ ...shared, status }, 'es', pdfLink)).includes(es), es)
-    t.ok(getVisibleText(renderQuotePage({ ...shared, status }, 'en', pdfLink)).includes(en), en)
+    t.ok(getVisibleText(renderPage({ ...shared, status }, 'es', pdfLink)).includes(es), es)
+    t.ok(getVisibleText(renderPage({ ...shared, status }, 'en', pdfLink)).includes(en), en)
   }
-  const sent = renderQuotePage(shared, 'es', pdfLink)
+  const sent = renderPage(shared, 'es', pdfLink)
   t.notMatch(sent.replace(getStyleSheet(sent), ''), /banner/)
   t.match(
-    getVisibleText(renderQuotePage({ ...shared, status: 'expired' }, 'es', pdfLink)),
+    getVisibleText(renderPage({ ...shared, status: 'expired' }, 'es', pdfLink)),
     'Fue válido hasta el 1 de diciembre de 2026.',
   )
   const isNoReply = (href: string) => !/^mailto:.*(body=|Solicitud)/.test(href)
-  const superseded = renderQuotePage({ ...shared, status: 'superseded' }, 'es', pdfLink)
+  const superseded = renderPage({ ...shared, status: 'superseded' }, 'es', pdfLink)
   // The telephone number stands twice in a sent quote: also beside its bank account.
   t.same(
     new Set(getAttributes(superseded, 'href').filter(isNoReply)),
@@ -201,8 +201,8 @@ t.test('every status but sent has a banner with text', async (t) => {
 })
 
 t.test('the page has a PDF button only with a link to the PDF', async (t) => {
-  t.ok(getAttributes(renderQuotePage(shared, 'es', pdfLink), 'href').includes(pdfLink))
-  const html = renderQuotePage(shared, 'es', null)
+  t.ok(getAttributes(renderPage(shared, 'es', pdfLink), 'href').includes(pdfLink))
+  const html = renderPage(shared, 'es', null)
   t.notMatch(getVisibleText(html), 'PDF')
   t.ok(getAttributes(html, 'href').includes('?format=json'))
 })
@@ -230,7 +230,7 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
     legal: [],
     notes: null,
   })
-  const html = renderQuotePage({ ...minimal, link: { expiresAt: null } }, 'es', null)
+  const html = renderPage({ ...minimal, link: { expiresAt: null } }, 'es', null)
   const text = getVisibleText(html)
   t.notMatch(text, /null|undefined|\[object/)
   t.notMatch(
@@ -239,7 +239,7 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
   )
   t.match(text, 'Sin impuestos indicados')
   t.notMatch(
-    getVisibleText(renderQuotePage(withDocument({ lines: [] }), 'es', pdfLink)),
+    getVisibleText(renderPage(withDocument({ lines: [] }), 'es', pdfLink)),
     'Detalle',
     'without lines there is no table',
   )
@@ -247,13 +247,9 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
 
 t.test('an IBAN with wrong check digits has a warning', async (t) => {
   const bank = { holder: 'X', iban: 'ES9121000418450200051333', bic: null }
-  const html = renderQuotePage(
-    withDocument({ seller: { ...document.seller, bank } }),
-    'es',
-    pdfLink,
-  )
+  const html = renderPage(withDocument({ seller: { ...document.seller, bank } }), 'es', pdfLink)
   t.match(getVisibleText(html), quoteTexts.es.ibanIsWrong)
-  t.notMatch(getVisibleText(renderQuotePage(shared, 'es', pdfLink)), quoteTexts.es.ibanIsWrong)
+  t.notMatch(getVisibleText(renderPage(shared, 'es', pdfLink)), quoteTexts.es.ibanIsWrong)
 })
 
 t.test(
@@ -266,21 +262,20 @@ t.test(
         .replace(/ data-title="[^"<>]*">/, '>')
         .match(/<[^>]*>/g)
     for (const language of languages) {
-      const html = renderQuotePage(fillQuote(hostileText), language, pdfLink)
-      t.same(getTags(html), getTags(renderQuotePage(fillQuote('texto'), language, pdfLink)))
+      const html = renderPage(fillQuote(hostileText), language, pdfLink)
+      t.same(getTags(html), getTags(renderPage(fillQuote('texto'), language, pdfLink)))
       t.equal(
         getVisibleText(html).split(shownHostileText).length,
-        getVisibleText(renderQuotePage(fillQuote('texto'), language, pdfLink)).split('texto')
-          .length,
+        getVisibleText(renderPage(fillQuote('texto'), language, pdfLink)).split('texto').length,
         'the whole text is shown',
       )
-      t.equal(getStyleSheet(html), getStyleSheet(renderQuotePage(shared, language, pdfLink)))
+      t.equal(getStyleSheet(html), getStyleSheet(renderPage(shared, language, pdfLink)))
     }
   },
 )
 
 t.test('the page contains no control characters and no bidirectional ones (S20)', async (t) => {
-  const html = renderQuotePage(fillQuote(hostileText), 'es', pdfLink)
+  const html = renderPage(fillQuote(hostileText), 'es', pdfLink)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds controls
   t.notMatch(html, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800]/u)
   const isolated = html.match(/<bdi[^>]*>/g)?.length ?? 0
@@ -288,7 +283,7 @@ t.test('the page contains no control characters and no bidirectional ones (S20)'
 })
 
 t.test('a word of 10,000 characters wraps', async (t) => {
-  const html = renderQuotePage(fillQuote('W'.repeat(10_000), 'https://example.com'), 'es', pdfLink)
+  const html = renderPage(fillQuote('W'.repeat(10_000), 'https://example.com'), 'es', pdfLink)
   t.match(getStyleSheet(html), 'overflow-wrap:anywhere')
   t.match(html, 'W'.repeat(10_000))
 })
@@ -296,7 +291,7 @@ t.test('a word of 10,000 characters wraps', async (t) => {
 t.test('a website is a link only with http or https (S23)', async (t) => {
   const getHrefs = (website: string) =>
     getAttributes(
-      renderQuotePage(withDocument({ seller: { ...document.seller, website } }), 'es', pdfLink),
+      renderPage(withDocument({ seller: { ...document.seller, website } }), 'es', pdfLink),
       'href',
     )
   t.ok(getHrefs('https://example.com/tienda').includes('https://example.com/tienda'))
@@ -319,7 +314,7 @@ t.test('a website is a link only with http or https (S23)', async (t) => {
 t.test('email and phone links contain only the address and the number', async (t) => {
   const getHrefs = (email: string, phone: string) =>
     getAttributes(
-      renderQuotePage(
+      renderPage(
         withDocument({ number: 'P & 1', seller: { ...document.seller, email, phone } }),
         'es',
         pdfLink,
@@ -344,7 +339,7 @@ t.test(
   'the policy allows only this style sheet, and the page loads nothing else (S14, S24)',
   async (t) => {
     const pages = languages.flatMap((language) => [
-      renderQuotePage(shared, language, pdfLink),
+      renderPage(shared, language, pdfLink),
       renderErrorPage({ name: 'not_found', language, contact: null }),
     ])
     for (const html of pages) {
@@ -420,7 +415,7 @@ t.test('every language defines every text, and none is empty', async (t) => {
 
 t.test('a quote of 12 lines is smaller than 30 kB, style sheet included', async (t) => {
   const lines = Array.from({ length: 12 }, (_, index) => ({ ...hammer, position: index + 1 }))
-  t.ok(Buffer.byteLength(renderQuotePage(withDocument({ lines }), 'es', pdfLink)) < 30_000)
+  t.ok(Buffer.byteLength(renderPage(withDocument({ lines }), 'es', pdfLink)) < 30_000)
 })
 
 t.test('an error page is in the language of the seller unless the visitor prefers another', (t) => {

@@ -5,7 +5,6 @@ import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import {
   canShowInPdf,
   findUnsupportedCharacters,
@@ -14,6 +13,7 @@ import {
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 import {
   fillQuote,
   getVisibleText,
@@ -73,7 +73,7 @@ const printable = {
 for (const [name, text] of Object.entries(printable))
   t.test(`the PDF contains the text of the page: ${name} (S47)`, async (t) => {
     const quote = fillQuote(text, 'https://example.com/')
-    const html = renderQuotePage(quote, 'es', '?')
+    const html = renderPage(quote, 'es', '?')
     // Only the screen has the disclosure, which repeats the hash.
     const page = normalize(getVisibleText(html.replace(/<details.*?<\/details>/s, '')))
     const printed = normalize(getVisibleText(removeScreenOnly(html)))

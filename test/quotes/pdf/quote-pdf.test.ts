@@ -10,12 +10,12 @@ import { defaultBrand as brand } from '../../../src/company/brand.ts'
 import type { Language } from '../../../src/company/languages.ts'
 import type { QuoteFailure } from '../../../src/quotes/failures.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { serializeSharedQuote } from '../../../src/quotes/page/render-page-or-json.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 import { renderDocument } from '../../support/quotes/render-pdf.ts'
 import {
   document,
@@ -104,7 +104,7 @@ t.test(
       for (const status of statuses) {
         const quote = { ...shared, status, contentHash: createRequest(shared).contentHash }
         const { legalName } = quote.document.seller
-        const page = renderQuotePage(quote, language, '?format=pdf')
+        const page = renderPage(quote, language, '?format=pdf')
         const printedText = getVisibleText(removeScreenOnly(page))
         // Some parts are at other places of the PDF, so the first comparison ignores the order.
         const sortCharacters = (text: string) => [...removeSpace(text)].sort().join('')

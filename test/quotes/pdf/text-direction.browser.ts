@@ -5,12 +5,12 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
-import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { createUnsupportedCharacterFinder } from '../../../src/quotes/pdf/font-coverage.ts'
 import { isRightToLeft } from '../../../src/quotes/pdf/text-direction.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { openPage, startBrowser } from '../../support/browser.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 import { fillQuote, shared, withDocument } from '../../support/quotes/shared-quote.ts'
 
 t.setTimeout(120_000)
@@ -45,7 +45,7 @@ async function readPdfLines(quote: SharedQuote): Promise<string[]> {
 
 /** Returns the lines of the texts of a quote on the page, in the same form. */
 async function readPageLines(page: Page, quote: SharedQuote): Promise<string[]> {
-  await page.setContent(renderQuotePage(quote, 'es', '?'))
+  await page.setContent(renderPage(quote, 'es', '?'))
   const lines = await page.evaluate(() => {
     const read = (element: Element) => {
       const characters: { text: string; x: number; y: number }[] = []
@@ -152,7 +152,7 @@ t.test('a right-to-left text is aligned to the left', async (t) => {
     notes: 'פטיש',
     seller: { ...shared.document.seller, address: 'רחוב 12\nMadrid' },
   })
-  await page.setContent(renderQuotePage(quote, 'es', '?'))
+  await page.setContent(renderPage(quote, 'es', '?'))
   const starts = await page.evaluate(() => {
     const getLeft = (element: Element) => {
       const range = document.createRange()

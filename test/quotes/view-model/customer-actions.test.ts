@@ -6,12 +6,12 @@ import { extractText, getDocumentProxy } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { forEachLanguage, type Language, languages } from '../../../src/company/languages.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../../../src/quotes/schema.ts'
 import { buildSepaTransfer } from '../../../src/quotes/view-model/sepa-qr-code.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 import {
   document,
   eur,
@@ -27,7 +27,7 @@ waitLongForRenderings(t)
 
 const pdfLink = '?format=pdf'
 const render = (quote: SharedQuote, language = 'es' as const, options = {}) =>
-  renderQuotePage(quote, language, pdfLink, options)
+  renderPage(quote, language, pdfLink, options)
 
 /** Returns the text of the PDF with single spaces. */
 async function extractPdfText(quote: SharedQuote, language: Language): Promise<string> {
@@ -203,9 +203,7 @@ t.test('every state but an open quote says what to do next, in every language', 
 })
 
 t.test('the page and the PDF exist in every language, with its own formats', async (t) => {
-  const pages = forEachLanguage((language) =>
-    getVisibleText(renderQuotePage(shared, language, pdfLink)),
-  )
+  const pages = forEachLanguage((language) => getVisibleText(renderPage(shared, language, pdfLink)))
   for (const language of languages) {
     t.match(pages[language], quoteTexts[language].quote)
     t.match(pages[language], quoteTexts[language].compareHash)
@@ -245,7 +243,7 @@ t.test('legal texts are in the language of the page, and name their lines', asyn
     },
   })
   const read = (language: Language) => {
-    const page = renderQuotePage(quote, language, pdfLink)
+    const page = renderPage(quote, language, pdfLink)
     return {
       section: /<section class="legal"[^>]*>/.exec(page)?.[0],
       text: getVisibleText(/<section class="legal".*?<\/section>/s.exec(page)?.[0] ?? '')
@@ -281,8 +279,7 @@ t.test('legal texts in another language than the page say so, and none is missin
     ],
   })
   const read = (language: Language) =>
-    /<section class="legal".*?<\/section>/s.exec(renderQuotePage(quote, language, pdfLink))?.[0] ??
-    ''
+    /<section class="legal".*?<\/section>/s.exec(renderPage(quote, language, pdfLink))?.[0] ?? ''
   t.match(read('fr'), /<section class="legal">/)
   t.match(read('en'), /<section class="legal" lang=fr>/)
   for (const language of ['fr', 'en'] as const) {
@@ -315,7 +312,7 @@ t.test('the tax has its name in every language', async (t) => {
     const quote = withDocument({ totals: { ...others, ...(taxLabel && { taxLabel }) } })
     for (const language of ['es', 'en', 'fr'] as const)
       t.match(
-        getVisibleText(renderQuotePage(quote, language, pdfLink)),
+        getVisibleText(renderPage(quote, language, pdfLink)),
         new RegExp(`${expected[language]} 21`),
       )
   }

@@ -1,0 +1,19 @@
+// Renders the page of a quote with the usual options of the service.
+import { defaultBrand } from '../../../src/company/brand.ts'
+import type { Language } from '../../../src/company/languages.ts'
+import { type PageOptions, renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
+import type { SharedQuote } from '../../../src/quotes/schema.ts'
+
+/** Returns the HTML of a quote. By default its company has no logo, and customers may reply. */
+export function renderPage(
+  quote: SharedQuote,
+  language: Language,
+  pdfLink: string | null,
+  options: Partial<PageOptions> = {},
+): string {
+  return renderQuotePage(quote, language, pdfLink, {
+    brand: defaultBrand,
+    offersReplies: true,
+    ...options,
+  })
+}
