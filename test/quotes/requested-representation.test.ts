@@ -1,5 +1,6 @@
 // Which format and language a quote link returns: Accept, ?format= and ?lang=.
 import t from 'tap'
+import { chooseErrorPageLanguage } from '../../src/quotes/requested-representation.ts'
 import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
 import { startServiceWithLink } from '../support/service/service-with-link.ts'
 
@@ -96,4 +97,24 @@ t.test('any other format is 406, but an unknown link is 404 in any format', asyn
     headers: { accept: 'text/html' },
   })
   t.equal(unknown.headers['content-type'], types.html)
+})
+
+t.test('an error page is in the language of the seller unless the visitor prefers another', (t) => {
+  for (const [accepted, language] of [
+    [undefined, 'de'],
+    ['*', 'de'],
+    ['xx, *;q=0.1', 'de'],
+    ['xx', 'de'],
+    ['', 'de'],
+    ['fr, de;q=0.5', 'fr'],
+    ['fr;q=0.5, it;q=0.9', 'it'],
+    ['en-GB, de;q=0.9', 'en'],
+    ['en;q=abc', 'de'],
+    [`${'aa,'.repeat(2_000)}pt`, 'pt'],
+  ] as const) {
+    const headers = accepted === undefined ? {} : { 'accept-language': accepted }
+    t.equal(chooseErrorPageLanguage({ headers, query: {} }, 'de'), language, `${accepted}`)
+    t.equal(chooseErrorPageLanguage({ headers, query: { lang: 'es' } }, 'de'), 'es')
+  }
+  t.end()
 })

@@ -6,7 +6,6 @@ import { languages as allLanguages } from '../../../src/company/languages.ts'
 import { renderErrorPage } from '../../../src/quotes/page/error-page.ts'
 import { buildPagePolicy } from '../../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
-import { chooseErrorPageLanguage } from '../../../src/quotes/requested-representation.ts'
 import { findMissingFields } from '../../support/quotes/document-fields.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
 import {
@@ -416,24 +415,4 @@ t.test('every language defines every text, and none is empty', async (t) => {
 t.test('a quote of 12 lines is smaller than 30 kB, style sheet included', async (t) => {
   const lines = Array.from({ length: 12 }, (_, index) => ({ ...hammer, position: index + 1 }))
   t.ok(Buffer.byteLength(renderPage(withDocument({ lines }), 'es', pdfLink)) < 30_000)
-})
-
-t.test('an error page is in the language of the seller unless the visitor prefers another', (t) => {
-  for (const [accepted, language] of [
-    [undefined, 'de'],
-    ['*', 'de'],
-    ['xx, *;q=0.1', 'de'],
-    ['xx', 'de'],
-    ['', 'de'],
-    ['fr, de;q=0.5', 'fr'],
-    ['fr;q=0.5, it;q=0.9', 'it'],
-    ['en-GB, de;q=0.9', 'en'],
-    ['en;q=abc', 'de'],
-    [`${'aa,'.repeat(2_000)}pt`, 'pt'],
-  ] as const) {
-    const headers = accepted === undefined ? {} : { 'accept-language': accepted }
-    t.equal(chooseErrorPageLanguage({ headers, query: {} }, 'de'), language, `${accepted}`)
-    t.equal(chooseErrorPageLanguage({ headers, query: { lang: 'es' } }, 'de'), 'es')
-  }
-  t.end()
 })

@@ -6,6 +6,9 @@ import { type TestService, testService } from './test-service.ts'
 /** The day on which the services of these tests are. */
 export const today = '2026-11-21'
 
+/** Returns the path of an unknown link, a different one for each number. */
+export const getUnknownLinkPath = (n: number) => `/quote/share/${String(n).padStart(43, 'x')}`
+
 /** Starts a service with the quote P-1 and a link to it. It has no search index. */
 export async function startServiceWithLink(
   t: Parameters<typeof testService>[0],
