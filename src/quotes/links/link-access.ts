@@ -38,13 +38,7 @@ export class LinkAccess {
   /** Returns the state of a link, always from the primary. */
   async read(token: string): Promise<LinkState> {
     const { db, timeZone, clock } = this.#options
-    return readLink(db, token, { timeZone, now: clock() }).catch((cause: unknown) => {
-      throw new QuoteFailure(
-        'database_unreadable',
-        'The link could not be read from the database.',
-        { cause },
-      )
-    })
+    return readLink(db, token, { timeZone, now: clock() })
   }
 
   /**

@@ -3,6 +3,7 @@
 import { CompiledQuery, type Kysely } from 'kysely'
 import { toLocalDate } from '../../company/calendar.ts'
 import type { QuoteStatus, Tables } from '../../database/table-types.ts'
+import { QuoteFailure } from '../failures.ts'
 import type { SharedQuote } from '../schema.ts'
 import { hashLinkToken, isLinkToken } from './link-token.ts'
 
@@ -56,6 +57,7 @@ const linkQuery = `
  * Returns the state of a link. The database decides whether it is open. A sent quote whose last
  * valid day is over at `now` in the seller's time zone has the status `expired`. Malformed tokens
  * and drafts run the same query as unknown tokens, so the response time does not tell them apart.
+ * Throws QuoteFailure if the query fails.
  */
 export async function readLink(
   db: Kysely<Tables>,
@@ -63,8 +65,7 @@ export async function readLink(
   { timeZone, now }: { timeZone: string; now: Date },
 ): Promise<LinkState> {
   const tokenHash = hashLinkToken(isLinkToken(token) ? token : '')
-  const { rows } = await db.executeQuery<LinkRow>(CompiledQuery.raw(linkQuery, [tokenHash]))
-  const [row] = rows
+  const row = await queryLink(db, tokenHash)
   if (!row) return { state: 'unknown_link' }
   const { share_id: linkId, status, valid_until: lastValidDay } = row
   if (row.revoked_at) return { state: 'link_revoked', linkId }
@@ -80,5 +81,16 @@ export async function readLink(
     contentHash: row.content_hash,
     expiresAt: row.expires_at?.toISOString() ?? null,
     documentBytes: row.document_bytes ?? 0,
+  }
+}
+
+async function queryLink(db: Kysely<Tables>, tokenHash: Buffer): Promise<LinkRow | undefined> {
+  try {
+    const { rows } = await db.executeQuery<LinkRow>(CompiledQuery.raw(linkQuery, [tokenHash]))
+    return rows[0]
+  } catch (cause) {
+    throw new QuoteFailure('database_unreadable', 'The link could not be read from the database.', {
+      cause,
+    })
   }
 }
