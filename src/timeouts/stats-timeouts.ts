@@ -16,21 +16,21 @@ export const statsTimeouts = {
   },
   refresh: {
     ms: 1_000,
-    what: 'A refresh, if older statistics are cached',
+    what: 'A refresh, if the process or Redis has older statistics',
     why: 'Computing takes 17 ms at a million quotes (p95), so a longer wait means a failure.',
     afterwards: 'The older statistics are sent, marked stale.',
   },
   refreshDuringOutage: {
     ms: 1,
-    what: 'A refresh while PostgreSQL does not respond, if older statistics are cached',
+    what: 'A refresh if there are older statistics and PostgreSQL does not respond',
     why: 'Waiting is pointless while PostgreSQL does not respond.',
     afterwards: 'The older statistics are sent, marked stale. The refresh continues.',
   },
   firstComputation: {
     ms: 10_000,
-    what: 'Computing statistics, if none are cached',
+    what: 'Computing statistics, if neither the process nor Redis has any',
     why: 'PostgreSQL ends a statement of the API after the same time.',
-    afterwards: 'Older statistics from Redis are sent, marked stale. Without any, 503.',
+    afterwards: '503 with Retry-After.',
   },
   failureMemory: {
     ms: 60_000,

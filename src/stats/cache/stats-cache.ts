@@ -8,9 +8,9 @@
 //   from maxAge       The request waits for a refresh, but at most `refresh`, and at most
 //                     `refreshDuringOutage` while PostgreSQL is known not to respond. If the
 //                     refresh fails or takes longer, they are sent as stale.
-//   none cached       The request waits at most `firstComputation`. If Redis has none either, it
-//                     gets 503 if PostgreSQL is unavailable or takes longer, and 500 if computing
-//                     fails because of a defect.
+//   none cached       The same with those in Redis. If it has none either, the request waits at
+//                     most `firstComputation`. It gets 503 if PostgreSQL is unavailable or takes
+//                     longer, and 500 if computing fails because of a defect.
 //
 // If they were computed for another day, the request waits as from maxAge, however young they are.
 // Since midnight, more quotes have expired.
@@ -69,11 +69,11 @@ type Entry = ComputedStats & { bodies: ResponseBodies; asOf: string }
 /** An entry, and where a refresh found it: `shared` in Redis, `miss` by computing it. */
 type Refreshed = { entry: Entry; cacheResult: 'shared' | 'miss' }
 
-/** What Redis has, which may be out of date; null until Redis responds. */
-type Found = { shared: ComputedStats | null }
-
-/** A refresh that is running, and what it has found in Redis so far. */
-type Refresh = { finished: Promise<Refreshed>; found: Found }
+/**
+ * A refresh that is running. `shared` is what Redis has, which may be out of date. It never
+ * rejects, and it does not wait for PostgreSQL.
+ */
+type Refresh = { finished: Promise<Refreshed>; shared: Promise<ComputedStats | null> }
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
@@ -122,9 +122,7 @@ export class StatsCache {
     const isOfOtherDay = entry.today !== request.today
     if (isOfOtherDay || ageMs >= timeouts.stats.maxAge.ms)
       return this.#waitForRefresh(key, request, entry)
-    // The request does not need the refresh. #load logs the error.
-    if (ageMs >= timeouts.stats.refreshAge.ms)
-      this.#refresh(key, request).finished.catch(() => undefined)
+    if (ageMs >= timeouts.stats.refreshAge.ms) this.#refresh(key, request)
     return toCachedStats(entry, 'hit', ageMs)
   }
 
@@ -150,15 +148,16 @@ export class StatsCache {
   async #waitForRefresh(
     key: string,
     request: StatsRequest,
-    older: Entry | null,
+    local: Entry | null,
   ): Promise<CachedStats> {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
     const isPrimaryFailing = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
     const tooSlow = new TimeoutError('Computing the statistics takes too long')
     const refresh = this.#refresh(key, request)
+    const shared = await refresh.shared
     try {
       const { entry, cacheResult } = await pTimeout(refresh.finished, {
-        milliseconds: maxWaitMs(older, isPrimaryFailing),
+        milliseconds: maxWaitMs(local ?? shared, isPrimaryFailing),
         message: tooSlow,
       })
       const ageMs = this.#updateAge(entry)
@@ -167,7 +166,7 @@ export class StatsCache {
       return toCachedStats(entry, isCollapsed ? 'collapsed' : cacheResult, ageMs)
     } catch (error) {
       this.#versions.readInBackground()
-      const newest = this.#keepNewer(key, refresh.found) ?? older
+      const newest = this.#keepNewer(key, shared) ?? local
       if (!newest) throw error
       // #load logs the error, unless the refresh is only slow and continues.
       const slowReason = isPrimaryFailing ? 'database is failing' : 'refresh is slow'
@@ -181,27 +180,44 @@ export class StatsCache {
     const refreshKey = refreshKeyOf(key, request)
     const running = this.#refreshes.get(refreshKey)
     if (running) return running
-    const found: Found = { shared: null }
-    const finished = this.#load(key, request, found).finally(() =>
+    const known = this.#versions.latest()
+    const shared = this.#readShared(known, key)
+    const finished = this.#load(key, request, { known, shared }).finally(() =>
       this.#refreshes.delete(refreshKey),
     )
-    const refresh = { finished, found }
+    // #load logs the error. Perhaps no request waits for the refresh.
+    finished.catch(() => undefined)
+    const refresh = { finished, shared }
     this.#refreshes.set(refreshKey, refresh)
     return refresh
   }
 
-  async #load(key: string, request: StatsRequest, found: Found): Promise<Refreshed> {
+  /** Returns what Redis has of a database. Null if it has none, or if the database is not known. */
+  async #readShared(database: ObservedVersion | null, key: string): Promise<ComputedStats | null> {
+    return database && this.#shared.read(database.databaseId, key)
+  }
+
+  /**
+   * `shared` is what Redis has of the database of `known`. If the process reaches another database
+   * by now, Redis is read again.
+   */
+  async #load(
+    key: string,
+    request: StatsRequest,
+    { known, shared }: { known: ObservedVersion | null; shared: Promise<ComputedStats | null> },
+  ): Promise<Refreshed> {
     const requestedAt = this.#now()
     try {
-      const latest = await this.#readSharedAndVersion(key, found)
-      const { shared } = found
+      const latest = await this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms)
+      const isKnown = latest === null || latest.databaseId === known?.databaseId
+      const found = await (isKnown ? shared : this.#readShared(latest, key))
       const isCurrent =
-        shared?.today === request.today &&
+        found?.today === request.today &&
         latest !== null &&
-        isAtLeast(shared.version, latest.version)
+        isAtLeast(found.version, latest.version)
       if (isCurrent) {
         const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
-        return { entry: this.#store(key, { ...shared, knownCurrentAt }), cacheResult: 'shared' }
+        return { entry: this.#store(key, { ...found, knownCurrentAt }), cacheResult: 'shared' }
       }
       const computed = await this.#limitConcurrency(() =>
         this.#computeAndShare(key, request, requestedAt),
@@ -210,36 +226,17 @@ export class StatsCache {
     } catch (error) {
       this.#failures.recordFailure(key, error)
       this.#versions.readInBackground()
-      // Another process may have computed newer statistics before PostgreSQL became unreachable.
-      this.#keepNewer(key, found)
       throw error
     }
   }
 
-  /** Keeps the newer of the statistics in Redis and in this process. Null if there are none. */
-  #keepNewer(key: string, { shared }: Found): Entry | null {
+  /**
+   * Keeps the newer of the statistics in Redis and in this process. Null if there are none. Another
+   * process may have computed newer ones before PostgreSQL became unreachable.
+   */
+  #keepNewer(key: string, shared: ComputedStats | null): Entry | null {
     const local = this.#entries.get(key) ?? null
     return shared && (!local || isNewer(shared, local)) ? this.#store(key, shared) : local
-  }
-
-  /**
-   * Reads Redis into `found` and returns the data version, or null if it cannot be read. Both are
-   * read at the same time if the database is known. While PostgreSQL is unreachable, the database
-   * is the one that was read last.
-   */
-  async #readSharedAndVersion(key: string, found: Found): Promise<ObservedVersion | null> {
-    const known = this.#versions.latest()
-    const readShared = async (databaseId: string) => {
-      found.shared = await this.#shared.read(databaseId, key)
-    }
-    const [latest] = await Promise.all([
-      this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms),
-      known && readShared(known.databaseId),
-    ])
-    if (latest === null || latest.databaseId === known?.databaseId) return latest
-    found.shared = null
-    await readShared(latest.databaseId)
-    return latest
   }
 
   /**
@@ -303,8 +300,8 @@ function isNewer(shared: ComputedStats, local: ComputedStats): boolean {
   return shared.today > local.today
 }
 
-/** Returns how long a request waits for a refresh in milliseconds. */
-function maxWaitMs(older: Entry | null, isPrimaryFailing: boolean): number {
+/** Returns how long a request waits for a refresh in milliseconds. `older` is sent otherwise. */
+function maxWaitMs(older: ComputedStats | null, isPrimaryFailing: boolean): number {
   if (!older) return timeouts.stats.firstComputation.ms
   return isPrimaryFailing ? timeouts.stats.refreshDuringOutage.ms : timeouts.stats.refresh.ms
 }

@@ -116,11 +116,18 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
 })
 
 t.test('while PostgreSQL hangs, the newer of local and shared statistics are sent', async (t) => {
-  const { refresh, refreshDuringOutage, firstComputation } = timeouts.stats
+  const { refresh, refreshDuringOutage } = timeouts.stats
   t.teardown(() => mock.timers.reset())
   for (const { local, hanging, isFailing, waitMs, expected } of [
-    { local: null, hanging: 'computing', waitMs: firstComputation.ms, expected: 'shared' },
-    { local: null, hanging: 'readingVersion', waitMs: firstComputation.ms, expected: 'shared' },
+    { local: null, hanging: 'computing', waitMs: refresh.ms, expected: 'shared' },
+    { local: null, hanging: 'readingVersion', waitMs: refresh.ms, expected: 'shared' },
+    {
+      local: null,
+      hanging: 'readingVersion',
+      isFailing: true,
+      waitMs: refreshDuringOutage.ms,
+      expected: 'shared',
+    },
     { local: 1, hanging: 'computing', waitMs: refresh.ms, expected: 'shared' },
     { local: 1, hanging: 'readingVersion', waitMs: refresh.ms, expected: 'shared' },
     { local: 3, hanging: 'computing', waitMs: refresh.ms, expected: 'local' },
@@ -155,6 +162,29 @@ t.test('while PostgreSQL hangs, the newer of local and shared statistics are sen
       t.match(response, { cacheResult: 'stale', staleReason, ageMs: maxAgeMs })
       t.match(bodies.get('json', 'identity', '').toString(), `"text":"${expected}"`)
     }
+    mock.timers.reset()
+  }
+})
+
+t.test('while PostgreSQL hangs, a request waits for the first statistics', async (t) => {
+  const { firstComputation } = timeouts.stats
+  t.teardown(() => mock.timers.reset())
+  for (const isFailing of [false, true]) {
+    const { cache, state } = cacheWithoutServers()
+    state.computing = new Promise(() => undefined)
+    state.isFailing = isFailing
+    mock.timers.enable({ apis: ['setTimeout'] })
+    let isSettled = false
+    const response = cache.read(request).finally(() => {
+      isSettled = true
+    })
+    response.catch(() => undefined)
+    await finishRefreshes()
+    mock.timers.tick(firstComputation.ms - 1)
+    await finishRefreshes()
+    t.equal(isSettled, false, 'a replica may still answer')
+    mock.timers.tick(1)
+    await t.rejects(response, { name: 'TimeoutError' })
     mock.timers.reset()
   }
 })

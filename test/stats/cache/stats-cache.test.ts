@@ -8,6 +8,7 @@ import type { Scope } from '../../../src/database/table-types.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { eventually } from '../../support/eventually.ts'
+import type { FaultyProxy } from '../../support/servers/faulty-proxy.ts'
 import type { TestService } from '../../support/service/test-service.ts'
 import { insertQuote, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
@@ -112,7 +113,12 @@ t.test('no statistics from before a restored backup are sent as current', async 
   await sleep(maxAgeMs)
   t.match(await requestStats(service), { total: 1 })
   const other = await secondInstance(t, service)
-  t.match(await requestStats(other), { total: 1 }, 'not from Redis either')
+  const current = await eventually(
+    () => requestStats(other),
+    // On a busy machine the first refresh may take too long.
+    ({ cacheStatus }) => !cacheStatus.includes('stale'),
+  )
+  t.match(current, { total: 1 }, 'not from Redis either')
 })
 
 /** Returns the tables of the summary, without partitions. */
@@ -278,28 +284,31 @@ t.test('a defect is logged once if older statistics are sent, and also its end',
   t.match(ofStatistics().slice(1), [{ level: 30, msg: 'Statistics can be computed again' }])
 })
 
-t.test(
-  'a new process sends stale statistics from Redis if PostgreSQL is unreachable',
-  async (t) => {
+t.test('a new process sends stale statistics from Redis during an outage', async (t) => {
+  for (const [startOutage, outage] of [
+    [(proxy: FaultyProxy) => proxy.refuseConnections(), 'refusing'],
+    [(proxy: FaultyProxy) => proxy.stopForwarding(), 'hanging'],
+  ] as const) {
     const service = await serviceBehindFaultyProxy(t)
     await insertQuote(service.db, '1')
     t.equal((await requestStats(service)).total, 1)
     await waitForSharedStats(service)
     const newProcess = await secondInstance(t, service, { apiUrl: service.faultyProxy.url })
     t.match(await requestStats(newProcess, '?country=ES'), { status: 200 }, 'knows its database')
-    service.faultyProxy.refuseConnections()
-    const refusedAt = Date.now()
+    startOutage(service.faultyProxy)
+    const startedAt = Date.now()
     const stale = await eventually(
       () => requestStats(newProcess),
       // For half a second the statistics count as current. On a busy machine Redis may be too slow.
       ({ cacheStatus }) => cacheStatus.includes('stale'),
     )
-    t.match(stale, { status: 200, total: 1, cacheStatus: /^stats; fwd=stale/ })
+    t.match(stale, { status: 200, total: 1, cacheStatus: /^stats; fwd=stale/ }, outage)
     const { asOf } = stale.response.json<{ asOf: string }>()
-    t.ok(Date.parse(asOf) <= refusedAt, `as of ${asOf}, before the outage`)
-    t.match(await requestStats(newProcess, '?country=FR'), { status: 503 })
-  },
-)
+    t.ok(Date.parse(asOf) <= startedAt, `as of ${asOf}, before the outage`)
+    if (outage === 'refusing')
+      t.match(await requestStats(newProcess, '?country=FR'), { status: 503 })
+  }
+})
 
 /** Waits until the statistics are in Redis. The service writes it in the background. */
 const waitForSharedStats = ({ redis, config }: TestService) =>
