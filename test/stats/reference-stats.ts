@@ -225,14 +225,14 @@ function groupByProduct(quotes: Quote[]): Breakdown {
       units: baseUnits({ ...quote, net }, lineDigits),
     })),
   )
-  const centsOf = (group: AcceptedLine[]) => {
+  const amountOf = (group: AcceptedLine[]) => {
     const units = group.reduce((sum, line) => sum + (line.units ?? 0n), 0n)
-    const unitsPerCent = 10n ** BigInt(lineDigits - 2)
-    return (units + unitsPerCent / 2n) / unitsPerCent
+    return ratio(units, 10n ** BigInt(lineDigits), 2) ?? ''
   }
+  const centsOf = (group: AcceptedLine[]) => BigInt(amountOf(group).replace('.', ''))
   const totalsOf = (group: AcceptedLine[]) => ({
     lines: group.length,
-    revenue: { amount: formatDecimal(centsOf(group), 2), currency: 'EUR' },
+    revenue: { amount: amountOf(group), currency: 'EUR' },
     unconverted: group.filter(({ units }) => units === null).length,
   })
   const sorted = [...Map.groupBy(lines, ({ sku }) => sku)].sort(

@@ -15,11 +15,13 @@ const daysToDecision = fc.oneof(
 /** The customers of random quotes. */
 export const customerIds = ['1', '2', '10']
 
+/** Returns and deductions are negative. */
+const lineNet = fc
+  .tuple(fc.constantFrom('', '', '-'), fc.bigInt({ min: 0n, max: 10n ** 12n }))
+  .map(([sign, units]) => `${sign}${formatDecimal(units, 4)}`)
+
 export const arbitraryLines: fc.Arbitrary<Line[]> = fc.array(
-  fc.record({
-    sku: fc.constantFrom(null, '', 'A', 'a', 'B-1', 'Ñ'),
-    net: fc.bigInt({ min: 0n, max: 10n ** 12n }).map((units) => formatDecimal(units, 4)),
-  }),
+  fc.record({ sku: fc.constantFrom(null, '', 'A', 'a', 'B-1', 'Ñ'), net: lineNet }),
   { maxLength: 3 },
 )
 
