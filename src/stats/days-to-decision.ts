@@ -1,9 +1,8 @@
 // The days from the issue of a quote to its decision: mean and median.
 import { divide } from './exact-decimals.ts'
-import type { Stats } from './schema.ts'
+import { daysDecimals, type Stats } from './schema.ts'
 import type { GroupTotals } from './summary/period-totals.ts'
 
-const decimals = 1
 /** As in the SQL function quote_figures_of. test/stats/days-to-decision.test.ts checks it. */
 const digitsPerCount = 8
 
@@ -20,7 +19,7 @@ export function computeDaysToDecision({
 }: GroupTotals): Stats['quotes']['daysToDecision'] {
   return {
     quotes: quotesWithDecisionDay,
-    mean: divide(decisionDays, quotesWithDecisionDay, decimals),
+    mean: divide(decisionDays, quotesWithDecisionDay, daysDecimals),
     median: medianOf(unpackHistogram(decisionHistogram)),
   }
 }
@@ -48,7 +47,7 @@ function medianOf(counts: number[]): string | null {
   if (quotes === 0) return null
   const lower = dayOfRank(counts, Math.ceil(quotes / 2))
   const upper = dayOfRank(counts, Math.floor(quotes / 2) + 1)
-  return divide(lower + upper, 2, decimals)
+  return divide(lower + upper, 2, daysDecimals)
 }
 
 /** Returns the days of the quote at place `rank`, from 1, if quotes are sorted by their days. */

@@ -21,6 +21,15 @@ const RatioText = (description: string) =>
       description: `${description}; four decimals`,
     }),
   )
+/** The number of decimals of days. DaysText says it in words. */
+export const daysDecimals = 1
+const DaysText = (description: string) =>
+  Nullable(
+    Type.String({
+      pattern: `^[0-9]+\\.[0-9]{${daysDecimals}}$`,
+      description: `${description}; one decimal`,
+    }),
+  )
 const Count = Type.Integer({ minimum: 0 })
 const dateKinds = ['issued', 'accepted'] as const satisfies DateKind[]
 
@@ -132,9 +141,6 @@ export const Period = Type.Object({
 })
 export type Period = Static<typeof Period>
 
-const days = (description: string) =>
-  Nullable(Type.String({ pattern: '^[0-9]+\\.[0-9]$', description: `${description}; one decimal` }))
-
 /** The part of the response that is the same for a period, a country, a month and a day. */
 const outcomes = {
   byStatus: Type.Object(
@@ -168,8 +174,8 @@ const outcomes = {
         minimum: 0,
         description: 'Accepted and rejected quotes with a day of decision',
       }),
-      mean: days('Rounded half up'),
-      median: days('The middle value, or the mean of the two middle values; at most 1000.0'),
+      mean: DaysText('Rounded half up'),
+      median: DaysText('The middle value, or the mean of the two middle values; at most 1000.0'),
     },
     { description: 'Days from issue to decision; null without such quotes' },
   ),
