@@ -24,7 +24,7 @@ export type ProductGrain = 'month' | 'month_total' | 'year' | 'year_total'
 export type ValidityGrain = 'day' | 'month' | 'month_by_month'
 
 /** The values of a quote that the summary adds up. `quote_figures_of` in schema.sql has them. */
-type Measures = {
+export type Measures = {
   drafts: string
   sent: string
   accepted: string

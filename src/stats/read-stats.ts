@@ -214,8 +214,8 @@ function toGroupStats(totals: GroupTotals, currency: string) {
   }
 }
 
-/** The part of the response that is the same for a period, a country, a month and a day. */
-function toOutcomes(totals: GroupTotals, currency: string) {
+/** Returns the part of the response that is the same for a period, a country, a month and a day. */
+function toOutcomes(totals: GroupTotals, currency: string): Omit<Stats['quotes'], 'total'> {
   const { draft, openQuotes, accepted, rejected, expired, openNet, wonNet, lostNet } = totals
   return {
     byStatus: { draft, sent: openQuotes, accepted, rejected, expired },

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { exampleStats } from '../../src/stats/openapi-examples.ts'
 import { ResponseBodies } from '../../src/stats/response-body.ts'
-import { formatTextCell } from '../../src/stats/stats-csv.ts'
+import { formatCsv, formatTextCell } from '../../src/stats/stats-csv.ts'
 import { eventually } from '../support/eventually.ts'
 import { insertQuote, insertQuotes } from './insert-quotes.ts'
 import { buildQuote } from './quote-builder.ts'
@@ -117,6 +117,35 @@ t.test('CSV contains the same numbers in long form', async (t) => {
   t.match(spanish.body, /^total;2026-03-01\/2026-04-30;3;2;1234,50;EUR;.*;0,9251;18,0;23,0\r$/m)
   t.match(spanish.body, /^change;;2,0000;1,0000;-0,3828;+\r$/m, 'a negative number stays a number')
   t.equal(parse(spanish.body, { delimiter: ';' }).length, parse(response.body).length)
+})
+
+t.test('the row of a country in CSV has each of its figures', async (t) => {
+  const [example] = exampleStats.byCountry
+  if (!example) throw new Error('There is no example')
+  const { country, ...group } = example
+  const numbers = new Map<string, string>()
+  /** Returns a copy in which each figure is a different number. */
+  const numberFigures = (value: unknown, path: string): unknown => {
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(
+        Object.entries(value).map(([name, member]) => [
+          name,
+          name === 'currency' ? member : numberFigures(member, `${path}.${name}`),
+        ]),
+      )
+    const number = String(1_000 + numbers.size)
+    numbers.set(path, number)
+    return number
+  }
+  const numbered = { country, ...(numberFigures(group, 'group') as typeof group) }
+  const csv = formatCsv({ ...exampleStats, byCountry: [numbered] }, 'en')
+  const cells = csv.match(/^country,.*$/m)?.[0].split(',') ?? []
+  t.same(
+    [...numbers].flatMap(([path, number]) => (cells.includes(number) ? [] : [path])),
+    // The columns `accepted` and `revenue` have the first two. The last one has rows of its own.
+    ['group.byStatus.accepted', 'group.money.won.amount', 'group.daysToDecision.quotes'],
+    'a figure without a column: add one in src/stats/stats-csv.ts',
+  )
 })
 
 t.test('format takes precedence over Accept; unsupported formats are 406 or 400', async (t) => {

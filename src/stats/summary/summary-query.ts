@@ -27,7 +27,7 @@
 // current_figures is enough.
 import { type InferResult, type Kysely, type QueryCreator, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
-import type { Tables } from '../../database/table-types.ts'
+import type { Measures, Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 import { isOfDateKind, isWithin, matches } from './row-conditions.ts'
 import {
@@ -86,7 +86,7 @@ const figures = [
   'decided',
   'decision_days',
   'decision_histogram',
-] as const
+] as const satisfies (keyof Measures)[]
 /** The sums of current_validity: the sent quotes that are still valid, and their net. */
 const openColumns = ['open_quotes', 'base_open'] as const
 const summedColumns = [...figures, ...openColumns]
