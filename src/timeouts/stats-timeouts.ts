@@ -22,8 +22,8 @@ export const statsTimeouts = {
   },
   refreshDuringOutage: {
     ms: 1,
-    what: 'A refresh if there are older statistics and PostgreSQL does not respond',
-    why: 'Waiting is pointless while PostgreSQL does not respond.',
+    what: 'A refresh that a request has waited for in vain, or while PostgreSQL does not respond',
+    why: 'A longer wait is unlikely to help.',
     afterwards: 'The older statistics are sent, marked stale. The refresh continues.',
   },
   firstComputation: {

@@ -6,8 +6,9 @@
 //   below refreshAge  The cached statistics are sent.
 //   below maxAge      They are sent, and refreshed in the background.
 //   from maxAge       The request waits for a refresh, but at most `refresh`, and at most
-//                     `refreshDuringOutage` while PostgreSQL is known not to respond. If the
-//                     refresh fails or takes longer, they are sent as stale.
+//                     `refreshDuringOutage` while PostgreSQL is known not to respond, or if an
+//                     earlier request has waited for this refresh in vain. If the refresh fails
+//                     or takes longer, they are sent as stale.
 //   none cached       The same with those in Redis. If it has none either, the request waits at
 //                     most `firstComputation`. It gets 503 if PostgreSQL is unavailable or takes
 //                     longer, and 500 if computing fails because of a defect.
@@ -71,9 +72,13 @@ type Refreshed = { entry: Entry; cacheResult: 'shared' | 'miss' }
 
 /**
  * A refresh that is running. `shared` is what Redis has, which may be out of date. It never
- * rejects, and it does not wait for PostgreSQL.
+ * rejects, and it does not wait for PostgreSQL. `isSlow`: a request has waited for it in vain.
  */
-type Refresh = { finished: Promise<Refreshed>; shared: Promise<ComputedStats | null> }
+type Refresh = {
+  finished: Promise<Refreshed>
+  shared: Promise<ComputedStats | null>
+  isSlow: boolean
+}
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
@@ -157,7 +162,7 @@ export class StatsCache {
     const shared = await refresh.shared
     try {
       const { entry, cacheResult } = await pTimeout(refresh.finished, {
-        milliseconds: maxWaitMs(local ?? shared, isPrimaryFailing),
+        milliseconds: maxWaitMs(local ?? shared, isPrimaryFailing || refresh.isSlow),
         message: tooSlow,
       })
       const ageMs = this.#updateAge(entry)
@@ -165,6 +170,7 @@ export class StatsCache {
       const isCollapsed = cacheResult === 'miss' && isJoined
       return toCachedStats(entry, isCollapsed ? 'collapsed' : cacheResult, ageMs)
     } catch (error) {
+      if (error === tooSlow) refresh.isSlow = true
       this.#versions.readInBackground()
       const newest = this.#keepNewer(key, shared) ?? local
       if (!newest) throw error
@@ -187,7 +193,7 @@ export class StatsCache {
     )
     // #load logs the error. Perhaps no request waits for the refresh.
     finished.catch(() => undefined)
-    const refresh = { finished, shared }
+    const refresh = { finished, shared, isSlow: false }
     this.#refreshes.set(refreshKey, refresh)
     return refresh
   }
@@ -301,9 +307,9 @@ function isNewer(shared: ComputedStats, local: ComputedStats): boolean {
 }
 
 /** Returns how long a request waits for a refresh in milliseconds. `older` is sent otherwise. */
-function maxWaitMs(older: ComputedStats | null, isPrimaryFailing: boolean): number {
+function maxWaitMs(older: ComputedStats | null, isPointless: boolean): number {
   if (!older) return timeouts.stats.firstComputation.ms
-  return isPrimaryFailing ? timeouts.stats.refreshDuringOutage.ms : timeouts.stats.refresh.ms
+  return isPointless ? timeouts.stats.refreshDuringOutage.ms : timeouts.stats.refresh.ms
 }
 
 function toCachedStats(

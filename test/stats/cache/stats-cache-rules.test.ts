@@ -166,6 +166,33 @@ t.test('while PostgreSQL hangs, the newer of local and shared statistics are sen
   }
 })
 
+t.test('no request waits for a refresh for which an earlier one has waited in vain', async (t) => {
+  const { refresh, refreshDuringOutage } = timeouts.stats
+  t.teardown(() => mock.timers.reset())
+  const { cache, state } = cacheWithoutServers()
+  await cache.read(request)
+  state.moment += maxAgeMs
+  const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
+  state.computing = isComputed
+  mock.timers.enable({ apis: ['setTimeout'] })
+  const readAfter = async (waitMs: number) => {
+    const response = cache.read(request)
+    await finishRefreshes()
+    mock.timers.tick(waitMs)
+    return Promise.race([response, nextTurn('still waits')])
+  }
+  const slow = { cacheResult: 'stale', staleReason: 'refresh is slow' }
+  t.equal(await readAfter(refresh.ms - 1), 'still waits')
+  mock.timers.tick(1)
+  await finishRefreshes()
+  t.match(await readAfter(refreshDuringOutage.ms), slow)
+  finish()
+  await finishRefreshes()
+  state.moment += maxAgeMs
+  state.computing = new Promise(() => undefined)
+  t.equal(await readAfter(refreshDuringOutage.ms), 'still waits', 'for the next refresh')
+})
+
 t.test('while PostgreSQL hangs, a request waits for the first statistics', async (t) => {
   const { firstComputation } = timeouts.stats
   t.teardown(() => mock.timers.reset())
