@@ -20,7 +20,7 @@ import { type Quotes, QuoteWriter } from './quote-writer.ts'
 import { arbitraryQuery, customerIds, firstDay, type RandomQuery } from './random-quotes.ts'
 import { arbitraryStep, type Step, writerCount } from './random-steps.ts'
 
-/** Days after `firstDay` on which the final statistics are read: the last quotes have lapsed. */
+/** Days after `firstDay` on which the final statistics are read: most sent quotes have lapsed. */
 const finalDay = 385
 
 /**

@@ -25,7 +25,13 @@ export const arbitraryLines: fc.Arbitrary<Line[]> = fc.array(
   { maxLength: 3 },
 )
 
-/** Quotes over thirteen months, in currencies of 0, 2 and 3 digits. Sums far exceed 2^53. */
+/** Days after `firstDay`, in the years from 2023 to 2029. */
+const distantDay = fc.integer({ min: -1_000, max: 1_500 })
+
+/**
+ * Quotes over thirteen months, some of other years, in currencies of 0, 2 and 3 digits. Sums far
+ * exceed 2^53.
+ */
 export const arbitraryQuote = fc
   .record({
     status: fc.constantFrom(
@@ -43,7 +49,10 @@ export const arbitraryQuote = fc
     currency: fc.constantFrom('EUR', 'EUR', 'USD', 'JPY', 'KWD'),
     units: fc.bigInt({ min: 0n, max: 10n ** 17n }),
     rate: fc.option(fc.integer({ min: 1, max: 99_999 })),
-    issued: fc.integer({ min: 0, max: 400 }),
+    issued: fc.oneof(
+      { weight: 7, arbitrary: fc.integer({ min: 0, max: 400 }) },
+      { weight: 1, arbitrary: distantDay },
+    ),
     valid: fc.option(fc.integer({ min: 0, max: 60 })),
     decided: fc.option(daysToDecision),
     customer: fc.constantFrom(null, ...customerIds),
@@ -80,6 +89,7 @@ export type RandomQuery = {
 
 const day = fc.integer({ min: 0, max: 420 })
 const anyDays = fc.tuple(day, day)
+const manyYears = fc.tuple(distantDay, distantDay)
 /** The days at which the months begin, and the day after the last month. */
 const monthStarts = Array.from({ length: 421 }, (_, index) => index).filter((index) =>
   dayAfter(firstDay, index).endsWith('-01'),
@@ -98,7 +108,7 @@ export const arbitraryQuery: fc.Arbitrary<RandomQuery> = fc.record({
   currency: fc.constantFrom(undefined, undefined, 'EUR', 'USD', 'JPY'),
   days: fc.option(
     fc
-      .oneof(anyDays, wholeMonths, monthToDate)
+      .oneof(anyDays, wholeMonths, monthToDate, manyYears)
       .map(([a, b]): [number, number] => (a < b ? [a, b] : [b, a])),
   ),
   compare: fc.constantFrom(
