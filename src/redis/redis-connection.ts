@@ -7,7 +7,7 @@ import { parseRedisUrl, type RedisAddress } from './redis-address.ts'
 /** One server, also if Sentinels choose it, or a cluster. Both have the same commands. */
 export type RedisClient = Redis | Cluster
 
-const { connect, command, backoffStep, backoffMax, firstConnection, failover, healthKey } =
+const { connect, command, silence, backoffStep, backoffMax, firstConnection, failover, healthKey } =
   timeouts.redis
 
 /**
@@ -51,6 +51,7 @@ function createClient(address: RedisAddress): RedisClient {
     maxRetriesPerRequest: 0,
     connectTimeout: connect.ms,
     commandTimeout: command.ms,
+    socketTimeout: silence.ms,
     retryStrategy: pauseBefore,
     // A primary that became a replica closes no connection. Another one may lead to the primary.
     reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),

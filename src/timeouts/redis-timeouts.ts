@@ -14,6 +14,13 @@ export const redisTimeouts = {
     why: 'Redis answers in under a millisecond. Computing is faster than a longer wait.',
     afterwards: 'Each process limits and computes on its own.',
   },
+  silence: {
+    ms: 5_000,
+    what: 'A connection on which Redis sends nothing while commands wait',
+    why: 'A host without power closes no connection. TCP would notice that after 15 minutes.',
+    afterwards:
+      'The connection is closed and opened again. The log says that Redis is unreachable.',
+  },
   loading: {
     ms: 1_000,
     what: 'A connected Redis that does not say that it is ready',
