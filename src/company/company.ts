@@ -149,7 +149,8 @@ export function readCompany(file: string): Company {
 
 function readCompanyFile(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    // Removes a byte order mark. Throws if the file has another encoding, such as Windows-1252.
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       throw new Error(
@@ -159,7 +160,8 @@ function readCompanyFile(file: string): unknown {
         { cause: error },
       )
     }
-    const reason = error instanceof Error ? error.message : String(error)
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'save it as UTF-8' : message
     throw new Error(`COMPANY_FILE: ${file} cannot be read as JSON: ${reason}`, { cause: error })
   }
 }

@@ -174,6 +174,15 @@ t.test('accepts a logo in a file or in the company file, and an accent colour', 
   t.same(readCompany(join(directory, 'company.json')).brand, defaultBrand)
 })
 
+t.test('accepts a byte order mark, and rejects any encoding but UTF-8', async (t) => {
+  const file = join(directory, 'company.json')
+  const text = JSON.stringify({ ...example, legalName: 'Ferretería, S.L.' })
+  writeFileSync(file, `\ufeff${text}`)
+  t.equal(readCompany(file).seller.legalName, 'Ferretería, S.L.')
+  writeFileSync(file, text, 'latin1')
+  t.throws(() => readCompany(file), { message: /company\.json cannot be read .*save it as UTF-8/ })
+})
+
 t.test('docs/company.md describes exactly the fields of the schema', async (t) => {
   const page = readFileSync(join(root, 'docs/company.md'), 'utf8')
   const described = [...page.matchAll(/^\| `([\w.[\]]+)` \|/gm)].map(([, name]) => name)
