@@ -86,6 +86,12 @@ export const databaseTimeouts = {
     why: 'Reads and the log must not change with each check of a replica that just keeps up.',
     afterwards: 'The replica is used.',
   },
+  replicaReadLog: {
+    ms: 60_000,
+    what: 'Between two log lines about failed reads of the replica',
+    why: 'A replica that is slow fails a read every three seconds. A metric counts all.',
+    afterwards: 'The next failed read is logged.',
+  },
   migrationLock: {
     ms: 2_000,
     what: 'A lock that a migration needs',

@@ -413,6 +413,8 @@ t.test('a replica that answers checks but is too slow does not delay each reques
   const failed = await service.counted('statistics', 'failed')
   t.ok(failed > 0, 'the replica was too slow')
   t.ok(failed < slowRequests / 2, `${failed} of ${slowRequests} requests waited for the replica`)
+  const logged = service.lines.filter((line) => line.startsWith('reading the replica failed'))
+  t.equal(logged.length, 1, 'one line, although checks succeed and several reads failed')
 
   proxy.slowText = null
   t.ok(await untilUsedAgain(), 'the replica is used again')

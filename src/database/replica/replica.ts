@@ -57,6 +57,7 @@ export class Replica {
   #upSince: number | null = null
   /** A replica may respond to checks and be too slow for reads. */
   #pausedUntil = 0
+  #readFailureLoggedAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #check: Promise<void> = Promise.resolve()
   #isStopped = false
@@ -104,9 +105,9 @@ export class Replica {
       const result = await withTimeout(read(), timeouts.database.replicaRead.ms)
       this.#countRead(what, result === null ? 'behind' : 'used')
       return result
-    } catch {
-      // Not logged: the next check logs why the replica fails, and the count shows single failures.
+    } catch (error) {
       this.#countRead(what, 'failed')
+      this.#logFailedRead(what, error)
       return null
     }
   }
@@ -116,6 +117,14 @@ export class Replica {
     this.#observer.countReplicaRead(what, outcome)
     if (outcome === 'failed')
       this.#pausedUntil = performance.now() + timeouts.database.replicaReturn.ms
+  }
+
+  /** Logs one failed read a minute, because checks may succeed while reads are too slow. */
+  #logFailedRead(read: ReplicaRead, error: unknown): void {
+    const now = performance.now()
+    if (now - this.#readFailureLoggedAt < timeouts.database.replicaReadLog.ms) return
+    this.#readFailureLoggedAt = now
+    this.#log.warn({ read, err: error }, 'reading the replica failed. The primary is read instead')
   }
 
   async #checkOnce(): Promise<void> {
