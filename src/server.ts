@@ -19,7 +19,7 @@ import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLags } from './indexing/index-status.ts'
 import { computeIndexShape } from './indexing/rebuild/index-shape.ts'
 import { buildApiOperationsApp } from './monitoring/api-operations-app.ts'
-import { describeFailedStart } from './monitoring/describe-error.ts'
+import { describeFatalError } from './monitoring/describe-error.ts'
 import { openLogDestination } from './monitoring/log/log-destination.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { redisHealth } from './redis/redis-connection.ts'
@@ -206,7 +206,7 @@ export async function startOrExit(): Promise<void> {
   try {
     await start()
   } catch (error) {
-    exitWithReason(describeFailedStart(error))
+    exitWithReason(describeFatalError(error))
   }
 }
 

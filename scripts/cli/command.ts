@@ -1,7 +1,7 @@
 // Runs a command-line script: parses its options, prints --help, and reports errors with an exit
 // status.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
-import { describeError } from '../../src/monitoring/describe-error.ts'
+import { describeError, describeFatalError } from '../../src/monitoring/describe-error.ts'
 
 /** An error in how a script was called. It is printed with a pointer to --help. */
 export class UsageError extends Error {}
@@ -13,8 +13,8 @@ export type OptionValues<Options extends ParseArgsOptionsConfig> = ReturnType<
 
 /**
  * Runs a script: prints `help` on --help, or passes the parsed options and positional arguments to
- * `main`. The status that `main` returns becomes the exit status. An error is printed as one line
- * on stderr, with exit status 1, or 2 for a usage error.
+ * `main`. The status that `main` returns becomes the exit status. An error is printed on stderr, a
+ * defect with its stack. The exit status is then 1, or 2 for a usage error.
  */
 export async function runCommand<Options extends ParseArgsOptionsConfig>(
   help: string,
@@ -30,7 +30,7 @@ export async function runCommand<Options extends ParseArgsOptionsConfig>(
     process.exitCode = (await main(values, positionals)) ?? 0
   } catch (error) {
     const isUsageError = error instanceof UsageError || isParseError(error)
-    console.error(`${describeError(error)}${isUsageError ? '\nSee --help.' : ''}`)
+    console.error(isUsageError ? `${describeError(error)}\nSee --help.` : describeFatalError(error))
     process.exitCode = isUsageError ? 2 : 1
   }
 }

@@ -11,7 +11,7 @@ export function describeError(error: unknown): string {
     return error.errors.map(describeError).join('; ')
   if (!(error instanceof Error)) return String(error)
   const { name, message, cause } = error
-  if (message === 'fetch failed' && cause !== undefined) return describeError(cause)
+  if (isFailedFetch(error) && cause !== undefined) return describeError(cause)
   // The message of the Meilisearch client does not include the cause.
   if (name === 'MeilisearchRequestError')
     return withoutQueryStrings(redactSecrets(`${message}: ${describeError(cause)}`))
@@ -41,14 +41,17 @@ export function describeStacks(error: unknown): string {
 const defects = [TypeError, RangeError, ReferenceError, SyntaxError, URIError]
 
 /**
- * Returns what to print if a program cannot start. Errors of the service are written for the
- * operator, and those of the system (`EADDRINUSE`) and of PostgreSQL explain themselves: their
+ * Returns what to print if a program cannot start or fails. Errors of the service are written for
+ * the operator, and those of the system (`EADDRINUSE`) and of PostgreSQL explain themselves: their
  * message is enough. A defect has its stack too, and that of each cause.
  */
-export function describeFailedStart(error: unknown): string {
-  const isDefect = defects.some((kind) => error instanceof kind)
+export function describeFatalError(error: unknown): string {
+  const isDefect = defects.some((kind) => error instanceof kind) && !isFailedFetch(error)
   return isDefect ? describeStacks(error) : describeError(error)
 }
+
+/** `fetch` throws a TypeError if the server cannot be reached. */
+const isFailedFetch = (error: unknown) => error instanceof Error && error.message === 'fetch failed'
 
 function withoutQueryStrings(text: string): string {
   return text.replace(/(https?:\/\/[^\s?]+)\?\S*/g, '$1')

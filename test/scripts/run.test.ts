@@ -21,6 +21,23 @@ t.test('names its commands, and refuses others', async (t) => {
   t.match(run(['serve']), { status: 2, stderr: all })
 })
 
+t.test('a command prints a defect with its stack, and any other error as one line', async (t) => {
+  const fail = (error: string) => {
+    const program = `import { runCommand } from './scripts/cli/command.ts'
+      await runCommand('', {}, async () => { throw ${error} })`
+    const args = ['--input-type=module', '--eval', program]
+    return spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+  }
+  const defect = fail("new TypeError('x is undefined')")
+  t.match(defect, { status: 1, stderr: /^TypeError: x is undefined\n +at .*\n/ })
+  t.match(fail("new Error('the disk is full')"), { status: 1, stderr: /^the disk is full\n$/ })
+  const cause = "new Error('connect ECONNREFUSED')"
+  t.match(fail(`new TypeError('fetch failed', { cause: ${cause} })`), {
+    status: 1,
+    stderr: /^connect ECONNREFUSED\n$/,
+  })
+})
+
 t.test('server --help says how it starts, stops and ends', async (t) => {
   const { status, stdout, stderr } = run(['server', '--help'])
   t.match({ status, stderr }, { status: 0, stderr: '' })

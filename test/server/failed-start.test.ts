@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { findNodeProblem } from '../../src/config/node-version.ts'
-import { describeFailedStart } from '../../src/monitoring/describe-error.ts'
+import { describeFatalError } from '../../src/monitoring/describe-error.ts'
 
 t.test('requires a Node that sets import.meta.main in TypeScript files', async (t) => {
   for (const version of ['20.19.0', '23.11.1', '24.0.0', '24.1.0', '24.2.0'])
@@ -18,15 +18,15 @@ t.test('requires a Node that sets import.meta.main in TypeScript files', async (
 t.test('prints the stack and the causes of a defect', async (t) => {
   const secret = `tqs_0123456789ab_${'x'.repeat(43)}`
   const cause = new Error(`the first cause, with ${secret}`, { cause: 'the second cause' })
-  const text = describeFailedStart(new TypeError('x is undefined', { cause }))
+  const text = describeFatalError(new TypeError('x is undefined', { cause }))
   t.match(text, /^TypeError: x is undefined\n +at .*failed-start\.test/)
   t.match(text, /\nCaused by: Error: the first cause, with tqs_…\n +at .*failed-start\.test/)
   t.match(text, /\nCaused by: the second cause$/)
 })
 
 t.test('prints only the message of an error for the operator', async (t) => {
-  t.equal(describeFailedStart(new Error('PORT is missing')), 'PORT is missing')
+  t.equal(describeFatalError(new Error('PORT is missing')), 'PORT is missing')
   const inUse = Object.assign(new Error('listen EADDRINUSE'), { syscall: 'listen' })
-  t.equal(describeFailedStart(inUse), 'listen EADDRINUSE')
-  t.equal(describeFailedStart(new AggregateError([inUse, new Error('b')])), 'listen EADDRINUSE; b')
+  t.equal(describeFatalError(inUse), 'listen EADDRINUSE')
+  t.equal(describeFatalError(new AggregateError([inUse, new Error('b')])), 'listen EADDRINUSE; b')
 })
