@@ -30,8 +30,8 @@ export async function retryForLocks<Result>(
       const holder = await describeOldestTransaction(db)
       if (performance.now() - startedAt > migrationWait.ms)
         throw new Error(
-          `No lock within ${migrationWait.ms / 60_000} minutes${holder}. End that ` +
-            'transaction, or run this again when it has ended: it continues where it stopped.',
+          `No lock within ${migrationWait.ms / 60_000} minutes${holder}. If that transaction ` +
+            'holds it, end it. Then run this again: it continues where it stopped.',
           { cause: error },
         )
       report(`waiting for a lock${holder}: trying again in ${migrationPause.ms / 1_000} s`)
@@ -47,8 +47,8 @@ function isLockTimeout(error: unknown): boolean {
 
 /** Returns what to add to a message, or an empty text if there is no other transaction. */
 async function describeOldestTransaction(db: Database): Promise<string> {
-  const { rows } = await sql<{ pid: number; program: string; seconds: number }>`
-    select pid, application_name as program,
+  const { rows } = await sql<{ pid: number; role: string; program: string; seconds: number }>`
+    select pid, usename as role, application_name as program,
       floor(extract(epoch from clock_timestamp() - xact_start))::integer as seconds
     from pg_stat_activity
     where datname = current_database() and xact_start is not null
@@ -58,5 +58,6 @@ async function describeOldestTransaction(db: Database): Promise<string> {
   const [oldest] = rows
   if (!oldest) return ''
   const program = oldest.program === '' ? 'an unnamed program' : oldest.program
-  return ` (the oldest transaction is ${oldest.seconds} s old: PID ${oldest.pid}, ${program})`
+  const { pid, role, seconds } = oldest
+  return ` (the oldest transaction is ${seconds} s old: PID ${pid}, ${program}, role ${role})`
 }
