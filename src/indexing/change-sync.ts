@@ -6,10 +6,13 @@ import type { LogLine } from '../monitoring/log/program-log.ts'
 import {
   type DocumentLine,
   deleteDocuments,
+  PayloadRejected,
+  type Rejection,
   splitBySize,
   toDocumentLine,
   type UploadResult,
   uploadLines,
+  uploadPayload,
 } from './documents/document-upload.ts'
 import { logParked, parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
@@ -84,12 +87,22 @@ async function applyChanges(
   index: Index,
   productIds: string[],
 ): Promise<UploadResult> {
-  const requests: Promise<UploadResult>[] = []
+  const requests: Promise<number | null>[] = []
+  const rejectedParts: DocumentLine[][] = []
   const absentIds: string[] = []
   let lines: DocumentLine[] = []
+  const uploadPart = async (part: DocumentLine[]) => {
+    try {
+      return await uploadPayload(index, part)
+    } catch (error) {
+      if (!(error instanceof PayloadRejected)) throw error
+      rejectedParts.push(part)
+      return error.taskNumber
+    }
+  }
   const upload = () => {
     for (const part of splitBySize(lines))
-      requests.push(preventUnhandledRejection(uploadLines(index, part)))
+      requests.push(preventUnhandledRejection(uploadPart(part)))
     lines = []
   }
   try {
@@ -102,18 +115,21 @@ async function applyChanges(
       if (lines.length >= documentsPerUpload) upload()
     }
     upload()
-    const deletion = deleteDocuments(index, absentIds)
-    requests.push(deletion.then((taskNumber) => ({ rejected: [], taskNumber })))
+    requests.push(deleteDocuments(index, absentIds))
   } finally {
     // After an error, too, no request may be running: the engine could apply it after a later
     // batch, or after rethrowAfterRequeue has queued its products again.
     await Promise.allSettled(requests)
   }
-  const results = await Promise.all(requests)
-  return {
-    rejected: results.flatMap(({ rejected }) => rejected),
-    taskNumber: maxTaskNumber(results.map(({ taskNumber }) => taskNumber)),
+  const taskNumbers = await Promise.all(requests)
+  const rejected: Rejection[] = []
+  // One after the other, because uploads that the engine runs together fail together.
+  for (const part of rejectedParts) {
+    const result = await uploadLines(index, part)
+    rejected.push(...result.rejected)
+    taskNumbers.push(result.taskNumber)
   }
+  return { rejected, taskNumber: maxTaskNumber(taskNumbers) }
 }
 
 type AppliedBatch = UploadResult & {

@@ -10,6 +10,7 @@ import {
   isTooLarge,
   onOwnConnection,
 } from '../engine/request-rejection.ts'
+import { createSampleDocument } from '../rebuild/index-shape.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
 export type DocumentLine = { id: string; text: string }
@@ -83,6 +84,9 @@ const joinLines = (lines: DocumentLine[]) => lines.map(({ text }) => text).join(
  * Uploads the documents and waits until the engine has applied them. If the engine rejects the
  * payload, bisects it to find the rejected documents; the others are applied. Throws if the cause
  * is not a document: no response, an invalid key, a missing index, a full disk.
+ *
+ * Nothing else may be queued for this index. The engine runs queued uploads together, and after an
+ * internal error it fails all of them.
  */
 export async function uploadLines(index: Index, lines: DocumentLine[]): Promise<UploadResult> {
   if (lines.length === 0) return { rejected: [], taskNumber: null }
@@ -90,52 +94,64 @@ export async function uploadLines(index: Index, lines: DocumentLine[]): Promise<
     return { rejected: [], taskNumber: await uploadPayload(index, lines) }
   } catch (error) {
     if (!(error instanceof PayloadRejected)) throw error
-    const bisection: Bisection = { rejected: [], acceptedCount: 0, taskNumber: error.taskNumber }
-    await isolateRejected(index, lines, error, bisection)
-    // If every document fails with an internal error, the engine is the likely cause.
-    if (error.isInternal && bisection.acceptedCount === 0) throw error
-    return bisection
+    const [line] = lines
+    const isSingle = line !== undefined && lines.length === 1
+    const result = isSingle
+      ? await confirmRejection(index, line, error)
+      : await uploadHalves(index, lines)
+    return { ...result, taskNumber: maxTaskNumber([error.taskNumber, result.taskNumber]) }
   }
 }
 
-type Bisection = UploadResult & { acceptedCount: number }
-
-/** After this many single documents failed with internal errors, the engine is the likely cause. */
-const internalErrorLimit = 3
-
-/** Uploads the halves of a rejected payload, and bisects each half that is rejected too. */
-async function isolateRejected(
-  index: Index,
-  lines: DocumentLine[],
-  error: PayloadRejected,
-  bisection: Bisection,
-): Promise<void> {
-  const [line] = lines
-  if (lines.length === 1 && line) {
-    bisection.rejected.push({ id: line.id, reason: error.message })
-    const isEngineFault =
-      error.isInternal &&
-      bisection.acceptedCount === 0 &&
-      bisection.rejected.length >= internalErrorLimit
-    if (isEngineFault) throw error
-    return
-  }
+async function uploadHalves(index: Index, lines: DocumentLine[]): Promise<UploadResult> {
   const middle = Math.ceil(lines.length / 2)
-  for (const half of [lines.slice(0, middle), lines.slice(middle)]) {
-    try {
-      const taskNumber = await uploadPayload(index, half)
-      bisection.taskNumber = maxTaskNumber([bisection.taskNumber, taskNumber])
-      bisection.acceptedCount += half.length
-    } catch (halfError) {
-      if (!(halfError instanceof PayloadRejected)) throw halfError
-      bisection.taskNumber = maxTaskNumber([bisection.taskNumber, halfError.taskNumber])
-      await isolateRejected(index, half, halfError, bisection)
+  const first = await uploadLines(index, lines.slice(0, middle))
+  const second = await uploadLines(index, lines.slice(middle))
+  return {
+    rejected: [...first.rejected, ...second.rejected],
+    taskNumber: maxTaskNumber([first.taskNumber, second.taskNumber]),
+  }
+}
+
+/**
+ * Returns whether a document is rejected that was rejected by itself. After an internal error the
+ * engine may be at fault. Therefore it must accept a sample document, and then fail again at this
+ * one. Throws if it does not accept the sample.
+ */
+async function confirmRejection(
+  index: Index,
+  line: DocumentLine,
+  { isInternal, message }: PayloadRejected,
+): Promise<UploadResult> {
+  if (!isInternal) return { rejected: [{ id: line.id, reason: message }], taskNumber: null }
+  const taskNumber = await writeSampleDocument(index)
+  try {
+    return { rejected: [], taskNumber: await uploadPayload(index, [line]) }
+  } catch (error) {
+    if (!(error instanceof PayloadRejected)) throw error
+    return {
+      rejected: [{ id: line.id, reason: error.message }],
+      taskNumber: maxTaskNumber([taskNumber, error.taskNumber]),
     }
   }
 }
 
-/** Uploads one payload, waits until it is applied, and returns the number of its task. */
-async function uploadPayload(index: Index, lines: DocumentLine[]): Promise<number> {
+/**
+ * Adds and deletes a document with every field, and returns the number of the last task. A search
+ * may find it for a moment. If the process dies in between, it stays until the next indexer repeats
+ * the upload, because the outbox rows stay too.
+ */
+export async function writeSampleDocument(index: Index): Promise<number | null> {
+  const document = createSampleDocument()
+  await uploadPayload(index, [toDocumentLine(document)])
+  return deleteDocuments(index, [document.id])
+}
+
+/**
+ * Uploads one payload, waits until it is applied, and returns the number of its task. Throws
+ * PayloadRejected.
+ */
+export async function uploadPayload(index: Index, lines: DocumentLine[]): Promise<number> {
   const taskUid = await enqueueUpload(index, joinLines(lines))
   const task = await waitForTask(index, { taskUid }, uploadPollMs)
   requireUploadSuccess(task)

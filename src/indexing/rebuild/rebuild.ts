@@ -5,7 +5,7 @@ import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { beginWriting, syncBatch } from '../change-sync.ts'
-import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'
+import { writeSampleDocument } from '../documents/document-upload.ts'
 import { deleteIndex, indexExists, readEngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
 import { type LiveTarget, type NextTarget, toNextTarget } from '../index-address.ts'
 import { indexSettings } from '../settings/index-settings.ts'
@@ -16,7 +16,6 @@ import {
   sendSynonyms,
 } from '../settings/synonym-sync.ts'
 import { CatalogueUpload } from './catalogue-upload.ts'
-import { createSampleDocument } from './index-shape.ts'
 import {
   beginRebuild,
   deleteNextIndex,
@@ -80,7 +79,8 @@ async function replaceIndex(
   if (hasLiveIndex) await applyChangesDuring(upload, live, next, options)
   const productCount = await upload.finished
   const { synonymsVersion } = await creation
-  if (productCount === 0) await registerFields(next)
+  // The engine rejects a search in a field that no document ever had.
+  if (productCount === 0) await writeSampleDocument(next.client.index(next.indexName))
 
   // (3) Apply the remaining changes to it.
   await applyRemainingChanges(live, next, options)
@@ -167,16 +167,6 @@ async function changeLiveIndexDuring(
   }
   const urgentTimer = setTimeout(yieldAgain, timeouts.indexing.changeDuringRebuild.ms)
   await change.finally(() => clearTimeout(urgentTimer))
-}
-
-/**
- * Adds and deletes a document with every field, because the engine rejects a search in a field that
- * no document ever had.
- */
-async function registerFields({ client, indexName }: NextTarget): Promise<void> {
-  const document = createSampleDocument()
-  await uploadLines(client.index(indexName), [toDocumentLine(document)])
-  await deleteDocuments(client.index(indexName), [document.id])
 }
 
 /**

@@ -1,0 +1,105 @@
+// Documents at which the engine fails with an internal error. They are parked if they are at fault.
+// If the engine is at fault, none is, and the indexer tries again.
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import type { LiveTarget } from '../../../src/indexing/index-address.ts'
+import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
+import { applyBatch, leaseTarget } from '../../support/database/leased-target.ts'
+import { type TestDatabase, testDatabase } from '../../support/database/test-database.ts'
+import { FakeEngine } from '../engine/fake-engine.ts'
+
+const isFatalProduct = (document: string) => document.includes('Bomba fatal')
+
+type Fixture = { db: TestDatabase['db']; engine: FakeEngine; target: LiveTarget }
+
+/** An empty index in an engine that fails at some products, and the right to write to it. */
+async function createFixture(t: Test): Promise<Fixture> {
+  const { db } = await testDatabase(t)
+  const engine = new FakeEngine()
+  engine.behaviour.isFatal = isFatalProduct
+  await registerIndex(db, 'main')
+  const address = { db, client: engine.client, indexName: 'products', registrationName: 'main' }
+  return { db, engine, target: await leaseTarget(address) }
+}
+
+/** Adds products in this order. The first one has the id 1. */
+const addProducts = ({ db }: Fixture, names: string[]) =>
+  sql`
+    insert into products (sku, name)
+    select 'A-' || place, name from unnest(${names}::text[]) with ordinality as n (name, place)
+  `.execute(db)
+
+async function readParkedIds({ db }: Fixture): Promise<string[]> {
+  const rows = await db
+    .selectFrom('index_parked_documents')
+    .select('product_id')
+    .orderBy('product_id')
+    .execute()
+  return rows.map(({ product_id }) => product_id)
+}
+
+t.test('a single product at which the engine fails is parked', async (t) => {
+  const fixture = await createFixture(t)
+  await addProducts(fixture, ['Bomba fatal'])
+  const lines: string[] = []
+  await applyBatch(fixture.target, { log: (line) => lines.push(line) })
+  t.same(await readParkedIds(fixture), ['1'])
+  t.match(lines, [/^Parked 1 document that the search engine rejected\. The first is product 1\./])
+  t.equal(fixture.engine.documents.size, 0, 'nothing else stays in the index')
+})
+
+t.test('an empty index gets the first product that is not at fault', async (t) => {
+  const fixture = await createFixture(t)
+  const names = [...Array.from({ length: 5 }, () => 'Bomba fatal'), 'Bomba']
+  await addProducts(fixture, names)
+  await applyBatch(fixture.target)
+  t.same(await readParkedIds(fixture), ['1', '2', '3', '4', '5'])
+  t.same([...fixture.engine.documents.keys()], ['6'])
+})
+
+t.test('no product is parked while the engine fails at every document', async (t) => {
+  const fixture = await createFixture(t)
+  const { engine, target } = fixture
+  await addProducts(fixture, ['Bomba', 'Bomba fatal', 'Bomba'])
+  engine.behaviour.isFatal = () => true
+  await t.rejects(applyBatch(target), /the thread that indexes has panicked/)
+  t.same(await readParkedIds(fixture), [])
+  engine.behaviour.isFatal = isFatalProduct
+  await applyBatch(target)
+  t.same(await readParkedIds(fixture), ['2'], 'tried again when the engine works')
+  t.same([...engine.documents.keys()].sort(), ['1', '3'])
+})
+
+t.test('no product is parked if the engine breaks after it has accepted some', async (t) => {
+  const fixture = await createFixture(t)
+  const { engine, target } = fixture
+  await addProducts(fixture, ['Bomba', 'Bomba', 'Bomba fatal', 'Bomba'])
+  engine.behaviour.isFatal = (document) => engine.documents.size > 0 || isFatalProduct(document)
+  await t.rejects(applyBatch(target), /the thread that indexes has panicked/)
+  t.same(await readParkedIds(fixture), [])
+})
+
+t.test('a product is indexed if the engine failed only for a moment', async (t) => {
+  const fixture = await createFixture(t)
+  const { engine, target } = fixture
+  await addProducts(fixture, ['Bomba'])
+  let failures = 0
+  engine.behaviour.isFatal = () => ++failures === 1
+  await applyBatch(target)
+  t.same(await readParkedIds(fixture), [])
+  t.same([...engine.documents.keys()], ['1'])
+})
+
+t.test('two uploads that the engine runs together do not spoil each other', async (t) => {
+  const fixture = await createFixture(t)
+  const { engine, target } = fixture
+  // Each upload has 10,000 products at most.
+  const names = Array.from({ length: 10_300 }, () => 'Bomba')
+  names[7] = 'Bomba fatal'
+  names[10_200] = 'Bomba fatal'
+  await addProducts(fixture, names)
+  engine.behaviour.pauseMs = 25
+  await applyBatch(target)
+  t.same(await readParkedIds(fixture), ['8', '10201'])
+  t.equal(engine.documents.size, 10_298)
+})
