@@ -62,6 +62,8 @@ export class CatalogueUpload {
   readonly #stop = new AbortController()
   readonly #waits: FailureLog
   #accepted: AcceptedUpload[] = []
+  /** The ids of the products of each rejected upload, separated by spaces. */
+  #rejected: string[] = []
   /** The request that is being sent. `answered` resolves when `#accepted` contains its upload. */
   #sending: { ids: string[]; answered: Promise<unknown> } | undefined
   #progressAt = Number.NEGATIVE_INFINITY
@@ -114,15 +116,18 @@ export class CatalogueUpload {
       this.#options.throwIfStopped()
       this.#stop.signal.throwIfAborted()
       await this.#processFinishedTasks()
-      if (this.#pacing.hasCapacity(this.#queued())) {
+      // After a rejection nothing more is sent until the queue is empty. Otherwise the repeated
+      // upload would wait for the whole queue, and the engine would run it together with others.
+      if (this.#rejected.length === 0 && this.#pacing.hasCapacity(this.#queued())) {
         const payload = await this.#catalogue.next()
         if (payload) {
           await this.#send(payload)
           continue
         }
       }
-      if (this.#accepted.length === 0) return this.#productCount
-      await sleep(calculatePauseMs(this.#queued().documents))
+      if (this.#accepted.length > 0) await sleep(calculatePauseMs(this.#queued().documents))
+      else if (this.#rejected.length > 0) await this.#repeatRejected()
+      else return this.#productCount
     }
   }
 
@@ -132,8 +137,11 @@ export class CatalogueUpload {
     // engine is unreachable, no log is needed: `error` says so, and the next attempt cancels them.
     await this.#cancelAccepted().catch(() => undefined)
     const { db, lease } = this.#target
-    const acceptedIds = this.#accepted.flatMap(({ joinedIds }) => joinedIds.split(' '))
-    const sentIds = [...(this.#sending?.ids ?? []), ...acceptedIds]
+    const joinedIds = [...this.#accepted.map((upload) => upload.joinedIds), ...this.#rejected]
+    const sentIds = [
+      ...(this.#sending?.ids ?? []),
+      ...joinedIds.flatMap((joined) => joined.split(' ')),
+    ]
     return rethrowAfterRequeue(db, lease, sentIds, error)
   }
 
@@ -154,14 +162,15 @@ export class CatalogueUpload {
     } catch (error) {
       // `#sending` stays set: the engine may have these products, and #abandon() may queue them.
       if (!(error instanceof PayloadRejected)) throw error
-      await this.#uploadAndPark(ids)
-      this.#productCount += ids.length
+      this.#rejected.push(ids.join(' '))
     }
     this.#sending = undefined
   }
 
-  /** Uploads the products of a rejected payload again: isolates and parks rejected documents. */
-  async #uploadAndPark(productIds: string[]): Promise<void> {
+  /** Uploads the products of the first rejected upload again, and parks rejected documents. */
+  async #repeatRejected(): Promise<void> {
+    const [joinedIds = ''] = this.#rejected
+    const productIds = joinedIds.split(' ')
     const lines = await readLines(this.#target.db, productIds)
     const { rejected } = await uploadLines(this.#index, lines)
     const { db, lease, outbox } = this.#target
@@ -169,6 +178,8 @@ export class CatalogueUpload {
       parkDocuments(transaction, outbox.name, rejected),
     )
     logParked(rejected, this.#options.log)
+    this.#rejected = this.#rejected.slice(1)
+    this.#noteProgress(productIds.length)
   }
 
   /** Removes finished uploads, which the engine processes in order, and notes the throughput. */
@@ -179,17 +190,18 @@ export class CatalogueUpload {
       const task = await this.#target.client.tasks.getTask(first.taskNumber)
       if (isUnfinished(task)) break
       if (task.status === 'canceled') this.#catalogue.readAgain(first.joinedIds.split(' '))
-      else {
-        await this.#processResult(task, first)
-        finishedCount += first.documents
-      }
+      else finishedCount += this.#processResult(task, first)
       this.#accepted = this.#accepted.slice(1)
     }
     if (finishedCount === 0) return this.#logIfWaiting(since)
     this.#waits.logSuccess()
     this.#progressAt = performance.now()
     this.#pacing.noteThroughput(finishedCount, this.#progressAt - since)
-    this.#productCount += finishedCount
+    this.#noteProgress(finishedCount)
+  }
+
+  #noteProgress(productCount: number): void {
+    this.#productCount += productCount
     this.#options.onProgress(this.#productCount)
   }
 
@@ -200,12 +212,15 @@ export class CatalogueUpload {
       this.#waits.logFailure(new TaskTimedOut(first.taskNumber, ms))
   }
 
-  async #processResult(task: Task, { joinedIds }: AcceptedUpload): Promise<void> {
+  /** Returns the number of products that the index contains now. */
+  #processResult(task: Task, { joinedIds, documents }: AcceptedUpload): number {
     try {
       requireUploadSuccess(task)
+      return documents
     } catch (error) {
       if (!(error instanceof PayloadRejected)) throw error
-      await this.#uploadAndPark(joinedIds.split(' '))
+      this.#rejected.push(joinedIds)
+      return 0
     }
   }
 

@@ -2,10 +2,13 @@
 // If the engine is at fault, none is, and the indexer tries again.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import type { LiveTarget } from '../../../src/indexing/index-address.ts'
+import { type LiveTarget, toNextTarget } from '../../../src/indexing/index-address.ts'
+import { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
+import { timeouts } from '../../../src/timeouts.ts'
 import { applyBatch, leaseTarget } from '../../support/database/leased-target.ts'
 import { type TestDatabase, testDatabase } from '../../support/database/test-database.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { FakeEngine } from '../engine/fake-engine.ts'
 
 const isFatalProduct = (document: string) => document.includes('Bomba fatal')
@@ -102,4 +105,30 @@ t.test('two uploads that the engine runs together do not spoil each other', asyn
   await applyBatch(target)
   t.same(await readParkedIds(fixture), ['8', '10201'])
   t.equal(engine.documents.size, 10_298)
+})
+
+t.test('a rejected upload of a rebuild does not wait behind the others', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.task, { ms: 300 })
+  const fixture = await createFixture(t)
+  const { engine, target } = fixture
+  // Each upload has 20,000 products at most.
+  const names = Array.from({ length: 20_100 }, () => 'Bomba')
+  names[7] = 'Bomba fatal'
+  names[20_050] = 'Bomba lenta'
+  await addProducts(fixture, names)
+  let wasSlow = false
+  engine.behaviour.chooseDurationMs = (documents) => {
+    if (wasSlow || !documents.some((document) => document.includes('Bomba lenta'))) return 0
+    wasSlow = true
+    return 1_500
+  }
+  const upload = new CatalogueUpload(toNextTarget(target), {
+    indexCreated: Promise.resolve(),
+    throwIfStopped: () => undefined,
+    onProgress: () => undefined,
+    log: () => undefined,
+  })
+  t.equal(await upload.finished, 20_100)
+  t.same(await readParkedIds(fixture), ['8'])
+  t.equal(engine.documents.size, 20_099)
 })
