@@ -12,7 +12,6 @@ import { markAndRejectSeveralServers } from './engine/single-server-check.ts'
 import type { LiveTarget } from './index-address.ts'
 import { keepIndexAfterFailover } from './index-after-failover.ts'
 import { type LeaseRenewal, requireLease } from './indexer-lease.ts'
-import type { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
 import type { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import {
@@ -21,8 +20,9 @@ import {
   type RebuildReason,
 } from './rebuild/rebuild-reason.ts'
 import { isRebuildRequested } from './registration.ts'
+import type { BackgroundJob } from './scheduling/background-job.ts'
 import type { ErrorBackoff } from './scheduling/error-backoff.ts'
-import { IntervalTask } from './scheduling/interval-task.ts'
+import { IntervalJob } from './scheduling/interval-job.ts'
 import { pause } from './scheduling/pause.ts'
 import type { SynonymLog } from './settings/synonym-log.ts'
 import {
@@ -55,9 +55,9 @@ export type RunOptions = IndexerOptions & {
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
   synonymLog: SynonymLog
-  /** A count may outlast a run. */
-  popularity: PopularityRefresh
-  removeUnusedIndexes: () => Promise<void>
+  /** These two may outlast a run. */
+  popularityJob: BackgroundJob
+  unusedIndexRemoval: BackgroundJob
 }
 
 export class IndexerRun {
@@ -75,7 +75,7 @@ export class IndexerRun {
   async run(): Promise<void> {
     const { signal, endWhen, log, state } = this.#options
     const checks = this.#createChecks()
-    const idleTasks = this.#createIdleTasks()
+    const idleJobs = this.#createIdleJobs()
     for (const check of checks) await check.run()
     state.activity = 'following changes'
     while (!signal.aborted) {
@@ -92,9 +92,9 @@ export class IndexerRun {
         continue
       }
       // At most one, so that changes do not wait for several.
-      const idleTask = idleTasks.find((task) => task.isDue())
-      if (idleTask) {
-        await idleTask.run()
+      const idleJob = idleJobs.find((job) => job.isDue())
+      if (idleJob) {
+        await idleJob.run()
         continue
       }
       if (await endWhen?.()) return
@@ -103,31 +103,30 @@ export class IndexerRun {
   }
 
   /** Returns the checks before a batch, in this order. */
-  #createChecks(): IntervalTask[] {
+  #createChecks(): IntervalJob[] {
     const { engineCheck, rebuildCheck, synonymTableCheck } = timeouts.indexing
     const { openClient, indexerApiKey } = this.#options
     const address = { ...this.#target, client: openClient(indexerApiKey) }
     return [
       // First, because the other checks may otherwise ask the wrong server.
-      new IntervalTask(engineCheck.ms, () => markAndRejectSeveralServers(address)),
+      new IntervalJob(engineCheck.ms, () => markAndRejectSeveralServers(address)),
       // Before the synonyms, because a rebuild also sets the synonyms.
-      new IntervalTask(rebuildCheck.ms, () => this.#rebuildIfNecessary()),
-      new IntervalTask(synonymTableCheck.ms, () => this.#applyChangedSynonyms()),
+      new IntervalJob(rebuildCheck.ms, () => this.#rebuildIfNecessary()),
+      new IntervalJob(synonymTableCheck.ms, () => this.#applyChangedSynonyms()),
     ]
   }
 
-  /** Returns the tasks for the time when no change is pending, the most important first. */
-  #createIdleTasks(): IntervalTask[] {
+  /** Returns the jobs for the time when no change is pending, the most important first. */
+  #createIdleJobs(): IntervalJob[] {
     const { countCheck, synonymEngineCheck, unusedCheck } = timeouts.indexing
-    const { popularity, popularityIntervalMs, removeUnusedIndexes } = this.#options
+    const { popularityJob, popularityIntervalMs, unusedIndexRemoval } = this.#options
+    // Not awaited: it may take longer than a change may wait.
+    const inBackground = (job: BackgroundJob) => () => void job.start()
     return [
-      new IntervalTask(countCheck.ms, () => this.#rebuildIfCountDiffers()),
-      new IntervalTask(synonymEngineCheck.ms, () => this.#repairSynonyms()),
-      new IntervalTask(popularityIntervalMs, async () => {
-        // In the background: counting may take longer than a change may wait.
-        void popularity.start()
-      }),
-      new IntervalTask(unusedCheck.ms, removeUnusedIndexes),
+      new IntervalJob(countCheck.ms, () => this.#rebuildIfCountDiffers()),
+      new IntervalJob(synonymEngineCheck.ms, () => this.#repairSynonyms()),
+      new IntervalJob(popularityIntervalMs, inBackground(popularityJob)),
+      new IntervalJob(unusedCheck.ms, inBackground(unusedIndexRemoval)),
     ]
   }
 
@@ -182,7 +181,7 @@ export class IndexerRun {
   }
 
   async #rebuildIndex(reason: RebuildReason): Promise<void> {
-    const { popularity, state, log } = this.#options
+    const { popularityJob, state, log } = this.#options
     const target = this.#target
     // PostgreSQL may have failed over after keepIndexAfterFailover and before the reason was found.
     // Then the lease is lost, and the next run keeps the index.
@@ -194,7 +193,7 @@ export class IndexerRun {
       if (reason.deletesIndexFirst) await deleteIndex(target.client, target.indexName)
       // Before the first index, popularity was perhaps never counted. If it were counted later,
       // every quoted product would be sent again.
-      if (reason.name === 'index_missing') await popularity.start()
+      if (reason.name === 'index_missing') await popularityJob.start()
       const productCount = await rebuild(target, {
         throwIfStopped: () => this.#throwIfStopped(),
         onProgress: (count) => {

@@ -25,7 +25,7 @@ import {
 } from './indexer-lease.ts'
 import { type IndexerOptions, IndexerRun, type RunOptions } from './indexer-run.ts'
 import { OutboxCursor } from './outbox.ts'
-import { PopularityRefresh } from './popularity.ts'
+import { createPopularityJob } from './popularity.ts'
 import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import { deleteNextIndex, deleteRebuildRows } from './rebuild/rebuild-start-and-end.ts'
 import { registerIndex } from './register-and-wait.ts'
@@ -54,11 +54,11 @@ export async function runIndexer(
   endWhen?: () => Promise<boolean>,
 ): Promise<void> {
   const { db, registrationName, log, state } = options
-  const popularity = new PopularityRefresh(db, {
+  const popularityJob = createPopularityJob(db, {
     log,
     onResult: (succeeded) => state.recordTask('popularity', succeeded),
   })
-  const removeUnusedIndexes = createUnusedIndexRemoval(db, registrationName, {
+  const unusedIndexRemoval = createUnusedIndexRemoval(db, registrationName, {
     ...options,
     onResult: (succeeded) => state.recordTask('unused_indexes', succeeded),
   })
@@ -70,12 +70,13 @@ export async function runIndexer(
       backoff: new ErrorBackoff(log),
       rebuildBackoff: new RebuildBackoff(log),
       synonymLog: new SynonymLog(log),
-      popularity,
-      removeUnusedIndexes,
+      popularityJob,
+      unusedIndexRemoval,
     })
   } finally {
-    // The caller may close the database now.
-    await popularity.waitUntilIdle()
+    // Afterwards the caller may close the database.
+    await popularityJob.waitUntilIdle()
+    await unusedIndexRemoval.waitUntilIdle()
   }
 }
 

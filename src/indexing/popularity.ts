@@ -5,7 +5,7 @@ import type { Tables } from '../database/table-types.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
 import { requireFirstRow } from './first-row.ts'
-import { createSideTask, type SideTaskOptions } from './scheduling/side-task.ts'
+import { BackgroundJob, type BackgroundJobOptions } from './scheduling/background-job.ts'
 
 /**
  * The letters "popt" as a number; no other advisory lock uses it. Without the lock, two
@@ -31,31 +31,15 @@ export async function refreshPopularity(db: Kysely<Tables>): Promise<number> {
   })
 }
 
-/** Refreshes popularity in the background of an indexer. */
-export class PopularityRefresh {
-  /** Null while no refresh is running. */
-  #running: Promise<void> | null = null
-  readonly #refresh: () => Promise<void>
-
-  constructor(db: Kysely<Tables>, options: SideTaskOptions) {
-    this.#refresh = createSideTask(() => refreshPopularity(db), options, {
-      failure: (cause) => `${toSentence(cause)} Popularity stays as it was.`,
-      recovery: 'Popularity is updated again.',
-    })
-  }
-
-  /** Starts a refresh, unless one is running. Resolves when that refresh has ended. */
-  start(): Promise<void> {
-    this.#running ??= this.#refresh().finally(() => {
-      this.#running = null
-    })
-    return this.#running
-  }
-
-  /** Waits until no refresh is running. */
-  async waitUntilIdle(): Promise<void> {
-    await this.#running
-  }
+/** Returns a job that counts how often products are quoted. */
+export function createPopularityJob(
+  db: Kysely<Tables>,
+  options: BackgroundJobOptions,
+): BackgroundJob {
+  return new BackgroundJob(() => refreshPopularity(db), options, {
+    failure: (cause) => `${toSentence(cause)} Popularity stays as it was.`,
+    recovery: 'Popularity is updated again.',
+  })
 }
 
 /**

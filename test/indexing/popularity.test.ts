@@ -2,7 +2,7 @@
 // products still reach the index, and the log says so once.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { PopularityRefresh } from '../../src/indexing/popularity.ts'
+import { createPopularityJob } from '../../src/indexing/popularity.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
@@ -20,7 +20,7 @@ t.test('a count that exceeds its timeout changes nothing', async (t) => {
   await addQuote(db, 'P-1')
   const lines: string[] = []
   const log = (line: string) => lines.push(line)
-  const popularity = new PopularityRefresh(db, { log, onResult: () => undefined })
+  const popularity = createPopularityJob(db, { log, onResult: () => undefined })
   const readCounts = () => db.selectFrom('product_popularity').select('times_quoted').execute()
   await popularity.start()
   t.same(await readCounts(), [{ times_quoted: 1 }])
@@ -53,7 +53,7 @@ t.test('a count that is already running is awaited, not skipped', async (t) => {
   const lock = await service.pool.connect()
   await lock.query('begin; lock table quotes in access exclusive mode')
   const results: boolean[] = []
-  const popularity = new PopularityRefresh(service.db, {
+  const popularity = createPopularityJob(service.db, {
     log: (line) => t.fail(line),
     onResult: (succeeded) => results.push(succeeded),
   })

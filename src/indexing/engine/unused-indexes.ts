@@ -1,4 +1,5 @@
 // Removes the indexes of other releases that no program uses any more, after a rolling upgrade.
+import { hostname } from 'node:os'
 import { type Kysely, sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
@@ -7,8 +8,16 @@ import { haveSameEngineName } from '../../search-engine/shape-suffix.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { nextIndexName, nextOutboxName } from '../index-address.ts'
+import {
+  acquireLease,
+  executeUnderLease,
+  type LeasedTransaction,
+  type LeaseRenewal,
+  releaseLease,
+  startLeaseRenewal,
+} from '../indexer-lease.ts'
 import { deleteRegistration } from '../registration.ts'
-import { createSideTask, type SideTaskOptions } from '../scheduling/side-task.ts'
+import { BackgroundJob, type BackgroundJobOptions } from '../scheduling/background-job.ts'
 import { deleteIndex } from './engine-tasks.ts'
 import { listKeysOfRegistration } from './indexer-keys.ts'
 import { withTemporaryKey } from './temporary-key.ts'
@@ -34,7 +43,7 @@ export async function removeUnusedIndexes(
   options: RemovalOptions,
 ): Promise<void> {
   const errors: unknown[] = []
-  for (const { name } of await listUnused(db)) {
+  for (const name of await listUnused(db)) {
     if (name === registrationName || !haveSameEngineName(name, registrationName)) continue
     try {
       await removeRegistration(db, name, options)
@@ -46,71 +55,98 @@ export async function removeUnusedIndexes(
   if (errors.length === 1) throw errors[0]
 }
 
-/** Returns the registered indexes that no API has used for a minute and that no indexer holds. */
-async function listUnused(db: Kysely<Tables>): Promise<UnusedIndex[]> {
-  const seconds = timeouts.indexing.unusedAge.ms / 1_000
-  const { rows } = await sql<UnusedIndex>`
-    select registration_name as name, index_name as "indexName"
-    from search_indexes left join index_leases using (registration_name)
-    where used_at < clock_timestamp() - make_interval(secs => ${seconds})
-      and coalesce(held_until < clock_timestamp(), true)
-  `.execute(db)
-  return rows
+/** An SQL condition: no API has used this registered index for a minute. */
+const isUnused = () => sql<boolean>`
+  used_at < clock_timestamp() - make_interval(secs => ${timeouts.indexing.unusedAge.ms / 1_000})
+`
+
+/** Returns the names of the registered indexes that no API has used for a minute. */
+async function listUnused(db: Kysely<Tables>): Promise<string[]> {
+  const rows = await db
+    .selectFrom('search_indexes')
+    .select('registration_name as name')
+    .where(isUnused())
+    .execute()
+  return rows.map(({ name }) => name)
 }
 
-/** Returns a function that removes what is unused then. It never rejects. */
+/** Returns a job that removes what is unused when it starts. */
 export function createUnusedIndexRemoval(
   db: Kysely<Tables>,
   registrationName: string,
-  options: RemovalOptions & SideTaskOptions,
-): () => Promise<void> {
-  return createSideTask(() => removeUnusedIndexes(db, registrationName, options), options, {
+  options: RemovalOptions & BackgroundJobOptions,
+): BackgroundJob {
+  return new BackgroundJob(() => removeUnusedIndexes(db, registrationName, options), options, {
     failure: (cause) => `${toSentence(cause)} The indexes of other releases stay.`,
     recovery: 'Unused indexes are removed again.',
   })
 }
 
 /**
- * Deletes a registration with its outbox rows and parked documents, and then its indexes and keys
- * in the engine. If that fails, the transaction is rolled back, and a later attempt finds the
- * registration. Does nothing if a program has begun to use it meanwhile.
+ * Deletes the indexes and keys of a registration in the engine, and then the registration with its
+ * outbox rows and parked documents. If the engine fails, the registration stays, and a later
+ * attempt finds it. Does nothing if a program uses the index.
+ *
+ * The lease keeps indexers of that release from working on the index meanwhile. An API that begins
+ * to use it then gets its answers from PostgreSQL. No transaction is open while the engine works,
+ * because that may take minutes.
  */
 async function removeRegistration(
   db: Kysely<Tables>,
   name: string,
   options: RemovalOptions,
 ): Promise<void> {
-  const removed = await db.transaction().execute(async (transaction) => {
-    // While these are locked, no program can begin to use the index. Indexers lock in this order.
-    for (const table of ['index_leases', 'search_indexes'])
-      await sql`
-        select from ${sql.table(table)} where registration_name = ${name} for update
-      `.execute(transaction)
-    const unused = (await listUnused(transaction)).find((index) => index.name === name)
-    if (!unused) return null
-    await deleteRegistration(transaction, name)
-    const indexNames = await removeFromEngine(unused, options)
-    // Last, because until this transaction ends, each changed product adds a row for this index.
-    for (const table of ['index_outbox', 'index_parked_documents'])
-      await sql`
-        delete from ${sql.table(table)}
-        where registration_name in (${name}, ${nextOutboxName(name)})
-      `.execute(transaction)
-    return indexNames
-  })
-  if (removed === null) return
-  const subject = removed.length === 0 ? 'registration' : `index ${removed.join(' and ')}`
-  options.log(`Removed the ${subject} of another release (${name}), which no program uses.`)
+  const holder = `${hostname()}, process ${process.pid}, which removes the index`
+  const lease = await acquireLease(db, name, holder)
+  if (lease === null) return
+  const renewal = startLeaseRenewal(db, lease, options.log)
+  try {
+    const unused = await executeUnderLease(db, lease, (transaction) =>
+      readUnused(transaction, name),
+    )
+    if (unused === undefined) return
+    const indexNames = await removeFromEngine(unused, options, renewal)
+    await executeUnderLease(db, lease, async (transaction) => {
+      await deleteRegistration(transaction, name)
+      // Last, because until this transaction ends, each changed product adds a row for this index.
+      for (const table of ['index_outbox', 'index_parked_documents'])
+        await sql`
+          delete from ${sql.table(table)}
+          where registration_name in (${name}, ${nextOutboxName(name)})
+        `.execute(transaction)
+    })
+    const subject = indexNames.length === 0 ? 'registration' : `index ${indexNames.join(' and ')}`
+    options.log(`Removed the ${subject} of another release (${name}), which no program uses.`)
+  } finally {
+    renewal.stop()
+    // If this fails, no log is needed: the lease expires within seconds.
+    await releaseLease(db, lease).catch(() => undefined)
+  }
+}
+
+/** Waits for an API that is beginning to use the index. Returns undefined if one uses it. */
+async function readUnused(
+  transaction: LeasedTransaction,
+  name: string,
+): Promise<UnusedIndex | undefined> {
+  return transaction
+    .selectFrom('search_indexes')
+    .select(['registration_name as name', 'index_name as indexName'])
+    .where('registration_name', '=', name)
+    .where(isUnused())
+    .forUpdate()
+    .executeTakeFirst()
 }
 
 /**
  * Deletes the index of a registration, the next index of an unfinished rebuild, and the API keys of
  * its indexers. Returns the names of the indexes, which the keys also tell if a first build never
- * ended.
+ * ended. Throws LeaseLost.
  */
 async function removeFromEngine(
   { name, indexName }: UnusedIndex,
   { openClient, indexerApiKey }: RemovalOptions,
+  renewal: LeaseRenewal,
 ): Promise<string[]> {
   const client = openClient(indexerApiKey)
   const keys = await listKeysOfRegistration(client, name)
@@ -119,7 +155,10 @@ async function removeFromEngine(
   for (const liveName of liveNames) {
     const names = [liveName, nextIndexName(liveName)]
     await withTemporaryKey(client, names, 'indexes.delete', async (key) => {
-      for (const each of names) await deleteIndex(openClient(key), each)
+      for (const each of names) {
+        renewal.throwIfLost()
+        await deleteIndex(openClient(key), each)
+      }
     })
   }
   // Last, because they tell the names of the indexes.

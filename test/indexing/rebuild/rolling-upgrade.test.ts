@@ -6,7 +6,7 @@ import { replaceIndexerKeys } from '../../../src/indexing/engine/indexer-keys.ts
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { removeUnusedIndexes } from '../../../src/indexing/engine/unused-indexes.ts'
 import { type IndexAddress, nextIndexName } from '../../../src/indexing/index-address.ts'
-import { acquireLease, releaseLease } from '../../../src/indexing/indexer-lease.ts'
+import { acquireLease, readLeaseHolder, releaseLease } from '../../../src/indexing/indexer-lease.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { nameWithoutShape, nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
 import { timeouts } from '../../../src/timeouts.ts'
@@ -17,6 +17,7 @@ import { eventually } from '../../support/eventually.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
 import { testService } from '../../support/service/test-service.ts'
+import { expectIndexedNames } from '../documents/product-names.ts'
 import { startIndexer, waitForOutput } from '../run-indexer.ts'
 
 const otherShape = '00000000'
@@ -151,7 +152,8 @@ t.test('an index stays registered if a program begins to use it while it is remo
       update search_indexes set used_at = now() - interval '1 hour'
       where registration_name = ${older}
     `.execute(db)
-    await sql`update index_leases set held_until = null`.execute(db)
+    if (program === 'first indexer') await sql`delete from index_leases`.execute(db)
+    else await sql`update index_leases set held_until = null`.execute(db)
     const client = await pool.connect()
     await client.query(`begin; ${statement}`)
     const removed = removeUnusedIndexes(db, target.registrationName, {
@@ -193,3 +195,42 @@ t.test('a removal that fails is logged once and does not disturb the indexer', a
   t.match(output, 'Removed the index')
   t.match(indexer.state.tasks.get('unused_indexes'), { failures: 3, isFailing: false })
 })
+
+t.test(
+  'while the engine removes an unused index, no change and no transaction waits',
+  async (t) => {
+    replaceUntilEnd(t, timeouts.indexing.unusedCheck, { ms: 200 })
+    const service = await testService(t)
+    const { db, config } = service
+    const olderIndex = nameWithShape(nameWithoutShape(config.SEARCH_INDEX), otherShape)
+    const proxy = await startFaultyProxy(t, config.MEILI_URL)
+    const keyRequest = `temporary key for ${olderIndex}`
+    proxy.slowText = keyRequest
+    proxy.slowMs = 600_000
+    const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+    await waitForOutput(indexer, 'Following changes.')
+    await registerIndex(db, nameWithShape('main', otherShape))
+    await sql`
+    update search_indexes set used_at = now() - interval '1 hour', index_name = ${olderIndex}
+    where registration_name <> ${config.SEARCH_ENGINE}
+  `.execute(db)
+    t.ok(await eventually(async () => proxy.getSentText().includes(keyRequest), Boolean))
+    const countOpenTransactions = async () => {
+      const { rows } = await sql`
+      select from pg_stat_activity
+      where datname = current_database() and state = 'idle in transaction'
+    `.execute(db)
+      return rows.length
+    }
+    t.equal(await eventually(countOpenTransactions, (count) => count === 0), 0)
+    await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
+    await expectIndexedNames(t, service, ['Martillo'])
+    t.equal(
+      (await readLeaseHolder(db, nameWithShape('main', otherShape)))?.includes('process'),
+      true,
+    )
+    // Ends the removal, which otherwise lasts as long as the request.
+    proxy.refuseConnections()
+    await waitForOutput(indexer, 'The indexes of other releases stay.')
+  },
+)

@@ -1,11 +1,11 @@
 // Work that the indexer does once in each interval. It is due at once.
 
-export class IntervalTask {
+export class IntervalJob {
   readonly #intervalMs: number
-  readonly #work: () => Promise<unknown>
+  readonly #work: () => unknown
   #dueAt = Number.NEGATIVE_INFINITY
 
-  constructor(intervalMs: number, work: () => Promise<unknown>) {
+  constructor(intervalMs: number, work: () => unknown) {
     this.#intervalMs = intervalMs
     this.#work = work
   }
