@@ -21,11 +21,6 @@ type ReasonRules = {
    * answers searches until the new index is live.
    */
   deletesIndexFirst?: true
-  /**
-   * What to check if a rebuild did not remove the reason. It is logged. Only reasons with this back
-   * off: another rebuild would probably not help either, so it must wait (rebuild-backoff.ts).
-   */
-  adviceIfRepeated?: string
 }
 
 const reasons = {
@@ -44,20 +39,11 @@ const reasons = {
   },
   shape_changed: {
     text: 'This version has different index settings or builds documents differently',
-    adviceIfRepeated: 'Is an indexer of another version running for the same index?',
   },
-  settings_changed: {
-    text: 'The settings of the index were changed in the search engine',
-    adviceIfRepeated:
-      'Does another program change them, or does Meilisearch return them in a different form?',
-  },
+  settings_changed: { text: 'The settings of the index were changed in the search engine' },
   catalogue_emptied: { text: 'The table of products was truncated', deletesIndexFirst: true },
   rebuild_requested: { text: 'A rebuild was requested' },
-  count_mismatch: {
-    text: 'The number of documents differs from the number of products',
-    adviceIfRepeated:
-      'Does another program write to the index? `scripts/indexer.ts verify` lists what differs.',
-  },
+  count_mismatch: { text: 'The number of documents differs from the number of products' },
 } satisfies Record<string, ReasonRules>
 
 export type ReasonName = keyof typeof reasons
@@ -81,7 +67,7 @@ export async function findRebuildReason(target: LiveTarget): Promise<RebuildReas
   if (!registration || registration.indexedAt === null) return createReason('contents_unknown')
   const restored = await findRestored(registration, target)
   if (restored !== null) return createReason(restored)
-  // Before the reasons that back off: such a rebuild may have to wait.
+  // Before the reasons that back off (rebuild-backoff.ts): such a rebuild may have to wait.
   if (registration.wasTruncated) return createReason('catalogue_emptied')
   if (registration.rebuildRequestedAt !== null) return createReason('rebuild_requested')
   if (registration.shape !== computeIndexShape()) return createReason('shape_changed')
