@@ -25,9 +25,12 @@ import {
   storeLastTask,
 } from './registration.ts'
 
-/** If more documents differ, as after a restore from last week, building the index costs less. */
+/**
+ * If more documents differ than this share of the catalogue, as after a restore from last week,
+ * building the index costs less. In a small catalogue, up to `smallestRepairLimit` may differ.
+ */
 const maxRepairedShare = 0.1
-const minRepairedCount = 1_000
+const smallestRepairLimit = 1_000
 
 type ComparisonOptions = {
   log: LogLine
@@ -72,7 +75,7 @@ export async function keepIndexAfterFailover(
  * last. If that is this database on another timeline, marks it in the registration, so that
  * keepIndexAfterFailover compares.
  */
-export async function markTimelineOfKeys(
+export async function markUnnoticedFailover(
   db: Kysely<Tables>,
   lease: Lease,
   databasesOfPreviousKeys: string[],
@@ -95,7 +98,7 @@ async function repair(
   }
   const drift = await verifyIndex(target, { applyPendingChanges, throwIfStopped })
   const count = listDriftIds(drift).length
-  if (count > Math.max(minRepairedCount, maxRepairedShare * drift.products)) {
+  if (count > Math.max(smallestRepairLimit, maxRepairedShare * drift.products)) {
     const catalogue = `the catalogue of ${countNoun(drift.products, 'product')}`
     log(`${countNoun(count, 'document')} differ from ${catalogue}, which is too many to repair.`)
     return false

@@ -8,7 +8,7 @@ import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { syncBatch } from './change-sync.ts'
 import { deleteIndex } from './engine/engine-tasks.ts'
-import { markAndRejectSeveralServers } from './engine/single-server-check.ts'
+import { requireSingleServer } from './engine/single-server-check.ts'
 import type { LiveTarget } from './index-address.ts'
 import { keepIndexAfterFailover } from './index-after-failover.ts'
 import { type LeaseRenewal, requireLease } from './indexer-lease.ts'
@@ -109,7 +109,7 @@ export class IndexerRun {
     const address = { ...this.#target, client: openClient(indexerApiKey) }
     return [
       // First, because the other checks may otherwise ask the wrong server.
-      new IntervalJob(engineCheck.ms, () => markAndRejectSeveralServers(address)),
+      new IntervalJob(engineCheck.ms, () => requireSingleServer(address)),
       // Before the synonyms, because a rebuild also sets the synonyms.
       new IntervalJob(rebuildCheck.ms, () => this.#rebuildIfNecessary()),
       new IntervalJob(synonymTableCheck.ms, () => this.#applyChangedSynonyms()),

@@ -9,10 +9,10 @@ import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
 import { ensureEngineKeys } from './engine/engine-keys.ts'
 import { readDatabasesOfKeys, replaceIndexerKeys } from './engine/indexer-keys.ts'
-import { markAndRejectSeveralServers } from './engine/single-server-check.ts'
+import { requireSingleServer } from './engine/single-server-check.ts'
 import { createUnusedIndexRemoval } from './engine/unused-indexes.ts'
 import type { LiveTarget } from './index-address.ts'
-import { markTimelineOfKeys } from './index-after-failover.ts'
+import { markUnnoticedFailover } from './index-after-failover.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
 import {
   type AcquiredLease,
@@ -156,13 +156,13 @@ async function prepareEngine(
   lease: AcquiredLease,
 ): Promise<LiveTarget> {
   const address = { db, client: openClient(indexerApiKey), indexName, registrationName, lease }
-  await markAndRejectSeveralServers(address)
+  await requireSingleServer(address)
   for (const name of await ensureEngineKeys(address.client))
     log(`The key "${name}" of the search engine had other rights and was replaced.`, 'warn')
-  await markTimelineOfKeys(db, lease, await readDatabasesOfKeys(address))
+  await markUnnoticedFailover(db, lease, await readDatabasesOfKeys(address))
   const keys = await replaceIndexerKeys(address, lease)
   // Copies of one server had the same keys until the line above created new ones on one of them.
-  await markAndRejectSeveralServers(address)
+  await requireSingleServer(address)
   await executeUnderLease(db, lease, (transaction) =>
     markSeveralServers(transaction, registrationName, false),
   )

@@ -28,11 +28,12 @@ const requestsPerAttempt = 8
 const maxAttempts = 3
 
 /**
- * Marks the index and throws SeveralServersFound if servers with different API keys answer the
- * requests. Each run of an indexer creates keys, so even servers with the same data differ after
- * one run. The `client` of the address is opened with the indexer's key. Throws LeaseLost.
+ * Throws SeveralServersFound if servers with different API keys answer the requests. First it marks
+ * that in the registration, so that the API does not use the index. Each run of an indexer creates
+ * keys, so even servers with the same data differ after one run. The `client` of the address is
+ * opened with the indexer's key. Throws LeaseLost.
  */
-export async function markAndRejectSeveralServers(
+export async function requireSingleServer(
   address: IndexAddress & Pick<LiveTarget, 'lease'>,
 ): Promise<void> {
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {

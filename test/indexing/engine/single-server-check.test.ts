@@ -2,7 +2,7 @@
 import type { Meilisearch } from 'meilisearch'
 import t from 'tap'
 import { getIndexerKeyName } from '../../../src/indexing/engine/indexer-keys.ts'
-import { markAndRejectSeveralServers } from '../../../src/indexing/engine/single-server-check.ts'
+import { requireSingleServer } from '../../../src/indexing/engine/single-server-check.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { leaseTarget } from '../../support/database/leased-target.ts'
@@ -24,8 +24,8 @@ t.test('several servers are marked, but not by an indexer that has lost its leas
   const newer = { ...(await leaseTarget(target)), client }
   const readIndexedAt = async () =>
     (await readRegistration(db, target.registrationName))?.indexedAt ?? null
-  await t.rejects(markAndRejectSeveralServers(leased), /has taken over/)
+  await t.rejects(requireSingleServer(leased), /has taken over/)
   t.not(await readIndexedAt(), null)
-  await t.rejects(markAndRejectSeveralServers(newer), /several Meilisearch servers/)
+  await t.rejects(requireSingleServer(newer), /several Meilisearch servers/)
   t.equal(await readIndexedAt(), null, 'its contents are unknown')
 })
