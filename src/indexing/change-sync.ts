@@ -16,7 +16,7 @@ import {
 } from './documents/document-upload.ts'
 import { logParked, parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
-import { maxTaskNumber, readEngineTask } from './engine/engine-tasks.ts'
+import { maxTaskNumber, readEngineTask, TaskFailed } from './engine/engine-tasks.ts'
 import type { LiveTarget, WriteTarget } from './index-address.ts'
 import { executeUnderLease } from './indexer-lease.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
@@ -88,23 +88,24 @@ async function applyChanges(
   productIds: string[],
 ): Promise<UploadResult> {
   const requests: Promise<number | null>[] = []
-  const rejectedParts: DocumentLine[][] = []
+  /** The writes that have failed and must be repeated. */
+  const repeats: (() => Promise<UploadResult>)[] = []
   const absentIds: string[] = []
   let lines: DocumentLine[] = []
-  const uploadPart = async (part: DocumentLine[]) => {
-    try {
-      return await uploadPayload(index, part)
-    } catch (error) {
-      if (!(error instanceof PayloadRejected)) throw error
-      rejectedParts.push(part)
-      return error.taskNumber
-    }
+  const send = (write: Promise<number | null>, repeat: () => Promise<UploadResult>) => {
+    const request = write.catch((error: unknown) => {
+      if (!mustRepeat(error)) throw error
+      repeats.push(repeat)
+      return error instanceof PayloadRejected ? error.taskNumber : null
+    })
+    requests.push(preventUnhandledRejection(request))
   }
   const upload = () => {
     for (const part of splitBySize(lines))
-      requests.push(preventUnhandledRejection(uploadPart(part)))
+      send(uploadPayload(index, part), () => uploadLines(index, part))
     lines = []
   }
+  const deleteAbsent = () => deleteDocuments(index, absentIds)
   try {
     for (let from = 0; from < productIds.length; from += productsPerRead) {
       const ids = productIds.slice(from, from + productsPerRead)
@@ -115,7 +116,7 @@ async function applyChanges(
       if (lines.length >= documentsPerUpload) upload()
     }
     upload()
-    requests.push(deleteDocuments(index, absentIds))
+    send(deleteAbsent(), async () => ({ rejected: [], taskNumber: await deleteAbsent() }))
   } finally {
     // After an error, too, no request may be running: the engine could apply it after a later
     // batch, or after rethrowAfterRequeue has queued its products again.
@@ -123,14 +124,18 @@ async function applyChanges(
   }
   const taskNumbers = await Promise.all(requests)
   const rejected: Rejection[] = []
-  // One after the other, because uploads that the engine runs together fail together.
-  for (const part of rejectedParts) {
-    const result = await uploadLines(index, part)
+  // One after the other, because writes that the engine runs together fail together.
+  for (const repeat of repeats) {
+    const result = await repeat()
     rejected.push(...result.rejected)
     taskNumbers.push(result.taskNumber)
   }
   return { rejected, taskNumber: maxTaskNumber(taskNumbers) }
 }
+
+/** Whether an upload was rejected, or a deletion failed perhaps because of such an upload. */
+const mustRepeat = (error: unknown) =>
+  error instanceof PayloadRejected || (error instanceof TaskFailed && error.code === 'internal')
 
 type AppliedBatch = UploadResult & {
   read: OutboxRead

@@ -107,6 +107,19 @@ t.test('two uploads that the engine runs together do not spoil each other', asyn
   t.equal(engine.documents.size, 10_298)
 })
 
+t.test('a deletion that the engine runs together with a rejected upload is repeated', async (t) => {
+  const fixture = await createFixture(t)
+  const { db, engine, target } = fixture
+  await addProducts(fixture, ['Bomba', 'Bomba'])
+  await applyBatch(target)
+  await sql`delete from products where id = 1`.execute(db)
+  await db.insertInto('products').values({ sku: 'B-1', name: 'Bomba fatal' }).execute()
+  engine.behaviour.pauseMs = 25
+  await applyBatch(target)
+  t.same(await readParkedIds(fixture), ['3'])
+  t.same([...engine.documents.keys()], ['2'])
+})
+
 t.test('a rejected upload of a rebuild does not wait behind the others', async (t) => {
   replaceUntilEnd(t, timeouts.indexing.task, { ms: 300 })
   const fixture = await createFixture(t)
