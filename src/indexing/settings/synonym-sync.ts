@@ -103,9 +103,13 @@ export async function applySynonyms(target: LiveTarget, log: LogLine): Promise<v
   )
 }
 
-/** The engine rejects synonyms at once, or when it runs the task. */
+/**
+ * The engine rejects synonyms at once, or when it runs the task. An internal error counts, too: if
+ * the engine failed only for a moment, the next comparison with its synonyms sends them again.
+ */
 const areRejected = (error: unknown) =>
-  isRequestRejected(error) || (error instanceof TaskFailed && error.code.startsWith('invalid_'))
+  isRequestRejected(error) ||
+  (error instanceof TaskFailed && (error.code === 'internal' || error.code.startsWith('invalid_')))
 
 function sortLists(synonyms: EngineSynonyms): EngineSynonyms {
   return Object.fromEntries(

@@ -1,10 +1,11 @@
-// Documents at which the engine fails with an internal error. They are parked if they are at fault.
-// If the engine is at fault, none is, and the indexer tries again.
+// Documents and synonyms at which the engine fails with an internal error. Documents are parked if
+// they are at fault. If the engine is at fault, none is, and the indexer tries again.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { type LiveTarget, toNextTarget } from '../../../src/indexing/index-address.ts'
 import { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
+import { applySynonyms } from '../../../src/indexing/settings/synonym-sync.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { applyBatch, leaseTarget } from '../../support/database/leased-target.ts'
 import { type TestDatabase, testDatabase } from '../../support/database/test-database.ts'
@@ -119,6 +120,22 @@ t.test('a deletion that the engine runs together with a rejected upload is repea
   t.same(await readParkedIds(fixture), ['3'])
   t.same([...engine.documents.keys()], ['2'])
 })
+
+t.test(
+  'synonyms at which the engine fails are logged, and do not stop anything else',
+  async (t) => {
+    const fixture = await createFixture(t)
+    const { db, target } = fixture
+    await db
+      .insertInto('search_synonyms')
+      .values({ word: 'zorgon', synonyms: ['Bomba fatal'] })
+      .execute()
+    fixture.engine.behaviour.isFatal = (text) => text.includes('zorgon')
+    const lines: string[] = []
+    await applySynonyms(target, (line) => lines.push(line))
+    t.match(lines, [/^The search engine rejects the synonyms: .* has panicked\.$/])
+  },
+)
 
 t.test('a rejected upload of a rebuild does not wait behind the others', async (t) => {
   replaceUntilEnd(t, timeouts.indexing.task, { ms: 300 })

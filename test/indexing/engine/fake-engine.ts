@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Meilisearch, type Task } from 'meilisearch'
 
 type FakeTask = Pick<Task, 'uid' | 'status' | 'error'> & {
-  /** The documents to add, as lines of JSON, or the ids to delete. */
-  write: { added: string[] } | { deletedIds: string[] }
+  /** The documents to add, as lines of JSON, the ids to delete, or a setting as JSON. */
+  write: { added: string[] } | { deletedIds: string[] } | { setting: string }
 }
 
 type Behaviour = {
-  /** Whether writing this document fails with an internal error. */
+  /** Whether writing this document or setting fails with an internal error. */
   isFatal: (document: string) => boolean
   /** How long the engine works for other indexes before each batch of writes. */
   pauseMs: number
@@ -43,6 +43,7 @@ export class FakeEngine {
       return this.#enqueue({ added: String(body).trimEnd().split('\n') })
     if (pathname.endsWith('/documents/delete-batch'))
       return this.#enqueue({ deletedIds: JSON.parse(String(body)) as string[] })
+    if (pathname.endsWith('/settings/synonyms')) return this.#enqueue({ setting: String(body) })
     // Everything has ended by the time that a test cancels.
     if (pathname === '/tasks/cancel') return this.#enqueue({ deletedIds: [] })
     if (pathname === '/tasks') {
@@ -81,7 +82,8 @@ export class FakeEngine {
     for (const task of batch) task.status = 'processing'
     const added = batch.flatMap(({ write }) => ('added' in write ? write.added : []))
     const { isFatal, chooseDurationMs } = this.behaviour
-    const isFailure = added.some(isFatal)
+    const settings = batch.flatMap(({ write }) => ('setting' in write ? [write.setting] : []))
+    const isFailure = [...added, ...settings].some(isFatal)
     await sleep(chooseDurationMs(added))
     for (const task of batch) {
       task.status = isFailure ? 'failed' : 'succeeded'
@@ -89,7 +91,8 @@ export class FakeEngine {
       else if ('added' in task.write)
         for (const line of task.write.added)
           this.documents.set((JSON.parse(line) as { id: string }).id, line)
-      else for (const id of task.write.deletedIds) this.documents.delete(id)
+      else if ('deletedIds' in task.write)
+        for (const id of task.write.deletedIds) this.documents.delete(id)
     }
   }
 }
