@@ -51,7 +51,7 @@ export type RunOptions = IndexerOptions & {
   signal: AbortSignal
   /** Is called when no change is pending. If it returns true, the run ends. */
   endWhen: (() => Promise<boolean>) | undefined
-  /** It is reset whenever every change has been applied. */
+  /** It is reset whenever every change has been applied and no check has failed. */
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
   synonymLog: SynonymLog
@@ -86,7 +86,6 @@ export class IndexerRun {
       state.appliedChanges += changeCount
       if (changeCount > 0) continue
 
-      this.#noteUpToDate()
       if (await this.#mustRebuildNow()) {
         await this.#rebuildIfNecessary()
         continue
@@ -97,6 +96,8 @@ export class IndexerRun {
         await idleJob.run()
         continue
       }
+      // Not before the idle jobs: one that always fails would count as a recovery in each run.
+      this.#noteUpToDate()
       if (await endWhen?.()) return
       await pause(timeouts.indexing.poll.ms, signal)
     }

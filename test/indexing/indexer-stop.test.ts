@@ -140,6 +140,7 @@ t.test('an indexer starts over while popularity is being counted', async (t) => 
   const endCounts = await holdCounts(t, service)
   const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
   t.ok(await eventually(() => isAnySessionWaiting(service.db), Boolean))
+  await waitForOutput(indexer, 'Following changes.')
   proxy.cut = { text: 'POST /indexes/', times: 1 }
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   await waitForOutput(indexer, /Trying again\..*The indexer works again\./s)

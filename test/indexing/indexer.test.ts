@@ -179,3 +179,22 @@ t.test('stops at once even if the engine has broken a connection before', async 
   const status = await Promise.race([indexer.exit, sleep(60_000, 'still running', { ref: false })])
   t.equal(status, 0, indexer.output())
 })
+
+t.test(
+  'a check that fails again and again is logged once while no change is pending',
+  async (t) => {
+    const service = await testService(t)
+    const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+    proxy.cut = { text: `GET /indexes/${service.config.SEARCH_INDEX}/stats`, times: 6 }
+    const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+    t.equal(
+      await eventually(
+        async () => proxy.cut.times,
+        (times) => times === 0,
+      ),
+      0,
+    )
+    const output = await waitForOutput(indexer, 'Following changes.')
+    t.equal(output.match(/Trying again\./g)?.length, 1, output)
+  },
+)
