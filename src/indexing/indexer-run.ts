@@ -23,8 +23,8 @@ import { isRebuildRequested } from './registration.ts'
 import type { BackgroundJob } from './scheduling/background-job.ts'
 import type { ErrorBackoff } from './scheduling/error-backoff.ts'
 import { IntervalJob } from './scheduling/interval-job.ts'
+import type { OnceLog } from './scheduling/once-log.ts'
 import { pause } from './scheduling/pause.ts'
-import type { SynonymLog } from './settings/synonym-log.ts'
 import {
   applySynonyms,
   haveSynonymsChangedInEngine,
@@ -54,7 +54,10 @@ export type RunOptions = IndexerOptions & {
   /** It is reset whenever every change has been applied and no check has failed. */
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
-  synonymLog: SynonymLog
+  /** Announces builds. It is reset after a build: each run begins one that failed again. */
+  buildLog: OnceLog
+  /** It is reset when the engine has the synonyms. It may reject them again and again. */
+  synonymLog: OnceLog
   /** These two may outlast a run. */
   popularityJob: BackgroundJob
   unusedIndexRemoval: BackgroundJob
@@ -182,13 +185,13 @@ export class IndexerRun {
   }
 
   async #rebuildIndex(reason: RebuildReason): Promise<void> {
-    const { popularityJob, state, log } = this.#options
+    const { popularityJob, state, log, buildLog } = this.#options
     const target = this.#target
     // PostgreSQL may have failed over after keepIndexAfterFailover and before the reason was found.
     // Then the lease is lost, and the next run keeps the index.
     await requireLease(target.db, target.lease)
     this.#throwIfStopped()
-    log(`${reason.text} Building the index.`)
+    buildLog.write(`${reason.text} Building the index.`)
     const endRebuild = state.startRebuild()
     try {
       if (reason.deletesIndexFirst) await deleteIndex(target.client, target.indexName)
@@ -205,6 +208,7 @@ export class IndexerRun {
         log,
       })
       endRebuild(true)
+      buildLog.reset()
       log(`The index contains ${countNoun(productCount, 'product')}.`)
     } catch (error) {
       endRebuild(false)

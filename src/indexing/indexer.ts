@@ -31,8 +31,8 @@ import { deleteNextIndex, deleteRebuildRows } from './rebuild/rebuild-start-and-
 import { registerIndex } from './register-and-wait.ts'
 import { markSeveralServers } from './registration.ts'
 import { ErrorBackoff } from './scheduling/error-backoff.ts'
+import { OnceLog } from './scheduling/once-log.ts'
 import { pause } from './scheduling/pause.ts'
-import { SynonymLog } from './settings/synonym-log.ts'
 
 export const waitingForTransactions =
   'Waiting for transactions that began before this index was registered.'
@@ -69,7 +69,8 @@ export async function runIndexer(
       endWhen,
       backoff: new ErrorBackoff(log),
       rebuildBackoff: new RebuildBackoff(log),
-      synonymLog: new SynonymLog(log),
+      buildLog: new OnceLog(log),
+      synonymLog: new OnceLog(log),
       popularityJob,
       unusedIndexRemoval,
     })

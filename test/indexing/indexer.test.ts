@@ -198,3 +198,14 @@ t.test(
     t.equal(output.match(/Trying again\./g)?.length, 1, output)
   },
 )
+
+t.test('a build that fails again and again is announced once', async (t) => {
+  const service = await testService(t, { index: false })
+  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+  proxy.cut = { text: 'POST /indexes HTTP', times: 6 }
+  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+  const output = await waitForOutput(indexer, 'The index contains 0 products.')
+  t.equal(proxy.cut.times, 0)
+  t.equal(output.match(/Trying again\./g)?.length, 1, output)
+  t.equal(output.match(/Building the index\./g)?.length, 1, output)
+})

@@ -1,8 +1,7 @@
-// Logs what happens to the synonyms, which may be sent again and again while the engine rejects
-// them: each line once.
+// Logs each line once. An indexer that starts over after each error would repeat many of them.
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 
-export class SynonymLog {
+export class OnceLog {
   readonly #log: LogLine
   readonly #written = new Set<string>()
 
@@ -10,13 +9,14 @@ export class SynonymLog {
     this.#log = log
   }
 
+  /** Logs this line, unless it was logged since the last reset. */
   readonly write: LogLine = (line, level) => {
     if (this.#written.has(line)) return
     this.#written.add(line)
     this.#log(line, level)
   }
 
-  /** Must be called when the engine has the synonyms, so that the next failure is logged again. */
+  /** Must be called after a success, so that the next failure is logged again. */
   reset(): void {
     this.#written.clear()
   }
