@@ -10,7 +10,7 @@ import {
   isTooLarge,
   onOwnConnection,
 } from '../engine/request-rejection.ts'
-import { createSampleDocument } from '../rebuild/index-shape.ts'
+import { createProbeDocument } from '../rebuild/index-shape.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
 export type DocumentLine = { id: string; text: string }
@@ -114,9 +114,9 @@ async function uploadHalves(index: Index, lines: DocumentLine[]): Promise<Upload
 }
 
 /**
- * Returns whether a document is rejected that was rejected by itself. After an internal error the
- * engine may be at fault. Therefore it must accept a sample document, and then fail again at this
- * one. Throws if it does not accept the sample.
+ * Decides about a document that was rejected by itself. After an internal error the engine may be
+ * at fault. Therefore it must accept another document, and then fail again at this one. Throws if
+ * it does not accept the other one.
  */
 async function confirmRejection(
   index: Index,
@@ -124,7 +124,7 @@ async function confirmRejection(
   { isInternal, message }: PayloadRejected,
 ): Promise<UploadResult> {
   if (!isInternal) return { rejected: [{ id: line.id, reason: message }], taskNumber: null }
-  const taskNumber = await writeSampleDocument(index)
+  const taskNumber = await writeAndDelete(index, createProbeDocument())
   try {
     return { rejected: [], taskNumber: await uploadPayload(index, [line]) }
   } catch (error) {
@@ -137,12 +137,14 @@ async function confirmRejection(
 }
 
 /**
- * Adds and deletes a document with every field, and returns the number of the last task. A search
- * may find it for a moment. If the process dies in between, it stays until the next indexer repeats
- * the upload, because the outbox rows stay too.
+ * Adds and deletes a document, and returns the number of the last task. If the process dies in
+ * between, the document stays until the next indexer repeats the upload, because the outbox rows
+ * stay too.
  */
-export async function writeSampleDocument(index: Index): Promise<number | null> {
-  const document = createSampleDocument()
+export async function writeAndDelete(
+  index: Index,
+  document: ProductDocument,
+): Promise<number | null> {
   await uploadPayload(index, [toDocumentLine(document)])
   return deleteDocuments(index, [document.id])
 }

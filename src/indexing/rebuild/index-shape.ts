@@ -21,27 +21,29 @@ const sampleProduct: ProductRow = {
   quotedRank: 7,
 }
 
+const bareProduct: ProductRow = {
+  id: '2',
+  sku: '00123',
+  name: 'Screwdriver set 1/4 in',
+  description: null,
+  category: null,
+  brand: null,
+  unit: null,
+  price: null,
+  currency: null,
+  hs_code: null,
+  origin_country: null,
+  popularity: null,
+  quotedRank: null,
+}
+
 /**
  * Products whose documents are part of the shape. A test requires a further one if the code of
  * toDocument() changes and these documents stay the same.
  */
 const sampleProducts: ProductRow[] = [
   sampleProduct,
-  {
-    id: '2',
-    sku: '00123',
-    name: 'Screwdriver set 1/4 in',
-    description: null,
-    category: null,
-    brand: null,
-    unit: null,
-    price: null,
-    currency: null,
-    hs_code: null,
-    origin_country: null,
-    popularity: null,
-    quotedRank: null,
-  },
+  bareProduct,
   { ...sampleProduct, id: '3', sku: '*' },
   { ...sampleProduct, id: '4', sku: 'ΑΣ-²-٣-ที่' },
 ]
@@ -56,4 +58,9 @@ export function computeIndexShape(): string {
 /** Returns a document with every field. No product has its id. */
 export function createSampleDocument(): ProductDocument {
   return toDocument({ ...sampleProduct, id: '0' })
+}
+
+/** Returns a document that hardly any search finds, for a live index. No product has its id. */
+export function createProbeDocument(): ProductDocument {
+  return toDocument({ ...bareProduct, id: '0', sku: 'zqxj-zqxj', name: 'Zqxjzqxj' })
 }

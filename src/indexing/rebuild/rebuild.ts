@@ -5,7 +5,7 @@ import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { beginWriting, syncBatch } from '../change-sync.ts'
-import { writeSampleDocument } from '../documents/document-upload.ts'
+import { writeAndDelete } from '../documents/document-upload.ts'
 import { deleteIndex, indexExists, readEngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
 import { type LiveTarget, type NextTarget, toNextTarget } from '../index-address.ts'
 import { indexSettings } from '../settings/index-settings.ts'
@@ -16,6 +16,7 @@ import {
   sendSynonyms,
 } from '../settings/synonym-sync.ts'
 import { CatalogueUpload } from './catalogue-upload.ts'
+import { createSampleDocument } from './index-shape.ts'
 import {
   beginRebuild,
   deleteNextIndex,
@@ -80,7 +81,8 @@ async function replaceIndex(
   const productCount = await upload.finished
   const { synonymsVersion } = await creation
   // The engine rejects a search in a field that no document ever had.
-  if (productCount === 0) await writeSampleDocument(next.client.index(next.indexName))
+  if (productCount === 0)
+    await writeAndDelete(next.client.index(next.indexName), createSampleDocument())
 
   // (3) Apply the remaining changes to it.
   await applyRemainingChanges(live, next, options)
