@@ -9,15 +9,18 @@ const loggedGroups = 3
 /**
  * Returns the address by which a client is counted. For IPv4, even if mapped into IPv6, that is the
  * whole address. For IPv6 it is the /64 network, because providers assign at least a /64 to each
- * customer. Fastify's `request.ip` is undefined for a client that has disconnected, although its
- * type says otherwise. All these clients are counted as `unknown`.
+ * customer. Some proxies write the port of the client into X-Forwarded-For (`192.0.2.1:50123` or
+ * `[2001:db8::1]:50123`), which would make each connection another client. Fastify's `request.ip`
+ * is undefined for a client that has disconnected, although its type says otherwise. All these
+ * clients are counted as `unknown`.
  */
 export function getCountedAddress(ip: string | undefined): string {
   if (ip === undefined) return 'unknown'
-  const [, mappedIpv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip) ?? []
-  if (mappedIpv4) return mappedIpv4
   if (!ip.includes(':')) return ip
-  return `${expandIpv6(ip).slice(0, countedGroups).join(':')}::/64`
+  const [, ipv4] = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)(?::\d+)?$/i.exec(ip) ?? []
+  if (ipv4) return ipv4
+  const [, address = ip] = /^\[(.+)\](?::\d+)?$/.exec(ip) ?? []
+  return `${expandIpv6(address).slice(0, countedGroups).join(':')}::/64`
 }
 
 /** A cache, because every request needs its network and most come from a few addresses. */

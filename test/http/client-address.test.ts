@@ -7,6 +7,13 @@ t.test('counts whole IPv4 addresses, even if they are mapped into IPv6', async (
   t.equal(getCountedAddress('::ffff:192.0.2.7'), '192.0.2.7')
 })
 
+t.test('ignores the port, which some proxies add to X-Forwarded-For', async (t) => {
+  t.equal(getCountedAddress('192.0.2.7:50123'), '192.0.2.7')
+  t.equal(getCountedAddress('::ffff:192.0.2.7:50123'), '192.0.2.7')
+  t.equal(getCountedAddress('[2001:db8::1]:50123'), getCountedAddress('2001:db8::1'))
+  t.equal(getCountedAddress('[2001:db8::1]'), getCountedAddress('2001:db8::1'))
+})
+
 t.test('counts clients that have disconnected together', async (t) => {
   t.equal(getCountedAddress(undefined), 'unknown')
 })
