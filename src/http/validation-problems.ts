@@ -33,12 +33,16 @@ export function createValidationProblem(error: ValidationError): Problem {
   )
 }
 
-/** Returns the parameter of each error and what is allowed for it. */
+/**
+ * Returns the parameter of each error and what is allowed for it. Several errors with the same text
+ * are one. Ajv finds several in one value, for example a wrong type and none of the allowed values.
+ */
 export function describeValidationErrors(
   errors: ValidationErrors,
   context?: string,
 ): ParameterError[] {
-  return errors.map((error) => describeParameter(error, context))
+  const described = errors.map((error) => describeParameter(error, context))
+  return [...new Map(described.map((each) => [`${each.parameter}: ${each.detail}`, each])).values()]
 }
 
 function describeParameter(

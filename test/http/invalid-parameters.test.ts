@@ -27,6 +27,12 @@ t.test('the problem explains in plain words what each parameter allows', async (
     t.equal(response.statusCode, 400, query.slice(0, 60))
     t.match(response.json(), { errors: [{ parameter, detail }] }, query.slice(0, 60))
   }
+  const twice = await app.inject('/api/stats?date=issued&date=accepted')
+  t.same(
+    twice.json().errors,
+    [{ parameter: 'date', detail: 'must occur only once' }],
+    'a text appears once, although the value has the wrong type and is none of the allowed ones',
+  )
   const both = (await app.inject('/api/search?limit=x&offset=-1')).json<{
     errors: { parameter: string }[]
   }>()
