@@ -178,8 +178,11 @@ function rotate({ overlap }: Values, words: string[]): DatabaseAction {
   return async (db) => {
     const rotated = await rotateApiKey(db, id, overlapDays)
     if (!rotated) throw new Error(`There is no valid key ${id}: see list --all.`)
-    console.error(`The old key ${id} expires at ${rotated.oldEndsAt.toISOString()}. Its successor:`)
-    return rotated.key
+    const { key, endsAt, oldEndsAt } = rotated
+    const end = endsAt === null ? 'never expires' : `expires at ${endsAt.toISOString()}`
+    console.error(`The old key ${id} expires at ${oldEndsAt.toISOString()}.`)
+    console.error(`Its successor, which ${end}:`)
+    return key
   }
 }
 

@@ -79,6 +79,9 @@ export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<bool
   return numUpdatedRows > 0n
 }
 
+/** A successor, which ends at `endsAt` (null: never), and when the key that it replaces ends. */
+type RotatedKey = { key: string; endsAt: Date | null; oldEndsAt: Date }
+
 /**
  * Creates a successor with the same rights and the same lifetime. The old key expires after
  * `overlapDays`, a whole number, or at its own expiry if that is earlier. Returns null if the old
@@ -89,7 +92,7 @@ export async function rotateApiKey(
   db: Kysely<Tables>,
   id: string,
   overlapDays: number,
-): Promise<{ key: string; oldEndsAt: Date } | null> {
+): Promise<RotatedKey | null> {
   // Seconds and hours, because a day of an interval has 23 or 25 hours when the clocks change.
   const lifetime = sql`make_interval(secs => extract(epoch from expires_at - created_at))`
   const overlapEnd = sql`now() + make_interval(hours => ${24 * overlapDays})`
@@ -125,6 +128,6 @@ export async function rotateApiKey(
       .where('id', '=', id)
       .returning(sql<Date>`expires_at`.as('oldEndsAt'))
       .executeTakeFirstOrThrow()
-    return { key: successor.key, oldEndsAt }
+    return { key: successor.key, endsAt: old.successorExpiresAt, oldEndsAt }
   })
 }
