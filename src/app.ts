@@ -21,7 +21,7 @@ import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
 import { replaceMalformedLinkPath } from './quotes/links/link-paths.ts'
 import { createEarlyErrorPages } from './quotes/responses/link-error-responses.ts'
-import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
+import { GuessLimit } from './rate-limits/guess-limit.ts'
 import { registerRateLimiter } from './rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from './redis/optional-redis.ts'
 import type { RedisClient } from './redis/redis-connection.ts'
@@ -142,7 +142,7 @@ export async function buildApp({
     db,
     isRegisteredOrigin,
     anonymousScopes: config.ANONYMOUS_SCOPES,
-    failedAttempts: new FailedAttemptLimit({
+    guessLimit: new GuessLimit({
       redis,
       redisPrefix: config.REDIS_PREFIX,
       kind: 'keys',

@@ -27,7 +27,7 @@ import { quoteLinkPath, searchPath, statsPath } from './http/endpoint-paths.ts'
 import type { Metrics } from './monitoring/process-metrics.ts'
 import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
-import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
+import { GuessLimit } from './rate-limits/guess-limit.ts'
 import {
   createCallerRateLimit,
   createTargetRateLimit,
@@ -97,7 +97,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     maxRequests: config.LINK_LIMIT_PER_MINUTE,
     per: 'minute',
   })
-  const failedAttempts = new FailedAttemptLimit({
+  const guessLimit = new GuessLimit({
     redis,
     redisPrefix,
     kind: 'links',
@@ -138,7 +138,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     replica,
     company,
     rateLimit: linkLimit,
-    failedAttempts,
+    guessLimit,
     countViews: config.COUNT_VIEWS,
     offersReplies: config.QUOTE_REPLIES,
     observer: metrics.quotes,

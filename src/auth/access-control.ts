@@ -5,7 +5,7 @@ import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
 import { clientClosedRequest } from '../http/request-log.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
-import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
+import type { GuessLimit } from '../rate-limits/guess-limit.ts'
 import { ApiKeyCache, TooManyLookUpsError } from './api-key-cache.ts'
 import { ApiKeyUsage } from './api-key-usage.ts'
 import { type ApiKey, isUsable, publishableScope } from './api-keys.ts'
@@ -49,7 +49,7 @@ type AccessOptions = {
   /** The scopes of a caller without a key. */
   anonymousScopes: readonly Scope[]
   /** Limits how many unknown keys an address may send. */
-  failedAttempts: FailedAttemptLimit
+  guessLimit: GuessLimit
   /** The origin of the pages that the service itself serves. */
   ownOrigin: string
 }
@@ -134,9 +134,9 @@ export class AccessControl {
   async #authenticate(request: FastifyRequest, key: string): Promise<ApiKey> {
     const apiKey = await this.#find(request, key)
     request.knownKeyId = apiKey?.id ?? null
-    // An expired or revoked key is no failed attempt. If it counted, one program that still sends
+    // An expired or revoked key is no guess. If it counted, one program that still sends
     // such a key would lock out the valid keys of its address.
-    if (!apiKey) await this.#options.failedAttempts.recordAttemptOrReject(request)
+    if (!apiKey) await this.#options.guessLimit.recordGuessOrReject(request)
     if (apiKey && isUsable(apiKey)) return apiKey
     throw createUnauthenticatedProblem(
       `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
@@ -144,12 +144,12 @@ export class AccessControl {
     )
   }
 
-  /** Returns null if there is no such key. Throws a 429 problem after too many failed attempts. */
+  /** Returns null if there is no such key. Throws a 429 problem after too many guesses. */
   async #find(request: FastifyRequest, key: string): Promise<ApiKey | null> {
-    // If the address has used up its failed attempts, only keys that this process has found before
+    // If the address has used up its guesses, only keys that this process has found before
     // are looked up. A valid key that is new to this process is rejected too, because only a
     // look-up can tell it from an invented key.
-    if (!this.#keys.wasFoundBefore(key)) this.#options.failedAttempts.rejectIfExceeded(request)
+    if (!this.#keys.wasFoundBefore(key)) this.#options.guessLimit.rejectIfExceeded(request)
     try {
       return await this.#keys.find(key)
     } catch (error) {

@@ -23,7 +23,7 @@ import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
-import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
+import type { GuessLimit } from '../rate-limits/guess-limit.ts'
 import { timeouts } from '../timeouts.ts'
 import { failures, getRenderingFailureReason, isFailedPdf, QuoteFailure } from './failures.ts'
 import { LinkAccess, requireOpen } from './links/link-access.ts'
@@ -50,7 +50,7 @@ export type QuoteOptions = {
   replica: Replica | null
   company: Company
   /** Limits requests for unknown links. It never rejects a request for a known link. */
-  failedAttempts: FailedAttemptLimit
+  guessLimit: GuessLimit
   countViews: boolean
   /** Whether pages have links that start an email to the seller. */
   offersReplies: boolean
@@ -105,8 +105,7 @@ export class QuoteLinkHandler {
     const found = await this.#links.read(token)
     // 2. Limit requests: for unknown links by the caller's IP address, for every other link by its
     //    id. So customers who share an IP address with an attacker can open their links.
-    if (found.state === 'unknown_link')
-      await this.#options.failedAttempts.recordAttemptOrReject(request)
+    if (found.state === 'unknown_link') await this.#options.guessLimit.recordGuessOrReject(request)
     else await request.countOrRejectRequest(found.linkId)
     // 3. Check that the link is open, and choose page, JSON or PDF.
     const link = requireOpen(found)

@@ -1,4 +1,4 @@
-// Counts events (requests or failed attempts) in fixed windows of time: in this process, and in
+// Counts events (requests or guesses) in fixed windows of time: in this process, and in
 // Redis for all processes.
 import { LRUCache } from 'lru-cache'
 import { executeAll, type OptionalRedis } from '../redis/optional-redis.ts'

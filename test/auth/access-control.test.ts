@@ -5,7 +5,7 @@ import { registerAccessControl } from '../../src/auth/access-control.ts'
 import { hashKey } from '../../src/auth/api-key-format.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
-import { FailedAttemptLimit } from '../../src/rate-limits/failed-attempt-limit.ts'
+import { GuessLimit } from '../../src/rate-limits/guess-limit.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { stopDate } from '../support/fresh-window.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
@@ -102,7 +102,7 @@ t.test('the required scope of a route decides who may call it, and from which pa
     db,
     isRegisteredOrigin: async () => true,
     anonymousScopes: [],
-    failedAttempts: new FailedAttemptLimit({
+    guessLimit: new GuessLimit({
       redis: null,
       redisPrefix: '',
       maxPerMinute: 1,

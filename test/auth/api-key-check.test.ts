@@ -63,12 +63,12 @@ t.test('limits invalid keys per address, but not keys that were found before (S9
   t.equal(
     (await search(valid, '2001:db8:1:2::1')).statusCode,
     200,
-    'a key that was found before works even if its address has used up its attempts',
+    'a key that was found before works even if its address has used up its guesses',
   )
   t.equal(
     (await search(unknownKey(99), '192.0.2.1')).statusCode,
     401,
-    'a different address has attempts of its own',
+    'a different address has guesses of its own',
   )
 })
 
@@ -146,19 +146,19 @@ t.test('the log names the id of an expired key, but not of a forged one', async 
   t.same(await search(withOtherSecret(await createKey()), '192.0.2.3'), { status: 401, key: null })
 })
 
-t.test('expired and revoked keys are no failed attempts of their address', async (t) => {
+t.test('expired and revoked keys are no guesses of their address', async (t) => {
   const { createKey, db, search } = await serviceWithRequestLog(t)
   const revoked = await createKey()
   await revokeApiKey(db, idOf(revoked))
   for (const refused of [revoked, await createKey(aMinuteAgo())])
     for (let n = 0; n < 5; n += 1)
       t.same(await search(refused, '192.0.2.4'), { status: 401, key: idOf(refused) })
-  // This process has not found it before, so it would be rejected after too many failed attempts.
+  // This process has not found it before, so it would be rejected after too many guesses.
   const valid = await createKey()
   t.same(await search(valid, '192.0.2.4'), { status: 200, key: idOf(valid) })
 })
 
-t.test('a known id with a wrong secret is a failed attempt', async (t) => {
+t.test('a known id with a wrong secret is a guess', async (t) => {
   const { createKey, search } = await serviceWithRequestLog(t)
   const forged = withOtherSecret(await createKey())
   const guess = () => search(forged, '192.0.2.4')
@@ -226,7 +226,7 @@ t.test('the log says why a caller was refused, in other words than the response'
   const origin = 'https://other.example'
   t.equal(await getReason(bearer(unknownKey(1))), 'unknown key')
   t.equal(await getReason(bearer(withOtherSecret(await createKey()))), 'unknown key')
-  // A different address, because the first one must not use up its attempts.
+  // A different address, because the first one must not use up its guesses.
   const remoteAddress = '192.0.2.2'
   t.equal(await getReason(bearer(await createKey(aMinuteAgo())), { remoteAddress }), 'expired key')
   t.equal(await getReason(bearer(revoked), { remoteAddress }), 'revoked key')

@@ -62,7 +62,7 @@ async function checkLimits(t: Test, { apis }: ServiceCluster): Promise<void> {
   const statsPerMinute = Settings.properties.STATS_LIMIT_PER_MINUTE.default
   const unknownLinksPerMinute = Settings.properties.LINK_GUESS_LIMIT_PER_MINUTE.default
   const others = apis.length - 1
-  // The bounds of rate-limit-store.ts and failed-attempt-limit.ts.
+  // The bounds of rate-limit-store.ts and guess-limit.ts.
   const batch = Math.floor(statsPerMinute / 20)
   const bounds = {
     stats: { least: statsPerMinute, most: statsPerMinute + 2 * others * batch },

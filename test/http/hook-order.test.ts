@@ -95,7 +95,7 @@ t.test('the host is checked before the key, so another host cannot try keys', as
     (await app.inject({ url: '/api/stats', headers: { ...bearer(key), ...headers } })).statusCode
   stopDate(t)
   for (const n of [1, 2, 3]) t.equal(await statusOf(unknownKey(n), otherHost), 421)
-  t.equal(await statusOf(unknownKey(4)), 401, 'the attempts are not used up')
+  t.equal(await statusOf(unknownKey(4)), 401, 'the guesses are not used up')
   const key = await createSecretKey(db, { scopes: ['stats:read'] })
   t.equal(await statusOf(key, otherHost), 421)
 })

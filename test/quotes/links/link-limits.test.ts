@@ -14,7 +14,7 @@ import {
 import { type TestService, testService } from '../../support/service/test-service.ts'
 
 waitLongForRenderings(t)
-// A slow Redis would make a service count failed attempts alone.
+// A slow Redis would make a service count guesses alone.
 lengthenSearchTimeouts(t)
 
 // These tests mostly wait, so four run at once. Each has its own database.
@@ -22,7 +22,7 @@ t.jobs = 4
 
 const acceptJson = { accept: 'application/json' }
 
-t.test('failed attempts are limited per address, known links always open (S9, S44)', async (t) => {
+t.test('guesses are limited per address, known links always open (S9, S44)', async (t) => {
   const { app, url } = await startServiceWithLink(t, {
     config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 },
   })
@@ -201,7 +201,7 @@ t.test('only a proxy in TRUST_PROXY is trusted, and another one is logged once (
 })
 
 t.test(
-  'reading a quote that is deleted meanwhile does not count as a failed attempt',
+  'reading a quote that is deleted meanwhile does not count as a guess',
   async (t) => {
     const { app, db, url } = await startServiceWithLink(t, {
       config: { LINK_GUESS_LIMIT_PER_MINUTE: 1 },

@@ -1,4 +1,4 @@
-// Limits failed attempts: how often one address may try unknown API keys or quote links.
+// Limits guesses: how often one address may send unknown API keys or open unknown quote links.
 import { getCountedAddress } from '../http/client-address.ts'
 import type { Problem } from '../http/problem-details.ts'
 import { OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
@@ -6,12 +6,12 @@ import { timeouts } from '../timeouts.ts'
 import { createRateProblem, rateWindowsMs } from './request-rate-limits.ts'
 import { type WindowCount, WindowCounts } from './window-counts.ts'
 
-type FailedAttemptOptions = {
+type GuessOptions = {
   /** Null: each process counts on its own. */
   redis: RedisAccess | null
   /** The prefix of every key of this installation in Redis. */
   redisPrefix: string
-  /** What is attempted, as the message to the caller names it. Each kind has its own counts. */
+  /** What is guessed, as the message to the caller names it. Each kind has its own counts. */
   kind: 'keys' | 'links'
   /** For each client address. */
   maxPerMinute: number
@@ -24,38 +24,36 @@ const windowMs = rateWindowsMs.minute
 export const maxCountedAddresses = 100_000
 
 /**
- * Counts failed attempts per client address in windows of a minute. A failed attempt is a request
- * with an unknown API key or an unknown quote link. The settings call it a guess
- * (`CALLER_GUESS_LIMIT_PER_MINUTE`, `LINK_GUESS_LIMIT_PER_MINUTE`).
+ * Counts guesses per client address in windows of a minute. A guess is a request with an unknown
+ * API key or an unknown quote link.
  *
  * With Redis all processes share the counts. A process reads the shared count of an address only
- * when it counts an attempt itself. So each process accepts at most one attempt too many. Without
- * Redis each process counts on its own.
+ * when it counts a guess itself. So each process accepts at most one guess too many. Without Redis
+ * each process counts on its own.
  */
-export class FailedAttemptLimit {
-  readonly #options: FailedAttemptOptions
+export class GuessLimit {
+  readonly #options: GuessOptions
   readonly #counts: WindowCounts
 
-  constructor(options: FailedAttemptOptions) {
+  constructor(options: GuessOptions) {
     this.#options = options
     const { redis, redisPrefix, kind } = options
     this.#counts = new WindowCounts({
       redis: new OptionalRedis(redis, timeouts.rateLimits.redisPause.ms),
       maxCounts: maxCountedAddresses,
-      // Named as in the settings (CALLER_GUESS_LIMIT_PER_MINUTE). During an upgrade, processes of
-      // the older release share the counts of keys under this name.
+      // During an upgrade, processes of the older release share the counts of keys under this name.
       buildRedisKey: (address, window) => `${redisPrefix}${kind}:guesses:${window}:${address}`,
     })
   }
 
-  /** Throws a 429 problem if the address has used up its attempts. */
+  /** Throws a 429 problem if the address has used up its guesses. */
   rejectIfExceeded({ ip }: Caller): void {
     const count = this.#counts.find(getCountedAddress(ip), windowMs)
     if (count && count.knownTotal >= this.#options.maxPerMinute) throw this.#createProblem(count)
   }
 
-  /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
-  async recordAttemptOrReject({ ip }: Caller): Promise<void> {
+  /** Counts a guess. Throws a 429 problem if it exceeds the limit. */
+  async recordGuessOrReject({ ip }: Caller): Promise<void> {
     const count = this.#counts.add(getCountedAddress(ip), windowMs)
     if ((await count.sendToRedis()) > this.#options.maxPerMinute) throw this.#createProblem(count)
   }

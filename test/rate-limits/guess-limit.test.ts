@@ -1,11 +1,8 @@
-// The limit of failed attempts in a process without Redis, and after an outage of Redis.
+// The limit of guesses in a process without Redis, and after an outage of Redis.
 import { randomUUID } from 'node:crypto'
 import { mock } from 'node:test'
 import t from 'tap'
-import {
-  FailedAttemptLimit,
-  maxCountedAddresses,
-} from '../../src/rate-limits/failed-attempt-limit.ts'
+import { GuessLimit, maxCountedAddresses } from '../../src/rate-limits/guess-limit.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { servers } from '../support/database/test-database.ts'
@@ -18,19 +15,19 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
   // The clock stands still in the middle of a window, so that no new one starts.
   mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12, 0, 30) })
   t.teardown(() => mock.timers.reset())
-  const limit = new FailedAttemptLimit({
+  const limit = new GuessLimit({
     redis: null,
     redisPrefix: 'test:',
     maxPerMinute: 2,
     kind: 'links',
   })
   for (let index = 1; index < maxCountedAddresses; index++)
-    await limit.recordAttemptOrReject({
+    await limit.recordGuessOrReject({
       ip: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
     })
   const guesser = { ip: '192.0.2.1' }
-  await limit.recordAttemptOrReject(guesser)
-  await limit.recordAttemptOrReject(guesser)
+  await limit.recordGuessOrReject(guesser)
+  await limit.recordGuessOrReject(guesser)
   t.throws(() => limit.rejectIfExceeded(guesser), {
     code: 'rate_limited',
     message:
@@ -38,11 +35,11 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
       'Try again in 30 seconds.',
     headers: { 'retry-after': '30' },
   })
-  await limit.recordAttemptOrReject({ ip: '192.0.2.2' })
+  await limit.recordGuessOrReject({ ip: '192.0.2.2' })
   t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
 })
 
-t.test('shares the attempts that it counted alone, once Redis answers again', async (t) => {
+t.test('shares the guesses that it counted alone, once Redis answers again', async (t) => {
   stopDate(t)
   replaceUntilEnd(t, timeouts.rateLimits.redisPause, { ms: 0 })
   replaceUntilEnd(t, timeouts.redis.command, { ms: 10_000 })
@@ -55,18 +52,18 @@ t.test('shares the attempts that it counted alone, once Redis answers again', as
     t.teardown(() => client.disconnect())
     const redis = { client, outages }
     return {
-      limit: new FailedAttemptLimit({ redis, redisPrefix, maxPerMinute: 6, kind: 'keys' }),
+      limit: new GuessLimit({ redis, redisPrefix, maxPerMinute: 6, kind: 'keys' }),
       canReach: () => client.ping().then(Boolean, () => false),
     }
   }
   const { limit, canReach } = await openLimit(faultyProxy.url)
   const other = await openLimit(redisUrl)
   const guesser = { ip: '192.0.2.1' }
-  await limit.recordAttemptOrReject(guesser)
+  await limit.recordGuessOrReject(guesser)
   faultyProxy.refuseConnections()
-  for (const _ of [2, 3, 4]) await limit.recordAttemptOrReject(guesser)
+  for (const _ of [2, 3, 4]) await limit.recordGuessOrReject(guesser)
   faultyProxy.restore()
   t.ok(await eventually(canReach, Boolean))
-  for (const _ of [5, 6]) await limit.recordAttemptOrReject(guesser)
-  await t.rejects(other.limit.recordAttemptOrReject(guesser), { code: 'rate_limited' })
+  for (const _ of [5, 6]) await limit.recordGuessOrReject(guesser)
+  await t.rejects(other.limit.recordGuessOrReject(guesser), { code: 'rate_limited' })
 })
