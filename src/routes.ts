@@ -5,11 +5,11 @@
 //
 // To add an endpoint:
 // 1. Write its path in src/http/endpoint-paths.ts. The 404 problem and the metrics list it.
-// 2. Write its route in a feature. `config` of the route states its `requiredScope`, and may state
-//    when load shedding rejects its requests. src/auth/access-control.ts and
-//    src/overload/load-shedding.ts declare what `config` may contain. `preParsing` of the route is
-//    its rate limit. The route must select the fields that it returns, because response schemas
-//    remove none (src/app.ts).
+// 2. Write its route in a feature. `config` of the route must state its `requiredScope`, which is
+//    null if the route is open to everybody. It may state when load shedding rejects its requests.
+//    src/auth/access-control.ts and src/overload/load-shedding.ts declare what `config` may
+//    contain. `preParsing` of the route is its rate limit. The route must select the fields that it
+//    returns, because response schemas remove none (src/app.ts).
 // 3. If it has a limit of its own, write the setting in src/config/settings-schema.ts and
 //    scripts/env.ts, and create the limit here. Register the route here.
 // 4. Describe it as an `Operation` in the feature, and add that to `apiOperations`.

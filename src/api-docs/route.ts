@@ -35,6 +35,7 @@ export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
   if (serve.openapi) {
     app.get(
       '/openapi.json',
+      { config: { requiredScope: null } },
       sendFixedBody(() => JSON.stringify(readDocument()), 'application/json; charset=utf-8', {
         // Editors and generators that run in a browser read it from their own origins. The
         // document contains no secret.
@@ -54,7 +55,9 @@ export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
         { 'content-security-policy': docsContentSecurityPolicy, vary: 'accept-language' },
       )
     const handlers = { en: sendPage('en'), es: sendPage('es') }
-    app.get('/docs', (request, reply) => handlers[chooseDocsLanguage(request)](request, reply))
+    app.get('/docs', { config: { requiredScope: null } }, (request, reply) =>
+      handlers[chooseDocsLanguage(request)](request, reply),
+    )
   }
 }
 

@@ -36,10 +36,11 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * The scope that a caller of the route needs. Without it, the route is open to everybody. If it
-     * is `publishableScope`, pages of other sites may call the route with a publishable key.
+     * The scope that a caller of the route needs, or null if the route is open to everybody. If it
+     * is `publishableScope`, pages of other sites may call the route with a publishable key. Each
+     * route must state it (registerAccessControl).
      */
-    requiredScope?: Scope
+    requiredScope?: Scope | null
   }
 }
 
@@ -56,20 +57,24 @@ type AccessOptions = {
 
 /**
  * Answers preflights, and rejects callers without the scope that their route requires. Applies to
- * the routes that are registered later. Routes call `requireAdditionalScope` of what it returns, if
- * some of their parameters need a further scope.
+ * the routes that are registered later. A route that does not state its `requiredScope` cannot be
+ * registered, so that no route is open by accident. Routes call `requireAdditionalScope` of what
+ * this returns, if some of their parameters need a further scope.
  */
 export function registerAccessControl(app: FastifyInstance, options: AccessOptions): AccessControl {
   app.decorateRequest('knownKeyId', null)
   app.decorateRequest('admittedKey', null)
+  app.addHook('onRoute', ({ url, config }) => {
+    if (config?.requiredScope === undefined)
+      throw new Error(`The route ${url} does not state its requiredScope, or null if it is open.`)
+  })
   registerPreflights(app, options.isRegisteredOrigin)
   const usage = new ApiKeyUsage(options.db, app.log)
   const access = new AccessControl(options, usage, app.log)
   app.addHook('onRequest', async (request, reply) => {
     const { requiredScope, rejectsMethod } = request.routeOptions.config
-    // A disallowed method gets 405, with and without a key.
-    if (requiredScope !== undefined && !rejectsMethod)
-      await access.admit(request, reply, requiredScope)
+    // A disallowed method gets 405, with and without a key. An unknown path has no `config`.
+    if (requiredScope && !rejectsMethod) await access.admit(request, reply, requiredScope)
   })
   const countRequest = ({ knownKeyId }: FastifyRequest, status: number) => {
     if (knownKeyId !== null) usage.recordRequest(knownKeyId, status)
@@ -146,9 +151,9 @@ export class AccessControl {
 
   /** Returns null if there is no such key. Throws a 429 problem after too many guesses. */
   async #find(request: FastifyRequest, key: string): Promise<ApiKey | null> {
-    // If the address has used up its guesses, only keys that this process has found before
-    // are looked up. A valid key that is new to this process is rejected too, because only a
-    // look-up can tell it from an invented key.
+    // If the address has used up its guesses, only keys that this process has found before are
+    // looked up. A valid key that is new to this process is rejected too, because only a look-up
+    // can tell it from an invented key.
     if (!this.#keys.wasFoundBefore(key)) this.#options.guessLimit.rejectIfExceeded(request)
     try {
       return await this.#keys.find(key)

@@ -76,6 +76,8 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       config: {
+        // The link itself is the permission.
+        requiredScope: null,
         // Under overload, searches are rejected first: opening a quote matters more than a search
         // while somebody types. A request for a quote is rejected only when the event loop delay is
         // four times the limit for searches.

@@ -40,7 +40,7 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
    */
   function serveFile(path: StaticPath): void {
     const file = loadStaticFile(path)
-    app.get(`/web/${path}`, (request, reply) => {
+    app.get(`/web/${path}`, { config: { requiredScope: null } }, (request, reply) => {
       const { v: version } = request.query as { v?: unknown }
       reply
         .header('cache-control', version === file.version ? cacheForAYear : revalidate)
@@ -61,7 +61,7 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
         compressContent(Buffer.from(render(language)), 'text/html; charset=utf-8'),
       ]),
     )
-    app.get(path, (request, reply) => {
+    app.get(path, { config: { requiredScope: null } }, (request, reply) => {
       const { lang } = request.query as { lang?: unknown }
       const language = chooseLanguage({ lang }, request.headers)
       const page = pages.get(language ?? company.seller.language)

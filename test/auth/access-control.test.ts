@@ -111,10 +111,15 @@ t.test('the required scope of a route decides who may call it, and from which pa
     ownOrigin: 'https://quotes.example',
   })
   const handler = async () => ({})
-  app.get('/open', handler)
+  app.get('/open', { config: { requiredScope: null } }, handler)
   app.get('/search', { config: { requiredScope: 'search:read' } }, handler)
   app.get('/stats', { config: { requiredScope: 'stats:read' } }, handler)
   app.route({ method: ['GET'], url: '/list', config: { requiredScope: 'search:read' }, handler })
+  t.throws(
+    () => app.get('/forgotten', handler),
+    /The route \/forgotten does not state its requiredScope/,
+    'no route is open by accident',
+  )
   const origin = 'https://shop.example'
   const preflight = { origin, 'access-control-request-method': 'GET' }
   for (const [url, status, allowsCrossOrigin] of [
