@@ -2,17 +2,13 @@
 import type { FastifyRequest } from 'fastify'
 import { createInvalidParameterProblem } from '../http/problem-details.ts'
 import { looksSecret } from './api-key-format.ts'
-import { createUnauthenticatedProblem } from './auth-problems.ts'
-
-/** Stands for an Authorization header that is not `Bearer <key>`. No key has this text. */
-const malformedKey = ''
+import { createUnauthenticatedProblem, howToGetKey } from './auth-problems.ts'
 
 /**
- * Returns the key of the request, or null if it has none. If the Authorization header is malformed,
- * returns `malformedKey`, which is rejected as an unknown key. With `allowsKeyInUrl`, the key may
- * also be in the URL, because publishable keys are public. Then it is removed from the query,
- * because the schemas of the routes have no parameter `key`. Throws a 401 problem for a secret key
- * in a URL.
+ * Returns the key of the request, or null if it has none. With `allowsKeyInUrl`, the key may also
+ * be in the URL, because publishable keys are public. Then it is removed from the query, because
+ * the schemas of the routes have no parameter `key`. Throws a 401 problem for a secret key in a
+ * URL, and for an Authorization header without a key.
  */
 export function takePresentedKey(
   request: FastifyRequest,
@@ -20,10 +16,9 @@ export function takePresentedKey(
 ): string | null {
   const query = request.query as { key?: unknown }
   const { key: keyInUrl } = query
+  if (keyInUrl !== undefined) rejectSecretKeys(keyInUrl)
   const keyInHeader = readBearerToken(request.headers.authorization)
-  if (keyInUrl === undefined) return keyInHeader
-  rejectSecretKeys(keyInUrl)
-  if (!allowsKeyInUrl) return keyInHeader
+  if (keyInUrl === undefined || !allowsKeyInUrl) return keyInHeader
   delete query.key
   if (typeof keyInUrl !== 'string')
     throw createInvalidParameterProblem('key', 'must occur only once')
@@ -32,9 +27,18 @@ export function takePresentedKey(
   return keyInUrl
 }
 
+/**
+ * A malformed header is no guess of a key: it does not count against the address, whose other
+ * programs may send valid keys.
+ */
 function readBearerToken(authorization: string | undefined): string | null {
   if (authorization === undefined) return null
-  return /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? malformedKey
+  const key = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+  if (key !== undefined) return key
+  throw createUnauthenticatedProblem(
+    `The Authorization header does not have the form "Bearer <key>". ${howToGetKey}`,
+    'malformed Authorization header',
+  )
 }
 
 function rejectSecretKeys(keyInUrl: unknown): void {

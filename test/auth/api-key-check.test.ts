@@ -166,6 +166,31 @@ t.test('a known id with a wrong secret is a guess', async (t) => {
   t.match(await eventually(guess, ({ status }) => status === 429), { status: 429 })
 })
 
+t.test('a malformed Authorization header is no guess, and the problem says so', async (t) => {
+  const { app, createKey, lines, search } = await serviceWithRequestLog(t)
+  for (const authorization of [
+    'Basic dXNlcjpwYXNz',
+    'Bearer',
+    'Bearer a b',
+    '',
+    'Bearer ',
+    'tqs_x',
+  ]) {
+    const headers = { authorization }
+    const response = await app.inject({ url: '/api/search', headers, remoteAddress: '192.0.2.4' })
+    t.equal(response.statusCode, 401, authorization)
+    t.match(response.json().detail, /^The Authorization header does not have the form/)
+    t.match(response.headers['www-authenticate'], /^Bearer/)
+  }
+  t.same(
+    new Set(lines.filter(({ msg }) => msg === 'request').map(({ reason }) => reason)),
+    new Set(['malformed Authorization header']),
+  )
+  // This process has not found it before, so it would be rejected after too many guesses.
+  const valid = await createKey()
+  t.same(await search(valid, '192.0.2.4'), { status: 200, key: idOf(valid) })
+})
+
 t.test('the log names the id of a key that was revoked while it was in use', async (t) => {
   const { createKey, db, search } = await serviceWithRequestLog(t)
   const inUse = await createKey()
