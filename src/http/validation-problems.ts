@@ -26,23 +26,28 @@ export function isValidationError(error: FastifyError): error is ValidationError
   return error.validation !== undefined
 }
 
-/** Returns a problem that lists every invalid parameter and what is allowed for it. */
+/** Returns a problem that lists invalid parameters and what is allowed for each. */
 export function createValidationProblem(error: ValidationError): Problem {
   return createInvalidParametersProblem(
     describeValidationErrors(error.validation, error.validationContext),
   )
 }
 
+/** A URL has room for thousands of unknown parameters, whose list would be 400 kB. */
+const maxListedErrors = 20
+
 /**
- * Returns the parameter of each error and what is allowed for it. Several errors with the same text
- * are one. Ajv finds several in one value, for example a wrong type and none of the allowed values.
+ * Returns the parameter of each error and what is allowed for it, at most `maxListedErrors`.
+ * Several errors with the same text are one: Ajv finds several in one value, for example a wrong
+ * type and none of the allowed values.
  */
 export function describeValidationErrors(
   errors: ValidationErrors,
   context?: string,
 ): ParameterError[] {
   const described = errors.map((error) => describeParameter(error, context))
-  return [...new Map(described.map((each) => [`${each.parameter}: ${each.detail}`, each])).values()]
+  const distinct = new Map(described.map((each) => [`${each.parameter}: ${each.detail}`, each]))
+  return [...distinct.values()].slice(0, maxListedErrors)
 }
 
 function describeParameter(

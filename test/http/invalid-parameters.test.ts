@@ -33,6 +33,12 @@ t.test('the problem explains in plain words what each parameter allows', async (
     [{ parameter: 'date', detail: 'must occur only once' }],
     'a text appears once, although the value has the wrong type and is none of the allowed ones',
   )
+  const unknown = Array.from({ length: 3_000 }, (_, n) => n.toString(36)).join('&')
+  for (const path of ['/api/search', '/api/stats']) {
+    const many = await app.inject(`${path}?${unknown}`)
+    t.equal(many.json().errors.length, 20, path)
+    t.ok(many.body.length < 4_000, 'a short URL does not get a long response')
+  }
   const both = (await app.inject('/api/search?limit=x&offset=-1')).json<{
     errors: { parameter: string }[]
   }>()
