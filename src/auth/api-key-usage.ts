@@ -8,7 +8,8 @@ import { timeouts } from '../timeouts.ts'
 
 type DailyCounts = {
   keyId: string
-  day: string
+  /** Days since 1970, in UTC. Formatted only when the counts are written: requests are frequent. */
+  day: number
   calls: number
   refusals: number
   wrongSecrets: number
@@ -60,12 +61,12 @@ export class ApiKeyUsage {
   /** Counts a request with a known key, even if the key was refused. */
   recordRequest(keyId: string, status: number, now = new Date()): void {
     const refusals = Number(isRefusal(status))
-    this.#add({ keyId, day: formatDay(now), calls: 1, refusals, wrongSecrets: 0 })
+    this.#add({ keyId, day: getDay(now), calls: 1, refusals, wrongSecrets: 0 })
   }
 
   /** Counts a request with the id of a key and a wrong secret. It does not count as a call. */
   recordWrongSecret(keyId: string, now = new Date()): void {
-    this.#add({ keyId, day: formatDay(now), calls: 0, refusals: 0, wrongSecrets: 1 })
+    this.#add({ keyId, day: getDay(now), calls: 0, refusals: 0, wrongSecrets: 1 })
   }
 
   /** Writes what is pending and stops. Logs how many requests could not be recorded. */
@@ -136,7 +137,10 @@ export class ApiKeyUsage {
   }
 }
 
-const formatDay = (instant: Date) => instant.toISOString().slice(0, 10)
+const dayMs = 24 * 60 * 60 * 1_000
+
+const getDay = (instant: Date) => Math.floor(instant.getTime() / dayMs)
+const formatDay = (day: number) => new Date(day * dayMs).toISOString().slice(0, 10)
 
 /**
  * Skips a key whose row another process is updating at that moment, instead of waiting. The lock is
@@ -162,8 +166,9 @@ async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
  */
 async function writeCounts(db: Kysely<Tables>, counts: DailyCounts[]): Promise<void> {
   if (counts.length === 0) return
-  const rows = counts.map(({ keyId, wrongSecrets, ...row }) => ({
+  const rows = counts.map(({ keyId, day, wrongSecrets, ...row }) => ({
     key_id: keyId,
+    day: formatDay(day),
     wrong_secrets: wrongSecrets,
     ...row,
   }))
