@@ -60,8 +60,8 @@ export const apiIntroductionEs = {
   errors:
     'Cada error es un problema de RFC 9457 (`application/problem+json`) con un `code` de una ' +
     'lista cerrada y un `requestId`, que identifica la petición en el registro. ' +
-    '`invalid_parameter` nombra en `errors` cada parámetro no válido. Sin `errors`, la petición ' +
-    'misma está mal formada, y el estado puede ser también 408, 417 o 431.',
+    '`invalid_parameter` nombra en `errors` los parámetros no válidos, 20 como máximo. Sin ' +
+    '`errors`, la petición misma está mal formada, y el estado puede ser también 408, 417 o 431.',
   limits:
     'Las peticiones se limitan por clave o, sin clave, por dirección del cliente. Las cabeceras ' +
     '`RateLimit-*` dicen cuántas quedan. Un 429 dice el límite y su periodo. Tras un 429 o un ' +
