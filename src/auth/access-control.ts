@@ -137,7 +137,7 @@ export class AccessControl {
 
   /** Returns the key if it is valid. Otherwise throws a 401 problem, or 429 after too many. */
   async #authenticate(request: FastifyRequest, key: string): Promise<ApiKey> {
-    const apiKey = await this.#find(request, key)
+    const apiKey = this.#keys.findFresh(key) ?? (await this.#find(request, key))
     request.knownKeyId = apiKey?.id ?? null
     // An expired or revoked key is no guess. If it counted, one program that still sends
     // such a key would lock out the valid keys of its address.

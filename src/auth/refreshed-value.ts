@@ -33,10 +33,17 @@ export class RefreshedValue<Value> {
     this.#failures = failures
   }
 
+  /** Returns the value in an object, or null if `get` would start a query or wait for one. */
+  getFresh(): { value: Value } | null {
+    const queryAgeMs = performance.now() - this.#queriedAt
+    return queryAgeMs < cacheRefresh.ms ? this.#findUnexpired() : null
+  }
+
   async get(): Promise<Value> {
+    const fresh = this.getFresh()
+    if (fresh) return fresh.value
     const queryAgeMs = performance.now() - this.#queriedAt
     const latest = queryAgeMs < cache.ms ? this.#findUnexpired() : null
-    if (latest && queryAgeMs < cacheRefresh.ms) return latest.value
     this.#query ??= this.#readAgain().finally(() => {
       this.#query = null
     })

@@ -1,11 +1,6 @@
 // Limits how many requests a caller may send, with @fastify/rate-limit.
 import rateLimit, { type errorResponseBuilderContext } from '@fastify/rate-limit'
-import type {
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  preParsingAsyncHookHandler,
-} from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { getCountedAddress } from '../http/client-address.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
@@ -16,7 +11,7 @@ import { createStoreClass } from './rate-limit-store.ts'
  * A hook that applies a rate limit. A route states it as its `preParsing`. It must run after the
  * onRequest hook of access control: an invalid key gets 401, and a valid key has its own count.
  */
-export type RateLimit = preParsingAsyncHookHandler
+export type RateLimit = preParsingHookHandler
 
 /** The lengths of the windows in which requests are counted, in milliseconds. */
 export const rateWindowsMs = { second: 1_000, minute: 60_000 }
@@ -107,10 +102,10 @@ export function createCallerRateLimit(app: FastifyInstance, limit: Limit): RateL
       ? maxRequests
       : Math.max(1, Math.round(maxRequests * admittedKey.limitFactor))
   const checkLimit = app.rateLimit({ ...buildLimitOptions(limit), max: findMaxRequests })
-  return async (request, reply, payload) => {
+  return (request, reply, payload, done) => {
     // The allowList of the limiter would do the same, but awaits several promises.
-    if (!request.admittedKey?.unlimited) await checkLimit.call(app, request, reply)
-    return payload
+    if (request.admittedKey?.unlimited) return done(null, payload)
+    checkLimit.call(app, request, reply).then(() => done(null, payload), done)
   }
 }
 

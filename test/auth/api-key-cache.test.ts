@@ -58,7 +58,10 @@ t.test('logs once that too many keys are looked up, and the end after a while', 
 })
 
 /** From now on, each use of a cached key or origin waits for a query. */
-const expireCachesAtOnce = (t: Test) => replaceUntilEnd(t, timeouts.auth.cache, { ms: 0 })
+function expireCachesAtOnce(t: Test): void {
+  replaceUntilEnd(t, timeouts.auth.cacheRefresh, { ms: 0 })
+  replaceUntilEnd(t, timeouts.auth.cache, { ms: 0 })
+}
 
 t.test('accepts cached keys while PostgreSQL hangs, and rejects other keys', async (t) => {
   const { url, db: direct } = await testDatabase(t)

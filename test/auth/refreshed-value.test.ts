@@ -27,11 +27,14 @@ function createValue(t: Test) {
 
 t.test('reads a value in the background, or waits for it once it is old', async (t) => {
   const { value, clock, source } = createValue(t)
+  t.equal(value.getFresh(), null)
   t.same(await Promise.all([value.get(), value.get()]), [1, 1], 'both share a query')
   clock.ms = cacheRefresh.ms - 1
   t.equal(await value.get(), 1)
+  t.equal(value.getFresh()?.value, 1)
   t.equal(source.queries, 1)
   clock.ms = cacheRefresh.ms
+  t.equal(value.getFresh(), null, 'so its user calls `get`, which reads it again')
   t.same(await Promise.all([value.get(), value.get()]), [1, 1], 'neither waits')
   await runPendingCallbacks()
   t.equal(await value.get(), 2)
