@@ -3,7 +3,7 @@ import { type Operation, queryParameters } from '../api-docs/endpoint-descriptio
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
-import { Hit, SearchQuery, SearchResponse } from './schema.ts'
+import { Hit, SearchParameters, SearchResponse } from './schema.ts'
 import { searchUnavailable } from './search-with-fallback.ts'
 
 const description = `
@@ -66,7 +66,7 @@ export const searchOperation: Operation = {
   summary: 'Search products as the user types',
   description,
   scope: 'search:read',
-  parameters: queryParameters(SearchQuery, {
+  parameters: queryParameters(SearchParameters, {
     q: 'martilo',
     category: 'Herramientas',
     brand: 'Bellota',

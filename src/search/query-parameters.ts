@@ -2,7 +2,7 @@
 // 1. findMalformedQuery, before validation: what the parser and the validation of Fastify hide or
 //    explain badly: the encoding, numbers such as 1e1, and `sku`, which may occur several times.
 //    Then the route replaces `sku` by listSkus.
-// 2. SearchQuery (schema.ts): the validation of Fastify.
+// 2. SearchParameters (schema.ts): the validation of Fastify.
 // 3. toSearchRequest: what a JSON schema cannot express: the bounds of `q`, and NUL characters.
 // Load shedding comes before Fastify and has only the URL: parseSearchUrl does all three steps.
 import { parse } from 'node:querystring'
@@ -19,7 +19,7 @@ import {
   facetNames,
   maxSkuCharacters,
   maxSkus,
-  SearchQuery,
+  SearchParameters,
   type SearchRequest,
 } from './schema.ts'
 
@@ -95,7 +95,7 @@ function listInvalidIntegers(query: Record<string, unknown>): IntegerParameter[]
 }
 
 function describeBounds(name: IntegerParameter): string {
-  const { minimum, maximum } = SearchQuery.properties[name]
+  const { minimum, maximum } = SearchParameters.properties[name]
   return `must be a whole number from ${minimum} to ${maximum}`
 }
 
@@ -133,7 +133,7 @@ const maxCodePoints = 200
 const maxBytes = 512
 
 /** Normalises valid query parameters. Throws an `invalid_parameter` problem (step 3). */
-export function toSearchRequest(query: SearchQuery): SearchRequest {
+export function toSearchRequest(query: SearchParameters): SearchRequest {
   const { q, limit, offset, facets } = query
   const filters = facetNames.flatMap((name) => {
     const value = query[name]
@@ -183,8 +183,8 @@ export function parseSearchUrl(url: string): SearchRequest | null {
   // from the query (removeKeyFromQuery in src/auth/presented-key.ts).
   const { key: _key, ...parameters } = readParameters(url)
   if (parameters.sku !== undefined || findMalformedQuery(url, parameters, undefined)) return null
-  const query = Value.Convert(SearchQuery, Value.Default(SearchQuery, parameters))
-  if (!Value.Check(SearchQuery, query)) return null
+  const query = Value.Convert(SearchParameters, Value.Default(SearchParameters, parameters))
+  if (!Value.Check(SearchParameters, query)) return null
   try {
     return toSearchRequest(query)
   } catch {

@@ -6,7 +6,7 @@ import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, listSkus, toSearchRequest } from './query-parameters.ts'
-import { facetNames, SearchQuery, type SearchRequest, SearchResponse } from './schema.ts'
+import { facetNames, SearchParameters, type SearchRequest, SearchResponse } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
 export type SearchOptions = SearchServiceOptions & {
@@ -27,7 +27,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     searchPath,
     {
       schema: {
-        querystring: SearchQuery,
+        querystring: SearchParameters,
         response: { 200: SearchResponse, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       preParsing: rateLimit,

@@ -1,7 +1,7 @@
 // The query parameters and the response of GET /api/search, and what a search makes of them. A
 // result is what was found. An answer is a result and how it came about. A response is what the
 // caller gets. The types of one search, in order, with their file if it is another one:
-//   SearchQuery       the parameters of the HTTP request
+//   SearchParameters  the parameters of the HTTP request
 //   SearchRequest     these parameters, normalised
 //   ParsedRequest     the request with its text parsed
 //   EngineQuery       one of the queries for Meilisearch; PostgreSQL gets SQL instead
@@ -40,7 +40,7 @@ const NullableText = (description: string) => Nullable(Type.String({ description
 const FilterValue = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
-export const SearchQuery = Type.Object(
+export const SearchParameters = Type.Object(
   {
     q: Type.String({
       default: '',
@@ -83,7 +83,7 @@ export const SearchQuery = Type.Object(
   },
   { additionalProperties: false },
 )
-export type SearchQuery = Static<typeof SearchQuery>
+export type SearchParameters = Static<typeof SearchParameters>
 
 const Ranges = Type.Array(Type.Array(Type.Integer(), { minItems: 2, maxItems: 2 }), {
   description: '[start, length] in UTF-16 code units of the value in this hit',

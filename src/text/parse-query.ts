@@ -20,9 +20,9 @@ import { translateWord } from './word-translations.ts'
 const maxWords = 10
 const minHighlightedCodeLength = 2
 /** Letters, combining accents and digits. */
-const typedWords = /[\p{L}\p{M}\p{N}]+/gu
+const typedWordPattern = /[\p{L}\p{M}\p{N}]+/gu
 /** As above, but "1/2" and "2.5" are one word each. */
-const searchedWords = /[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu
+const searchedWordPattern = /[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu
 
 /** The comments of the fields show what `"Taladro" de 18 voltios` gives. */
 export type ParsedQuery = {
@@ -89,7 +89,7 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
   const kept = removeIgnoredWords(text, companyWords.ignoredWords)
   const { text: searchedText, forms: sizes } = replaceSizes(removeEngineOperators(kept))
   const words = splitIntoWords(searchedText)
-  const typed = kept.match(typedWords) ?? []
+  const typed = kept.match(typedWordPattern) ?? []
   // Nothing is left of an accent that stands alone.
   const foldedWords = typed.map(foldText).filter((word) => word !== '')
   const synonyms = findSynonyms(foldedWords, companyWords.synonyms)
@@ -123,8 +123,10 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
 /** Removes the ignored words, unless nothing else is left. A code stays as it is. */
 function removeIgnoredWords(text: string, ignored: ReadonlySet<string>): string {
   if (ignored.size === 0 || isOnlyCode(text)) return text
-  const rest = text.replace(typedWords, (word) => (ignored.has(foldText(word)) ? '' : word))
-  return rest === text || rest.search(typedWords) === -1 ? text : rest.replace(/\s+/g, ' ').trim()
+  const rest = text.replace(typedWordPattern, (word) => (ignored.has(foldText(word)) ? '' : word))
+  return rest === text || rest.search(typedWordPattern) === -1
+    ? text
+    : rest.replace(/\s+/g, ' ').trim()
 }
 
 /** Returns the synonyms of the words, and of the phrases of words next to each other. */
@@ -151,7 +153,7 @@ function findTranslations(words: string[], hidden: ReadonlySet<string>): Map<str
 const splitPhrase = (phrase: string) => phrase.split(' ')
 
 function splitIntoWords(text: string): string[] {
-  const words = text.toLowerCase().match(searchedWords) ?? []
+  const words = text.toLowerCase().match(searchedWordPattern) ?? []
   return [...new Set(words)].slice(0, maxWords)
 }
 

@@ -4,7 +4,7 @@ import { oneTypoLetters, twoTyposLetters } from '../../search-engine/letters-for
 
 /**
  * Words of 4 letters may have one typo, words of 8 letters two, numbers and codes none. Chosen by
- * measuring real queries with human relevance grades.
+ * measuring real queries whose hits people have judged.
  */
 export const typoTolerance = {
   enabled: true,

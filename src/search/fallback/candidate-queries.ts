@@ -10,8 +10,8 @@
 //                 "Martillo de bola" (-1) before "Mango de martillo" (-10)
 //   similar       0 to 1: how similar the words are. Looked up only if nothing else matches
 // A pinned product has no score, because it need not match.
-// searchQuery (search-in-postgres.ts) puts the spelling of the SKU and pinned products before the
-// scores.
+// The spelling of the SKU and pinned products come before the scores (buildPageStatement in
+// search-in-postgres.ts).
 import { type RawBuilder, sql } from 'kysely'
 import { oneTypoLetters } from '../../search-engine/letters-for-typos.ts'
 import { maxListed } from '../../search-engine/result-limits.ts'

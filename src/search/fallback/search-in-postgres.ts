@@ -1,6 +1,7 @@
-// Searches in PostgreSQL while the engine is unavailable. The result has the same shape, but
-// simpler relevance: codes, and products with all words or their prefixes, or else products with
-// similar words. The cost does not depend on the number of products (candidate-queries.ts).
+// Searches in PostgreSQL while the engine is unavailable. The result has the same fields, but
+// products are found and ranked in a simpler way: codes, and products with all words or their
+// prefixes, or else products with similar words. The cost does not depend on the number of products
+// (candidate-queries.ts).
 //
 // Both searches, this one and that in the engine, must keep these promises, which these tests check
 // in both:
@@ -66,7 +67,7 @@ export async function searchInPostgres(
       query.pinnedSkus.length === 0
         ? matches
         : sql`(${matches}) union all ${pinnedProducts(query, visible)}`
-    const statement = searchQuery(request, candidates).compile(database.db)
+    const statement = buildPageStatement(request, candidates).compile(database.db)
     const [row] = await runCancellableQuery<SearchRow>(database, statement, signal)
     return row
   }
@@ -117,7 +118,7 @@ const productValues = sql.join(
  * SKU has its place in the list of pinned SKUs, another spelling of it half a place more: in the
  * example of pinnedKeysOf, "B-١" has 1 and "ab 1" has 2.5.
  */
-function searchQuery(
+function buildPageStatement(
   { query, facets, limit, offset }: ParsedRequest,
   candidates: RawBuilder<unknown>,
 ): RawBuilder<SearchRow> {
