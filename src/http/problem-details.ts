@@ -148,13 +148,14 @@ export function sendProblem(
 
 /**
  * Adds the code and the reason of the problem to the log fields of the request. Keeps what the
- * route has tried before (`attempts`, `reason`). Drops the fields that describe the response, such
- * as `source`, because the route did not send it.
+ * route has tried before (`attempts`, `failedAttempt`, `reason`). Drops the fields that describe
+ * the response, such as `source`, because the route did not send it.
  */
 export function addProblemToRequestLog(request: FastifyRequest, { code, reason }: Problem): void {
-  const { attempts, reason: earlierReason } = request.logFields ?? {}
+  const { attempts, failedAttempt, reason: earlierReason } = request.logFields ?? {}
   const fields: LogFields = { code }
   if (attempts !== undefined) fields.attempts = attempts
+  if (failedAttempt !== undefined) fields.failedAttempt = failedAttempt
   const lastReason = reason ?? earlierReason
   if (lastReason !== undefined) fields.reason = lastReason
   request.logFields = fields

@@ -24,7 +24,7 @@ export type LogFields = {
   engine?: string
   /** How many search engines a search was sent to. */
   attempts?: number
-  /** Why the first of two search engines did not answer. Set if the second one did. */
+  /** Why the first of two search engines did not answer. Set if the second one was tried. */
   failedAttempt?: string
   /** Set if the response is older or less complete than it should be. */
   degraded?: true

@@ -25,6 +25,7 @@ export type SearchObserver = {
   setEngineAvailable(engineName: string, isAvailable: boolean): void
 }
 
+/** The logger of the process, or that of a request, which adds its id to each line. */
 export type Logger = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
 
 /**
@@ -39,6 +40,7 @@ export class SearchLog {
   /** By message. */
   readonly #defects = new RepetitionFilter(timeouts.search.defectLog)
 
+  /** `logger` writes what belongs to no request. */
   constructor(logger: Logger) {
     this.#logger = logger
     this.#indexUseFailures = new FailureLog(
@@ -63,25 +65,26 @@ export class SearchLog {
   }
 
   /**
-   * Logs an error of this service: it has sent a request that is invalid for the engine. A caller
-   * may cause one at every keystroke, so this logs at most one per engine and interval
-   * (`rejectionLog`); the next line counts those left out, of all engines.
+   * Logs an error of this service: it has sent a request that is invalid for the engine. `logger`
+   * is that of the HTTP request. A caller may cause one at every keystroke, so this logs at most
+   * one per engine and interval (`rejectionLog`); the next line counts those left out, of all
+   * engines.
    */
-  logRejection(engine: string, err: unknown): void {
+  logRejection(logger: Logger, engine: string, err: unknown): void {
     const alsoRejected = this.#rejections.countLeftOut(engine)
     if (alsoRejected === null) return
-    this.#logger.error({ engine, err, alsoRejected }, 'search engine rejected a search as invalid')
+    logger.error({ engine, err, alsoRejected }, 'search engine rejected a search as invalid')
   }
 
   /**
    * Logs an error of the code of this service with its stack, once per cause and interval
-   * (`defectLog`); the next line counts those left out. Metrics count all of them (`defect` in
-   * SearchObserver).
+   * (`defectLog`); the next line counts those left out. `logger` is that of the HTTP request.
+   * Metrics count all of them (`defect` in SearchObserver).
    */
-  logDefect(err: unknown): void {
+  logDefect(logger: Logger, err: unknown): void {
     const alsoFailed = this.#defects.countLeftOut(describeError(err))
     if (alsoFailed === null) return
-    this.#logger.error(
+    logger.error(
       { err, alsoFailed },
       'a search in the engine failed because of a defect of this service',
     )

@@ -46,9 +46,13 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         return sendJson(reply, await service.lookUp(skus))
       }
       const searchRequest = toSearchRequest(request.query)
-      const response = await service.search(searchRequest, abortOnDisconnect(reply), (fields) => {
-        // The log line also has them if PostgreSQL fails, and no response follows.
-        request.logFields = fields
+      const response = await service.search(searchRequest, {
+        disconnected: abortOnDisconnect(reply),
+        logger: request.log,
+        onFallback(fields) {
+          // The log line also has them if PostgreSQL fails, and no response follows.
+          request.logFields = fields
+        },
       })
       // The client has disconnected: nobody reads it, and the line of the request is in the log.
       if (!response) return sendJson(reply, '')

@@ -24,6 +24,7 @@ import { addMeta, ResponseCache, type SerializedResult, serializeResult } from '
 import type { SearchMeta, SearchRequest } from './schema.ts'
 import {
   type SearchAnswer,
+  type SearchCaller,
   type SearchResources,
   searchWithFallback,
   toSearchProblem,
@@ -120,16 +121,11 @@ export class SearchService {
   }
 
   /**
-   * Returns the response to a search, from the cache if it can. `disconnected` aborts when the
-   * client disconnects; then the response is null. Calls `onFallback` before it searches in
-   * PostgreSQL, with what the log says about the engines. Throws an `unavailable` problem if there
-   * is no capacity, or if neither an engine nor PostgreSQL answers.
+   * Returns the response to a search, from the cache if it can; null if the client has
+   * disconnected. Throws an `unavailable` problem if there is no capacity, or if neither an engine
+   * nor PostgreSQL answers.
    */
-  async search(
-    request: SearchRequest,
-    disconnected: AbortSignal,
-    onFallback: (logFields: LogFields) => void = () => undefined,
-  ): Promise<ServiceResponse | null> {
+  async search(request: SearchRequest, caller: SearchCaller): Promise<ServiceResponse | null> {
     // Read once, because the key must have the version of the words that are searched with.
     const words = this.#companyWords.current()
     const key = toCacheKey(request, words.version)
@@ -142,7 +138,7 @@ export class SearchService {
       const parsed = { ...request, query: parseQuery(request.text, words) }
       // Selected after the wait for capacity, during which a circuit breaker may have opened.
       const engines = this.#selection.select()
-      return searchWithFallback(this.#resources, engines, parsed, disconnected, onFallback)
+      return searchWithFallback(this.#resources, engines, parsed, caller)
     })
     this.#observer.countResponse(answer?.source ?? 'cancelled')
     if (!answer) return null
@@ -198,17 +194,15 @@ export class SearchService {
 
   /** Returns the response with what an engine or PostgreSQL has found. */
   #toServiceResponse(answer: SearchAnswer, result: SerializedResult): ServiceResponse {
-    const { source, degradedReason: reason, attempts } = answer
+    const { source, degradedReason: reason, attempts, failedAttempt } = answer
     // A response from PostgreSQL says how old the index is that it replaces.
     const { indexedAt } =
       answer.source === 'index' ? answer.indexState : this.#selection.engines[0].getLastKnownState()
     const meta: SearchMeta = { source, degraded: reason !== null, indexedAt }
     if (answer.result.facetsOmitted) meta.facetsOmitted = true
     const logFields: LogFields = { source, attempts }
-    if (answer.source === 'index') {
-      logFields.engine = answer.engine.engineName
-      if (answer.failedAttempt !== null) logFields.failedAttempt = answer.failedAttempt
-    }
+    if (answer.source === 'index') logFields.engine = answer.engine.engineName
+    if (failedAttempt !== null) logFields.failedAttempt = failedAttempt
     if (reason !== null) {
       logFields.degraded = true
       logFields.reason = reason

@@ -7,7 +7,7 @@ import type { WatchedEngine } from '../search-engine/engine-selection.ts'
 import type { IndexState } from '../search-engine/read-index-states.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SearchDatabase, searchInPostgres } from './fallback/search-in-postgres.ts'
-import type { SearchLog, SearchObserver } from './metrics-and-log.ts'
+import type { Logger, SearchLog, SearchObserver } from './metrics-and-log.ts'
 import type { ParsedRequest, SearchResult } from './schema.ts'
 import { type EngineAnswer, type SearchedIndex, searchInEngine } from './search-in-engine.ts'
 
@@ -40,20 +40,20 @@ export type SearchAnswer = {
   result: SearchResult
   /** How many engines the search was sent to. */
   attempts: number
+  /** Why the first engine did not answer; null unless a second one was tried. */
+  failedAttempt: DegradedReason | null
 } & (
   | {
       source: 'index'
       /** Why the result may lack products; null if the index has answered completely. */
       degradedReason: DegradedReason | null
-      /** Why the engine that was tried first did not answer; null if this one was the first. */
-      failedAttempt: DegradedReason | null
       engine: WatchedEngine
       /** Read before the search: the result contains at least what this state says. */
       indexState: IndexState
     }
   | {
       source: 'database'
-      /** Why no engine answered. */
+      /** Why the last engine did not answer, or that none was tried. */
       degradedReason: DegradedReason
     }
 )
@@ -68,28 +68,39 @@ export type SearchResources = {
   log: SearchLog
 }
 
+/** The HTTP request that a search answers. */
+export type SearchCaller = {
+  /** Aborts when the client disconnects. */
+  disconnected: AbortSignal
+  /** Adds the id of the request to each line. */
+  logger: Logger
+  /** Called before a search in PostgreSQL, with what the log says about the engines. */
+  onFallback(logFields: LogFields): void
+}
+
 /**
  * Searches in the first of these engines, in the second one if it fails, and then in PostgreSQL.
- * `disconnected` aborts when the client disconnects; then the answer is null. Calls `onFallback`
- * before it searches in PostgreSQL, with what the log says about the engines. Throws an
- * `unavailable` problem if PostgreSQL fails too, or if too many searches wait for it.
+ * Returns null if the client has disconnected. Throws an `unavailable` problem if PostgreSQL fails
+ * too, or if too many searches wait for it.
  */
 export async function searchWithFallback(
   resources: SearchResources,
   engines: WatchedEngine[],
   request: ParsedRequest,
-  disconnected: AbortSignal,
-  onFallback: (logFields: LogFields) => void = () => undefined,
+  caller: SearchCaller,
 ): Promise<SearchAnswer | null> {
+  const { disconnected } = caller
   // The client may have disconnected while the search waited for capacity.
   if (disconnected.aborted) return null
+  let failedAttempt: DegradedReason | null = null
   let failure: DegradedReason | null = null
   let attempts = 0
   for (const watched of engines.slice(0, maxEngines)) {
     attempts += 1
+    failedAttempt = failure
     const indexState = watched.getLastKnownState()
     const answer = await searchInEngine(resources.index, watched.engine, request, disconnected)
-    reportAnswer(resources, watched, answer, disconnected)
+    reportAnswer(resources, watched, answer, caller)
     if (disconnected.aborted) return null
     const { ended, result } = answer
     if (result)
@@ -98,7 +109,7 @@ export async function searchWithFallback(
         result,
         degradedReason: degradedReasons[ended],
         attempts,
-        failedAttempt: failure,
+        failedAttempt,
         engine: watched,
         indexState,
       }
@@ -107,11 +118,11 @@ export async function searchWithFallback(
     if (ended === 'rejected' || ended === 'defect') break
   }
   const reason = failure ?? 'no engine available'
-  onFallback({ attempts, reason })
+  caller.onFallback({ attempts, ...(failedAttempt && { failedAttempt }), reason })
   // If no engine was tried, the search may also wait for the time that an engine would have had.
   const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
   const result = await searchInDatabase(resources, request, disconnected, moreWaitMs)
-  return result && { source: 'database', result, degradedReason: reason, attempts }
+  return result && { source: 'database', result, degradedReason: reason, attempts, failedAttempt }
 }
 
 /** Logs and counts how a search has ended in an engine, and tells its circuit breaker. */
@@ -119,15 +130,15 @@ function reportAnswer(
   { observer, log }: SearchResources,
   { engineName, breaker }: WatchedEngine,
   answer: EngineAnswer,
-  disconnected: AbortSignal,
+  { disconnected, logger }: SearchCaller,
 ): void {
   const outcome = 'error' in answer ? answer.ended : 'answered'
   observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : outcome)
-  if (answer.ended === 'defect') log.logDefect(answer.error)
+  if (answer.ended === 'defect') log.logDefect(logger, answer.error)
   // Neither the client nor our own error may open the circuit breaker of the engine. The engine may
   // not have received a request yet, so nothing else is recorded either.
   if (disconnected.aborted || outcome === 'defect') return
-  if (answer.ended === 'rejected') log.logRejection(engineName, answer.error)
+  if (answer.ended === 'rejected') log.logRejection(logger, engineName, answer.error)
   // If only relaxing a query takes too long, the engine has still answered the first request.
   const isOnlySlow = outcome === 'timeout' && answer.result !== null
   if ('error' in answer && !isOnlySlow) breaker.record(outcome, answer.error)

@@ -52,7 +52,10 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
     await searchPool.end()
   })
   const search = (text = 'martillo', disconnected = connected) =>
-    service.search({ text, limit: 8, offset: 0, facets: [] }, disconnected)
+    service.search(
+      { text, limit: 8, offset: 0, facets: [] },
+      { disconnected, logger: silentLogger, onFallback: () => undefined },
+    )
   return { service, searchPool, search, metrics }
 }
 

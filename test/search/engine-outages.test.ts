@@ -94,7 +94,7 @@ t.test(
   'PostgreSQL answers a request that the engine rejects, and the engine answers the next one',
   async (t) => {
     lengthenSearchTimeouts(t)
-    const { app, service } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
+    const { app, service, log } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
     await service.engine
       .index(service.config.SEARCH_INDEX)
       .updateFilterableAttributes(['skuKey', 'enye'])
@@ -104,6 +104,8 @@ t.test(
       { status: inCategory.statusCode, body: inCategory.json() },
       { status: 200, body: { meta: { source: 'database' } } },
     )
+    const rejection = log.find((line) => line.includes('rejected a search as invalid'))
+    t.equal(JSON.parse(rejection ?? '{}').reqId, inCategory.headers['x-request-id'])
     t.equal((await search(app, 'martillo')).body.meta.source, 'index')
   },
 )
@@ -175,6 +177,22 @@ t.test('without the engine and PostgreSQL the response is 503, not an empty list
   const line = lastRequestLine(log)
   t.match(line, { status: 503, code: 'unavailable', attempts: 1, reason: 'engine outage' })
   t.equal(line.source, undefined)
+})
+
+t.test('without both engines and PostgreSQL the log says why each engine failed', async (t) => {
+  lengthenSearchTimeouts(t)
+  const { app, engine, secondEngine, postgres, log } = await startBehindProxies(t, {
+    config: { SEARCH_CACHE_MB: 0 },
+    hasSecondEngine: true,
+  })
+  for (const server of [engine, secondEngine, postgres]) server?.refuseConnections()
+  t.equal((await app.inject('/api/search?q=destornillador')).statusCode, 503)
+  t.match(lastRequestLine(log), {
+    status: 503,
+    attempts: 2,
+    failedAttempt: 'engine outage',
+    reason: 'engine outage',
+  })
 })
 
 t.test('search works without Redis', async (t) => {

@@ -3,6 +3,7 @@ import { getEventListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
+import type { LogFields } from '../../src/http/request-log.ts'
 import { ConcurrencyLimit } from '../../src/overload/concurrency-limit.ts'
 import { SearchLog } from '../../src/search/metrics-and-log.ts'
 import { RelaxationForecast } from '../../src/search/relaxation/relaxation-forecast.ts'
@@ -94,6 +95,11 @@ function toWatchedEngine(t: Test, engineName: string, answer: Answer): WatchedEn
 
 const connected = new AbortController().signal
 
+const failToLog = () => {
+  throw new Error('this line belongs to a request, so its logger must write it')
+}
+const noLogger = { info: failToLog, warn: failToLog, error: failToLog }
+
 /** Searches in engines with these answers. Returns what answered, and what was logged. */
 async function searchIn(
   t: Test,
@@ -118,6 +124,7 @@ async function searchIn(
   }
   const write = (values: { err?: unknown }, message: string) =>
     void log.push(`${message}: ${String(values.err)}`)
+  const fallbacks: LogFields[] = []
   const answer = await searchWithFallback(
     {
       index: { indexName: 'products', relaxationQueue, relaxationForecast },
@@ -130,16 +137,21 @@ async function searchIn(
           void requestOutcomes.push(`${name} ${requestOutcome}`),
         setEngineAvailable: () => undefined,
       },
-      log: new SearchLog({ info: write, warn: write, error: write }),
+      log: new SearchLog(noLogger),
     },
     engines,
     { text, query: parseQuery(text), limit: 8, offset: 0, facets: [] },
-    disconnected,
+    {
+      disconnected,
+      logger: { info: write, warn: write, error: write },
+      onFallback: (logFields) => void fallbacks.push(logFields),
+    },
   )
   const openBreakers = engines.filter(({ breaker }) => breaker.isOpen)
   return {
     answer,
     log,
+    fallbacks,
     requestOutcomes,
     recorded,
     openBreakers: openBreakers.map((each) => each.engineName),
@@ -167,6 +179,17 @@ t.test('PostgreSQL answers if two engines fail, and a third one is not tried', a
     degradedReason: 'engine outage',
     result: { hits: [{ sku: 'PG-1' }] },
   })
+})
+
+t.test('if two engines fail, the answer and the log say why each has failed', async (t) => {
+  const timeOut: Answer = () => Promise.reject(new EngineTimeout(300))
+  const { answer, fallbacks } = await searchIn(t, [timeOut, breakDown])
+  t.match(answer, { failedAttempt: 'engine timeout', degradedReason: 'engine outage' })
+  t.same(fallbacks, [{ attempts: 2, failedAttempt: 'engine timeout', reason: 'engine outage' }])
+
+  const { answer: answerAfterOne, fallbacks: fallbacksAfterOne } = await searchIn(t, [breakDown])
+  t.equal(answerAfterOne?.failedAttempt, null)
+  t.same(fallbacksAfterOne, [{ attempts: 1, reason: 'engine outage' }])
 })
 
 t.test('PostgreSQL answers if an engine leaves a query unanswered', async (t) => {
@@ -252,16 +275,17 @@ t.test('a defect of the service is no failure of the engine', async (t) => {
 t.test('a defect is logged once for each cause and interval', async (t) => {
   const logged: unknown[] = []
   const write = (values: object) => void logged.push(values)
-  const log = new SearchLog({ info: write, warn: write, error: write })
+  const logger = { info: write, warn: write, error: write }
+  const log = new SearchLog(noLogger)
   const defects = ['a', 'a', 'b'].map((message) => new TypeError(message))
-  for (const defect of defects) log.logDefect(defect)
+  for (const defect of defects) log.logDefect(logger, defect)
   t.same(logged, [
     { err: defects[0], alsoFailed: 0 },
     { err: defects[2], alsoFailed: 1 },
   ])
 
   replaceUntilEnd(t, timeouts.search.defectLog, { ms: 0 })
-  log.logDefect(defects[1])
+  log.logDefect(logger, defects[1])
   t.same(logged.slice(2), [{ err: defects[1], alsoFailed: 0 }])
 })
 

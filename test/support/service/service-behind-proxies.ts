@@ -12,13 +12,15 @@ import { type FaultyProxy, startFaultyProxy } from '../servers/faulty-proxy.ts'
 import { type TestService, testService } from './test-service.ts'
 
 type ProxyOptions = Parameters<typeof testService>[1] & {
-  /** Whether to search the engine without the proxy too, as a second engine. */
+  /** Whether to search the engine through another proxy too, as a second engine. */
   hasSecondEngine?: boolean
 }
 
 export type ServiceBehindProxies = {
   app: TestService['app']
   engine: FaultyProxy
+  /** Undefined without `hasSecondEngine`. */
+  secondEngine: FaultyProxy | undefined
   postgres: FaultyProxy
   redis: FaultyProxy
   service: TestService
@@ -56,9 +58,12 @@ export async function startBehindProxies(
   const searchEngines: [RegisteredEngine, ...RegisteredEngine[]] = [
     { registrationName: service.config.SEARCH_ENGINE, engine: openEngine(engine.url) },
   ]
-  if (hasSecondEngine) {
+  const secondEngine = hasSecondEngine
+    ? await startFaultyProxy(t, service.config.MEILI_URL)
+    : undefined
+  if (secondEngine) {
     await registerCopy(service, 'second')
-    searchEngines.push({ registrationName: 'second', engine: openEngine(service.config.MEILI_URL) })
+    searchEngines.push({ registrationName: 'second', engine: openEngine(secondEngine.url) })
   }
   const app = await buildApp({
     config: service.config,
@@ -83,7 +88,7 @@ export async function startBehindProxies(
     await db.destroy()
     await searchPool.end()
   })
-  return { app, engine, postgres, redis, service, metrics, log }
+  return { app, engine, secondEngine, postgres, redis, service, metrics, log }
 }
 
 /** Registers the index of the service under another name, as up to date. */
