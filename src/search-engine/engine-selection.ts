@@ -24,7 +24,7 @@ export type WatchedEngine = RegisteredEngine & {
 
 type SelectionOptions = {
   db: Kysely<Tables>
-  engines: readonly [RegisteredEngine, ...RegisteredEngine[]]
+  engines: readonly RegisteredEngine[]
   /** The index that a probe of an engine searches. */
   indexName: string
   /** Called when an engine becomes unavailable, with the error, or available again. */
@@ -39,7 +39,7 @@ type SelectionOptions = {
 
 export class EngineSelection {
   /** All engines, also those that get no searches now. */
-  readonly engines: readonly [WatchedEngine, ...WatchedEngine[]]
+  readonly engines: readonly WatchedEngine[]
   readonly #indexStates: IndexStateFollower
   #requestCount = 0
 
@@ -64,8 +64,7 @@ export class EngineSelection {
       const getLastKnownState = () => indexStates.getLastKnownState(registrationName)
       return { registrationName, engineName, engine, breaker, getLastKnownState }
     }
-    const [first, ...others] = engines
-    this.engines = [watch(first), ...others.map(watch)]
+    this.engines = engines.map(watch)
     this.#indexStates = indexStates
   }
 
@@ -85,17 +84,36 @@ export class EngineSelection {
 
   /**
    * Returns the engines whose cached results may be sent: healthy ones with an index that is up to
-   * date. While none is healthy, what the first one answered before is still valid.
+   * date. While none is healthy, what the others answered before is still valid.
    */
   listCacheable(): WatchedEngine[] {
     const healthy = this.#listHealthy()
-    return healthy.length === 0 ? [this.engines[0]] : withoutOutdated(healthy)
+    return withoutOutdated(healthy.length === 0 ? this.#listUsable() : healthy)
+  }
+
+  /** Whether `select` returns an engine. */
+  hasHealthy(): boolean {
+    return this.#listHealthy().length > 0
+  }
+
+  /**
+   * Returns the instant up to which the newest of the indexes contains every committed change; null
+   * while it is unknown.
+   */
+  findNewestIndexedAt(): string | null {
+    const states = this.#listUsable().map((engine) => engine.getLastKnownState())
+    const instants = states.flatMap(({ indexedAt }) => indexedAt ?? [])
+    // Instants in UTC have the order of their texts.
+    return instants.toSorted().at(-1) ?? null
   }
 
   #listHealthy(): WatchedEngine[] {
-    return this.engines.filter(
-      ({ breaker, getLastKnownState }) => !breaker.isOpen && getLastKnownState().isOfThisDatabase,
-    )
+    return this.#listUsable().filter(({ breaker }) => !breaker.isOpen)
+  }
+
+  /** Returns the engines whose index is of this database. They may be down. */
+  #listUsable(): WatchedEngine[] {
+    return this.engines.filter(({ getLastKnownState }) => getLastKnownState().isOfThisDatabase)
   }
 
   async stop(): Promise<void> {

@@ -114,8 +114,7 @@ export class SearchService {
    * its own, so the limit of the process always decides for it.
    */
   hasCapacity(url: string): boolean {
-    const isEngineHealthy = this.#selection.engines.some(({ breaker }) => !breaker.isOpen)
-    const usesFallback = !isEngineHealthy && !isSkuLookUp(url)
+    const usesFallback = !this.#selection.hasHealthy() && !isSkuLookUp(url)
     const limit = usesFallback ? this.#resources.fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)
   }
@@ -195,9 +194,11 @@ export class SearchService {
   /** Returns the response with what an engine or PostgreSQL has found. */
   #toServiceResponse(answer: SearchAnswer, result: SerializedResult): ServiceResponse {
     const { source, degradedReason: reason, attempts, failedAttempt } = answer
-    // A response from PostgreSQL says how old the index is that it replaces.
-    const { indexedAt } =
-      answer.source === 'index' ? answer.indexState : this.#selection.engines[0].getLastKnownState()
+    // A response from PostgreSQL says how old the newest index is, which could not be used.
+    const indexedAt =
+      answer.source === 'index'
+        ? answer.indexState.indexedAt
+        : this.#selection.findNewestIndexedAt()
     const meta: SearchMeta = { source, degraded: reason !== null, indexedAt }
     if (answer.result.facetsOmitted) meta.facetsOmitted = true
     const logFields: LogFields = { source, attempts }

@@ -168,7 +168,23 @@ t.test('two engines', async (t) => {
   }
 
   t.test('PostgreSQL answers while both engines are unreachable', async (t) => {
+    // Only the second index is up to date.
+    await db.updateTable('products').set({ name: 'Alicate de corte' }).execute()
+    await syncSecond()
+    await db
+      .updateTable('search_indexes')
+      .set({ indexed_at: new Date(Date.now() - outdatedByMs) })
+      .where('registration_name', '=', config.SEARCH_ENGINE)
+      .execute()
     for (const { proxy } of engines) proxy.refuseConnections()
-    t.equal((await searchTimes(3)).responses.at(-1)?.meta.source, 'database')
+    app = await startApp()
+    // The new process has read the states of the indexes if the instant is known.
+    const { meta } = await eventually(
+      search,
+      (response) => response.meta.source === 'database' && response.meta.indexedAt !== null,
+    )
+    t.equal(meta.source, 'database')
+    const ageMs = Date.now() - Date.parse(meta.indexedAt ?? '')
+    t.ok(ageMs < outdatedByMs / 2, 'indexedAt is that of the newest index')
   })
 })

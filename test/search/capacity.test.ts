@@ -56,7 +56,20 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
       { text, limit: 8, offset: 0, facets: [] },
       { disconnected, logger: silentLogger, onFallback: () => undefined },
     )
-  return { service, searchPool, search, metrics }
+  return { ownerDb, service, searchPool, search, metrics }
+}
+
+/** Returns an engine that finds nothing, and fails while `down` has its name. */
+function toEngine(registrationName: string, down = new Set<string>()): RegisteredEngine {
+  const engine: SearchEngine = {
+    async search(queries) {
+      if (down.has(registrationName)) throw new Error('no connection')
+      return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
+    },
+    health: async () => undefined,
+    close: async () => undefined,
+  }
+  return { registrationName, engine }
 }
 
 t.test('an exact look-up does not wait for searches in PostgreSQL', async (t) => {
@@ -113,6 +126,39 @@ t.test('what an engine has answered needs no capacity, whichever engine is next'
   }
   endStalled()
   await Promise.all(stalled)
+})
+
+t.test('while no engine is healthy, what any of them has answered is still sent', async (t) => {
+  const down = new Set(['first'])
+  const { search } = await startService(t, [toEngine('first', down), toEngine('second', down)])
+  const cached = await eventually(
+    () => search('taladro'),
+    (response) => response?.logFields.source === 'cache',
+  )
+  t.match(cached?.logFields, { source: 'cache', engine: 'second' })
+
+  down.add('second')
+  t.match((await search('sierra'))?.logFields, { source: 'database' })
+  t.match((await search('taladro'))?.logFields, { source: 'cache', engine: 'second' })
+})
+
+t.test('while the index is of another database, only PostgreSQL has capacity', async (t) => {
+  const { ownerDb, service, searchPool, search } = await startService(t, [toEngine('main')])
+  await ownerDb.updateTable('search_indexes').set({ database_identity: 'another' }).execute()
+  const response = await eventually(
+    () => search(),
+    (latest) => latest?.logFields.reason === 'no engine available',
+  )
+  t.match(response?.logFields, { source: 'database', attempts: 0 })
+
+  const held = await Promise.all(
+    Array.from({ length: searchConnections }, () => searchPool.connect()),
+  )
+  const searches = Array.from({ length: searchConnections + maxQueuedFallbacks }, () => search())
+  await new Promise(setImmediate)
+  t.notOk(service.hasCapacity('/api/search?q=martillo'))
+  for (const connection of held) connection.release()
+  await Promise.all(searches)
 })
 
 t.test('a search that waits for capacity is not sent if its client disconnects', async (t) => {
