@@ -36,6 +36,13 @@ const junk = [
   'ﬁ',
   'İstanbul',
   'ß',
+  // PostgreSQL folds these letters and digits into signs.
+  'Hawai\u02bbi',
+  '\u02bcabc \u02bc',
+  '\u0149abc',
+  '1½ x½y',
+  '⑴abc⒈',
+  '\u02bdabc\u02ba\u02d0',
   '\u200b',
   '\u202emartillo',
   '\ufeff',

@@ -20,7 +20,7 @@ import { canBeginHsCode, mayShareSkuKey, toCodeKey } from '../../text/sku-and-hs
 import { stopWords } from '../../text/stop-words.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import { facetNames, type ParsedRequest } from '../schema.ts'
-import { checkWord, toPrefixTerm, toTsQuery } from './ts-query.ts'
+import { checkWord, foldTsQuery, toPrefixTerm, toTsQuery, toWordTerm } from './ts-query.ts'
 
 /**
  * More candidates than this are not ranked or counted. Of the products with all the words, those
@@ -173,7 +173,7 @@ function wordQueries({ foldedWords: words, synonyms }: ParsedQuery, visible: Sql
   const toTerm = (word: string) => {
     if (stopWords.has(word) || isShort(word)) return undefined
     // A word below this length has synonyms, or it would be short.
-    return word.length < minPrefixLength ? word : toPrefixTerm(word)
+    return word.length < minPrefixLength ? toWordTerm(word) : toPrefixTerm(word)
   }
   const terms = toTsQuery(words, synonyms, toTerm)
   return [termsQuery(terms, firstWord, significant.filter(isShort), visible)]
@@ -182,7 +182,7 @@ function wordQueries({ foldedWords: words, synonyms }: ParsedQuery, visible: Sql
 /** For short words and stop words only: they are looked up as typed, and not as prefixes. */
 function shortWordQueries(words: string[], synonyms: SynonymMap, visible: Sql): Sql[] {
   const [firstWord = ''] = words
-  const terms = toTsQuery(words, synonyms, (word) => word)
+  const terms = toTsQuery(words, synonyms, toWordTerm)
   const names = words.length === 1 ? namesBeginningWith(firstWord, visible) : []
   return [termsQuery(terms, firstWord, [], visible), ...names]
 }
@@ -199,7 +199,7 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[], visi
     with matching as materialized (
       select id, search_text from products
       where ${visible}
-        and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${terms}))
+        and to_tsvector('simple', search_text) @@ ${foldTsQuery(terms)}
       limit ${sql.lit(maxFiltered)}
     )
     select id,
@@ -260,7 +260,7 @@ export function similarWordMatches({ foldedWords }: ParsedQuery, visible: Sql): 
     with matching as materialized (
       select id, search_text from products
       where ${visible}
-        and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${tsQuery}))
+        and to_tsvector('simple', search_text) @@ ${foldTsQuery(tsQuery)}
       limit ${sql.lit(maxFiltered)}
     )
     select id,

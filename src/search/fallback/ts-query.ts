@@ -1,4 +1,5 @@
 // Writes the tsquery that finds products with words or their synonyms.
+import { type RawBuilder, sql } from 'kysely'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import { maxPhraseWords } from '../../words/word-rules.ts'
 
@@ -6,8 +7,8 @@ import { maxPhraseWords } from '../../words/word-rules.ts'
  * Returns a query for all words, or their synonyms instead. `toTerm` returns the term for a word,
  * or undefined for a word that is not looked up. "broca de metal" and "drill bit" give
  *
- *     ((broca:*) | (mecha) | (drill <-> bit)) & ((metal:*))
- *     ((((drill:*) | (taladro)) & ((bit:*))) | (broca) | (mecha))
+ *     (('broca':*) | ('mecha') | ('drill' <-> 'bit')) & (('metal':*))
+ *     (((('drill':*) | ('taladro')) & (('bit':*))) | ('broca') | ('mecha'))
  *
  * Throws if a word or a synonym is not only letters and digits, because it could be an operator.
  */
@@ -22,7 +23,7 @@ export function toTsQuery(
   }
   const phraseTerms = splitIntoPhrases(words, synonyms).map((phrase) => {
     const wordTerms = phrase.flatMap((word) => {
-      const term = toTerm(checkWord(word))
+      const term = toTerm(word)
       return term === undefined ? [] : [addSynonyms(term, word)]
     })
     const everyWord = wordTerms.join(' & ')
@@ -51,10 +52,23 @@ function findPhraseLength(words: string[], synonyms: SynonymMap): number {
   return 1
 }
 
-const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').map(checkWord).join(' <-> ')})`
+const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').map(toWordTerm).join(' <-> ')})`
+
+/** Returns the term for a word as it is. Throws like `checkWord`. */
+export const toWordTerm = (word: string): string => `'${checkWord(word)}'`
 
 /** Returns the term for all words that begin with this one. Throws like `checkWord`. */
-export const toPrefixTerm = (word: string): string => `${checkWord(word)}:*`
+export const toPrefixTerm = (word: string): string => `${toWordTerm(word)}:*`
+
+/**
+ * Returns the SQL of a tsquery of folded terms. fold_text turns some letters and digits into signs:
+ * "½" into "1/2", "ŉ" into "'n". In quotes no sign is an operator, except for further quotes. So
+ * the quotes of the terms are # while fold_text runs, and a quote that it returns becomes a blank.
+ */
+export function foldTsQuery(terms: string): RawBuilder<unknown> {
+  const unfolded = terms.replaceAll("'", '#')
+  return sql`to_tsquery('simple', translate(fold_text(${unfolded}), '''#', ' '''))`
+}
 
 /**
  * Returns a folded word that is put into a tsquery or a regular expression. Throws if it is not
