@@ -315,6 +315,22 @@ t.test(
   },
 )
 
+t.test('a sign beside a word or a number does not hide it', async (t) => {
+  const signs = [...'<>=|~^$£€¥¦©®™°⌀∅←→★☆✓✔●■±×−≤•']
+  const { search, first } = await startCatalogue(t, [
+    ...signs.map((sign, n) => ({ sku: `A${n}`, name: `Pieza ${sign}${7_000 + n}${sign} fin` })),
+    { sku: 'B', name: '<b>Sol</b> <Uña>' },
+  ])
+  for (const [n, sign] of signs.entries()) {
+    const number = String(7_000 + n)
+    const { hits } = await search(number)
+    t.match(hits, [{ sku: `A${n}`, highlights: { name: [[7, 4]] } }], sign)
+    t.equal(await first(`${sign}${number} pieza`), `A${n}`, sign)
+    t.equal((await search(sign)).total, 0, `${sign} alone finds nothing`)
+  }
+  for (const q of ['sol', 'uña', '<b>sol</b>']) t.equal(await first(q), 'B', q)
+})
+
 t.test('a code with separators is counted, filtered and paged exactly', async (t) => {
   const service: TestService = await testService(t)
   const group = (make: (n: number) => { sku: string; name: string }, count: number) =>
