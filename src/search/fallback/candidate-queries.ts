@@ -67,7 +67,7 @@ function limitCandidates(query: Sql, limit: number): Sql {
 }
 
 /** What a request requires of every product: active, in the category, of the brand. */
-export function visibleProducts(request: ParsedRequest): Sql {
+export function buildProductCondition(request: ParsedRequest): Sql {
   const filters = facetNames.flatMap((name) => {
     const value = request[name]
     return value === undefined ? [] : [sql`filter_key(${sql.ref(name)}) = filter_key(${value})`]
@@ -76,7 +76,7 @@ export function visibleProducts(request: ParsedRequest): Sql {
 }
 
 /** For an empty query: the products quoted most often, and the first ones by name. */
-export function productsForEmptyQuery(visible: Sql): Sql {
+export function buildEmptyTextQuery(visible: Sql): Sql {
   const firstByName = sql`
     select id, 0::real as score from products where ${visible} order by name, id`
   return sql`(
@@ -89,7 +89,7 @@ export function productsForEmptyQuery(visible: Sql): Sql {
 /**
  * The products that the company puts first. They have no score, so they do not count as matches.
  */
-export function pinnedProducts(query: ParsedQuery, visible: Sql): Sql {
+export function buildPinnedQuery(query: ParsedQuery, visible: Sql): Sql {
   const withPinnedKey = sql`
     select id, null::real as score from products
     where ${visible} and sku_key = any (${pinnedKeysOf(query)})`
@@ -127,7 +127,7 @@ export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
  * Products with exactly this SKU, except for case and separators. The SKU as typed is also looked
  * up alone, because many SKUs may have the same key.
  */
-function skuQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
+function buildSkuQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
   return [
     sql`(
       select id, ${exactSkuScore}::real as score, false as is_cut from products
@@ -143,7 +143,7 @@ function skuQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
 }
 
 /** Products whose SKU contains the text or begins with it, or whose HS code begins with it. */
-function partialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
+function buildPartialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
   const key = toCodeKey(text)
   if (key === '') return []
   const isPart = /\d/.test(key) && key.length >= minPartialCodeLength
@@ -163,35 +163,40 @@ function partialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
 }
 
 /** Products with all the words, their prefixes or synonyms, ranked by where the first word is. */
-function wordQueries({ foldedWords: words, synonyms }: ParsedQuery, visible: Sql): Sql[] {
+function buildWordQueries({ foldedWords: words, synonyms }: ParsedQuery, visible: Sql): Sql[] {
   if (words.length === 0) return []
   const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
   const isShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
   const significant = words.filter((word) => !stopWords.has(word))
   const [firstWord] = significant.filter((word) => !isShort(word))
-  if (firstWord === undefined) return shortWordQueries(words, synonyms, visible)
+  if (firstWord === undefined) return buildShortWordQueries(words, synonyms, visible)
   const toTerm = (word: string) => {
     if (stopWords.has(word) || isShort(word)) return undefined
     // A word below this length has synonyms, or it would be short.
     return word.length < minPrefixLength ? toWordTerm(word) : toPrefixTerm(word)
   }
   const terms = toTsQuery(words, synonyms, toTerm)
-  return [termsQuery(terms, firstWord, significant.filter(isShort), visible)]
+  return [buildTermsQuery(terms, firstWord, significant.filter(isShort), visible)]
 }
 
 /** For short words and stop words only: they are looked up as typed, and not as prefixes. */
-function shortWordQueries(words: string[], synonyms: SynonymMap, visible: Sql): Sql[] {
+function buildShortWordQueries(words: string[], synonyms: SynonymMap, visible: Sql): Sql[] {
   const [firstWord = ''] = words
   const terms = toTsQuery(words, synonyms, toWordTerm)
-  const names = words.length === 1 ? namesBeginningWith(firstWord, visible) : []
-  return [termsQuery(terms, firstWord, [], visible), ...names]
+  const names = words.length === 1 ? buildNameQueries(firstWord, visible) : []
+  return [buildTermsQuery(terms, firstWord, [], visible), ...names]
 }
 
 /**
  * Products with the terms of a tsquery, and with words that begin with the short words. Those with
  * a synonym of the first word rank after those with the word.
  */
-function termsQuery(terms: string, firstWord: string, shortWords: string[], visible: Sql): Sql {
+function buildTermsQuery(
+  terms: string,
+  firstWord: string,
+  shortWords: string[],
+  visible: Sql,
+): Sql {
   const shortWordConditions = shortWords.map(
     (word) => sql`search_text ~ fold_text(${`\\m${checkWord(word)}`})`,
   )
@@ -219,7 +224,7 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[], visi
  * names that begin with another case or accent of the letters, which match too. `collate "C"` here
  * would not use the index products_name, which has the collation of the database.
  */
-function namesBeginningWith(text: string, visible: Sql): Sql[] {
+function buildNameQueries(text: string, visible: Sql): Sql[] {
   const prefixes = [text, text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`]
   return [...new Set(prefixes)].map((prefix) =>
     limitCandidates(
@@ -233,8 +238,8 @@ function namesBeginningWith(text: string, visible: Sql): Sql[] {
 }
 
 /** Returns the query for codes and for products with all the words. */
-export function codeAndWordMatches(query: ParsedQuery, visible: Sql): Sql {
-  const queries = [skuQueries, partialCodeQueries, wordQueries].flatMap((build) =>
+export function buildMatchQuery(query: ParsedQuery, visible: Sql): Sql {
+  const queries = [buildSkuQueries, buildPartialCodeQueries, buildWordQueries].flatMap((build) =>
     build(query, visible),
   )
   return sql.join(queries, sql` union all `)
@@ -245,7 +250,7 @@ export function codeAndWordMatches(query: ParsedQuery, visible: Sql): Sql {
  * same letters, ranked by similarity; null if no word may have a typo. Ignores words that are
  * shorter than `minPrefixLength`.
  */
-export function similarWordMatches({ foldedWords }: ParsedQuery, visible: Sql): Sql | null {
+export function buildSimilarWordQuery({ foldedWords }: ParsedQuery, visible: Sql): Sql | null {
   const words = foldedWords.filter((word) => !stopWords.has(word))
   const wordsWithPossibleTypos = words.filter(mayHaveTypo)
   if (wordsWithPossibleTypos.length === 0) return null

@@ -33,14 +33,14 @@ import {
   type SearchResult,
 } from '../schema.ts'
 import {
-  codeAndWordMatches,
+  buildEmptyTextQuery,
+  buildMatchQuery,
+  buildPinnedQuery,
+  buildProductCondition,
+  buildSimilarWordQuery,
   maxCandidates,
   pinnedKeysOf,
-  pinnedProducts,
-  productsForEmptyQuery,
-  similarWordMatches,
   skuKeyOf,
-  visibleProducts,
 } from './candidate-queries.ts'
 
 export type SearchDatabase = {
@@ -61,21 +61,21 @@ export async function searchInPostgres(
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const { query } = request
-  const visible = visibleProducts(request)
+  const visible = buildProductCondition(request)
   const find = async (matches: RawBuilder<unknown>) => {
     const candidates =
       query.pinnedSkus.length === 0
         ? matches
-        : sql`(${matches}) union all ${pinnedProducts(query, visible)}`
+        : sql`(${matches}) union all ${buildPinnedQuery(query, visible)}`
     const statement = buildPageStatement(request, candidates).compile(database.db)
     const [row] = await runCancellableQuery<SearchRow>(database, statement, signal)
     return row
   }
-  if (query.text === '') return toResult(request, await find(productsForEmptyQuery(visible)))
-  const row = await find(codeAndWordMatches(query, visible))
+  if (query.text === '') return toResult(request, await find(buildEmptyTextQuery(visible)))
+  const row = await find(buildMatchQuery(query, visible))
   // A code allows no typo, so similar products are no match for it.
   const mayHaveTypos = !row?.matching && !query.code.isOnlyCode
-  const similarMatches = mayHaveTypos ? similarWordMatches(query, visible) : null
+  const similarMatches = mayHaveTypos ? buildSimilarWordQuery(query, visible) : null
   return toResult(request, similarMatches ? await find(similarMatches) : row)
 }
 
