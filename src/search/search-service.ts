@@ -114,7 +114,8 @@ export class SearchService {
    * its own, so the limit of the process always decides for it.
    */
   hasCapacity(url: string): boolean {
-    const usesFallback = !this.#selection.hasHealthy() && !isSkuLookUp(url)
+    // A look-up does not ask for the states of the indexes, which would end their idle pause.
+    const usesFallback = !isSkuLookUp(url) && !this.#selection.hasHealthy()
     const limit = usesFallback ? this.#resources.fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)
   }
