@@ -26,7 +26,7 @@ export type ProductDocument = {
   sizes: string[]
   /**
    * The singular of plural words in the name, and the plural of singular ones: "motor" for
-   * "motores". "Number" is the grammatical number.
+   * "motores". "Number" is the grammatical number. Also the words of the name beside symbols.
    */
   otherNumbers: string[]
   /** The words of the name with ñ, and their prefixes. */

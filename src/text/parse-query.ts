@@ -45,8 +45,8 @@ export type ParsedQuery = {
   /** The SKUs that the company puts first for this query, in their order. */
   pinnedSkus: readonly string[]
   /**
-   * Whether the text has characters, but no letter and no digit. The engine would treat most such
-   * texts as an empty query.
+   * Whether the text has only punctuation, symbols and blanks. The engine would treat it as an
+   * empty query.
    */
   hasNoWords: boolean
   highlight: HighlightTerms
@@ -108,7 +108,7 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
     synonyms,
     translations: findTranslations(significantWords, companyWords.hiddenWords),
     pinnedSkus: companyWords.pins.get(toWordKey(text)) ?? [],
-    hasNoWords: text !== '' && !/[\p{L}\p{N}]/u.test(text),
+    hasNoWords: /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text),
     highlight: {
       words: new Set([...foldedWords, ...[...synonyms.values()].flat().flatMap(splitPhrase)]),
       codes: [text, ...typed]

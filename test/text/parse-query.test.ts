@@ -46,8 +46,6 @@ t.test('recognises codes', async (t) => {
 
 t.test('recognises texts without words', async (t) => {
   t.match(parseQuery('*'), { hasNoWords: true, searched: { words: [] }, code: { skuKey: '*' } })
-  for (const text of ['€', '® ★', '<>', '\u0301', '😀']) t.ok(parseQuery(text).hasNoWords, text)
-  for (const text of ['½', '5 €', 'ñ']) t.notOk(parseQuery(text).hasNoWords, text)
   t.match(parseQuery(''), {
     hasNoWords: false,
     searched: { words: [] },

@@ -12,6 +12,7 @@ import {
   toFoldedCodeKey,
   toSkuKey,
 } from '../../text/sku-and-hs-codes.ts'
+import { listWordsBesideSymbols } from '../../text/words-beside-symbols.ts'
 
 /** Reads these products as they are now. Deleted and inactive products are absent. */
 export async function readDocuments(db: Kysely<Tables>, ids: string[]): Promise<ProductDocument[]> {
@@ -84,7 +85,7 @@ export function toDocument(row: ProductRow): ProductDocument {
     skuKey: distinctSkuKey === undefined ? skuKey : [skuKey, distinctSkuKey],
     skuForms: listCodeSuffixes(toFoldedCodeKey(row.sku)),
     sizes: findSizeForms(row.name),
-    otherNumbers: listFormsBeyondOneTypo(row.name),
+    otherNumbers: [...listFormsBeyondOneTypo(row.name), ...listWordsBesideSymbols(row.name)],
     enye: listEnyePrefixes(row.name),
     popularity: row.popularity ?? 0,
     nameWords: row.name.match(/[\p{L}\p{N}]+/gu)?.length ?? 0,

@@ -46,6 +46,7 @@ const sampleProducts: ProductRow[] = [
   bareProduct,
   { ...sampleProduct, id: '3', sku: '*' },
   { ...sampleProduct, id: '4', sku: 'ΑΣ-²-٣-ที่' },
+  { ...sampleProduct, id: '5', name: '<b>Broca</b> ⌀20 mm 3M™' },
 ]
 
 /** Returns the shape of an index built by this code. */

@@ -1,5 +1,5 @@
-// The settings of the index: searched fields, separators of words, ranking rules, typo tolerance,
-// facets. Synonyms are not among them, because they change without a rebuild (synonym-sync.ts).
+// The settings of the index: searched fields, ranking rules, typo tolerance, facets. Synonyms are
+// not among them, because they change without a rebuild (synonym-sync.ts).
 import type { Settings } from 'meilisearch'
 import { type ProductDocument, shownAttributes } from '../../search-engine/document-fields.ts'
 import { maxFacetValues, maxListed } from '../../search-engine/result-limits.ts'
@@ -19,15 +19,8 @@ const searchedFields = [
   'description',
 ] satisfies (keyof ProductDocument)[]
 
-/**
- * Symbols that separate words. The engine treats punctuation and most mathematical signs as
- * separators, but not these: "<b>Sierra" and "⌀20" would each be one word.
- */
-const separatorTokens = [...'<>=|~^$£€¥¦©®™°⌀∅←→★☆✓✔●■']
-
 export const indexSettings = {
   searchableAttributes: searchedFields,
-  separatorTokens,
   displayedAttributes: [...shownAttributes],
   // Equality only: comparison and facet search would double the cost of indexing one product.
   filterableAttributes: [
