@@ -25,10 +25,10 @@ export type ProductDocument = {
   /** Sizes in their indexed form ("18 V" as "18v", "2 x 4" as "2x4"), as people type them. */
   sizes: string[]
   /**
-   * The singular of plural words in the name, and the plural of singular ones: "motor" for
-   * "motores". "Number" is the grammatical number. Also the words of the name beside symbols.
+   * Forms of words in the name that the engine would not find: the singular of plural ones and the
+   * plural of singular ones ("motor" for "motores"), and words beside symbols ("3m" for "3M™").
    */
-  otherNumbers: string[]
+  otherForms: string[]
   /** The words of the name with ñ, and their prefixes. */
   enye: string[]
   /** How often the product is quoted, in steps from 0 (never) to 9 (`step` in popularity.ts). */

@@ -85,7 +85,7 @@ export function toDocument(row: ProductRow): ProductDocument {
     skuKey: distinctSkuKey === undefined ? skuKey : [skuKey, distinctSkuKey],
     skuForms: listCodeSuffixes(toFoldedCodeKey(row.sku)),
     sizes: findSizeForms(row.name),
-    otherNumbers: [...listFormsBeyondOneTypo(row.name), ...listWordsBesideSymbols(row.name)],
+    otherForms: [...listFormsBeyondOneTypo(row.name), ...listWordsBesideSymbols(row.name)],
     enye: listEnyePrefixes(row.name),
     popularity: row.popularity ?? 0,
     nameWords: row.name.match(/[\p{L}\p{N}]+/gu)?.length ?? 0,

@@ -12,7 +12,7 @@ const searchedFields = [
   'skuForms',
   'sku',
   'sizes',
-  'otherNumbers',
+  'otherForms',
   'brand',
   'category',
   'hsCode',

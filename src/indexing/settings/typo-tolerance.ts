@@ -9,7 +9,7 @@ import { oneTypoLetters, twoTyposLetters } from '../../search-engine/letters-for
 export const typoTolerance = {
   enabled: true,
   minWordSizeForTypos: { oneTypo: oneTypoLetters, twoTypos: twoTyposLetters },
-  disableOnAttributes: ['hsCode', 'otherNumbers', 'sizes', 'sku', 'skuForms'],
+  disableOnAttributes: ['hsCode', 'otherForms', 'sizes', 'sku', 'skuForms'],
   disableOnWords: [],
   disableOnNumbers: true,
 } satisfies TypoTolerance

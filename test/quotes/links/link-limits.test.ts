@@ -200,25 +200,18 @@ t.test('only a proxy in TRUST_PROXY is trusted, and another one is logged once (
   t.notMatch(lines.join(), '10.0.0.1', 'no whole address, not even of a private network')
 })
 
-t.test(
-  'reading a quote that is deleted meanwhile does not count as a guess',
-  async (t) => {
-    const { app, db, url } = await startServiceWithLink(t, {
-      config: { LINK_GUESS_LIMIT_PER_MINUTE: 1 },
-    })
-    await sql`
+t.test('reading a quote that is deleted meanwhile does not count as a guess', async (t) => {
+  const { app, db, url } = await startServiceWithLink(t, {
+    config: { LINK_GUESS_LIMIT_PER_MINUTE: 1 },
+  })
+  await sql`
     create or replace function read_quote_share_document(token_hash bytea)
     returns text language plpgsql security definer as 'begin delete from quotes; return null; end'
   `.execute(db)
-    t.equal(
-      (await app.inject(url)).statusCode,
-      404,
-      'the quote was deleted after the link was found',
-    )
-    t.equal((await app.inject(url)).statusCode, 404, 'the first request for an unknown link')
-    t.equal((await app.inject(url)).statusCode, 429, 'the second one')
-  },
-)
+  t.equal((await app.inject(url)).statusCode, 404, 'the quote was deleted after the link was found')
+  t.equal((await app.inject(url)).statusCode, 404, 'the first request for an unknown link')
+  t.equal((await app.inject(url)).statusCode, 429, 'the second one')
+})
 
 const minuteMs = 60_000
 
