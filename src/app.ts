@@ -20,7 +20,7 @@ import { warnAboutUntrustedProxies, warnAboutWideRanges } from './http/trusted-p
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
 import { replaceMalformedLinkPath } from './quotes/links/link-paths.ts'
-import { createEarlyErrorPages } from './quotes/responses/link-error-responses.ts'
+import { createErrorPagesOutsideRoute } from './quotes/responses/link-error-responses.ts'
 import { GuessLimit } from './rate-limits/guess-limit.ts'
 import { registerRateLimiter } from './rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from './redis/optional-redis.ts'
@@ -88,7 +88,7 @@ export async function buildApp({
   // The visitor of a quote link gets a page instead of a problem.
   const malformedRequests = new MalformedRequestResponder(
     metrics.requests,
-    createEarlyErrorPages(company),
+    createErrorPagesOutsideRoute(company),
   )
 
   // Step 1: the server and what acts before routing.

@@ -18,7 +18,7 @@ export const errorPages = {
   unavailable: { action: 'try-again' },
   not_acceptable: { action: 'open-page' },
   internal_error: { action: null },
-  invalid_parameter: { action: null },
+  wrong_request: { action: null },
   pdf_unsupported: { action: 'open-page' },
   pdf_unavailable: { action: 'open-page' },
   page_too_large: { action: 'open-pdf' },
@@ -32,21 +32,21 @@ export type ErrorPageName = keyof typeof errorPages
  * received.
  */
 export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
-  invalid_parameter: 'invalid_parameter',
-  unauthenticated: 'invalid_parameter',
-  insufficient_scope: 'invalid_parameter',
+  invalid_parameter: 'wrong_request',
+  unauthenticated: 'wrong_request',
+  insufficient_scope: 'wrong_request',
   not_found: 'not_found',
-  method_not_allowed: 'invalid_parameter',
+  method_not_allowed: 'wrong_request',
   not_acceptable: 'not_acceptable',
   link_expired: 'link_expired',
   link_revoked: 'link_revoked',
-  misdirected_request: 'invalid_parameter',
+  misdirected_request: 'wrong_request',
   rate_limited: 'rate_limited',
   internal_error: 'internal_error',
   unavailable: 'unavailable',
 }
 
-type Failure = {
+type FailureRule = {
   /** problemKinds of http/problem-details.ts has its status. */
   code: ProblemCode
   /** Default: the page of the code. */
@@ -69,14 +69,14 @@ type Failure = {
   retryRendering?: 'after-pause' | 'never'
 }
 
-const unreadable: Failure = {
+const unreadable: FailureRule = {
   code: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfterMs: timeouts.quotes.retryAfter.ms,
   isLoggedAsError: true,
   countsAsFailedPdf: true,
 }
-const notRendered: Failure = {
+const notRendered: FailureRule = {
   code: 'unavailable',
   pdfPage: 'pdf_unavailable',
   detail:
@@ -85,16 +85,16 @@ const notRendered: Failure = {
   retryAfterMs: timeouts.quotes.retryAfter.ms,
   countsAsFailedPdf: true,
 }
-const notRenderedYet: Failure = {
+const notRenderedYet: FailureRule = {
   code: 'unavailable',
   page: 'rendering_pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
   retryAfterMs: timeouts.quotes.pendingRetryAfter.ms,
 }
 
-const failureTable = {
-  // These three are also the states of a link: requireOpen (links/link-access.ts) throws them.
-  // `unknown_link` also if its token is malformed, or if its quote was deleted or is a draft.
+const rules = {
+  // These three are also the states of a link: requireOpen (links/link-access.ts) throws them. A
+  // link is also unknown if its token is malformed, or if its quote was deleted or is a draft.
   unknown_link: { code: 'not_found', detail: 'There is no quote behind this link.' },
   link_expired: { code: 'link_expired', detail: 'This link has expired.', showsContact: true },
   link_revoked: { code: 'link_revoked', detail: 'This link was revoked.', showsContact: true },
@@ -146,24 +146,24 @@ const failureTable = {
   pending: notRenderedYet,
   // The service is stopping. Another process can render the quote.
   stopping: notRenderedYet,
-} satisfies Record<string, Failure>
+} satisfies Record<string, FailureRule>
 
-export type FailureReason = keyof typeof failureTable
-export const failures: Record<FailureReason, Failure> = failureTable
+export type FailureReason = keyof typeof rules
+export const failureRules: Record<FailureReason, FailureRule> = rules
 
-/** The message is for the log. The visitor gets the row of `reason` in `failures`. */
+/** The message is for the log. The visitor gets the row of `reason` in `failureRules`. */
 export class QuoteFailure extends Error {
   readonly reason: FailureReason
-  /** The time after which a new request makes sense, if there is one. Default: that of the row. */
-  readonly retryAfterMs: number | null | undefined
+  /** The time after which a new request makes sense. Null: the visitor is not asked to try again. */
+  readonly retryAfterMs: number | null
   /** Set by RenderingCache. It has logged the failure if `isLoggedAsError`. */
   readonly isAlreadyLogged: boolean
 
   constructor(
     reason: FailureReason,
-    message: string = failures[reason].detail,
+    message: string = failureRules[reason].detail,
     {
-      retryAfterMs = failures[reason].retryAfterMs,
+      retryAfterMs = failureRules[reason].retryAfterMs ?? null,
       isAlreadyLogged = false,
       cause,
     }: {
@@ -187,10 +187,10 @@ export function getRenderingFailureReason(error: unknown): FailureReason {
 /** Returns whether the error must be logged as an error. Any but a QuoteFailure is a defect. */
 export function needsErrorLog(error: unknown): boolean {
   if (!(error instanceof QuoteFailure)) return true
-  return failures[error.reason].isLoggedAsError === true && !error.isAlreadyLogged
+  return failureRules[error.reason].isLoggedAsError === true && !error.isAlreadyLogged
 }
 
 /** Returns whether a request for a PDF that ended with this error counts as a failed PDF. */
 export function isFailedPdf(error: unknown): boolean {
-  return !(error instanceof QuoteFailure) || failures[error.reason].countsAsFailedPdf === true
+  return !(error instanceof QuoteFailure) || failureRules[error.reason].countsAsFailedPdf === true
 }

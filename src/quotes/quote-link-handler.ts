@@ -1,16 +1,20 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
-// JSON or PDF. The words of this folder:
-// - token: the secret in the URL of a link. The database has only its hash.
-// - link: what a token opens, until it expires or is revoked. SQL and two settings (SHARE_…) call
-//   it a share, and the erasure of its document a purge.
-// - document: the quote as it was when the link was created, as JSON that never changes (frozen).
-// - content hash: the hash of the document.
-// - closed link: expired or revoked. The visitor gets 410.
-// - expired quote: past its last valid day. Its link stays open, and the page has a banner.
-// - altered: somebody has changed a document or its hash in the database.
-// - row version: changes whenever the row of a link changes.
-// - rendering: making a page, JSON or PDF of a document. The result is called content.
-// The life of a link, with its SQL functions (src/database/schema.sql):
+// JSON or PDF. The words of this folder, and their names in SQL (src/database/schema.sql), in two
+// settings (SHARE_…) and in the URL:
+//
+// here            there              meaning
+// link            share              what a token opens, until it expires or is revoked
+// token           token_hash         the secret in the URL of a link; the database has its hash
+// document        document           the quote as JSON, frozen when the link was created
+// content hash    content_hash       the hash of the document
+// closed link                        expired or revoked; the visitor gets 410
+// expired quote                      past its last valid day; its link stays open
+// altered                            a document or its hash was changed in the database
+// row version     row_version        changes whenever the row of a link changes
+// erase           purge              delete the document of a link that was closed long ago
+// render                             make the content that is sent: a page, JSON or PDF
+//
+// The life of a link:
 // 1. create_quote_share freezes the document, for links/manage-links.ts or the ERP.
 // 2. read_quote_share finds the link of a request, and read_quote_share_document its document.
 // 3. The link expires, or revoke_quote_share revokes it. A trigger (guard_quote_share) rejects
@@ -25,7 +29,7 @@ import type { Tables } from '../database/table-types.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { GuessLimit } from '../rate-limits/guess-limit.ts'
 import { timeouts } from '../timeouts.ts'
-import { failures, getRenderingFailureReason, isFailedPdf, QuoteFailure } from './failures.ts'
+import { failureRules, getRenderingFailureReason, isFailedPdf, QuoteFailure } from './failures.ts'
 import { LinkAccess, requireOpen } from './links/link-access.ts'
 import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
@@ -180,7 +184,7 @@ export class QuoteLinkHandler {
       readVerifiedDocument: () => this.#links.readVerifiedDocument(params.token, link),
       logFailure: (error) => {
         const reason = getRenderingFailureReason(error)
-        const { code } = failures[reason]
+        const { code } = failureRules[reason]
         // scripts/share.ts lists the links of a quote with their ids.
         log.error({ err: error, code, reason, linkId: link.linkId, format }, 'quote not shown')
       },

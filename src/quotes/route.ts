@@ -17,7 +17,7 @@ import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import { getRequestedFormat } from './requested-representation.ts'
 import {
   buildErrorPageResponse,
-  createEarlyErrorPages,
+  createErrorPagesOutsideRoute,
   describeFailure,
   describeProblem,
 } from './responses/link-error-responses.ts'
@@ -82,7 +82,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         // while somebody types. A request for a quote is rejected only when the event loop delay is
         // four times the limit for searches.
         maxDelayFactor: 4,
-        buildOverloadPage: createEarlyErrorPages(company),
+        buildOverloadPage: createErrorPagesOutsideRoute(company),
       },
     },
     async (request, reply) => {

@@ -2,13 +2,13 @@
 import t from 'tap'
 import {
   type FailureReason,
-  failures,
+  failureRules,
   isFailedPdf,
   needsErrorLog,
   QuoteFailure,
 } from '../../src/quotes/failures.ts'
 
-const reasons = Object.keys(failures) as FailureReason[]
+const reasons = Object.keys(failureRules) as FailureReason[]
 const loggedAsErrors: FailureReason[] = [
   'altered',
   'database_unreadable',

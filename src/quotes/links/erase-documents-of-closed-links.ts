@@ -10,8 +10,8 @@ const batchSize = 500
 
 /**
  * Erases the documents of links that expired or were revoked longer ago than the retention time,
- * which is in the database, and deletes old views. The links, their hashes and dates stay. Works in
- * batches. Returns the number of erased documents.
+ * which quote_share_settings has. Also deletes old views. The links, their hashes and dates stay.
+ * Works in batches. Returns the number of erased documents.
  */
 export async function eraseDocumentsOfClosedLinks(
   db: Kysely<Tables>,

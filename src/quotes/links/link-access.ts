@@ -8,7 +8,7 @@ import type { Replica } from '../../database/replica/replica.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { QuoteFailure } from '../failures.ts'
 import { queryDocument, queryReplicatedDocument } from './query-document.ts'
-import { type LinkState, type OpenLink, readLink } from './read-link.ts'
+import { identifyLink, type LinkState, type OpenLink, readLink } from './read-link.ts'
 
 type LinkAccessOptions = {
   db: Kysely<Tables>
@@ -50,7 +50,7 @@ export class LinkAccess {
     this.#rejectChangedHash(link)
     const documentJson =
       (await this.#readFromReplica(token, link)) ?? (await this.#readFromPrimary(token, link))
-    this.#knownHashes.set(keyOf(link), link.contentHash)
+    this.#knownHashes.set(identifyLink(link), link.contentHash)
     return documentJson
   }
 
@@ -88,7 +88,7 @@ export class LinkAccess {
   }
 
   #rejectChangedHash(link: OpenLink): void {
-    const knownHash = this.#knownHashes.get(keyOf(link))
+    const knownHash = this.#knownHashes.get(identifyLink(link))
     if (knownHash !== undefined && knownHash !== link.contentHash)
       throw this.#createAlteredFailure(
         `The hash of link ${link.linkId} has changed since this process showed it.`,
@@ -101,12 +101,6 @@ export class LinkAccess {
     return new QuoteFailure('altered', message)
   }
 }
-
-/**
- * The key contains the hash of the token, because a restored database may give the id of a lost
- * link to a new one.
- */
-const keyOf = ({ linkId, tokenHash }: OpenLink) => `${linkId} ${tokenHash}`
 
 /** Throws QuoteFailure if the link is unknown, expired or revoked. */
 export function requireOpen(link: LinkState): OpenLink {

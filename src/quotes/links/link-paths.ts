@@ -2,7 +2,7 @@
 // percent escape or without a token. The visitor then gets the same 404 as for any unknown link.
 import { quoteLinkBase } from '../../http/endpoint-paths.ts'
 
-/** Fastify does not match a parameter of a path that is longer (`maxParamLength`). */
+/** Longer than any token. Shorter than what Fastify matches (maxParamLength, 500). */
 const maxTokenLength = 100
 const linkPath = new RegExp(`^${quoteLinkBase}([/?]|$)`)
 const wellFormedPath = new RegExp(`^${quoteLinkBase}/[A-Za-z0-9_-]{1,${maxTokenLength}}([?]|$)`)

@@ -34,6 +34,12 @@ export type LinkState =
   | { state: 'link_expired' | 'link_revoked'; linkId: string }
   | { state: 'unknown_link' }
 
+/**
+ * Returns a key for the link. It contains the hash of the token, because a restored database may
+ * give the id of a lost link to a new one.
+ */
+export const identifyLink = ({ linkId, tokenHash }: OpenLink) => `${linkId} ${tokenHash}`
+
 type LinkRow = {
   share_id: string
   status: Exclude<QuoteStatus, 'draft'>

@@ -33,7 +33,7 @@ export function isHumanView({
  * per cause.
  */
 export function createViewCounter(db: Kysely<Tables>, log: TaskLog): (linkId: string) => void {
-  const failures = new FailureLog(log, {
+  const failureLog = new FailureLog(log, {
     failure: (cause) => `Views of quote links cannot be counted (${cause})`,
     recovery: 'Views of quote links are counted again',
   })
@@ -45,9 +45,9 @@ export function createViewCounter(db: Kysely<Tables>, log: TaskLog): (linkId: st
       .values({ share_id: linkId })
       .execute()
       .then(
-        () => failures.logSuccess(),
+        () => failureLog.logSuccess(),
         (error: unknown) => {
-          if (!isDeletedLink(error)) failures.logFailure(error)
+          if (!isDeletedLink(error)) failureLog.logFailure(error)
         },
       )
       .finally(() => {

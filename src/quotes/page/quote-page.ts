@@ -23,7 +23,7 @@ const maxLinesWithoutRunningHead = 25
 const pageMaxRunningNumberLength = 60
 
 /** What quote-page-template.eta shows. */
-type QuotePageValues = QuoteViewModel & {
+export type QuotePageValues = QuoteViewModel & {
   title: string
   /** The kind and number of the document, at the foot of each printed page. */
   runningTitle: string

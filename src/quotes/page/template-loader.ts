@@ -3,6 +3,8 @@
 import { Eta } from 'eta'
 import { loadPageTemplates } from '../../pages/page-templates.ts'
 import { toPlainText } from '../view-model/plain-text.ts'
+import type { ErrorPageValues } from './error-page.ts'
+import type { QuotePageValues } from './quote-page.ts'
 
 const escapeHtml = new Eta().config.escapeFunction
 const pages = loadPageTemplates(import.meta.url, {
@@ -20,5 +22,13 @@ const pages = loadPageTemplates(import.meta.url, {
 /** Returns the Content-Security-Policy of the pages, which also allows these inline styles. */
 export const buildPagePolicy = pages.buildContentSecurityPolicy
 
-/** Returns the HTML of a template: `quote` or `error`. */
-export const renderTemplate = pages.render
+/** What each template shows. */
+type TemplateValues = { quote: QuotePageValues; error: ErrorPageValues }
+
+/** Returns the HTML of a template. */
+export function renderTemplate<Name extends keyof TemplateValues>(
+  name: Name,
+  values: TemplateValues[Name],
+): string {
+  return pages.render(name, values)
+}

@@ -130,7 +130,7 @@ export const de: QuoteTexts = {
         'Das Angebot gibt es nicht in diesem Format. Öffnen Sie es mit dem Link, so wie ' +
         'Sie ihn erhalten haben.',
     },
-    invalid_parameter: {
+    wrong_request: {
       title: 'Diese Anfrage kann nicht beantwortet werden',
       explanation: 'Öffnen Sie das Angebot mit dem Link, so wie Sie ihn erhalten haben.',
     },

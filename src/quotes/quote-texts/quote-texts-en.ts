@@ -120,7 +120,7 @@ export const en: QuoteTexts = {
       explanation:
         'The quotation is not available in this format. Open it with the link as you received it.',
     },
-    invalid_parameter: {
+    wrong_request: {
       title: 'This request cannot be answered',
       explanation: 'Open the quotation with the link as you received it.',
     },

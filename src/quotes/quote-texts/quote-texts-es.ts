@@ -121,7 +121,7 @@ export const es: QuoteTexts = {
         'El presupuesto no se ofrece en el formato pedido. Ábralo con el enlace tal como lo ' +
         'recibió.',
     },
-    invalid_parameter: {
+    wrong_request: {
       title: 'Esta petición no se puede atender',
       explanation: 'Abra el presupuesto con el enlace tal como lo recibió.',
     },

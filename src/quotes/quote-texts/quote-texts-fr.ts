@@ -126,7 +126,7 @@ export const fr: QuoteTexts = {
         'Le devis n’est pas disponible dans ce format. Ouvrez-le avec le lien tel que vous ' +
         'l’avez reçu.',
     },
-    invalid_parameter: {
+    wrong_request: {
       title: 'Cette requête ne peut pas être traitée',
       explanation: 'Ouvrez le devis avec le lien tel que vous l’avez reçu.',
     },

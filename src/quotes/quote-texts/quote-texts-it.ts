@@ -124,7 +124,7 @@ export const it: QuoteTexts = {
         'Il preventivo non è disponibile in questo formato. Lo apra con il link come lo ha ' +
         'ricevuto.',
     },
-    invalid_parameter: {
+    wrong_request: {
       title: 'Questa richiesta non può essere soddisfatta',
       explanation: 'Apra il preventivo con il link come lo ha ricevuto.',
     },

@@ -124,7 +124,7 @@ export const pt: QuoteTexts = {
         'O orçamento não está disponível neste formato. Abra-o com a ligação tal como a ' +
         'recebeu.',
     },
-    invalid_parameter: {
+    wrong_request: {
       title: 'Este pedido não pode ser atendido',
       explanation: 'Abra o orçamento com a ligação tal como a recebeu.',
     },

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { timeouts } from '../../timeouts.ts'
 import {
   type FailureReason,
-  failures,
+  failureRules,
   getRenderingFailureReason,
   QuoteFailure,
 } from '../failures.ts'
@@ -22,7 +22,7 @@ const maxRemembered = 1_000
 
 /** The failed renderings by key. The pause before the next attempt doubles with each failure. */
 export class FailedRenderings {
-  readonly #failures = new LRUCache<string, FailedRendering>({ max: maxRemembered })
+  readonly #failedByKey = new LRUCache<string, FailedRendering>({ max: maxRemembered })
   readonly #now: () => number
 
   constructor(now: () => number) {
@@ -31,13 +31,13 @@ export class FailedRenderings {
 
   /** Returns whether the rendering failed and may not be tried again yet. */
   isBlocked(key: string): boolean {
-    const failed = this.#failures.get(key)
+    const failed = this.#failedByKey.get(key)
     return failed !== undefined && failed.retryAt > this.#now()
   }
 
   /** Throws QuoteFailure if the rendering failed and may not be tried again yet. */
   rejectEarlyRetry(key: string): void {
-    const failed = this.#failures.get(key)
+    const failed = this.#failedByKey.get(key)
     if (!failed || !this.isBlocked(key)) return
     const { reason, message, retryAt } = failed
     throw new QuoteFailure(reason, `The rendering failed before: ${message}`, {
@@ -47,17 +47,17 @@ export class FailedRenderings {
   }
 
   /**
-   * Remembers the failure, unless `failures` says that the next request may render again. Returns
-   * the failure to throw to the requests that wait.
+   * Remembers the failure, unless `failureRules` says that the next request may render again.
+   * Returns the failure to throw to the requests that wait.
    */
   record(key: string, error: unknown): QuoteFailure {
     const reason = getRenderingFailureReason(error)
     const message = error instanceof Error ? error.message : String(error)
-    const { retryRendering } = failures[reason]
-    const count = (this.#failures.get(key)?.count ?? 0) + 1
+    const { retryRendering } = failureRules[reason]
+    const count = (this.#failedByKey.get(key)?.count ?? 0) + 1
     const pauseMs = getPauseMs(retryRendering, count)
     if (pauseMs > 0)
-      this.#failures.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
+      this.#failedByKey.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
     return new QuoteFailure(reason, message, {
       cause: error,
       isAlreadyLogged: true,
@@ -68,7 +68,7 @@ export class FailedRenderings {
 
   /** Forgets the failures of a rendering that succeeded. */
   forget(key: string): void {
-    this.#failures.delete(key)
+    this.#failedByKey.delete(key)
   }
 }
 

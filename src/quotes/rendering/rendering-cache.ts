@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 import { needsErrorLog, QuoteFailure } from '../failures.ts'
-import type { OpenLink } from '../links/read-link.ts'
+import { identifyLink, type OpenLink } from '../links/read-link.ts'
 import { FailedRenderings } from './failed-renderings.ts'
 
 type RenderingCacheOptions<Content> = {
@@ -29,12 +29,12 @@ export type RenderingContext = {
 export type RenderedContent<Content> = { content: Content; isCached: boolean }
 
 /**
- * Returns the part of a key that says what is rendered. A rendering belongs to one link and one
- * version of its row. If somebody changes the row, the document is read and verified again.
+ * Returns the part of a cache key that identifies the link, the version of its row, and the status
+ * that is shown. If somebody changes the row, the document is read and verified again.
  */
 export function getLinkKey(link: OpenLink): string {
-  const { linkId, tokenHash, rowVersion, contentHash, quoteStatus } = link
-  return `${linkId} ${tokenHash} ${rowVersion} ${contentHash} ${quoteStatus}`
+  const { rowVersion, contentHash, quoteStatus } = link
+  return `${identifyLink(link)} ${rowVersion} ${contentHash} ${quoteStatus}`
 }
 
 /** The renderings of one kind. A key contains everything that a rendering depends on. */

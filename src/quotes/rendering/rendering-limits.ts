@@ -19,7 +19,10 @@ export const maxQueuedRenderings = 30
 /** What rendering processes add to the nice value of the service, so that requests come first. */
 export const renderingNiceIncrement = 10
 
-/** The limits of a process that renders. The kernel ends it if it exceeds the first two. */
+/**
+ * The limits of a process that renders. At `maxProcessorMs` the kernel ends it. At `maxDataBytes` it
+ * gets no more memory, and Node ends itself.
+ */
 export type RenderingProcessLimits = {
   /**
    * The processor time of all its threads since its start (RLIMIT_CPU), rounded up to seconds.

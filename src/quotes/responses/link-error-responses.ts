@@ -4,7 +4,7 @@ import type { Company, Seller } from '../../company/company.ts'
 import { Problem } from '../../http/problem-details.ts'
 import {
   type ErrorPageName,
-  failures,
+  failureRules,
   needsErrorLog,
   pagesOfProblems,
   type QuoteFailure,
@@ -32,13 +32,13 @@ export function describeFailure(
   format: Format | null,
 ): DescribedError {
   const { reason, retryAfterMs } = failure
-  const { code, page, pdfPage, detail, showsContact = false } = failures[reason]
+  const { code, page, pdfPage, detail, showsContact = false } = failureRules[reason]
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,
     reason,
     skipErrorLog: !needsErrorLog(failure),
-    ...(typeof retryAfterMs === 'number' && {
+    ...(retryAfterMs !== null && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),
   })
@@ -74,7 +74,7 @@ export function buildErrorPageResponse(
  * not reach the route: Node could not parse them, or the service is overloaded. It returns null if
  * the request asks for JSON or for a different path.
  */
-export function createEarlyErrorPages({ brand, seller }: Company) {
+export function createErrorPagesOutsideRoute({ brand, seller }: Company) {
   const linkResponseHeaders = createLinkResponseHeaders(brand)
   return (
     { url = '', headers }: { url?: string | undefined; headers: IncomingHttpHeaders },
