@@ -154,7 +154,7 @@ export const failureRules: Record<FailureReason, FailureRule> = rules
 /** The message is for the log. The visitor gets the row of `reason` in `failureRules`. */
 export class QuoteFailure extends Error {
   readonly reason: FailureReason
-  /** The time after which a new request makes sense. Null: the visitor is not asked to try again. */
+  /** The time after which a new request makes sense. Null: no Retry-After is sent. */
   readonly retryAfterMs: number | null
   /** Set by RenderingCache. It has logged the failure if `isLoggedAsError`. */
   readonly isAlreadyLogged: boolean

@@ -93,6 +93,7 @@ t.test(
   },
 )
 
+// The last test, because it deletes the quote.
 t.test('the statistics contain negative lines', async (t) => {
   const { rows } = await sql`
     select sku, sum(net) as net, sum(lines) as lines from current_product_figures

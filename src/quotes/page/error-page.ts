@@ -2,24 +2,11 @@
 import type { Language } from '../../company/languages.ts'
 import { type ErrorPageName, errorPages } from '../failures.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
-import type { QuoteTexts } from '../quote-texts/quote-texts-type.ts'
 import { buildSellerContact } from '../view-model/seller-contact.ts'
 import { renderTemplate } from './template-loader.ts'
 
 /** Few entries: one for each page, language and ?lang=, with and without the contact. */
 const pages = new Map<string, string>()
-
-/** What error-page-template.eta shows. */
-export type ErrorPageValues = {
-  title: string
-  explanation: string
-  action: (typeof errorPages)[ErrorPageName]['action']
-  pageLink: string
-  pdfLink: string
-  texts: QuoteTexts
-  language: Language
-  contact: ReturnType<typeof buildSellerContact> | null
-}
 
 type ErrorPageOptions = {
   name: ErrorPageName

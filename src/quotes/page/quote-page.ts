@@ -5,10 +5,11 @@ import { languageNames, languages } from '../../company/languages.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
-import { buildQuoteViewModel, type QuoteViewModel } from '../view-model/quote-view-model.ts'
-import { buildReplyLinks, type ReplyLink } from '../view-model/reply-links.ts'
+import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
+import { buildReplyLinks } from '../view-model/reply-links.ts'
 import { buildBrandStyle, buildLogoUri } from './brand-style.ts'
 import { renderTemplate } from './template-loader.ts'
+import type { QuotePageValues } from './template-values.ts'
 
 /**
  * The maximum total width of the columns of numbers, in characters of about 9 px. Wider columns
@@ -21,25 +22,6 @@ const maxLinesWithoutRunningHead = 25
 
 /** The maximum length of the number at the foot of each printed page, in characters. */
 const pageMaxRunningNumberLength = 60
-
-/** What quote-page-template.eta shows. */
-export type QuotePageValues = QuoteViewModel & {
-  title: string
-  /** The kind and number of the document, at the foot of each printed page. */
-  runningTitle: string
-  /** Null if the page offers no PDF. */
-  pdfLink: string | null
-  /** Whether the columns of numbers need so much width that the table has another layout. */
-  hasWideNumbers: boolean
-  /** Whether number and total are repeated above the lines. */
-  isLong: boolean
-  languages: { code: Language; name: string; isShown: boolean }[]
-  /** CSS with the colours of the company. */
-  brandStyle: string | null
-  /** A data URI. */
-  logo: string | null
-  replies: ReplyLink[]
-}
 
 /** What is the same for all pages of the service. */
 export type PageOptions = {

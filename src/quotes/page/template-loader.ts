@@ -3,8 +3,7 @@
 import { Eta } from 'eta'
 import { loadPageTemplates } from '../../pages/page-templates.ts'
 import { toPlainText } from '../view-model/plain-text.ts'
-import type { ErrorPageValues } from './error-page.ts'
-import type { QuotePageValues } from './quote-page.ts'
+import type { TemplateValues } from './template-values.ts'
 
 const escapeHtml = new Eta().config.escapeFunction
 const pages = loadPageTemplates(import.meta.url, {
@@ -21,9 +20,6 @@ const pages = loadPageTemplates(import.meta.url, {
 
 /** Returns the Content-Security-Policy of the pages, which also allows these inline styles. */
 export const buildPagePolicy = pages.buildContentSecurityPolicy
-
-/** What each template shows. */
-type TemplateValues = { quote: QuotePageValues; error: ErrorPageValues }
 
 /** Returns the HTML of a template. */
 export function renderTemplate<Name extends keyof TemplateValues>(

@@ -20,8 +20,8 @@ export const maxQueuedRenderings = 30
 export const renderingNiceIncrement = 10
 
 /**
- * The limits of a process that renders. At `maxProcessorMs` the kernel ends it. At `maxDataBytes` it
- * gets no more memory, and Node ends itself.
+ * The limits of a process that renders. At `maxProcessorMs` the kernel ends it. At `maxDataBytes`
+ * it gets no more memory, and Node ends itself.
  */
 export type RenderingProcessLimits = {
   /**

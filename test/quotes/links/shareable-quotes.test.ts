@@ -1,6 +1,13 @@
 // Which quotes can be shared, and which version a link shows.
+// Numbers such as S43 are those of the attacks in docs/security.md.
 import { sql } from 'kysely'
 import t from 'tap'
+import {
+  generateLines,
+  insertSharedQuote,
+} from '../../../scripts/bench/support/data/shared-quotes.ts'
+import type { Database } from '../../../src/database/postgres-pool.ts'
+import { recordLinkSettings } from '../../../src/quotes/links/link-settings.ts'
 import {
   createQuoteLink,
   type NewLink,
@@ -77,3 +84,22 @@ t.test(
     await t.rejects(createQuoteLink(db, { number: 'P-1' }), { message: /version 10 is a draft/ })
   },
 )
+
+const allowLines = (db: Database, maxLines: number) =>
+  recordLinkSettings(db, { maxLines, retentionDays: 400 })
+
+t.test('a quote with too many lines or too much text cannot be shared (S43)', async (t) => {
+  const { db } = await testDatabase(t)
+  await allowLines(db, 100)
+  await insertSharedQuote(db, 'ALLOWED', generateLines(100))
+  await t.rejects(insertSharedQuote(db, 'LONG', generateLines(101)), {
+    message: /LONG version 1 has 101 lines, .* at most 100: divide it .* raise SHARE_MAX_LINES/,
+  })
+  await allowLines(db, 2000)
+  await insertSharedQuote(db, 'LARGEST', generateLines(2000))
+  await t.rejects(insertSharedQuote(db, 'LONGER', generateLines(2001)), { message: /2001 lines/ })
+  const wordy = generateLines(500).map((line) => ({ ...line, description: 'ñ'.repeat(9_000) }))
+  await t.rejects(insertSharedQuote(db, 'WORDY', wordy), {
+    message: /document of quote WORDY version 1 has 9\d{6} bytes, and at most 4000000/,
+  })
+})

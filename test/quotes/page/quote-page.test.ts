@@ -20,7 +20,7 @@ import {
   withDocument,
 } from '../../support/quotes/shared-quote.ts'
 
-const pdfLink = 'https://quotes.example.com/quote/share/TOKEN?format=pdf'
+const pdfLink = '?format=pdf'
 const languages = ['es', 'en'] as const
 
 const decimalFields = [
