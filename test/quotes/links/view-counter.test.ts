@@ -7,60 +7,73 @@ import {
   getUnknownLinkPath,
   startServiceWithLink,
 } from '../../support/service/service-with-link.ts'
+import type { TestService } from '../../support/service/test-service.ts'
 
 waitLongForRenderings(t)
 
 const formats = ['html', 'json', 'pdf'] as const
 
+t.test('views are counted only with COUNT_VIEWS, and without personal data (S11)', async (t) => {
+  const uncounted = await startServiceWithLink(t)
+  await uncounted.app.inject(uncounted.url)
+  const counting = await startServiceWithLink(t, { config: { COUNT_VIEWS: true } })
+  const before = await counting.db.selectFrom('quote_shares').selectAll().execute()
+  for (const format of formats)
+    t.equal((await counting.app.inject(`${counting.url}?format=${format}`)).statusCode, 200)
+  const counted = await readViews(counting, formats.length)
+  t.equal(counted.length, formats.length)
+  t.same(Object.keys(counted[0] ?? {}).sort(), ['share_id', 'viewed_at'])
+  t.same(await counting.db.selectFrom('quote_shares').selectAll().execute(), before)
+  t.equal((await uncounted.db.selectFrom('quote_share_views').selectAll().execute()).length, 0)
+})
+
+t.test('only people are counted, and only for links that exist', async (t) => {
+  const service = await startServiceWithLink(t, { config: { COUNT_VIEWS: true } })
+  const { app, url } = service
+  await app.inject({ method: 'HEAD', url })
+  await app.inject(getUnknownLinkPath(1))
+  for (const agent of [
+    'WhatsApp/2.23.20.0',
+    'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)',
+    'facebookexternalhit/1.1',
+    'TelegramBot (like TwitterBot)',
+  ])
+    await app.inject({ url, headers: { 'user-agent': agent } })
+  await app.inject({ url, headers: { 'sec-purpose': 'prefetch' } })
+  // Views are inserted in the order of the requests, so an earlier one would be there too.
+  await app.inject(url)
+  t.equal((await readViews(service, 1)).length, 1)
+})
+
 t.test(
-  'views are counted only with COUNT_VIEWS, only of people, and without personal data (S11)',
+  'a quote opens even if its view cannot be recorded, and the log has the cause once',
   async (t) => {
-    const uncounted = await startServiceWithLink(t)
-    await uncounted.app.inject(uncounted.url)
     const lines: string[] = []
-    const counting = await startServiceWithLink(t, {
+    const { app, db, url } = await startServiceWithLink(t, {
       config: { COUNT_VIEWS: true },
       log: (line) => lines.push(line),
     })
-    const before = await counting.db.selectFrom('quote_shares').selectAll().execute()
-    for (const format of formats)
-      t.equal((await counting.app.inject(`${counting.url}?format=${format}`)).statusCode, 200)
-    await counting.app.inject({ method: 'HEAD', url: counting.url })
-    await counting.app.inject(getUnknownLinkPath(1))
-    for (const agent of [
-      'WhatsApp/2.23.20.0',
-      'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)',
-      'facebookexternalhit/1.1',
-      'TelegramBot (like TwitterBot)',
-    ])
-      await counting.app.inject({ url: counting.url, headers: { 'user-agent': agent } })
-    await counting.app.inject({ url: counting.url, headers: { 'sec-purpose': 'prefetch' } })
-    const readViews = () => counting.db.selectFrom('quote_share_views').selectAll().execute()
-    const counted = await eventually(readViews, (rows) => rows.length >= 3)
-    t.equal(counted.length, 3)
-    t.same(Object.keys(counted[0] ?? {}).sort(), ['share_id', 'viewed_at'])
-    t.same(await counting.db.selectFrom('quote_shares').selectAll().execute(), before)
-    t.equal((await uncounted.db.selectFrom('quote_share_views').selectAll().execute()).length, 0)
-
-    await counting.db.schema.alterTable('quote_share_views').renameTo('missing').execute()
     const openTwice = async () => {
-      for (const _ of [1, 2])
-        t.equal(
-          (await counting.app.inject(counting.url)).statusCode,
-          200,
-          'a quote opens even if its view cannot be recorded',
-        )
+      for (const _ of [1, 2]) t.equal((await app.inject(url)).statusCode, 200)
     }
-    await openTwice()
     const linesWith = (text: string) => lines.filter((line) => line.includes(text))
+    await db.schema.alterTable('quote_share_views').renameTo('missing').execute()
+    await openTwice()
     const failures = () => linesWith('Views of quote links cannot be counted')
     await eventually(async () => failures().length, Boolean)
     await openTwice()
-    await counting.db.schema.alterTable('missing').renameTo('quote_share_views').execute()
-    await counting.app.inject(counting.url)
+    await db.schema.alterTable('missing').renameTo('quote_share_views').execute()
+    await app.inject(url)
     const recoveries = () => linesWith('Views of quote links are counted again')
     await eventually(async () => recoveries().length, Boolean)
-    t.match(failures(), [/quote_share_views/], 'the log has the cause once')
+    t.match(failures(), [/quote_share_views/])
     t.equal(recoveries().length, 1)
   },
 )
+
+/** Returns the counted views once there are so many. */
+const readViews = ({ db }: TestService, count: number) =>
+  eventually(
+    () => db.selectFrom('quote_share_views').selectAll().execute(),
+    (rows) => rows.length >= count,
+  )
