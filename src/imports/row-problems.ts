@@ -1,6 +1,7 @@
 // The problems of rows: the table that collects them, and the error that lists them.
 import type { ClientBase } from 'pg'
 import { formatCount } from '../text/count-noun.ts'
+import type { CsvFile } from './csv/read-rows.ts'
 import type { FileFormat } from './file-format.ts'
 import { ImportError } from './import-error.ts'
 
@@ -47,20 +48,62 @@ export async function throwIfRowsAreInvalid(
   client: ClientBase,
   suggestedFormat: FileFormat | undefined,
 ): Promise<void> {
-  const { rows } = await client.query<{ line: number; problems: string; total: string }>(`
-    select file_line as line, ${allProblems} as problems, count(*) over () as total
-    from problems group by file_line order by file_line limit ${maxListedRows}`)
-  if (rows.length === 0) return
-  const total = Number(rows[0]?.total)
+  const { total, lines } = await listInvalidRows(client)
+  if (total === 0) return
   const subject = total === 1 ? 'One row is' : `${formatCount(total)} rows are`
   throw new ImportError(
     [
       `${subject} invalid, so nothing was imported:`,
-      ...rows.map(({ line, problems }) => `  line ${line}: ${problems}`),
-      ...(total > rows.length ? [`  … and ${formatCount(total - rows.length)} more.`] : []),
+      ...lines,
       'Correct them, or use --rejects FILE to import the valid rows and write the invalid ones to' +
         ' FILE.',
     ].join('\n'),
     { suggestedFormat },
   )
+}
+
+/**
+ * Throws an ImportError if the key of an invalid row is unknown: it is empty, or cells before it
+ * may have moved it. `reason` ends the message: why each key is needed. The error suggests
+ * `suggestedFormat`.
+ */
+export async function throwIfKeysAreUnknown(
+  client: ClientBase,
+  { columns }: CsvFile,
+  {
+    key,
+    reason,
+    suggestedFormat,
+  }: { key: string; reason: string; suggestedFormat: FileFormat | undefined },
+): Promise<void> {
+  const mayHaveMoved = columns[0] === key ? '' : 'or is_malformed'
+  const { total, lines } = await listInvalidRows(
+    client,
+    `file_line in (select file_line from staged where ${key} is null ${mayHaveMoved})`,
+  )
+  if (total === 0) return
+  const rows = total === 1 ? 'an invalid row' : `${formatCount(total)} invalid rows`
+  throw new ImportError(
+    [`The ${key} of ${rows} is unknown, so nothing was imported:`, ...lines, reason].join('\n'),
+    { suggestedFormat },
+  )
+}
+
+/** Returns the number of invalid rows, and one line of text for each of the first 20. */
+export async function listInvalidRows(
+  client: ClientBase,
+  condition = 'true',
+): Promise<{ total: number; lines: string[] }> {
+  const { rows } = await client.query<{ line: number; problems: string; total: string }>(`
+    select file_line as line, ${allProblems} as problems, count(*) over () as total
+    from problems where ${condition}
+    group by file_line order by file_line limit ${maxListedRows}`)
+  const total = Number(rows[0]?.total ?? 0)
+  return {
+    total,
+    lines: [
+      ...rows.map(({ line, problems }) => `  line ${line}: ${problems}`),
+      ...(total > rows.length ? [`  … and ${formatCount(total - rows.length)} more.`] : []),
+    ],
+  }
 }

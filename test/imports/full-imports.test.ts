@@ -115,6 +115,34 @@ t.test('--full does not change products whose row is rejected', async (t) => {
   t.equal((await readActive()).length, 20)
 })
 
+t.test('--full makes nothing inactive if the SKU of a rejected row is unknown', async (t) => {
+  await importTwenty()
+  const before = await readEveryRow(database)
+  const importFull = (rows: string) =>
+    importProducts(pool, csvFile(`name,sku,price,currency\n${rows}`), {
+      isFull: true,
+      ...collectRejectedRows(),
+    })
+  const others = Array.from({ length: 19 }, (_, index) => `Tubo,S${index + 1},1,EUR\n`).join('')
+  for (const row of ['Tubo, largo,S0,1,EUR\n', 'Tubo,,1,EUR\n'])
+    await t.rejects(
+      importFull(row + others),
+      {
+        message: new RegExp(
+          '^The sku of an invalid row is unknown, so nothing was imported:\\n  line 2: .*\\n' +
+            'The file lacks 1 active product\\. Correct this first: --full would make',
+        ),
+      },
+      row,
+    )
+  t.same(await readEveryRow(database), before)
+  t.match(
+    await importFull(`Codo,,1,EUR\nTubo,S0,1,EUR\n${others}`),
+    { rejected: 1, deactivated: 0, unchanged: 20 },
+    'such a row does no harm if the file lacks no product',
+  )
+})
+
 t.test(
   'a full file of quotes causes a warning that names the quotes missing from it',
   async (t) => {

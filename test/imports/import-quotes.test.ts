@@ -589,11 +589,10 @@ t.test(
         { number: 'Q-1', version: '2' },
         { number: 'Q-3', status: 'draft' },
         { number: 'Q-3' },
-        { number: '' },
       ),
       { rejectedRows },
     )
-    t.same(result, summary({ read: 7, inserted: 2, rejected: 5, rejectedQuotes: 2 }))
+    t.same(result, summary({ read: 6, inserted: 2, rejected: 4, rejectedQuotes: 2 }))
     t.same(await readQuotes(database), [
       { number: 'Q-1', version: 2, status: 'sent' },
       { number: 'Q-2', version: 1, status: 'sent' },
@@ -609,7 +608,6 @@ t.test(
       { line: '4', reason: /^quantity: "3x" .*; unit: "piece"/, number: 'Q-1', quantity: '3x' },
       { line: '6', reason: 'another row of quote Q-3 version 1 is invalid: line 7' },
       { line: '7', reason: 'status: "sent" here, but "draft" on line 6 of the same quote' },
-      { line: '8', reason: 'number: is missing' },
     ])
     t.ok(content().startsWith(`line,reason,${quoteColumns.join(',')}\n`))
 
@@ -626,6 +624,31 @@ t.test(
     ])
   },
 )
+
+t.test('with rejects, imports nothing if the quote of an invalid row is unknown', async (t) => {
+  const readRejectsError = (content: string) =>
+    readErrorOf(t, {
+      readEveryRow: () => readEveryRow(database),
+      runImport: () => importQuotes(database.pool, Readable.from([content]), collectRejectedRows()),
+    })
+  const others = 'status,issued_on,currency,description,quantity,unit_price'
+  const sent = 'sent,2026-03-01,EUR'
+  t.equal(
+    await readRejectsError(`number,${others}\nQ-1,${sent},Hammer,1,10\n,${sent},Saw,1,10\n`),
+    'The number of an invalid row is unknown, so nothing was imported:\n' +
+      '  line 3: number: is missing\n' +
+      'Correct this first: --rejects would import a quote without some of its lines.',
+    'the number is only on the first row of the quote',
+  )
+  const isMoved =
+    `description,number,${others.replace('description,', '')}\n` +
+    `Hammer,Q-1,${sent},1,10\nSaw, large,Q-1,${sent},1,10\n`
+  t.match(
+    await readRejectsError(isMoved),
+    /^The number of an invalid row is unknown, .*\n {2}line 3: has 8 cells/,
+    'a comma moves the number',
+  )
+})
 
 t.test('rejects every version of a number if an invalid row has no readable version', async (t) => {
   const { rejectedRows, content } = collectRejectedRows()
@@ -804,7 +827,10 @@ t.test('imports or rejects rows with any cells, without an error of PostgreSQL',
       number,
       version: String(version + 1),
       position: String(index + 1),
-      ...Object.fromEntries(changes),
+      // Without its number a row stops the import: its quote is unknown.
+      ...Object.fromEntries(
+        changes.filter(([column, text]) => column !== 'number' || text.trim() !== ''),
+      ),
     }
   })
   const first = collectRejectedRows()

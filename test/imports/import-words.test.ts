@@ -8,6 +8,7 @@ import { type FileImport, importFile } from '../../scripts/cli/import-file.ts'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { formats } from '../../src/imports/file-format.ts'
 import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const database = await testDatabase(t)
 const importer = openPool(database.roles.importer, { connections: 2 })
@@ -96,11 +97,23 @@ t.test('names each invalid row, and writes it to the file of rejected rows', asy
 
   const rejectsName = join(tmpdir(), `rejected-words-${process.pid}.csv`)
   t.teardown(() => rm(rejectsName, { force: true }))
-  const result = await importText('synonyms', text, { rejectsName, options: { isFull: true } })
+  const result = await importText('synonyms', text, { rejectsName })
   t.match(result, { status: 4, text: /15 rejected.*\n.*1 inserted/ })
   const rejected = await readFile(rejectsName, 'utf8')
   t.match(rejected, /^line,reason,word,synonyms,two_way\n/)
   t.match(rejected, /\n6,"synonyms: ""drill, bit"" has a comma.*,comma,"drill, bit",\n/)
+})
+
+t.test('--full deletes nothing if the word of a rejected row is unknown', async (t) => {
+  const full = { options: { isFull: true } }
+  await importText('synonyms', 'word,synonyms\ntubo,caño\nllave,spanner\n', full)
+  const before = await readSynonyms(database)
+  const rejectsName = join(createTemporaryDirectory(t, 'words'), 'rejects.csv')
+  const file = 'synonyms,word\ncaño, tubería,tubo\nspanner,llave\n'
+  await t.rejects(importText('synonyms', file, { ...full, rejectsName }), {
+    message: /The word of an invalid row is unknown, .*\n {2}line 2: has 3 cells.*\nCorrect/,
+  })
+  t.same(await readSynonyms(database), before)
 })
 
 t.test('imports pins and warns about SKUs that no active product has', async (t) => {
@@ -167,8 +180,8 @@ t.test('a full file without rows deletes nothing, and the error says how to do i
     t.teardown(() => rm(rejectsName, { force: true }))
     await t.rejects(
       importText(kind, `${files[kind]}too,many,cells\n`, { rejectsName, options }),
-      { message: /has no valid rows/ },
-      'nor does one with invalid rows only',
+      { message: /has no valid rows.*Nothing was deleted\.\n {2}line 2: has 3 cells/ },
+      'nor does one with invalid rows only, and the error names them',
     )
     t.same(await db.selectFrom(table).selectAll().execute(), before)
     await db.deleteFrom(table).execute()

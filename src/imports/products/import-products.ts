@@ -1,5 +1,6 @@
 // Imports a product file: stages its rows, checks them, and inserts or updates products by SKU.
 import type { Pool } from 'pg'
+import { countNoun } from '../../text/count-noun.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
 import { createRowReader } from '../cells/row-rules.ts'
 import { openRows } from '../csv/read-rows.ts'
@@ -10,6 +11,7 @@ import { moveInvalidRowsToRejects } from '../rejected-rows.ts'
 import {
   addRepeatedKeyProblems,
   createProblemsTable,
+  throwIfKeysAreUnknown,
   throwIfRowsAreInvalid,
 } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
@@ -24,7 +26,10 @@ import { createProductRowRules } from './product-cell-rules.ts'
 import { writeProducts } from './write-products.ts'
 
 export type ProductImportOptions = ImportOptions & {
-  /** The file is the whole catalogue: products that are not in it become inactive. */
+  /**
+   * The file is the whole catalogue: products that are not in it become inactive. If the SKU of an
+   * invalid row is unknown, nothing is imported unless the file has every active product.
+   */
   isFull?: boolean
   /** How many percent of the active ones may become inactive (--allow-removals). Default: 10. */
   deactivationLimitPercent?: number
@@ -66,11 +71,19 @@ export async function importProducts(
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
     if (isFull) {
       // Before the invalid rows leave `staged`: a product with an invalid row stays as it is.
-      await createMissingProductsTable(client)
+      const missing = await createMissingProductsTable(client)
       await throwIfTooManyMissing(
         client,
         options.deactivationLimitPercent ?? defaultDeactivationLimitPercent,
       )
+      if (missing > 0)
+        await throwIfKeysAreUnknown(client, file, {
+          key: 'sku',
+          reason:
+            `The file lacks ${countNoun(missing, 'active product')}. Correct this first: ` +
+            '--full would make a product inactive although the file may have it.',
+          suggestedFormat,
+        })
     }
     const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
     onStep?.('writing')

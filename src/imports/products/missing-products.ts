@@ -9,12 +9,16 @@ export const defaultDeactivationLimitPercent = 10
 const maxListedSkus = 100
 const maxSkusInMessage = 5
 
-/** Creates the temporary table `missing_products`: active products that are not in `staged`. */
-export async function createMissingProductsTable(client: ClientBase): Promise<void> {
-  await client.query(`
+/**
+ * Creates the temporary table `missing_products`: active products that are not in `staged`. Returns
+ * their number.
+ */
+export async function createMissingProductsTable(client: ClientBase): Promise<number> {
+  const { rowCount } = await client.query(`
     create temporary table missing_products on commit drop as
     select id, sku from products
     where active and not exists (select from staged where staged.sku = products.sku)`)
+  return rowCount ?? 0
 }
 
 /** Throws an ImportError if more than `limitPercent` of the active products are missing. */

@@ -24,7 +24,11 @@ import { runInImportTransaction } from '../import-transaction.ts'
 import { throwIfWarned } from '../import-warnings.ts'
 import type { ImportOptions, ImportSummary } from '../options-and-summary.ts'
 import { moveInvalidRowsToRejects } from '../rejected-rows.ts'
-import { createProblemsTable, throwIfRowsAreInvalid } from '../row-problems.ts'
+import {
+  createProblemsTable,
+  throwIfKeysAreUnknown,
+  throwIfRowsAreInvalid,
+} from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
 import { createImportedQuotesTable } from './assemble-quotes.ts'
 import { createMissingCustomers } from './match-customers.ts'
@@ -67,7 +71,8 @@ export type QuotesSummary = ImportSummary & {
  * Imports a CSV of quotes with one row for each line: all quotes or none, or all valid quotes if
  * `rejectedRows` is given. Number and version identify a quote. The file describes whole quotes, so
  * a column that the file does not have counts as empty. If the import is rejected, throws an
- * ImportError and leaves the database unchanged.
+ * ImportError and leaves the database unchanged. It is also rejected if the number of an invalid
+ * row is unknown, because the quote of that row would be imported without it.
  */
 export async function importQuotes(
   pool: Pool,
@@ -93,7 +98,13 @@ export async function importQuotes(
     await addPositionProblems(client)
     // Last, because it computes only quotes without any other problem.
     await addNegativeTotalProblems(client)
-    if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
+    if (rejectedRows)
+      await throwIfKeysAreUnknown(client, file, {
+        key: 'number',
+        reason: 'Correct this first: --rejects would import a quote without some of its lines.',
+        suggestedFormat,
+      })
+    else await throwIfRowsAreInvalid(client, suggestedFormat)
     // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.
     const missingQuoteWarnings = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
     const rejectedQuotes = rejectedRows ? await dropInvalidQuotes(client) : 0

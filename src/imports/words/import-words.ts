@@ -5,6 +5,7 @@ import { countNoun } from '../../text/count-noun.ts'
 import { createRowReader } from '../cells/row-rules.ts'
 import { openRows } from '../csv/read-rows.ts'
 import type { WordFileKind } from '../file-columns.ts'
+import type { FileFormat } from '../file-format.ts'
 import { ImportError } from '../import-error.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { type ImportWarning, readWarning, throwIfWarned } from '../import-warnings.ts'
@@ -13,6 +14,8 @@ import { moveInvalidRowsToRejects } from '../rejected-rows.ts'
 import {
   addRepeatedKeyProblems,
   createProblemsTable,
+  listInvalidRows,
+  throwIfKeysAreUnknown,
   throwIfRowsAreInvalid,
 } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
@@ -59,10 +62,16 @@ export async function importWords(
     await createProblemsTable(client)
     await addRepeatedKeyProblems(client, key)
     if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
+    else if (isFull)
+      await throwIfKeysAreUnknown(client, file, {
+        key,
+        reason: 'Correct this first: --full would delete a row although the file may have it.',
+        suggestedFormat,
+      })
     // Before the invalid rows leave `staged`: a word with an invalid row is not deleted.
     const rejectedKeys = isFull ? await readRejectedKeys(client, key) : []
     const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
-    if (isFull && read === rejected) await throwIfEmptied(client, wordFile)
+    if (isFull && read === rejected) await throwIfEmptied(client, wordFile, suggestedFormat)
     onStep?.('writing')
     const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
     if (isStrict) throwIfWarned(warnings)
@@ -76,16 +85,25 @@ export async function importWords(
 }
 
 /** A file without valid rows is usually a failed export, and rarely a wish to delete everything. */
-async function throwIfEmptied(client: ClientBase, { table }: WordFile): Promise<void> {
+async function throwIfEmptied(
+  client: ClientBase,
+  { table }: WordFile,
+  suggestedFormat: FileFormat | undefined,
+): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::int as count from ${table}`,
   )
   const count = rows[0]?.count ?? 0
   if (count === 0) return
+  const { total, lines } = await listInvalidRows(client)
+  const advice = `To delete them on purpose, run this SQL: delete from ${table};`
   throw new ImportError(
-    `The file has no valid rows, and --full would delete ${countNoun(count, 'row')} of ` +
-      `${table}. Nothing was deleted. To delete them on purpose, run this SQL: ` +
-      `delete from ${table};`,
+    [
+      `The file has no valid rows, and --full would delete ${countNoun(count, 'row')} of ` +
+        `${table}. Nothing was deleted.${total === 0 ? ` ${advice}` : ''}`,
+      ...lines,
+    ].join('\n'),
+    { suggestedFormat },
   )
 }
 
