@@ -14,7 +14,7 @@ import { importWords } from '../../src/imports/words/import-words.ts'
 import { showProgress } from './import-progress.ts'
 import { type AnySummary, describeSummary, exitStatusOf } from './import-summary.ts'
 import { openRejectsFile } from './rejects-file.ts'
-import { formatSuggestedCommand } from './suggested-command.ts'
+import { explainAmbiguousDate, formatSuggestedCommand } from './suggested-command.ts'
 
 type Importer = (
   pool: Pool,
@@ -96,7 +96,8 @@ function explainImportError({ file, args }: FileImport): (error: unknown) => nev
     const command =
       suggestedFormat && args
         ? '\nThe file has another format. This command reads it:\n' +
-          `  ${formatSuggestedCommand(args, suggestedFormat)}`
+          `  ${formatSuggestedCommand(args, suggestedFormat)}` +
+          explainAmbiguousDate(suggestedFormat)
         : ''
     const name = file === '-' ? 'standard input' : file
     throw new Error(`${name}: ${message}${command}`, { cause: error })

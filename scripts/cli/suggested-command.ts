@@ -1,5 +1,11 @@
 // The command that would import a file whose format was not the expected one.
-import { type FileFormat, formats, formatWords } from '../../src/imports/file-format.ts'
+import { slashedDate } from '../../src/imports/cells/date-cells.ts'
+import {
+  type FileFormat,
+  formats,
+  formatWords,
+  type SuggestedFormat,
+} from '../../src/imports/file-format.ts'
 
 const formatOptions = ['--format', ...Object.keys(formatWords).map((part) => `--${part}`)]
 
@@ -12,6 +18,24 @@ export function formatSuggestedCommand(args: string[], format: FileFormat): stri
   })
   const words = ['scripts/run', 'import', ...others, ...describeFormatOptions(format)]
   return words.map(quoteForShell).join(' ')
+}
+
+/**
+ * Returns a line that says how the suggested command reads an ambiguous date, or the empty text if
+ * the order of dates is known.
+ */
+export function explainAmbiguousDate({ ambiguousDate }: SuggestedFormat): string {
+  const [, day = '', , month = ''] = slashedDate.exec(ambiguousDate ?? '') ?? []
+  if (ambiguousDate === undefined || day === '') return ''
+  const nameMonth = (number: string) =>
+    new Date(Date.UTC(2026, Number(number) - 1)).toLocaleString('en', {
+      month: 'long',
+      timeZone: 'UTC',
+    })
+  return (
+    `\n${ambiguousDate} is read as ${Number(day)} ${nameMonth(month)}; ` +
+    `use --dates mdy if it is ${nameMonth(day)} ${Number(month)}.`
+  )
 }
 
 /** Returns the shortest options that choose this format. */

@@ -10,6 +10,12 @@ export type FileFormat = {
   encoding: 'utf-8' | 'windows-1252' | 'auto'
 }
 
+/** The format that a file seems to have. */
+export type SuggestedFormat = FileFormat & {
+  /** A date of the file such as 03/04/2026, if `dates` is `dmy` but no date shows the order. */
+  ambiguousDate?: string
+}
+
 /** The words that the options for the parts of a format accept, with their values. */
 export const formatWords = {
   delimiter: { comma: ',', semicolon: ';', tab: '\t', bar: '|' },

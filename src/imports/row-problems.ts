@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg'
 import { formatCount } from '../text/count-noun.ts'
 import type { CsvFile } from './csv/read-rows.ts'
-import type { FileFormat } from './file-format.ts'
+import type { SuggestedFormat } from './file-format.ts'
 import { ImportError } from './import-error.ts'
 
 const maxListedRows = 20
@@ -46,7 +46,7 @@ export const allProblems = "string_agg(problem, '; ' order by problem)"
  */
 export async function throwIfRowsAreInvalid(
   client: ClientBase,
-  suggestedFormat: FileFormat | undefined,
+  suggestedFormat: SuggestedFormat | undefined,
 ): Promise<void> {
   const { total, lines } = await listInvalidRows(client)
   if (total === 0) return
@@ -74,7 +74,7 @@ export async function throwIfKeysAreUnknown(
     key,
     reason,
     suggestedFormat,
-  }: { key: string; reason: string; suggestedFormat: FileFormat | undefined },
+  }: { key: string; reason: string; suggestedFormat: SuggestedFormat | undefined },
 ): Promise<void> {
   const mayHaveMoved = columns[0] === key ? '' : 'or is_malformed'
   const { total, lines } = await listInvalidRows(

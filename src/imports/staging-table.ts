@@ -6,7 +6,7 @@ import type { RowReader } from './cells/row-rules.ts'
 import type { Row } from './csv/csv-parser.ts'
 import type { CsvFile } from './csv/read-rows.ts'
 import { suggestFormatFromRows } from './csv/suggested-format.ts'
-import { delimiterNames, type FileFormat } from './file-format.ts'
+import { delimiterNames, type FileFormat, type SuggestedFormat } from './file-format.ts'
 
 type StagingOptions = {
   /** SQL of columns that the staging table computes. */
@@ -25,7 +25,7 @@ export type StagingResult = {
   /** The number of rows. */
   read: number
   /** The format that invalid rows seem to have, if they were read with a different one. */
-  suggestedFormat: FileFormat | undefined
+  suggestedFormat: SuggestedFormat | undefined
 }
 
 type InvalidRow = {

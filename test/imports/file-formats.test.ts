@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { formats } from '../../src/imports/file-format.ts'
+import type { ImportError } from '../../src/imports/import-error.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { testDatabase } from '../support/database/test-database.ts'
@@ -191,6 +192,38 @@ t.test('does not take a point that may separate thousands for a decimal point', 
   t.ok(failed.stderr.endsWith(`scripts/run import products ${file} --format es\n`), failed.stderr)
   const again = await runScript(['products', file, '--format', 'es'], importer)
   t.match(again, { status: 1, stderr: /price.*1\.250/ }, 'neither 1.25 nor 1250 is guessed')
+})
+
+t.test('does not take a comma that may separate thousands for a decimal comma', async (t) => {
+  const readSuggestion = async (prices: string[]) => {
+    const rows = prices.map((price, index) => `S${index},Tubo,"${price}",EUR\n`)
+    const importing = importProducts(
+      database.pool,
+      csvFile(`sku,name,price,currency\n${rows.join('')}`),
+    )
+    return importing.then(
+      () => t.fail('was imported'),
+      ({ suggestedFormat }: ImportError) => suggestedFormat,
+    )
+  }
+  t.equal(await readSuggestion(['1,250', '12,500']), undefined)
+  t.match(await readSuggestion(['1,250', '12,5']), { decimal: ',' })
+  t.match(await readSuggestion(['0,250']), { decimal: ',' })
+})
+
+t.test('suggests an order of dates only for dates that it reads, and explains it', async (t) => {
+  const readSuggestion = async (...days: string[]) => {
+    const rows = days.map((day, index) => `Q-${index},sent,${day},EUR,Tubo,1,1\n`).join('')
+    const header = 'number,status,issued_on,currency,description,quantity,unit_price\n'
+    return (await runScript(['quotes', '-'], importer, header + rows)).stderr
+  }
+  t.notMatch(await readSuggestion('31/12/2026 14:30'), /scripts\/run/)
+  t.match(
+    await readSuggestion('05/05/2026', '03/04/2026'),
+    /--dates dmy\n03\/04\/2026 is read as 3 April; use --dates mdy if it is March 4\.\n$/,
+  )
+  t.match(await readSuggestion('03/04/2026', '13/04/2026'), /--dates dmy\n$/)
+  t.match(await readSuggestion('03/04/2026', '04/13/2026'), /--dates mdy\n$/)
 })
 
 t.test('names the option that does not fit the file', async (t) => {

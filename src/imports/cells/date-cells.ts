@@ -6,8 +6,11 @@ import { type CellCheck, type CellReader, quoteForMessage } from './cell-checks.
 const earliestDay = '1970-01-01'
 const latestDay = '2099-12-31'
 
-/** A day as people write it, with a time of day only if it is midnight, as spreadsheets add it. */
-const slashedDate = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?: 0?0:00(?::00)?)?$/
+/**
+ * A date as people write it, with a time of day only if it is midnight, as spreadsheets add it. The
+ * groups 1 and 3 are day and month, or month and day.
+ */
+export const slashedDate = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?: 0?0:00(?::00)?)?$/
 const isoDate = /^\d{4}-\d\d-\d\d$/
 
 /**

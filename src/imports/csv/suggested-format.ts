@@ -1,16 +1,19 @@
 // Finds out the format of a file from its first rows, to suggest it in an error.
 import { Readable } from 'node:stream'
+import { slashedDate } from '../cells/date-cells.ts'
 import type { FileColumns } from '../file-columns.ts'
-import { type FileFormat, formats, formatWords } from '../file-format.ts'
+import { type FileFormat, formats, formatWords, type SuggestedFormat } from '../file-format.ts'
 import { ImportError } from '../import-error.ts'
 import { parseCsv } from './csv-parser.ts'
 import { detectDelimiter, readSeparatorLine, removeSeparatorLine } from './delimiter.ts'
 
 const commaNumber = /^-?\d+,\d+$/
 const pointNumber = /^-?\d+\.\d+$/
-/** 1.250 may be 1250 in a Spanish file, so it does not show a decimal point. */
-const pointForThousands = /^-?[1-9]\d{0,2}(\.\d{3})+$/
-const slashedDate = /^(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}\b/
+/** 1.250 and 1,250 may both be 1250, so they do not show a decimal sign. */
+const mayHaveThousands = /^-?[1-9]\d{0,2}([.,]\d{3})+$/
+
+/** What the cells show of the format. */
+type CellFormat = Partial<Pick<SuggestedFormat, 'decimal' | 'dates' | 'ambiguousDate'>>
 
 /**
  * Returns the format that the text at the start of a file seems to have, or undefined if it is
@@ -24,7 +27,7 @@ export async function suggestFormat(
   fileColumns: FileColumns,
   current: FileFormat,
   encoding: FileFormat['encoding'],
-): Promise<FileFormat | undefined> {
+): Promise<SuggestedFormat | undefined> {
   const content = removeSeparatorLine(text)
   const delimiter =
     readSeparatorLine(text) ?? detectDelimiter(content, fileColumns, current.delimiter)
@@ -40,16 +43,13 @@ export function suggestFormatFromRows(
   rows: string[][],
   fileColumns: FileColumns,
   current: FileFormat,
-): FileFormat | undefined {
+): SuggestedFormat | undefined {
   const found = findCellFormat(columns, rows, fileColumns, current)
   return suggestUnlessCurrent({ ...current, ...found }, current)
 }
 
 /** A file with semicolons is Spanish, unless a cell shows that it is not. Others are English. */
-function assumeFormat(
-  delimiter: FileFormat['delimiter'],
-  found: Partial<Pick<FileFormat, 'decimal' | 'dates'>>,
-): FileFormat {
+function assumeFormat(delimiter: FileFormat['delimiter'], found: CellFormat): FileFormat {
   const mayBeSpanish = delimiter === ';' && found.decimal !== '.' && found.dates !== 'mdy'
   return mayBeSpanish ? formats.es : formats.en
 }
@@ -58,10 +58,17 @@ function assumeFormat(
  * Returns the format if it is not `current`. Semicolons and decimal commas are the Spanish format,
  * which also reads days as 2026-12-31 and finds out the encoding.
  */
-function suggestUnlessCurrent(format: FileFormat, current: FileFormat): FileFormat | undefined {
+function suggestUnlessCurrent(
+  { ambiguousDate, ...format }: SuggestedFormat,
+  current: FileFormat,
+): SuggestedFormat | undefined {
   if (isSameFormat(format, current)) return undefined
   const isSpanish = format.delimiter === ';' && format.decimal === ',' && format.dates !== 'mdy'
-  return isSpanish ? formats.es : format
+  const suggested = isSpanish ? formats.es : format
+  const assumesDayFirst = suggested.dates === 'dmy' && current.dates !== 'dmy'
+  return assumesDayFirst && ambiguousDate !== undefined
+    ? { ...suggested, ambiguousDate }
+    : suggested
 }
 
 function isSameFormat(format: FileFormat, other: FileFormat): boolean {
@@ -94,7 +101,7 @@ function findCellFormat(
   rows: string[][],
   fileColumns: FileColumns,
   current: FileFormat,
-): Partial<Pick<FileFormat, 'decimal' | 'dates'>> {
+): CellFormat {
   const cellsOf = (names: readonly string[]) =>
     names.flatMap((name) => {
       const index = columns.indexOf(name)
@@ -102,19 +109,21 @@ function findCellFormat(
     })
   const numbers = cellsOf(fileColumns.numbers)
   const days = cellsOf(fileColumns.dates).flatMap((cell) => {
-    const [, first, second] = slashedDate.exec(cell) ?? []
-    return first === undefined ? [] : [{ first: Number(first), second: Number(second) }]
+    const [, first, , second] = slashedDate.exec(cell) ?? []
+    return first === undefined ? [] : [{ cell, first: Number(first), second: Number(second) }]
   })
-  const commas = numbers.filter((cell) => commaNumber.test(cell)).length
-  const points = numbers.filter(
-    (cell) => pointNumber.test(cell) && !pointForThousands.test(cell),
-  ).length
+  const showsDecimal = (cell: string, pattern: RegExp) =>
+    pattern.test(cell) && !mayHaveThousands.test(cell)
+  const commas = numbers.filter((cell) => showsDecimal(cell, commaNumber)).length
+  const points = numbers.filter((cell) => showsDecimal(cell, pointNumber)).length
   const isMonthFirst = days.some(({ second }) => second > 12)
-  const isDayFirst =
-    days.some(({ first }) => first > 12) || (days.length > 0 && current.dates === 'ymd')
+  const showsDayFirst = days.some(({ first }) => first > 12)
+  const isDayFirst = showsDayFirst || (days.length > 0 && current.dates === 'ymd')
+  const ambiguousDate = days.find(({ first, second }) => first !== second)?.cell
   return {
     ...(commas > points && { decimal: ',' as const }),
     ...(points > commas && { decimal: '.' as const }),
     ...(isMonthFirst ? { dates: 'mdy' as const } : isDayFirst && { dates: 'dmy' as const }),
+    ...(!isMonthFirst && !showsDayFirst && ambiguousDate !== undefined && { ambiguousDate }),
   }
 }

@@ -5,7 +5,7 @@ import { countNoun } from '../../text/count-noun.ts'
 import { createRowReader } from '../cells/row-rules.ts'
 import { openRows } from '../csv/read-rows.ts'
 import type { WordFileKind } from '../file-columns.ts'
-import type { FileFormat } from '../file-format.ts'
+import type { SuggestedFormat } from '../file-format.ts'
 import { ImportError } from '../import-error.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { type ImportWarning, readWarning, throwIfWarned } from '../import-warnings.ts'
@@ -88,7 +88,7 @@ export async function importWords(
 async function throwIfEmptied(
   client: ClientBase,
   { table }: WordFile,
-  suggestedFormat: FileFormat | undefined,
+  suggestedFormat: SuggestedFormat | undefined,
 ): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::int as count from ${table}`,
