@@ -32,6 +32,23 @@ t.test(
   },
 )
 
+t.test('stops reading a file whose header does not end', async (t) => {
+  const cases: [part: string, message: RegExp][] = [
+    ['sku,name\rA,Tubo\r', /end with a bare carriage return/],
+    [' ', /row that begins on line 1 is longer than 1000000 characters/],
+    ['sku,', /row that begins on line 1 is longer than 1000000 characters/],
+  ]
+  for (const [part, message] of cases) {
+    const chunk = Buffer.from(part.repeat(65_536 / part.length))
+    let chunks = 0
+    async function* read() {
+      for (; chunks < 50; chunks++) yield chunk
+    }
+    await t.rejects(importProducts(database.pool, read()), { message }, part)
+    t.ok(chunks < 35, `${chunks} chunks were read`)
+  }
+})
+
 t.test('imports nothing from a file that has only a header', async (t) => {
   t.match(await importProducts(database.pool, csvFile('sku,name\n')), {
     read: 0,

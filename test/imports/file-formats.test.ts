@@ -247,6 +247,38 @@ t.test('names the option that does not fit the file', async (t) => {
   })
 })
 
+t.test('rejects a mixture of encodings in a large file, and suggests no format', async (t) => {
+  const ascii = 'A,Tubo\n'.repeat(20_000)
+  const utf8 = Buffer.from('B,Cañón\n')
+  const windows1252 = inWindows1252('C,Cañón\n')
+  const header = Buffer.from(`sku,name\n${ascii}`)
+  const isMixed = (before: Buffer, after: Buffer) => [header, before, Buffer.from(ascii), after]
+  const cases: [name: string, parts: Buffer[], encoding: 'auto' | 'utf-8', message: RegExp][] = [
+    ['UTF-8 last', isMixed(windows1252, utf8), 'auto', /^Line 40003 is UTF-8, but .* Windows-1252/],
+    [
+      'Windows-1252 last',
+      isMixed(utf8, windows1252),
+      'auto',
+      /^Line 40003 is not UTF-8, but other/,
+    ],
+    ['as UTF-8', isMixed(utf8, windows1252), 'utf-8', /^Line 40003 is not UTF-8, but other/],
+  ]
+  for (const [name, parts, encoding, message] of cases) {
+    // In chunks as a file is read, so that the two encodings are not in the same chunk.
+    const bytes = Buffer.concat(parts)
+    async function* read() {
+      for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536)
+    }
+    const importing = importProducts(database.pool, read(), {
+      format: { ...formats.en, encoding },
+    })
+    await t.rejects(importing, { message, suggestedFormat: undefined }, name)
+  }
+  const explicit = { format: { ...formats.en, encoding: 'windows-1252' as const } }
+  const content = Buffer.concat([Buffer.from('sku,name\n'), windows1252, utf8])
+  t.match(await importProducts(database.pool, csvFile(content), explicit), { inserted: 2 })
+})
+
 t.test('finds out the encoding, and rejects a mixture', async (t) => {
   const options = { format: { ...formats.en, encoding: 'auto' as const } }
   const damaged = Buffer.concat([Buffer.from('sku,name\nA,ñá\nB,'), Buffer.from([0xf1, 0x0a])])

@@ -16,7 +16,7 @@ export type Row = {
  * The longest row that the schema allows has a fifth of this length. A longer row comes from a
  * quotation mark that is never closed.
  */
-const maxRowCharacters = 1_000_000
+export const maxRowCharacters = 1_000_000
 
 /**
  * Yields the rows in batches, without rows that are completely blank. `text` may be cut anywhere.

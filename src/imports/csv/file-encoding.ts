@@ -6,7 +6,7 @@ import { ImportError } from '../import-error.ts'
 const lineFeed = 0x0a
 const maxBytesPerCharacter = 4
 
-/** The bytes of a chunk are not UTF-8. */
+/** The bytes of a chunk are not UTF-8, and no character before them shows that the file is. */
 export class NotUtf8Error extends ImportError {
   readonly bytes: Buffer
 
@@ -20,7 +20,7 @@ export class NotUtf8Error extends ImportError {
  * Yields the decoded text without its byte order mark. If the encoding is `auto`, the first
  * characters beyond ASCII decide between UTF-8 and Windows-1252. Throws an ImportError for an empty
  * file, for another kind of file such as a workbook, for UTF-16, for bytes that the encoding does
- * not have, and for NUL bytes, which text never has.
+ * not have, for a mixture of encodings, and for NUL bytes, which text never has.
  */
 export async function* decodeText(
   source: AsyncIterable<string | Buffer>,
@@ -30,16 +30,28 @@ export async function* decodeText(
   let isFirst = true
   let pending: Buffer = Buffer.alloc(0)
   let decided = encoding
+  /** Whether a mark or characters beyond ASCII have shown that the file is UTF-8. */
+  let hasUtf8 = false
+  function decodeBeyondAscii(content: Buffer): string {
+    const looksUtf8 = isMostlyUtf8(content)
+    if (decided === 'auto') decided = looksUtf8 ? 'utf-8' : 'windows-1252'
+    else if (decided === 'windows-1252' && encoding === 'auto' && looksUtf8)
+      throw createLateUtf8Error(content, line)
+    if (decided === 'windows-1252') return decodeWindows1252(content, line)
+    hasUtf8 ||= looksUtf8
+    return decodeUtf8(content, line, hasUtf8)
+  }
   function decode(bytes: Buffer): string {
     if (isFirst) rejectOtherFiles(bytes)
     rejectNul(bytes, line, isFirst)
     const hasMark = isFirst && bytes.toString('hex', 0, 3) === 'efbbbf'
     const content = hasMark ? bytes.subarray(3) : bytes
-    if (hasMark) decided = 'utf-8'
-    if (decided === 'auto' && !isAscii(content)) decided = detectEncoding(content, line)
+    if (hasMark) {
+      decided = 'utf-8'
+      hasUtf8 = true
+    }
     isFirst = false
-    const text =
-      decided === 'windows-1252' ? decodeWindows1252(content, line) : decodeUtf8(content, line)
+    const text = isAscii(content) ? content.toString('latin1') : decodeBeyondAscii(content)
     line += countLineFeeds(content)
     return text
   }
@@ -80,35 +92,41 @@ function rejectNul(bytes: Buffer, line: number, isFirst: boolean): void {
   )
 }
 
-function decodeUtf8(bytes: Buffer, line: number): string {
+/** `isUtf8File`: other characters have shown that the file is UTF-8, so it is no other encoding. */
+function decodeUtf8(bytes: Buffer, line: number, isUtf8File: boolean): string {
   if (isUtf8(bytes)) return bytes.toString()
+  const start = `Line ${line + countValidLines(bytes)} is not UTF-8`
+  if (isUtf8File)
+    throw new ImportError(
+      `${start}, but other characters of the file are: it mixes encodings or is damaged. ` +
+        'Save or export it again in one encoding.',
+    )
   throw new NotUtf8Error(
-    `Line ${line + countValidLines(bytes)} is not UTF-8 ` +
-      `(is the file Windows-1252 or Latin-1, or not text?). ${saveAsUtf8}`,
+    `${start} (is the file Windows-1252 or Latin-1, or not text?). ${saveAsUtf8}`,
     bytes,
   )
 }
 
-/** Returns the encoding of bytes that are not all ASCII. */
-function detectEncoding(bytes: Buffer, line: number): 'utf-8' | 'windows-1252' {
-  if (isUtf8(bytes)) return 'utf-8'
-  if (!isDamagedUtf8(bytes)) return 'windows-1252'
-  throw new ImportError(
-    `Line ${line + countValidLines(bytes)} is not UTF-8, but other characters of the file are: ` +
-      'it mixes encodings. Save or export it again in one encoding.',
-  )
-}
-
 /**
- * Returns whether bytes that are not UTF-8 have more valid characters beyond ASCII than errors.
- * Real text in Windows-1252 has almost no sequences that are valid UTF-8. Decoding damaged UTF-8 as
- * Windows-1252 would garble every accent.
+ * Returns whether bytes that are not all ASCII have more characters beyond ASCII that are valid
+ * UTF-8 than errors. Real text in Windows-1252 has almost no sequences that are valid UTF-8.
+ * Decoding damaged UTF-8 as Windows-1252 would garble every accent.
  */
-export function isDamagedUtf8(bytes: Buffer): boolean {
+function isMostlyUtf8(bytes: Buffer): boolean {
+  if (isUtf8(bytes)) return true
   const text = bytes.toString()
   const errors = text.match(/\ufffd/g)?.length ?? 0
   const valid = text.match(/[^\p{ASCII}\ufffd]/gu)?.length ?? 0
   return valid > errors
+}
+
+function createLateUtf8Error(bytes: Buffer, line: number): ImportError {
+  const offset = bytes.findIndex((byte) => byte >= 0x80)
+  return new ImportError(
+    `Line ${line + countLineFeeds(bytes.subarray(0, offset))} is UTF-8, but earlier lines are ` +
+      'Windows-1252. Save or export the file again in one encoding. If all of it is ' +
+      'Windows-1252, use --encoding windows-1252.',
+  )
 }
 
 /** The bytes that Windows-1252 does not define. TextDecoder makes control characters of them. */

@@ -3,9 +3,9 @@ import { addAbortSignal, Readable } from 'node:stream'
 import type { FileColumns } from '../file-columns.ts'
 import { delimiterNames, type FileFormat, formats } from '../file-format.ts'
 import { ImportError } from '../import-error.ts'
-import { parseCsv, type Row } from './csv-parser.ts'
+import { maxRowCharacters, parseCsv, type Row } from './csv-parser.ts'
 import { detectDelimiter, readSeparatorLine, removeSeparatorLine } from './delimiter.ts'
-import { decodeText, isDamagedUtf8, NotUtf8Error } from './file-encoding.ts'
+import { decodeText, NotUtf8Error } from './file-encoding.ts'
 import { checkHeader, checkLineEnd, isRejectedRowColumn } from './header-check.ts'
 import { prepend } from './prepend.ts'
 import { suggestFormat } from './suggested-format.ts'
@@ -100,8 +100,7 @@ async function* withEncodingSuggestion(
       yield chunk
     }
   } catch (error) {
-    // Decoding damaged UTF-8 in another way would import garbled text.
-    if (!(error instanceof NotUtf8Error) || isDamagedUtf8(error.bytes)) throw error
+    if (!(error instanceof NotUtf8Error)) throw error
     const content = (sample + error.bytes.toString('latin1')).slice(0, sampleCharacters)
     throw new ImportError(error.message, {
       cause: error,
@@ -112,7 +111,8 @@ async function* withEncodingSuggestion(
 
 /**
  * Returns the text up to the end of the header and the rest of that chunk. Blank lines and the line
- * `sep=;` come before the header.
+ * `sep=;` come before the header. If they are longer than a row may be, returns what has been read:
+ * the checks that follow find the error.
  */
 async function readThroughHeader(text: AsyncGenerator<string>): Promise<string> {
   let start = ''
@@ -120,6 +120,7 @@ async function readThroughHeader(text: AsyncGenerator<string>): Promise<string> 
     const { value, done } = await text.next()
     if (done) return start
     start += value
+    if (start.length > maxRowCharacters) return start
     if (removeSeparatorLine(start).trimStart().includes('\n')) return start
   }
 }
