@@ -1,6 +1,7 @@
 // Runs an import in one transaction that can be cancelled at any moment before its commit.
-import type { ClientBase, Pool } from 'pg'
+import { type ClientBase, DatabaseError, type Pool } from 'pg'
 import { cancelOnAbort } from '../database/cancel-on-abort.ts'
+import { describeError } from '../monitoring/describe-error.ts'
 import type { FileKind } from './file-columns.ts'
 import { ImportError } from './import-error.ts'
 import { waitForImportLock } from './import-lock.ts'
@@ -11,7 +12,8 @@ type TransactionOptions = { kind: FileKind } & Pick<ImportOptions, 'signal' | 'o
 /**
  * Runs `work` in a transaction and commits it, or leaves the database unchanged and throws. Waits
  * for a running import of the same kind. If `signal` is aborted before the commit, the running
- * statement is cancelled and the reason of the signal is thrown.
+ * statement is cancelled and the reason of the signal is thrown. If the connection breaks during
+ * the commit, throws an ImportError that says that the outcome is unknown.
  */
 export async function runInImportTransaction<Result>(
   pool: Pool,
@@ -25,6 +27,7 @@ export async function runInImportTransaction<Result>(
   /** Returns whether the connection is reusable. */
   let stopCancelling = async () => true
   let isReusable = true
+  let isCommitting = false
   try {
     await client.query('begin')
     stopCancelling = await cancelOnAbort(client, signal, (processId) =>
@@ -35,14 +38,18 @@ export async function runInImportTransaction<Result>(
     const result = await work(client)
     signal.throwIfAborted()
     await stopCancelling()
+    isCommitting = true
     await client.query('commit')
     return result
   } catch (error) {
     isReusable = await stopCancelling()
     // Report the original error: a rollback only fails on a broken connection.
+    let isBroken = false
     await client.query('rollback').catch(() => {
-      isReusable = false
+      isBroken = true
     })
+    if (isBroken) isReusable = false
+    if (isCommitting && isBroken) throw createUnknownOutcomeError(error)
     if (signal.aborted) throw signal.reason
     throw explainError(error)
   } finally {
@@ -66,9 +73,25 @@ const transactionSettings = `
  */
 const conflictCodes = new Set(['23503', '23505', '23P01', '40001', '40P01'])
 const undefinedTable = '42P01'
+/** The table of languages is filled by the migration, so a new language may be missing there. */
+const languageConstraint = 'quotes_language_fkey'
+const migrateFirst = 'run `make migrate` (scripts/migrate.ts) first.'
+
+function createUnknownOutcomeError(error: unknown): ImportError {
+  return new ImportError(
+    `The connection to PostgreSQL broke during the commit (${describeError(error)}). It is ` +
+      'unknown whether the file was imported: run it again, which changes nothing if it was.',
+    { cause: error },
+  )
+}
 
 function explainError(error: unknown): unknown {
-  if (!(error instanceof Error) || !('code' in error)) return error
+  if (!(error instanceof DatabaseError)) return error
+  if (error.constraint === languageConstraint)
+    return new Error(
+      `The database lacks a language of this version (${describeConflict(error)}): ${migrateFirst}`,
+      { cause: error },
+    )
   if (conflictCodes.has(String(error.code)))
     return new ImportError(
       `Another program changed the same rows during the import (${describeConflict(error)}). ` +
@@ -77,16 +100,14 @@ function explainError(error: unknown): unknown {
     )
   if (error.code === undefinedTable)
     return new Error(
-      `The database lacks a table of this version (${error.message}): ` +
-        'run `make migrate` (scripts/migrate.ts) first.',
+      `The database lacks a table of this version (${error.message}): ${migrateFirst}`,
       { cause: error },
     )
   return error
 }
 
 /** Names the violated constraint and the values of the row, or the deadlock. */
-function describeConflict(error: Error & { constraint?: string; detail?: string }): string {
-  const { message, constraint, detail } = error
+function describeConflict({ message, constraint, detail }: DatabaseError): string {
   return constraint && detail ? `${message}: ${detail.replace(/\.$/, '')}` : message
 }
 

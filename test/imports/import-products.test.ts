@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
 import { productColumns } from '../../src/imports/file-columns.ts'
+import { ImportError } from '../../src/imports/import-error.ts'
 import type { ImportStep } from '../../src/imports/options-and-summary.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { testDatabase } from '../support/database/test-database.ts'
@@ -446,6 +447,35 @@ t.test('leaves the database unchanged if it is stopped at any step', async (t) =
     { inserted: 1 },
     'the next import works',
   )
+})
+
+t.test('does not claim that nothing was imported if the connection breaks at commit', async (t) => {
+  const { db, pool } = database
+  const failAtCommit = async (statement: string) => {
+    await sql`create function fail_at_commit() returns trigger language plpgsql as ${sql.lit(
+      `begin ${statement}; return null; end`,
+    )}`.execute(db)
+    await sql`create constraint trigger fail_at_commit after insert on products
+      deferrable initially deferred for each row execute function fail_at_commit()`.execute(db)
+    const failed = await importProducts(pool, csvFile('sku,name\nA,Hammer\n')).then(
+      () => undefined,
+      (error: Error) => error,
+    )
+    await sql`drop function fail_at_commit cascade`.execute(db)
+    return failed
+  }
+  const broken = await failAtCommit('perform pg_terminate_backend(pg_backend_pid())')
+  t.type(broken, ImportError)
+  t.match(broken, {
+    message:
+      /^The connection to PostgreSQL broke .*It is unknown whether the file was imported: run it/,
+  })
+  t.match(
+    await failAtCommit(`raise exception 'not today'`),
+    { message: 'not today' },
+    'an error of the commit itself is certain',
+  )
+  t.same(await readProducts(database), [])
 })
 
 t.test('queues a second import of products, and both succeed', async (t) => {

@@ -882,3 +882,16 @@ t.test(
     t.same(await readQuotes(database, 'number'), [{ number: 'Q-1' }])
   },
 )
+
+t.test('says that the migration is missing if the database lacks a language', async (t) => {
+  const french = await database.db
+    .deleteFrom('languages')
+    .where('code', '=', 'fr')
+    .returningAll()
+    .execute()
+  t.match(
+    await readImportError(t, database, { language: 'fr' }),
+    /The database lacks a language of this version .*\(fr\).*: run `make migrate`.* first\.$/,
+  )
+  await database.db.insertInto('languages').values(french).execute()
+})
