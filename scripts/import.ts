@@ -97,8 +97,8 @@ Columns of hidden-words: ${wordFileColumns['hidden-words'].allowed.join(', ')}
   all of them), or word: search ignores the word if others are typed with it. Empty: synonyms.
 
 Exit status: 0 imported; 3 imported with warnings; 4 imported, but rows were rejected to a file;
-1 nothing was imported, or the file of rejected rows could not be renamed, as the error says;
-2 wrong usage; 130 stopped by Ctrl+C, nothing was imported.
+1 nothing was imported, unless the error says something else; 2 wrong usage; 130, 143 or 129
+stopped by Ctrl+C, SIGTERM or SIGHUP, nothing was imported.
 `
 
 await runCommand(help, importArguments, async (values, [kind, file, ...others]) => {
@@ -111,7 +111,12 @@ await runCommand(help, importArguments, async (values, [kind, file, ...others]) 
   const options = parseImportOptions(kind, values)
   const stop = new AbortController()
   // The abort reason is the exit status, which shells define as 128 plus the number of the signal.
-  process.once('SIGINT', () => stop.abort(130)).once('SIGTERM', () => stop.abort(143))
+  for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }))
+    process.on(signal, () => {
+      // Asked again: the import does not wait for PostgreSQL to cancel the statement.
+      if (stop.signal.aborted) process.exit(status)
+      stop.abort(status)
+    })
   const pool = openPool(readImportConfig().DATABASE_URL, { connections: 2 })
   try {
     const result = await importFile(pool, {
@@ -127,7 +132,8 @@ await runCommand(help, importArguments, async (values, [kind, file, ...others]) 
     console.log(result.text)
     return result.status
   } catch (error) {
-    if (!stop.signal.aborted) throw error
+    // Any other error may come from after the commit, so it is reported as it is.
+    if (!stop.signal.aborted || error !== stop.signal.reason) throw error
     console.error('Stopped: nothing was imported.')
     return stop.signal.reason
   } finally {

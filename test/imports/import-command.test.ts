@@ -1,11 +1,13 @@
 // The command scripts/import.ts: files, messages, exit statuses, rejected rows, and Ctrl+C.
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import t from 'tap'
 import { importFile } from '../../scripts/cli/import-file.ts'
+import { openRejectsFile } from '../../scripts/cli/rejects-file.ts'
 import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -145,26 +147,92 @@ t.test('writes the file of rejected rows only if there are some', async (t) => {
   t.same(await readdir(folder), ['products.csv'])
 })
 
-t.test('exits with status 130 on Ctrl+C, and imports nothing', async (t) => {
+for (const [signal, status] of [
+  ['SIGINT', 130],
+  ['SIGHUP', 129],
+] as const)
+  t.test(`exits with status ${status} on ${signal}, and imports nothing`, async (t) => {
+    const database = await testDatabase(t)
+    const folder = createTemporaryDirectory(t, 'import')
+    const { child, exited } = startScript(
+      ['products', '-', '--rejects', join(folder, 'rejects.csv')],
+      database.roles.importer,
+    )
+    child.stdin.write('sku,name\nA,Hammer\n')
+    const copying = sql<{ count: string }>`
+      select count(*) from pg_stat_activity
+      where datname = current_database() and query like 'copy staged%'`
+    await eventually(
+      () => copying.execute(database.db),
+      ({ rows }) => rows[0]?.count === '1',
+    )
+    child.kill(signal)
+    t.match(await exited, { status, stdout: '', stderr: /nothing was imported/ })
+    t.same(await readProducts(database), [])
+    t.same(await readdir(folder), [])
+  })
+
+t.test('a second Ctrl+C ends an import that cannot be cancelled, without its file', async (t) => {
   const database = await testDatabase(t)
+  const { db } = database
   const folder = createTemporaryDirectory(t, 'import')
+  const lock = await database.pool.connect()
+  await lock.query('select pg_advisory_lock(1)')
+  await sql`create function ignore_cancel() returns trigger language plpgsql as ${sql.lit(
+    `begin
+      perform pg_sleep(300);
+      return new;
+    exception when query_canceled then
+      perform pg_advisory_lock(1);
+      return new;
+    end`,
+  )}`.execute(db)
+  await sql`create trigger ignore_cancel before insert on products
+    for each row execute function ignore_cancel()`.execute(db)
   const { child, exited } = startScript(
     ['products', '-', '--rejects', join(folder, 'rejects.csv')],
     database.roles.importer,
   )
-  child.stdin.write('sku,name\nA,Hammer\n')
-  const copying = sql<{ count: string }>`
-    select count(*) from pg_stat_activity
-    where datname = current_database() and query like 'copy staged%'`
-  await eventually(
-    () => copying.execute(database.db),
-    ({ rows }) => rows[0]?.count === '1',
-  )
+  child.stdin.end('sku,name\nA,Hammer\nB,\n')
+  const waitFor = (event: string) =>
+    eventually(
+      () =>
+        sql`
+          select from pg_stat_activity
+          where datname = current_database() and wait_event = ${event}`.execute(db),
+      ({ rows }) => rows.length === 1,
+    )
+  await waitFor('PgSleep')
   child.kill('SIGINT')
-  t.match(await exited, { status: 130, stdout: '', stderr: /nothing was imported/ })
-  t.same(await readProducts(database), [])
-  t.same(await readdir(folder), [])
+  await waitFor('advisory')
+  child.kill('SIGINT')
+  t.match(await exited, { status: 130, stdout: '' })
+  t.same(await readdir(folder), [], 'the rejected rows are not left behind')
+  await lock.query('select pg_advisory_unlock(1)')
+  lock.release()
 })
+
+t.test(
+  'removes the temporary files of killed imports, and says what it cannot remove',
+  async (t) => {
+    const folder = createTemporaryDirectory(t, 'import')
+    const rejectsName = join(folder, 'rejects.csv')
+    const ended = spawnSync(process.execPath, ['--version']).pid
+    const names = [`rejects.csv.partial-${ended}`, `rejects.csv.partial-${process.ppid}`, 'other']
+    await Promise.all(names.map((name) => writeFile(join(folder, name), 'A,Hammer\n')))
+    const rejects = await openRejectsFile(rejectsName, '-')
+    t.same(
+      (await readdir(folder)).sort(),
+      [...names.slice(1), `rejects.csv.partial-${process.pid}`].sort(),
+      'another import that runs keeps its file',
+    )
+    await mkdir(rejectsName)
+    await t.rejects(rejects.publish(0), {
+      message: /^Everything was imported, but the older .*rejects\.csv could not be removed: /,
+    })
+    t.same((await readdir(folder)).sort(), ['other', 'rejects.csv', names[1]].sort())
+  },
+)
 
 t.test('kill -9 at any moment leaves all of an import or nothing', async (t) => {
   const database = await testDatabase(t)
