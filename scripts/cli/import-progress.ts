@@ -1,12 +1,13 @@
 // Shows the progress of an import: one line that is rewritten on a terminal, else a line every 5 s.
 import { clearLine, cursorTo } from 'node:readline'
 import type { FileKind } from '../../src/imports/file-columns.ts'
+import type { LockHolder } from '../../src/imports/import-lock.ts'
 import type { ImportStep } from '../../src/imports/options-and-summary.ts'
 import { formatCount } from '../../src/text/count-noun.ts'
 
 export type Progress = {
   onProgress(rows: number): void
-  onStep(step: ImportStep): void
+  onStep(step: ImportStep, holder?: LockHolder): void
   end(): void
 }
 
@@ -23,6 +24,8 @@ export function showProgress(kind: FileKind, fractionRead: () => number | undefi
   const startedAt = performance.now()
   let rows = 0
   let step: ImportStep | 'opening' = 'opening'
+  let stepStartedAt = startedAt
+  let lockHolder: LockHolder | undefined
   const intervalMs = stderr.isTTY ? terminalIntervalMs : logIntervalMs
   const timer = setInterval(draw, intervalMs).unref()
 
@@ -41,7 +44,11 @@ export function showProgress(kind: FileKind, fractionRead: () => number | undefi
     const seconds = (performance.now() - startedAt) / 1000
     const rowsPerSecond = formatCount(Math.round(rows / seconds))
     const rate = step === 'reading' ? `, ${rowsPerSecond} rows/s` : ''
-    const text = step === 'waiting' ? `waiting for another import of ${kind} to end` : step
+    const waitSeconds = (performance.now() - stepStartedAt) / 1000
+    const text =
+      step === 'waiting'
+        ? `waiting for another import of ${kind} to end${describeHolder(lockHolder, waitSeconds)}`
+        : step
     return `${text}: ${formatCount(rows)} rows${rate}, ${Math.round(seconds)} s`
   }
 
@@ -49,8 +56,10 @@ export function showProgress(kind: FileKind, fractionRead: () => number | undefi
     onProgress(rowsRead) {
       rows = rowsRead
     },
-    onStep(nextStep) {
+    onStep(nextStep, holder) {
       step = nextStep
+      stepStartedAt = performance.now()
+      lockHolder = holder
     },
     end() {
       clearInterval(timer)
@@ -59,6 +68,16 @@ export function showProgress(kind: FileKind, fractionRead: () => number | undefi
       cursorTo(stderr, 0)
     },
   }
+}
+
+function describeHolder(holder: LockHolder | undefined, waitSeconds: number): string {
+  if (!holder) return ''
+  const { processId, role, ageSeconds } = holder
+  const age =
+    ageSeconds === null
+      ? ''
+      : `, running for ${formatCount(Math.round(ageSeconds + waitSeconds))} s`
+  return ` (process ${processId} of PostgreSQL, role ${role}${age})`
 }
 
 function formatBar(fraction: number | undefined): string {

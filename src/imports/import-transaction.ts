@@ -34,7 +34,7 @@ export async function runInImportTransaction<Result>(
       pool.query('select pg_cancel_backend($1)', [processId]),
     )
     await client.query(transactionSettings)
-    await waitForImportLock(client, kind, () => onStep?.('waiting'))
+    await waitForImportLock(client, kind, (holder) => onStep?.('waiting', holder))
     const result = await work(client)
     signal.throwIfAborted()
     await stopCancelling()

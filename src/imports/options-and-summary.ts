@@ -1,6 +1,7 @@
 // The options of an import, its steps, and the counts that it returns.
 import type { Writable } from 'node:stream'
 import type { FileFormat } from './file-format.ts'
+import type { LockHolder } from './import-lock.ts'
 import type { ImportWarning } from './import-warnings.ts'
 
 /** What an import is doing. `waiting`: another import of the same kind has the lock. */
@@ -19,7 +20,8 @@ export type ImportOptions = {
   isStrict?: boolean
   /** Called with the number of rows read so far, many times a second. */
   onProgress?: (rows: number) => void
-  onStep?: (step: ImportStep) => void
+  /** Called with each step. `holder`: the session that the import waits for. */
+  onStep?: (step: ImportStep, holder?: LockHolder) => void
   /** Stops the import: it throws the reason of the signal and leaves the database unchanged. */
   signal?: AbortSignal
 }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -172,6 +173,39 @@ for (const [signal, status] of [
     t.same(await readdir(folder), [])
   })
 
+t.test('shows which session an import waits for', async (t) => {
+  const database = await testDatabase(t)
+  const login = new URL(database.roles.importer).username
+  const first = startScript(['products', '-'], database.roles.importer)
+  first.child.stdin.write('sku,name\nA,Hammer\n')
+  const { rows: holders } = await eventually(
+    () =>
+      sql<{ pid: number }>`
+        select pid from pg_stat_activity
+        where datname = current_database() and query like 'copy staged%'`.execute(database.db),
+    ({ rows }) => rows.length === 1,
+  )
+  const second = startScript(['products', '-'], database.roles.importer)
+  second.child.stdin.end('sku,name\nA,Hammer\n')
+  let shown = ''
+  second.child.stderr?.on('data', (chunk) => {
+    shown += chunk
+  })
+  await eventually(
+    async () => shown,
+    (text) => text.includes('waiting'),
+  )
+  t.match(
+    shown,
+    new RegExp(
+      '^waiting for another import of products to end ' +
+        `\\(process ${holders[0]?.pid} of PostgreSQL, role ${login}, running for \\d+ s\\): 0 rows`,
+    ),
+  )
+  first.child.stdin.end()
+  t.match([await first.exited, await second.exited], [{ status: 0 }, { status: 0 }])
+})
+
 t.test('a second Ctrl+C ends an import that cannot be cancelled, without its file', async (t) => {
   const database = await testDatabase(t)
   const { db } = database
@@ -226,6 +260,8 @@ t.test(
       [...names.slice(1), `rejects.csv.partial-${process.pid}`].sort(),
       'another import that runs keeps its file',
     )
+    rejects.stream.end()
+    await finished(rejects.stream)
     await mkdir(rejectsName)
     await t.rejects(rejects.publish(0), {
       message: /^Everything was imported, but the older .*rejects\.csv could not be removed: /,
