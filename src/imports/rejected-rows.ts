@@ -33,7 +33,7 @@ type InvalidRow = { line: number; reason: string; written: string[] | null; plai
 /** Yields the rows with problems as CSV with a header, or nothing if there are none. */
 async function* formatInvalidRows(
   client: ClientBase,
-  { columns, fileColumns, format }: CsvFile,
+  { columns, fileColumns, format, hasSeparatorLine }: CsvFile,
 ): AsyncGenerator<string> {
   const cells = columns.map((column) => `coalesce(staged.${column}, '')`)
   await client.query(`
@@ -58,8 +58,11 @@ async function* formatInvalidRows(
   for (let isFirst = true; ; isFirst = false) {
     const { rows } = await client.query<InvalidRow>(`fetch ${rowsPerFetch} from invalid_rows`)
     if (rows.length === 0) break
-    if (isFirst)
-      yield byteOrderMark(format) + joinCells([...rejectedRowColumns, ...columns], format)
+    if (isFirst) {
+      const separatorLine = hasSeparatorLine ? `sep=${format.delimiter}\n` : ''
+      const header = joinCells([...rejectedRowColumns, ...columns], format)
+      yield byteOrderMark(format) + separatorLine + header
+    }
     yield rows.map(formatRow).join('')
   }
   await client.query('close invalid_rows')

@@ -127,6 +127,18 @@ t.test(
   },
 )
 
+t.test('repeats the line that names the delimiter in the rejected rows', async (t) => {
+  const rejected = collectRejectedRows()
+  const options = { format: { ...formats.en, encoding: 'auto' as const } }
+  const file = 'sep=;\nsku;name\nA;\n'
+  t.match(await importProducts(database.pool, csvFile(file), { ...options, ...rejected }), {
+    rejected: 1,
+  })
+  t.equal(rejected.content(), '\ufeffsep=;\nline;reason;sku;name\n3;name: is missing;A;\n')
+  const corrected = rejected.content().replace('A;', 'A;Tubo')
+  t.match(await importProducts(database.pool, csvFile(corrected), options), { inserted: 1 })
+})
+
 t.test('the first error shows the whole command that would import the file', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'import-format-test-'))
   t.teardown(() => rm(folder, { recursive: true }))

@@ -19,6 +19,7 @@ export type CsvFile = {
   rows: AsyncIterable<Row[]>
   /** The format of the file. Its first line may name the delimiter, such as `sep=;`. */
   format: FileFormat
+  hasSeparatorLine: boolean
 }
 
 type ReadOptions = { format?: FileFormat | undefined; signal?: AbortSignal | undefined }
@@ -45,7 +46,8 @@ export async function openRows(
   )
   try {
     const start = await readThroughHeader(text)
-    const delimiter = readSeparatorLine(start) ?? givenFormat.delimiter
+    const namedDelimiter = readSeparatorLine(start)
+    const delimiter = namedDelimiter ?? givenFormat.delimiter
     const format = { ...givenFormat, delimiter }
     const content = removeSeparatorLine(start)
     checkLineEnd(content)
@@ -65,6 +67,7 @@ export async function openRows(
       fileColumns,
       rows: selectCells(rows, importedIndexes, names.length),
       format,
+      hasSeparatorLine: namedDelimiter !== undefined,
     }
   } catch (error) {
     await text.return(undefined)
