@@ -2,6 +2,7 @@
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { countNoun } from '../text/count-noun.ts'
 import type { RowReader } from './cells/row-rules.ts'
 import type { Row } from './csv/csv-parser.ts'
 import type { CsvFile } from './csv/read-rows.ts'
@@ -107,10 +108,11 @@ function describeCellCount(
   columnCount: number,
   { delimiter }: FileFormat,
 ): string {
-  return (
-    `has ${cellCount} cells, but the header has ${columnCount}: ` +
-    `a cell with a ${delimiterNames[delimiter].one} must be in quotation marks`
-  )
+  const advice =
+    cellCount > columnCount
+      ? `a cell with a ${delimiterNames[delimiter].one} must be in quotation marks`
+      : 'a cell with a line break must be in quotation marks, or the row is cut short'
+  return `has ${countNoun(cellCount, 'cell')}, but the header has ${columnCount}: ${advice}`
 }
 
 // The text format of COPY: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2

@@ -66,7 +66,14 @@ t.test('rejects a row with too few or too many cells', async (t) => {
     'sku,name,brand\nA,Hammer,Ejemplo\nB,Saw, large,Ejemplo\n"C\nC",File\n',
   )
   t.match(message, 'line 3: has 4 cells, but the header has 3: a cell with a comma')
-  t.match(message, 'line 4: has 2 cells, but the header has 3')
+  t.match(
+    message,
+    'line 4: has 2 cells, but the header has 3: a cell with a line break must be in quotation',
+  )
+  t.match(
+    await readImportError(t, database, 'sku,name\nA\n'),
+    'line 2: has 1 cell, but the header has 2: ',
+  )
 })
 
 t.test(

@@ -555,6 +555,26 @@ t.test('rejects contradictory rows of a quote, and names the column and both lin
   )
 })
 
+t.test('says where long texts of a quote differ, and that they are cut', async (t) => {
+  const same = 'a'.repeat(70)
+  t.match(
+    await readImportError(t, database, { notes: `b${same}` }, { notes: `c\n${same}` }),
+    `line 3: notes: "c ${'a'.repeat(58)}…" here, but "b${'a'.repeat(59)}…" on line 2 of the same`,
+  )
+  t.match(
+    await readImportError(t, database, { notes: `${same}b` }, { notes: `${same}c` }),
+    `line 3: notes: "${'a'.repeat(60)}…" here differs at character 71 from line 2 of the same`,
+  )
+  t.match(
+    await readImportError(t, database, { notes: 'a\nb' }, { notes: 'a b' }),
+    'line 4: notes: "a b" here differs at character 2 from line 2 of the same quote',
+  )
+  t.match(
+    await readImportError(t, database, { notes: same }, { notes: `${same}, b` }),
+    'here differs at character 71 from line 2',
+  )
+})
+
 t.test('rejects positions that occur twice in a quote, or only on some of its rows', async (t) => {
   const rows = [
     { position: '1' },
@@ -678,7 +698,7 @@ t.test('rejects every version of a number if an invalid row has no readable vers
       '5 has 9 cells, but the header has 8',
       '6 version',
       '7 another row of quote Q-3 version 1 is invalid',
-      '8 has 1 cells, but the header has 8',
+      '8 has 1 cell, but the header has 8',
     ],
   )
 })

@@ -46,3 +46,12 @@ export function quoteForMessage(cell: string): string {
   const isTooLong = line.length > maxQuotedCharacters
   return `"${isTooLong ? `${line.slice(0, maxQuotedCharacters)}…` : line}"`
 }
+
+/** Returns SQL that quotes a cell as `quoteForMessage` does, or gives the word empty for null. */
+export function sqlQuoteForMessage(cell: string): string {
+  const line = `regexp_replace(${cell}, '\\s+', ' ', 'g')`
+  return `case when ${cell} is null then 'empty'
+    when length(${line}) > ${maxQuotedCharacters}
+      then '"' || left(${line}, ${maxQuotedCharacters}) || '…"'
+    else '"' || ${line} || '"' end`
+}

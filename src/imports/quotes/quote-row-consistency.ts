@@ -1,7 +1,7 @@
 // Groups the staged rows into quotes, checks that the rows of one quote are consistent, and drops
 // the quotes with invalid rows.
 import type { ClientBase } from 'pg'
-import { maxQuotedCharacters } from '../cells/cell-checks.ts'
+import { sqlQuoteForMessage } from '../cells/cell-checks.ts'
 import { repeatedQuoteFields } from '../file-columns.ts'
 
 /** Wider than checkPositiveInteger: it only makes the cast safe. */
@@ -36,8 +36,8 @@ export async function createStagedQuotesTable(client: ClientBase): Promise<void>
 }
 
 /**
- * Adds a problem for each row whose quote fields differ from the first row of its quote. Needs
- * `staged_quotes`.
+ * Adds a problem for each row whose quote fields differ from the first row of its quote. If both
+ * look the same in the message, it says where they differ. Needs `staged_quotes`.
  */
 export async function addContradictionProblems(client: ClientBase): Promise<void> {
   const fields = repeatedQuoteFields.map(
@@ -47,20 +47,31 @@ export async function addContradictionProblems(client: ClientBase): Promise<void
   const firstRowFields = repeatedQuoteFields.map((field) => `first_row.${field}`)
   await client.query(`
     insert into problems (file_line, problem)
-    select staged.file_line, format('%s: %s here, but %s on line %s of the same quote',
-      field.name, ${describeCell('field.here')}, ${describeCell('field.first')},
-      first_row.file_line)
+    select staged.file_line,
+      case when shown.here = shown.first
+        then format('%s: %s here differs at character %s from line %s of the same quote',
+          field.name, shown.here, ${findFirstDifference}, first_row.file_line)
+        else format('%s: %s here, but %s on line %s of the same quote',
+          field.name, shown.here, shown.first, first_row.file_line) end
     from staged_quotes
     join staged first_row on first_row.file_line = staged_quotes.first_file_line
     join staged on ${isSameQuote}
     cross join lateral (values ${fields.join(', ')}) as field (name, here, first)
+    cross join lateral (
+      select ${sqlQuoteForMessage('field.here')} as here,
+        ${sqlQuoteForMessage('field.first')} as first
+    ) shown
     where (${rowFields.join(', ')}) is distinct from (${firstRowFields.join(', ')})
       and field.here is distinct from field.first`)
 }
 
-/** SQL for a cell in a message: the first 60 characters between quotes, or the word empty. */
-const describeCell = (cell: string) => `case when ${cell} is null then 'empty'
-  else '"' || regexp_replace(left(${cell}, ${maxQuotedCharacters}), '\\s+', ' ', 'g') || '"' end`
+/** SQL of the place of the first character that differs, from 1. */
+const findFirstDifference = `(
+  select min(place)
+  from unnest(string_to_array(field.here, null), string_to_array(field.first, null))
+    with ordinality as pair (here, first, place)
+  where pair.here is distinct from pair.first
+)`
 
 /**
  * Adds problems for repeated positions, and for missing ones if other rows of the quote have one.
