@@ -33,11 +33,7 @@ export async function checkCompany(
     .selectFrom('company')
     .select(['base_currency', 'time_zone'])
     .executeTakeFirst()
-  if (!recorded)
-    throw new Error(
-      'The company is not recorded in the database yet: ' +
-        'run `make migrate` (scripts/migrate.ts) first.',
-    )
+  if (!recorded) throw createNotRecordedError()
   if (recorded.base_currency !== baseCurrency || recorded.time_zone !== timeZone) {
     throw new Error(
       `The data was recorded in ${recorded.base_currency} and ${recorded.time_zone}, ` +
@@ -47,4 +43,12 @@ export async function checkCompany(
         `update company set base_currency = '${baseCurrency}', time_zone = '${timeZone}'`,
     )
   }
+}
+
+/** Returns the error for a database without a company, and therefore without a base currency. */
+export function createNotRecordedError(): Error {
+  return new Error(
+    'The company is not recorded in the database yet: ' +
+      'run `make migrate` (scripts/migrate.ts) first.',
+  )
 }

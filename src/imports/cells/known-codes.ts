@@ -1,5 +1,6 @@
 // Reads the currency and country codes that cells are checked against, and the base currency.
 import type { ClientBase } from 'pg'
+import { createNotRecordedError } from '../../company/company-record.ts'
 
 export type KnownCodes = {
   currencies: Set<string>
@@ -18,11 +19,7 @@ export async function readKnownCodes(client: ClientBase): Promise<KnownCodes> {
       array(select code from countries) as countries
     from company`)
   const [company] = rows
-  if (!company)
-    throw new Error(
-      'The company is not recorded in the database yet: ' +
-        'run `make migrate` (scripts/migrate.ts) first.',
-    )
+  if (!company) throw createNotRecordedError()
   return {
     currencies: new Set(company.currencies),
     countries: new Set(company.countries),

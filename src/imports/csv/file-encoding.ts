@@ -18,9 +18,9 @@ export class NotUtf8Error extends ImportError {
 
 /**
  * Yields the decoded text without its byte order mark. If the encoding is `auto`, the first
- * characters beyond ASCII decide between UTF-8 and Windows-1252. Throws an ImportError for an empty
- * file, for another kind of file such as a workbook, for UTF-16, for bytes that the encoding does
- * not have, for a mixture of encodings, and for NUL bytes, which text never has.
+ * characters beyond ASCII decide between UTF-8 and Windows-1252. Throws an ImportError for another
+ * kind of file such as a workbook, for UTF-16, for bytes that the encoding does not have, for a
+ * mixture of encodings, and for NUL bytes, which text never has.
  */
 export async function* decodeText(
   source: AsyncIterable<string | Buffer>,
@@ -63,8 +63,6 @@ export async function* decodeText(
     pending = bytes.subarray(end)
     if (end > 0) yield decode(bytes.subarray(0, end))
   }
-  if (isFirst && pending.length === 0)
-    throw new ImportError('The file is empty: it does not even have a header.')
   yield decode(pending)
 }
 
