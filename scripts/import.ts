@@ -36,10 +36,10 @@ CSV first.
   --rejects FILE    import the valid rows and write the invalid ones to this CSV file, with the
                     columns line and reason before their own. Correct them there and import that
                     file: the columns line and reason are ignored. If one row of a quote is invalid,
-                    the whole quote is rejected. If the number of an invalid row is unknown, or
-                    with --full the key of a row that may be in the database, nothing is imported.
-                    The file exists only if rows were rejected; an older one of that name is
-                    removed.
+                    the whole quote is rejected. Nothing is imported if the number of an invalid
+                    row is unknown: it is empty, or a comma before it has moved it. The same holds
+                    for the SKU or word with --full. The file exists only if rows were rejected; an
+                    older one of that name is removed.
   --strict          import nothing if there are warnings
   --json            print the summary as one JSON object
 
