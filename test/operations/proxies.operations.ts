@@ -159,7 +159,8 @@ const programs: Record<string, (t: Test, apis: [Api, Api]) => Promise<Proxy>> = 
     writeFileSync(
       join(folder, 'nginx.conf'),
       `pid ${folder}/pid;\ndaemon off;\nerror_log stderr;\nevents {}\n` +
-        `http {\naccess_log off;\n${paths.join('\n')}\ninclude ${folder}/quotes.conf;\n}\n`,
+        `http {\naccess_log ${logs}/access.log;\n${paths.join('\n')}\n` +
+        `include ${folder}/quotes.conf;\n}\n`,
     )
     const command = ['/usr/sbin/nginx', '-p', folder, '-c', join(folder, 'nginx.conf')]
     const readLogs = await startProxy(t, command, [...command, '-t'], logs)
@@ -207,8 +208,12 @@ for (const [name, start] of Object.entries(programs)) {
       patienceMs,
     )
     t.match(first, { status: 200, headers: { 'strict-transport-security': /max-age/ } })
-    const plain = await fetch(`http://127.0.0.1:${proxy.plainPort}/docs`, { redirect: 'manual' })
-    t.equal(plain.status, 308)
+    for (const path of [search, `/quote/share/${token}`]) {
+      const plain = await fetch(`http://127.0.0.1:${proxy.plainPort}${path}`, {
+        redirect: 'manual',
+      })
+      t.equal(plain.status, 308)
+    }
 
     const statuses = new Map<number, number>()
     let isOver = false
