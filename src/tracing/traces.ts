@@ -8,10 +8,12 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { timeouts } from '../timeouts.ts'
 import type { Traces } from './open-traces.ts'
 
@@ -19,10 +21,11 @@ const serviceName = 'trade-quoting-service'
 
 /** The address of the collector is read by the exporter, from OTEL_EXPORTER_OTLP_ENDPOINT. */
 export function createTraces(sampledShare: number): Traces {
+  const exporter = new LoggingExporter()
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName }),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampledShare) }),
-    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
   })
   const tracer = provider.getTracer(serviceName)
   const current = new AsyncLocalStorage<Context>()
@@ -66,7 +69,10 @@ export function createTraces(sampledShare: number): Traces {
   }
 
   return {
-    traceRequests: (app) => traceRequests(app, tracer, current),
+    traceRequests(app) {
+      exporter.logTo(app.log)
+      traceRequests(app, tracer, current)
+    },
     traceEngine: (engine) => traceMethod(engine as never, 'search', 'meilisearch', () => 'search'),
     tracePool(pool) {
       pool.on('connect', (client) =>
@@ -86,6 +92,32 @@ export function createTraces(sampledShare: number): Traces {
       ])
     },
   }
+}
+
+/** Logs once per cause that spans cannot be sent, and that they can again. The SDK logs neither. */
+class LoggingExporter extends OTLPTraceExporter {
+  #failures: FailureLog | undefined
+
+  /** Call it before the first span ends. */
+  logTo(log: TaskLog): void {
+    this.#failures = new FailureLog(log, {
+      failure: (cause) => `Traces cannot be sent (${cause})`,
+      recovery: 'Traces can be sent again',
+    })
+  }
+
+  override export(...[spans, report]: Parameters<SpanExporter['export']>): void {
+    super.export(spans, (result) => {
+      if (result.error) this.#failures?.logFailure(withStatus(result.error))
+      else this.#failures?.logSuccess()
+      report(result)
+    })
+  }
+}
+
+/** Returns an error with the HTTP status of the collector, if it has answered. */
+function withStatus(error: Error & { code?: unknown }): Error {
+  return typeof error.code === 'number' ? new Error(`${error.code} ${error.message}`) : error
 }
 
 function traceRequests(

@@ -24,17 +24,19 @@ type Batch = { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] }
 /** Decodes what a collector would get. */
 async function startCollector() {
   const bodies: string[] = []
+  const answer = { status: 200 }
   const url = await startLocalServer(t, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
     request.on('end', () => {
       bodies.push(Buffer.concat(chunks).toString())
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end('{}')
     })
   })
   return {
     url,
     bodies,
+    answer,
     spans: () =>
       bodies
         .map((body) => JSON.parse(body) as Batch)
@@ -44,6 +46,7 @@ async function startCollector() {
   }
 }
 
+const includes = (part: string) => (text: string) => text.includes(part)
 const attributesOf = ({ attributes }: Span) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
 
@@ -123,12 +126,52 @@ t.test('without a collector requests are answered, and the process stops', async
   const service = await testService(t)
   const api = await startApi(t, service, {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+    OTEL_BSP_SCHEDULE_DELAY: '100',
     OTEL_TRACES_SAMPLER_ARG: '0.5',
   })
   for (let count = 0; count < 20; count += 1)
     t.equal((await fetch(`${api.url}/api/search?q=x`)).status, 200)
+  const log = await eventually(async () => api.output(), includes('Traces'))
+  t.match(log, /"level":50.*"msg":"Traces cannot be sent \(connect ECONNREFUSED 127.0.0.1:9\)/)
   api.child.kill('SIGTERM')
   t.equal(await api.exit, 0)
+})
+
+t.test('the log says once why traces are rejected, and once that they are accepted', async (t) => {
+  const collector = await startCollector()
+  const service = await testService(t)
+  const api = await startApi(t, service, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+  })
+  const linesAbout = (text: string) =>
+    api
+      .output()
+      .split('\n')
+      .filter((line) => line.includes(text))
+  /** Resolves when the collector has received as many further batches. */
+  const sendBatches = async (count: number) => {
+    const wanted = collector.bodies.length + count
+    return eventually(
+      async () => {
+        await fetch(`${api.url}/api/search?q=x`)
+        return collector.bodies.length
+      },
+      (received) => received >= wanted,
+    )
+  }
+  collector.answer.status = 404
+  await sendBatches(3)
+  t.match(linesAbout('Traces'), [/"level":50.*Traces cannot be sent \(404 Not Found\)/])
+  collector.answer.status = 200
+  await sendBatches(3)
+  const lines = await eventually(
+    async () => linesAbout('Traces'),
+    ({ length }) => length > 1,
+  )
+  t.match(lines, [/cannot be sent/, /"level":30.*Traces can be sent again/])
+  t.equal(lines.length, 2)
 })
 
 t.test('without the setting there are no traces', async (t) => {
