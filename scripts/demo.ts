@@ -1,7 +1,7 @@
 // Runs the whole service on real data without any configuration: servers, data, API and indexer.
 import { join, resolve } from 'node:path'
 import { runCommand } from './cli/command.ts'
-import { deleteDemoFile, readDemoFile } from './demo/demo-file.ts'
+import { deleteShellFile, readDemoFile } from './demo/demo-file.ts'
 import { startDemoServers } from './demo/demo-servers.ts'
 import { prepareDemo } from './demo/prepare-demo.ts'
 import { printInstructions } from './demo/printed-instructions.ts'
@@ -45,8 +45,8 @@ await runCommand(help, {}, async () => {
   makeDirectory(directory)
   reportProgress('starting PostgreSQL, Meilisearch and Redis')
   const servers = await startDemoServers(directory, reportProgress)
-  // Deleted only now: a failed start keeps the keys and the link of the previous one.
-  deleteDemoFile(file)
+  // Its addresses may no longer be true.
+  deleteShellFile(file)
   const programs: Program[] = []
   try {
     if (stop.signal.aborted) return 0

@@ -40,8 +40,9 @@ export function writeDemoFile(file: string, demo: DemoFile): void {
   replaceFile(shellFileOf(file), lines.join(''))
 }
 
-export function deleteDemoFile(file: string): void {
-  for (const name of [file, shellFileOf(file)]) rmSync(name, { force: true })
+/** Deletes the file for shells. `file`, which is the one beside it, keeps the keys and the link. */
+export function deleteShellFile(file: string): void {
+  rmSync(shellFileOf(file), { force: true })
 }
 
 /** Returns the name of the file that a shell reads, beside the JSON file. */

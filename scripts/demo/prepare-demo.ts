@@ -67,8 +67,6 @@ export async function prepareDemo(options: DemoOptions): Promise<DemoFile> {
     const paletteKey = await reuseOrCreatePaletteKey(db, origins, previous?.paletteKey)
     const token = await reuseOrCreateLink(db, company.timeZone, previous?.shareUrl)
     const shareUrl = `${baseUrl}/quote/share/${token}`
-    await startPrograms(db, roles.urls, { paletteKey, shareUrl }, options)
-
     const demo: DemoFile = {
       url: `http://127.0.0.1:${ports.api}`,
       opsUrl: `http://127.0.0.1:${ports.ops}`,
@@ -82,7 +80,9 @@ export async function prepareDemo(options: DemoOptions): Promise<DemoFile> {
       meiliUrl: servers.meiliUrl,
       meiliPid: servers.meiliPid,
     }
+    // Before the programs start: if the demo is stopped then, the next start finds keys and link.
     writeDemoFile(file, demo)
+    await startPrograms(db, roles.urls, { paletteKey, shareUrl }, options)
     return demo
   } finally {
     await db.destroy()

@@ -64,6 +64,19 @@ t.test('the demo', async (t) => {
     const response = await fetch(url, { headers })
     return { status: response.status, text: await response.text() }
   }
+  /** Starts the demo and stops it when it prints this text. */
+  const interruptAt = async (text: string) => {
+    const program = startProgram(t, ['scripts/demo.ts'], env)
+    await eventually(
+      async () => program.output(),
+      (output) => output.includes(text) || program.child.exitCode !== null,
+      240_000,
+    )
+    program.child.kill('SIGINT')
+    t.equal(await program.exit, 0, program.output())
+    t.notMatch(program.output(), /ready$/m)
+  }
+  await interruptAt('building the search index')
   const first = startProgram(t, ['scripts/demo.ts'], env)
   const [demo, expected] = await Promise.all([ready(first), statsOfRawFile()])
 
@@ -210,6 +223,7 @@ t.test('the demo', async (t) => {
   for (const url of [demo.url, demo.opsUrl, demo.meiliUrl])
     await t.rejects(fetch(url), `${url} is closed`)
 
+  await interruptAt('the database holds')
   const second = startProgram(t, ['scripts/demo.ts'], env)
   const again = await ready(second)
   t.notMatch(second.output(), /loading/, 'keeps the data')
@@ -218,6 +232,14 @@ t.test('the demo', async (t) => {
     [demo.shareUrl, demo.searchKey, demo.statsKey],
     'keeps the keys and the link',
   )
+  const { openPool } = await import('../../src/database/postgres-pool.ts')
+  const pool = openPool(again.databaseUrl, { connections: 1 })
+  const counted = await pool.query(
+    'select (select count(*)::int from api_keys) keys, (select count(*)::int from quote_shares) links',
+  )
+  await pool.end()
+  // The commands of README create the second link.
+  t.same(counted.rows, [{ keys: 4, links: 2 }], 'an interrupted start leaves no key and no link')
   t.match((await get(`${again.url}/api/search?q=zarzaparrilla`)).text, /85123A/)
 
   const samePort = startProgram(t, ['scripts/demo.ts'], {
