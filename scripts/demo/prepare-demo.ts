@@ -27,6 +27,8 @@ import { type Program, startProgram } from './start-programs.ts'
 
 const companyFile = join(import.meta.dirname, '../../demo/company.json')
 const readyPollMs = 50
+/** How often a start that takes long says what it waits for. */
+const waitReportMs = 15_000
 
 export type DemoOptions = {
   servers: DemoServers
@@ -111,13 +113,12 @@ async function startPrograms(
   const environments = programEnvironments(servers, roleUrls, { ports, companyFile, ...shown })
   const isIndexed = await isIndexUpToDate(db, nameWithShape('main', computeIndexShape()))
   signal.throwIfAborted()
+  const logFileOf = (name: string) => join(directory, `${name}.log`)
   for (const [name, script] of [
     ['indexer', 'scripts/indexer.ts'],
     ['api', 'src/server.ts'],
-  ] as const) {
-    const logFile = join(directory, `${name}.log`)
-    programs.push(startProgram(name, script, environments[name], logFile))
-  }
+  ] as const)
+    programs.push(startProgram(name, script, environments[name], logFileOf(name)))
   reportProgress(
     isIndexed
       ? 'starting the API; the search index is up to date'
@@ -127,11 +128,22 @@ async function startPrograms(
     throw new Error(reason)
   })
   const urls = { api: `http://127.0.0.1:${ports.api}`, ops: `http://127.0.0.1:${ports.ops}` }
-  await Promise.race([untilReady(urls, signal), ended])
+  const reportWait = (isIndexing: boolean) =>
+    reportProgress(
+      isIndexing
+        ? `still building the search index; see ${logFileOf('indexer')}`
+        : `still starting the API; see ${logFileOf('api')}`,
+    )
+  await Promise.race([untilReady(urls, reportWait, signal), ended])
 }
 
 /** Waits until the API accepts requests and the search index is built. */
-async function untilReady(urls: { api: string; ops: string }, signal: AbortSignal): Promise<void> {
+async function untilReady(
+  urls: { api: string; ops: string },
+  reportWait: (isIndexing: boolean) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let reportedAt = performance.now()
   while (!signal.aborted) {
     const readiness = await fetch(`${urls.ops}/health/ready`).then(
       (response) => response.json() as Promise<{ status: string; indexedAt: string | null }>,
@@ -144,6 +156,10 @@ async function untilReady(urls: { api: string; ops: string }, signal: AbortSigna
       (await fetch(urls.api).catch(() => null))
     )
       return
+    if (performance.now() - reportedAt >= waitReportMs) {
+      reportedAt = performance.now()
+      reportWait(readiness?.indexedAt === null)
+    }
     await sleep(readyPollMs)
   }
 }

@@ -76,7 +76,25 @@ t.test('the demo', async (t) => {
     t.equal(await program.exit, 0, program.output())
     t.notMatch(program.output(), /ready$/m)
   }
-  await interruptAt('building the search index')
+  await t.test('says that the index is still being built, and where the log is', async (t) => {
+    const program = startProgram(t, ['scripts/demo.ts'], env)
+    const indexer = await eventually(
+      () => findChild(program.child.pid ?? 0, 'scripts/indexer.ts'),
+      (pid) => pid !== undefined,
+      240_000,
+    )
+    // A paused indexer builds nothing.
+    process.kill(indexer ?? Number.NaN, 'SIGSTOP')
+    await eventually(
+      async () => program.output(),
+      (output) => output.includes('still building'),
+      120_000,
+    )
+    program.child.kill('SIGINT')
+    t.equal(await program.exit, 0)
+    t.match(program.output(), `still building the search index; see ${directory}/indexer.log\n`)
+    t.notMatch(program.output(), /ready$/m)
+  })
   const first = startProgram(t, ['scripts/demo.ts'], env)
   const [demo, expected] = await Promise.all([ready(first), statsOfRawFile()])
 
@@ -203,12 +221,8 @@ t.test('the demo', async (t) => {
   })
 
   await t.test('gives each program its own role and key, and no other', async (t) => {
-    const children = await childrenOf(first.child.pid ?? 0)
     const secretsOf = async (script: string) => {
-      const lines = await Promise.all(
-        children.map((child) => readFile(`/proc/${child}/cmdline`, 'utf8')),
-      )
-      const child = children[lines.findIndex((line) => line.includes(script))]
+      const child = await findChild(first.child.pid ?? 0, script)
       const names = (await readFile(`/proc/${child}/environ`, 'utf8'))
         .split('\0')
         .map((setting) => setting.split('=', 1)[0] ?? '')
@@ -235,7 +249,8 @@ t.test('the demo', async (t) => {
   const { openPool } = await import('../../src/database/postgres-pool.ts')
   const pool = openPool(again.databaseUrl, { connections: 1 })
   const counted = await pool.query(
-    'select (select count(*)::int from api_keys) keys, (select count(*)::int from quote_shares) links',
+    `select (select count(*)::int from api_keys) as keys,
+            (select count(*)::int from quote_shares) as links`,
   )
   await pool.end()
   // The commands of README create the second link.
@@ -296,6 +311,16 @@ t.test('leaves no process behind when it gets SIGTERM while it starts', async (t
   t.notMatch(program.output(), /ready$/m)
   t.same(await processesNaming(directory), [])
 })
+
+/** Returns the pid of the child whose command line names the script. */
+async function findChild(parent: number, script: string): Promise<number | undefined> {
+  for (const child of await childrenOf(parent)) {
+    // A child may have ended meanwhile.
+    const command = await readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '')
+    if (command.includes(script)) return child
+  }
+  return undefined
+}
 
 async function childrenOf(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
