@@ -1,6 +1,6 @@
 // Every setting: its type, its default, and the description that .env files and errors show.
 import { type Static, Type } from '@sinclair/typebox'
-import { defaultConnections } from '../database/connection-counts.ts'
+import { defaultConnections, searchConnections } from '../database/connection-counts.ts'
 import { quoteLinkBase } from '../http/endpoint-paths.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -29,7 +29,9 @@ export const Settings = Type.Object({
     minimum: 2,
     maximum: 1_000,
     default: defaultConnections,
-    description: 'Maximum PostgreSQL connections of each API process, plus three for special uses',
+    description:
+      'Maximum PostgreSQL connections of each API process, ' +
+      `plus ${searchConnections} for searches without an engine`,
   }),
   INDEXER_DATABASE_URL: Type.Optional(
     Url(

@@ -15,6 +15,11 @@ import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { readCompany } from '../../src/company/company.ts'
 import { Settings } from '../../src/config/settings-schema.ts'
+import {
+  defaultConnections,
+  replicaConnections,
+  searchConnections,
+} from '../../src/database/connection-counts.ts'
 import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -27,6 +32,25 @@ const composeOnly = [
   'INDEXER_PASSWORD',
   'IMPORTER_PASSWORD',
 ]
+
+t.test('settings, chart and runbook state how many connections an API process opens', async (t) => {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8')
+  const example = read('.env.example')
+  t.match(example, `each API process, plus ${searchConnections} for searches without an engine`)
+  t.match(
+    example,
+    `Each API process\n# opens up to ${replicaConnections} connections to the replica.`,
+  )
+  t.match(
+    read('deploy/helm/trade-quoting-service/values.yaml'),
+    `DATABASE_CONNECTIONS + ${searchConnections} connections to PostgreSQL ` +
+      `and ${replicaConnections} to a replica.`,
+  )
+  const runbook = read('docs/operations/runbook.md')
+  t.match(runbook, `\`DATABASE_CONNECTIONS\` (${defaultConnections}), ${searchConnections} for`)
+  t.match(runbook, `| API process, to the replica | ${replicaConnections} |`)
+  t.match(runbook, `N × ${defaultConnections + searchConnections} under load`)
+})
 
 t.test(
   '.env.example shows exactly the settings, with their descriptions and defaults',
