@@ -5,6 +5,7 @@ import { Agent, request } from 'node:http'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { describeError } from '../../src/monitoring/describe-error.ts'
 import { searchInPostgres } from '../../src/search/fallback/search-in-postgres.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { runCommand } from '../cli/command.ts'
@@ -129,14 +130,14 @@ async function report(
       `other requests too; load ${loadAverage()}`,
   )
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
-  const measurements = await measureRounds(
-    service,
-    createTargets(service, agent, requests, compared),
-    traces,
-    rounds,
-  )
-  agent.destroy()
-  printMeasurements(measurements)
+  const targets = createTargets(service, agent, requests, compared)
+  try {
+    printMeasurements(await measureRounds(service, targets, traces, rounds))
+  } finally {
+    agent.destroy()
+    // Before the servers stop, whose absence they would log after the error.
+    await targets.stop()
+  }
   printMeasurement('searchInPostgres', [await measureDatabase(service, distinctTexts(trace))])
   console.log(`\nload ${loadAverage()}`)
 }
@@ -150,6 +151,8 @@ type Targets = {
   startCompared(warmUp: string[]): Promise<WarmTarget | null>
   /** Starts the pass-through route and sends it `warmUp`. */
   startPassThrough(warmUp: string[]): Promise<WarmTarget>
+  /** Stops the processes that are still running. */
+  stop(): Promise<void>
 }
 
 /** Returns the targets that are compared. They share one pool of connections. */
@@ -162,8 +165,10 @@ function createTargets(
   const engineHeaders = { authorization: `Bearer ${service.meiliKey}` }
   const engineUrl = `${service.meiliUrl}/multi-search`
   const { authorization } = service
+  const stops: (() => Promise<void>)[] = []
 
   async function warmUpTarget({ url, pid, stop }: Server, texts: string[]): Promise<WarmTarget> {
+    stops.push(stop)
     const endpoint: Target = (text) =>
       sendRequest(agent, `${url}/api/search?q=${encodeURIComponent(text)}`, { authorization })
     await measure(endpoint, texts, connections)
@@ -180,6 +185,9 @@ function createTargets(
         : warmUpTarget(await startApi(service, { SEARCH_CACHE_MB: '0' }, compared), warmUp),
     startPassThrough: async (warmUp) =>
       warmUpTarget(await startPassThroughRoute(service, requests), warmUp),
+    async stop() {
+      for (const stop of stops) await stop()
+    },
   }
 }
 
@@ -227,10 +235,6 @@ async function measureRounds(
     if (!isWarm) await uncached.stop()
     console.log(`round ${round + 1} of ${rounds} done`)
   }
-  await warmCached?.stop()
-  await warmUncached?.stop()
-  await warmCompared?.stop()
-  await passThrough.stop()
   return measurements
 }
 
@@ -325,7 +329,10 @@ function loadAverage(): string {
     .join(' ')
 }
 
-/** Sends each text once, over as many connections as given. `pid` is that of the API. */
+/**
+ * Sends each text once, over as many connections as given. `pid` is that of the API. After a
+ * failure it sends no other text, waits for the requests that are running, and throws that failure.
+ */
 async function measure(
   target: Target,
   texts: string[],
@@ -337,15 +344,20 @@ async function measure(
   let fromDatabase = 0
   let next = 0
   const startedAt = performance.now()
-  await Promise.all(
-    Array.from({ length: connections }, async () => {
-      for (let text = texts[next++]; text !== undefined; text = texts[next++]) {
-        const sentAt = performance.now()
-        if ((await target(text)).includes(answerFromDatabase)) fromDatabase++
-        latencies.push(performance.now() - sentAt)
-      }
-    }),
-  )
+  const sending = Array.from({ length: connections }, async () => {
+    for (let text = texts[next++]; text !== undefined; text = texts[next++]) {
+      const sentAt = performance.now()
+      if ((await target(text)).includes(answerFromDatabase)) fromDatabase++
+      latencies.push(performance.now() - sentAt)
+    }
+  })
+  try {
+    await Promise.all(sending)
+  } catch (error) {
+    next = texts.length
+    await Promise.allSettled(sending)
+    throw error
+  }
   const seconds = (performance.now() - startedAt) / 1000
   const processorUs = (processorMicroseconds(pid) - processorBefore) / Math.max(1, texts.length)
   return {
@@ -380,11 +392,13 @@ function sendRequest(
         response.on('end', () =>
           response.statusCode === 200
             ? resolve(last)
-            : reject(new Error(`${response.statusCode} for ${url}`)),
+            : reject(new Error(`${response.statusCode} for ${url}: ${last}`)),
         )
       },
     )
-    sent.on('error', reject)
+    sent.on('error', (error) =>
+      reject(new Error(`${describeError(error)} for ${url}`, { cause: error })),
+    )
     sent.end(body)
   })
 }

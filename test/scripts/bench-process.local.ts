@@ -4,7 +4,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { childrenOf, findChild } from '../support/child-processes.ts'
 import { eventually } from '../support/eventually.ts'
+import { startProgram } from '../support/run-program.ts'
 
 const program = join(import.meta.dirname, '../../scripts/bench/support/processes/bench-process.ts')
 
@@ -63,4 +65,21 @@ t.test('a benchmark waits until a process that it stops has ended', async (t) =>
     await measured.stop()
     console.log(measured.hasEnded())`)
   t.match(await text(benchmark.stdout), /^\d+\ntrue\n$/)
+})
+
+t.test('the search benchmark ends with the first failure as its last line', async (t) => {
+  const args = ['--products', '200', '--keystrokes', '300', '--rounds', '1000']
+  const benchmark = startProgram(t, ['scripts/bench/search.ts', ...args], {})
+  const { pid = 0 } = benchmark.child
+  await eventually(
+    async () => benchmark.output(),
+    (output) => output.includes('round 1 of') || benchmark.child.exitCode !== null,
+    120_000,
+  )
+  const children = await childrenOf(pid)
+  process.kill((await findChild(pid, 'meilisearch')) ?? Number.NaN, 'SIGKILL')
+  t.equal(await benchmark.exit, 1)
+  const lastLine = benchmark.output().trimEnd().split('\n').at(-1)
+  t.match(lastLine, /^(connect ECONNREFUSED|read ECONNRESET|socket hang up).* for http:/)
+  t.same(children.filter(isRunning), [], 'every process has ended')
 })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import type { DemoFile } from '../../scripts/demo/demo-file.ts'
+import { childrenOf, findChild } from '../support/child-processes.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RunningProgram, startProgram } from '../support/run-program.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
@@ -311,21 +312,6 @@ t.test('leaves no process behind when it gets SIGTERM while it starts', async (t
   t.notMatch(program.output(), /ready$/m)
   t.same(await processesNaming(directory), [])
 })
-
-/** Returns the pid of the child whose command line names the script. */
-async function findChild(parent: number, script: string): Promise<number | undefined> {
-  for (const child of await childrenOf(parent)) {
-    // A child may have ended meanwhile.
-    const command = await readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '')
-    if (command.includes(script)) return child
-  }
-  return undefined
-}
-
-async function childrenOf(pid: number): Promise<number[]> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return children.trim().split(' ').filter(Boolean).map(Number)
-}
 
 /** The command lines of the processes that name a path: each server is given its directory. */
 async function processesNaming(path: string): Promise<string[]> {
