@@ -22,6 +22,14 @@ DATABASE_URL is not set, on a PostgreSQL that it starts in a temporary directory
 
 const file = join(import.meta.dirname, '../src/database/schema.sql')
 
+/** Rejects on a signal, so that what this script has created is removed. */
+const stopped = new Promise<never>((_resolve, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => reject(new Error(`Stopped by ${signal}.`)))
+})
+// It may be rejected before something waits for it.
+stopped.catch(() => undefined)
+
 await runCommand(help, { check: { type: 'boolean' } }, async ({ check }) => {
   const { DATABASE_URL: url } = process.env
   const schema = await (url ? describeOnServer(url) : describeOnTemporaryServer())
@@ -71,12 +79,14 @@ async function describeOnServer(serverUrl: string): Promise<string> {
   return withDatabase(serverUrl, async (server) => {
     await sql`create database ${sql.id(name)}`.execute(server)
     try {
-      return await withDatabase(url.href, async (db) => {
+      const described = withDatabase(url.href, async (db) => {
         await migrate(db)
         return await describeSchema(db)
       })
+      return await Promise.race([described, stopped])
     } finally {
-      await sql`drop database ${sql.id(name)}`.execute(server)
+      // After a stop the migrations may still be running.
+      await sql`drop database ${sql.id(name)} with (force)`.execute(server)
     }
   })
 }

@@ -1,8 +1,6 @@
 // Runs the tests on real servers and ends with the counts: `N passed, N failed`.
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync, statfsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { constants, freemem, tmpdir } from 'node:os'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { type FinalResults, Parser, type Result } from 'tap-parser'
@@ -11,8 +9,8 @@ import { runCommand, UsageError } from './cli/command.ts'
 import { bundleLibraries } from './library-bundles.ts'
 import { spawnChild } from './servers/child-lifetime.ts'
 import { findChromium } from './servers/chromium.ts'
-import { waitForServersBelow } from './servers/previous-run.ts'
 import { startServers, type TestServers } from './servers/test-servers.ts'
+import { makeTestDirectory, removeTestDirectory } from './test-directory.ts'
 import {
   findTestFiles,
   putLongestFirst,
@@ -59,7 +57,7 @@ await runCommand(help, options, async ({ kind }, given) => {
   // Installs the browser if it is missing, before any test with a timeout starts.
   if (files.some((file) => file.endsWith('.browser.ts'))) await findChromium(log)
   const stop = abortOnSignal()
-  const directory = await mkdtemp(join(temporaryDirectory(), 'tqs-tests-'))
+  const directory = await makeTestDirectory()
   try {
     const servers = await startServers(directory, Math.min(concurrency, files.length), log)
     try {
@@ -71,7 +69,7 @@ await runCommand(help, options, async ({ kind }, given) => {
       await servers.stop()
     }
   } finally {
-    await removeDirectory(directory)
+    await removeTestDirectory(directory)
   }
 })
 
@@ -79,23 +77,6 @@ function parseKind(text: string): TestKind {
   const kind = testKinds.find((known) => known === text)
   if (kind === undefined) throw new UsageError(`--kind must be one of ${testKinds.join(', ')}.`)
   return kind
-}
-
-/** A directory in memory if Linux offers enough of it, because the servers write a lot. */
-function temporaryDirectory(): string {
-  const inMemory = '/dev/shm'
-  const enoughBytes = 4 * 2 ** 30
-  try {
-    const mount = readFileSync('/proc/mounts', 'utf8').match(/^\S+ \/dev\/shm \S+ (\S+)/m)?.[1]
-    const { bavail, bsize } = statfsSync(inMemory)
-    const mayExecute = mount !== undefined && !mount.split(',').includes('noexec')
-    return mayExecute && bavail * bsize >= enoughBytes && freemem() >= enoughBytes
-      ? inMemory
-      : tmpdir()
-  } catch {
-    // Systems other than Linux have neither file.
-    return tmpdir()
-  }
 }
 
 /** Runs the test files until all have ended or `stop` aborts. Returns the exit status. */
@@ -175,13 +156,6 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   } catch {
     // The whole group has ended already.
   }
-}
-
-/** Deletes the directory, after the servers that a killed test had started there have ended. */
-async function removeDirectory(directory: string): Promise<void> {
-  await waitForServersBelow(directory)
-  // A browser or `initdb` of a killed test may still write its last files.
-  await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
 }
 
 type Counts = { passed: number; failed: number; withoutTests: string[] }

@@ -53,6 +53,25 @@ t.test('a run that is killed leaves no process behind', async (t) => {
   t.same(remaining, [], 'every process has ended')
 })
 
+t.test('a run deletes the directory of a killed run, and not that of a running one', async (t) => {
+  const [running, killed] = [startTestRun(t), startTestRun(t)]
+  const kept = await running.findDirectory()
+  const abandoned = await killed.findDirectory()
+  killed.run.kill('SIGKILL')
+  await exitStatus(killed.run)
+  t.ok(existsSync(abandoned), 'a killed run deletes nothing')
+
+  const next = startTestRun(t)
+  const own = await next.findDirectory()
+  t.notOk(existsSync(abandoned), 'the next run deletes it')
+  t.ok(existsSync(kept) && running.run.exitCode === null)
+  for (const { run } of [running, next]) {
+    run.kill('SIGTERM')
+    t.equal(await exitStatus(run), 143)
+  }
+  t.notOk(existsSync(kept) || existsSync(own))
+})
+
 /** The runner and the test, what the test has started, and the servers of the run. */
 function findProcesses(reportFile: string, directory: string) {
   const testPids: number[] = JSON.parse(readFileSync(reportFile, 'utf8'))
