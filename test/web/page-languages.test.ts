@@ -9,11 +9,15 @@ type PageTexts = {
   heading: string
   announcement?: string
   quotesInPeriod?: string
+  notUpdated?: string
   quote?: { lines: Counted }
 }
 
 type Counted = { one: string; other: string }
-type Formats = { choosePlural(count: number, texts: Counted): string }
+type Formats = {
+  choosePlural(count: number, texts: Counted): string
+  ago(seconds: number): string
+}
 
 /** The scripts of browsers have no declaration files. */
 const loadScript = (path: string) => import(new URL(`../../src/web/${path}`, import.meta.url).href)
@@ -79,6 +83,16 @@ t.test('/ and /dashboard are in every language, and link to the others', async (
       t.match(accepted, `<html lang="${language}">`)
     }
     t.equal(headings.size, languages.length, `${path}: no text is left in another language`)
+  }
+})
+
+t.test('the age of statistics that are not updated reads well in every language', async (t) => {
+  for (const language of languages) {
+    const { texts, locale } = await readPage('/dashboard', language)
+    const { ago } = createFormats(locale)
+    // No word governs the age, because it can be "now" as well as "3 minutes ago".
+    t.match(texts.notUpdated ?? '', /^[\p{L} ]+ · \{time\} \(\{age\}\)$/u)
+    for (const seconds of [5, 300, 7_200]) t.notMatch(ago(seconds), /[-−]/, language)
   }
 })
 

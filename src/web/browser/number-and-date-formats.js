@@ -108,7 +108,7 @@ function dateFormats(locale) {
   const shortMonths = new Intl.DateTimeFormat(locale, { month: 'short', timeZone })
   const times = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
   const countries = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
-  const ages = new Intl.RelativeTimeFormat(locale, { style: 'narrow', numeric: 'auto' })
+  const ages = new Intl.RelativeTimeFormat(locale, { style: 'short', numeric: 'auto' })
   return {
     /** @param {string} day */
     day: (day) => days.format(startOfDay(day)),

@@ -37,7 +37,7 @@ export const dashboardTextsDe: DashboardTexts = {
   forgetKey: 'Schlüssel vergessen',
   needsScript: 'Diese Seite braucht JavaScript. Dieselbe Statistik steht unter',
   updated: 'Aktuell · Stand {time}',
-  notUpdated: 'Nicht aktuell · Daten von {age} ({time})',
+  notUpdated: 'Nicht aktuell · {time} ({age})',
   comparedWith: 'Verglichen mit {period}',
   previousValue: 'vorher {value}',
   points: '{points} PP',

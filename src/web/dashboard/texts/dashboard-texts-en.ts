@@ -29,7 +29,7 @@ export const dashboardTextsEn: DashboardTexts = {
   forgetKey: 'Forget the key',
   needsScript: 'This page needs JavaScript. The same statistics are at',
   updated: 'Up to date · as of {time}',
-  notUpdated: 'Not updated · data from {age} ({time})',
+  notUpdated: 'Not updated · {time} ({age})',
   comparedWith: 'Compared with {period}',
   previousValue: 'previously {value}',
   points: '{points} pp',

@@ -28,7 +28,7 @@ export const dashboardTextsEs = {
   forgetKey: 'Olvidar la clave',
   needsScript: 'Esta página necesita JavaScript. Las mismas cifras están en',
   updated: 'Al día · datos de las {time}',
-  notUpdated: 'Sin actualizar · datos de {age} ({time})',
+  notUpdated: 'Sin actualizar · {time} ({age})',
   comparedWith: 'Comparado con {period}',
   previousValue: 'antes {value}',
   points: '{points} p. p.',

@@ -37,7 +37,7 @@ export const dashboardTextsFr: DashboardTexts = {
   forgetKey: 'Oublier la clé',
   needsScript: 'Cette page a besoin de JavaScript. Les mêmes statistiques se trouvent à',
   updated: 'À jour · à {time}',
-  notUpdated: 'Pas à jour · données de {age} ({time})',
+  notUpdated: 'Pas à jour · {time} ({age})',
   comparedWith: 'Comparé à {period}',
   previousValue: 'avant {value}',
   points: '{points} pt',

@@ -37,7 +37,7 @@ export const dashboardTextsIt: DashboardTexts = {
   forgetKey: 'Dimenticare la chiave',
   needsScript: 'Questa pagina ha bisogno di JavaScript. Le stesse statistiche sono in',
   updated: 'Aggiornato · alle {time}',
-  notUpdated: 'Non aggiornato · dati di {age} ({time})',
+  notUpdated: 'Non aggiornato · {time} ({age})',
   comparedWith: 'Confrontato con {period}',
   previousValue: 'prima {value}',
   points: '{points} pp',

@@ -37,7 +37,7 @@ export const dashboardTextsPt: DashboardTexts = {
   forgetKey: 'Esquecer a chave',
   needsScript: 'Esta página precisa de JavaScript. As mesmas estatísticas estão em',
   updated: 'Atualizado · às {time}',
-  notUpdated: 'Não atualizado · dados de {age} ({time})',
+  notUpdated: 'Não atualizado · {time} ({age})',
   comparedWith: 'Comparado com {period}',
   previousValue: 'antes {value}',
   points: '{points} pp',
