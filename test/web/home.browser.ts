@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
+import { requestTimeoutMs } from '../../src/web/browser/fetch-with-timeout.js'
 import { buildQuote } from '../stats/quote-builder.ts'
 import type { Stats } from '../stats/reference-stats.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
@@ -198,6 +199,23 @@ t.test(
     }
   },
 )
+
+t.test('says that statistics and a quote without a response are unavailable', async (t) => {
+  const { page, pageErrors } = await open(t)
+  await page.clock.install()
+  await page.route('**/api/stats', () => undefined)
+  await page.route('**/quote/share/*?format=json', () => undefined)
+  const requested = ['/api/stats', '?format=json'].map((end) =>
+    page.waitForRequest((request) => request.url().endsWith(end)),
+  )
+  await page.goto(`${base}/?lang=en`)
+  await Promise.all(requested)
+  await page.clock.runFor(requestTimeoutMs)
+  await waitUntilReady(page)
+  t.match(await page.textContent('#stats-state'), /unavailable/)
+  t.match(await page.textContent('#quote-state'), /unavailable/)
+  t.same(pageErrors, [])
+})
 
 t.test('loads at most 100 kB', async (t) => {
   const { page } = await open(t)

@@ -2,6 +2,7 @@
 // The palette is a separate script.
 import { listenToCopyButtons } from '../../pages/copy-buttons.js'
 import { createElement, elementById, formatText } from '../browser/elements.js'
+import { fetchWithTimeout } from '../browser/fetch-with-timeout.js'
 import { createFormats } from '../browser/number-and-date-formats.js'
 import { showResponseSample } from './response-sample.js'
 import { lastTypicalYear } from './shown-year.js'
@@ -133,7 +134,7 @@ function showChosenProduct(event) {
  */
 async function getJson(path) {
   try {
-    const response = await fetch(path, { headers: { accept: 'application/json' } })
+    const response = await fetchWithTimeout(path, { headers: { accept: 'application/json' } })
     return { status: response.status, body: await response.json() }
   } catch {
     // The browser logs network errors.

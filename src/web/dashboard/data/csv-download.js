@@ -1,5 +1,6 @@
 // The link that downloads the shown statistics as CSV.
 import { createElement, elementById } from '../../browser/elements.js'
+import { fetchWithTimeout } from '../../browser/fetch-with-timeout.js'
 import { downloadUrlLifetimeMs } from '../dashboard-intervals.js'
 import { describeError, describeNetworkError } from './response-errors.js'
 import { authorizationHeader, readSessionKey } from './session-key.js'
@@ -42,11 +43,17 @@ export class CsvDownload {
   /** @param {(error: ErrorDescription) => void} onFailure */
   async #download(onFailure) {
     const { href, download } = this.#link
-    // The browser logs network errors.
-    const response = await fetch(href, { headers: authorizationHeader() }).catch(() => null)
-    if (!response) return onFailure(describeNetworkError())
-    if (!response.ok) return onFailure(await describeError(response, true))
-    const url = URL.createObjectURL(await response.blob())
+    /** @type {Blob} */
+    let file
+    try {
+      const response = await fetchWithTimeout(href, { headers: authorizationHeader() })
+      if (!response.ok) return onFailure(await describeError(response, true))
+      file = await response.blob()
+    } catch {
+      // The browser logs network errors.
+      return onFailure(describeNetworkError())
+    }
+    const url = URL.createObjectURL(file)
     createElement('a', { href: url, download }).click()
     setTimeout(() => URL.revokeObjectURL(url), downloadUrlLifetimeMs)
   }

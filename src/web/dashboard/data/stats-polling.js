@@ -1,5 +1,6 @@
 // Requests the statistics from /api/stats every few seconds while the page is visible. Unchanged
 // statistics are not sent again (ETag, 304).
+import { fetchWithTimeout } from '../../browser/fetch-with-timeout.js'
 import { maxRetryDelayMs, pollIntervalMs } from '../dashboard-intervals.js'
 import { describeError, describeNetworkError } from './response-errors.js'
 import { authorizationHeader } from './session-key.js'
@@ -117,7 +118,7 @@ export class StatsPolling {
       if (response.ok) return { response, stats: await response.json() }
       return { error: await describeError(response, 'authorization' in authorization) }
     } catch {
-      // Network errors, which the browser logs, and malformed bodies.
+      // Network errors, which the browser logs, timeouts and malformed bodies.
       return { error: describeNetworkError() }
     }
   }
@@ -128,7 +129,7 @@ export class StatsPolling {
    */
   #fetch(authorization, signal) {
     const etag = this.#latest?.etag
-    return fetch(this.#query === '' ? 'api/stats' : `api/stats?${this.#query}`, {
+    return fetchWithTimeout(this.#query === '' ? 'api/stats' : `api/stats?${this.#query}`, {
       headers: {
         accept: 'application/json',
         ...authorization,

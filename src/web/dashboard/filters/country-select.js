@@ -1,6 +1,7 @@
 // The select box of countries. At first it lists the countries of the responses so far. It loads
 // all countries when the visitor is about to use it.
 import { createElement, elementById } from '../../browser/elements.js'
+import { fetchWithTimeout } from '../../browser/fetch-with-timeout.js'
 import { authorizationHeader } from '../data/session-key.js'
 
 /** @import { Stats } from '../data/stats-polling.js' */
@@ -44,11 +45,17 @@ export class CountrySelect {
   async #loadAll() {
     if (this.#isLoaded) return
     this.#isLoaded = true
-    const headers = authorizationHeader()
-    const request = fetch('api/stats', { headers, credentials: 'same-origin' })
-    const response = await request.catch(() => null)
-    this.#isLoaded = response?.ok ?? false
-    if (response?.ok) this.addCountriesOf(await response.json())
+    try {
+      const response = await fetchWithTimeout('api/stats', {
+        headers: authorizationHeader(),
+        credentials: 'same-origin',
+      })
+      this.#isLoaded = response.ok
+      if (response.ok) this.addCountriesOf(await response.json())
+    } catch {
+      // The browser logs network errors.
+      this.#isLoaded = false
+    }
   }
 
   /** Inserts a country in alphabetical order, unless it is there. @param {string} code */

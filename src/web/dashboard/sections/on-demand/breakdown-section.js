@@ -6,6 +6,7 @@ import {
   formatText,
   replaceChildren,
 } from '../../../browser/elements.js'
+import { fetchWithTimeout } from '../../../browser/fetch-with-timeout.js'
 import { breakdownIntervalMs } from '../../dashboard-intervals.js'
 import { authorizationHeader, readSessionKey } from '../../data/session-key.js'
 import { createBar, createTable } from '../bar-table.js'
@@ -100,7 +101,7 @@ export class BreakdownSection {
     parameters.delete('compare')
     parameters.set('by', by)
     try {
-      const response = await fetch(`api/stats?${parameters}`, {
+      const response = await fetchWithTimeout(`api/stats?${parameters}`, {
         headers: { accept: 'application/json', ...authorizationHeader() },
         cache: 'no-store',
         credentials: 'same-origin',

@@ -5,6 +5,7 @@ import {
   formatText,
   replaceChildren,
 } from '../../../browser/elements.js'
+import { fetchWithTimeout } from '../../../browser/fetch-with-timeout.js'
 import { searchReportIntervalMs } from '../../dashboard-intervals.js'
 import { authorizationHeader, readSessionKey } from '../../data/session-key.js'
 import { createBar, createTable } from '../bar-table.js'
@@ -56,7 +57,7 @@ export class SearchesSection {
   /** @returns {Promise<{ report?: SearchReport, status: number }>} */
   async #load() {
     try {
-      const response = await fetch('dashboard/searches', {
+      const response = await fetchWithTimeout('dashboard/searches', {
         headers: { accept: 'application/json', ...authorizationHeader() },
         cache: 'no-store',
         credentials: 'same-origin',

@@ -1,0 +1,137 @@
+// The dashboard in a real browser while requests fail, hang or are slow, and while the visitor acts
+// meanwhile: it recovers by itself, keeps the focus, and shows nothing without the key.
+import type { Page, Route } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import { requestTimeoutMs } from '../../src/web/browser/fetch-with-timeout.js'
+import {
+  breakdownIntervalMs,
+  pollIntervalMs,
+  searchReportIntervalMs,
+} from '../../src/web/dashboard/dashboard-intervals.js'
+import { buildQuote } from '../stats/quote-builder.ts'
+import { openPage, startBrowser } from '../support/browser.ts'
+import { eventually } from '../support/eventually.ts'
+import { testService } from '../support/service/test-service.ts'
+
+t.setTimeout(300_000)
+// Most of the time is spent waiting. Each test has its own browser context.
+t.jobs = 3
+const browser = await startBrowser(t)
+const firstHalf = 'from=2026-01-01&to=2026-06-30'
+
+const config = { WEB_PARTS: ['dashboard' as const], STATS_LIMIT_PER_MINUTE: 100_000 }
+const service = await testService(t, { config, index: false })
+const base = await service.app.listen({ host: '127.0.0.1', port: 0 })
+const { db } = service
+const customers = Array.from({ length: 12 }, (_, index) => ({ name: `Customer ${index + 1}` }))
+const ids = await db.insertInto('customers').values(customers).returning('id').execute()
+let quoteCount = 0
+const insertQuote = (customer_id: string | null = null) => {
+  const quote = buildQuote(`Q${++quoteCount}`, { customer_id, issued_on: '2026-02-10' })
+  return db
+    .insertInto('quotes')
+    .values({ ...quote, tax: '0', gross: quote.net })
+    .execute()
+}
+for (const { id } of ids) await insertQuote(id)
+const key = await createApiKey(db, {
+  kind: 'secret',
+  name: 'dashboard',
+  scopes: ['stats:read', 'stats:detail'],
+})
+const closed = await testService(t, {
+  config: { ...config, ANONYMOUS_SCOPES: [] },
+  index: false,
+  database: service,
+})
+const closedBase = await closed.app.listen({ host: '127.0.0.1', port: 0 })
+
+const isFailedRequest = (text: string) => /status of \d|ERR_/.test(text)
+
+type Options = { base?: string; withKey?: boolean; initScript?: () => void }
+
+/** Opens the dashboard in English. Its clock moves only by `poll` and the like. */
+async function open(
+  t: Test,
+  path: string,
+  { base: url = base, withKey = false, initScript }: Options = {},
+) {
+  const options = { origins: [url], viewport: { width: 1440, height: 900 }, locale: 'en-GB' }
+  const { page, context, pageErrors } = await openPage(t, browser, options, isFailedRequest)
+  if (initScript) await context.addInitScript(initScript)
+  await page.goto(`${url}/web/icon.svg`)
+  if (withKey)
+    await page.evaluate((key) => {
+      sessionStorage.setItem('trade-quoting-service stats key', key)
+    }, key)
+  await page.clock.install()
+  await page.goto(`${url}/dashboard?${path}`)
+  return { page, pageErrors }
+}
+
+const waitForStats = (page: Page) =>
+  page.waitForSelector('#statistics:not([hidden]):not([aria-busy]) #metrics dd')
+const isStatsRequest = (url: string) => /\/api\/stats(\?|$)/.test(url) && !/by=|format=/.test(url)
+const isBreakdownRequest = (url: string) => /\/api\/stats\?.*by=(customer|product)/.test(url)
+const isStats = (url: URL) => isStatsRequest(url.href)
+const isBreakdown = (url: URL) => isBreakdownRequest(url.href)
+
+/** Advances the clock of the page by the poll interval, and waits for the response. */
+async function poll(page: Page): Promise<void> {
+  await Promise.all([
+    page.waitForResponse((response) => isStatsRequest(response.url())),
+    page.clock.runFor(pollIntervalMs),
+  ])
+}
+/** Polls until `check` holds for what `ask` returns, and returns that. */
+const pollUntil = <Result>(
+  page: Page,
+  ask: () => Promise<Result>,
+  check: (result: Result) => boolean,
+) =>
+  eventually(async () => {
+    await poll(page)
+    return ask()
+  }, check)
+const fail = (status: number) => (route: Route) => route.fulfill({ status, body: '' })
+const focused = (page: Page) =>
+  page.evaluate(() => {
+    const { localName = '', id = '' } = document.activeElement ?? {}
+    return id || localName
+  })
+const countTables = (page: Page, id: string) => page.locator(`#${id} table`).count()
+const search = (page: Page) => new URL(page.url()).search
+
+t.test('a request without a response ends, and the dashboard recovers', async (t) => {
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`, { withKey: true })
+  await waitForStats(page)
+  /** Lets the requests of `start` run into their time limit. */
+  const hangDuring = async (isHanging: (url: URL) => boolean, start: () => Promise<void>) => {
+    await page.route(isHanging, () => undefined)
+    const requested = page.waitForRequest((request) => isHanging(new URL(request.url())))
+    await start()
+    await requested
+    await page.clock.runFor(requestTimeoutMs)
+  }
+  await hangDuring(isStats, () => page.clock.runFor(pollIntervalMs))
+  await page.waitForSelector('[data-state="stale"]')
+  await page.waitForSelector('#error:has-text("unavailable")')
+  t.match(await page.textContent('#data-age-text'), /^Not updated · \d\d:\d\d \(\d+ sec ago\)$/)
+  await page.unroute(isStats)
+  await page.click('#retry')
+  await page.waitForSelector('[data-state="fresh"]')
+  t.equal(await page.isVisible('#error'), false)
+
+  await hangDuring(isBreakdown, () => page.click('#breakdown summary'))
+  await page.waitForSelector('#breakdown-message:has-text("unavailable")')
+  const isSearches = (url: URL) => url.pathname.endsWith('/searches')
+  await hangDuring(isSearches, () => page.click('#searches summary'))
+  await page.waitForSelector('#searches-summary:has-text("unavailable")')
+  // The statistics would hide the failure of the file.
+  await page.route(isStats, () => undefined)
+  const isFile = (url: URL) => url.searchParams.get('format') === 'csv'
+  await hangDuring(isFile, () => page.click('#csv'))
+  await page.waitForSelector('#error:has-text("unavailable")')
+  t.same(pageErrors, [])
+})
