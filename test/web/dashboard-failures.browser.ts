@@ -103,6 +103,59 @@ const focused = (page: Page) =>
 const countTables = (page: Page, id: string) => page.locator(`#${id} table`).count()
 const search = (page: Page) => new URL(page.url()).search
 
+// Runs alone: newer statistics, which other tests cause, would repeat the requests at once.
+await t.test('customers and products return by themselves after a failure', async (t) => {
+  for (const path of ['period=all', firstHalf]) {
+    const { page, pageErrors } = await open(t, `${path}&lang=en`, { withKey: true })
+    await waitForStats(page)
+    await page.route(isBreakdown, fail(503))
+    await page.click('#breakdown summary')
+    await page.waitForSelector('#breakdown-message:has-text("unavailable")')
+    await page.unroute(isBreakdown)
+    const tables = await pollUntil(
+      page,
+      () => countTables(page, 'breakdown'),
+      (count) => count > 0,
+    )
+    t.ok(tables > 0, path)
+    t.same(pageErrors, [])
+  }
+})
+
+t.test('failing customers and products are requested no more often than others', async (t) => {
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`, { withKey: true })
+  await waitForStats(page)
+  let count = 0
+  await page.route(isBreakdown, (route) => {
+    count += 1
+    return fail(429)(route)
+  })
+  await page.click('#breakdown summary')
+  await page.waitForSelector('#breakdown-message:has-text("Too many")')
+  await page.evaluate(() => {
+    const state = { changes: 0 }
+    Object.assign(window, { state })
+    const message = document.querySelector('#breakdown-message')
+    if (message)
+      new MutationObserver(() => {
+        state.changes += 1
+      }).observe(message, { childList: true, characterData: true, subtree: true })
+  })
+  const intervals = 2
+  for (let elapsedMs = 0; elapsedMs < intervals * breakdownIntervalMs; elapsedMs += pollIntervalMs)
+    await poll(page)
+  const expected = 2 + intervals * 2
+  await eventually(
+    async () => count,
+    (current) => current >= expected,
+  )
+  t.ok(count <= expected, `${count} requests in ${intervals} intervals`)
+  const changes = () =>
+    page.evaluate(() => (window as unknown as { state: { changes: number } }).state.changes)
+  t.equal(await changes(), 0, 'screen readers do not repeat the message')
+  t.same(pageErrors, [])
+})
+
 t.test('a request without a response ends, and the dashboard recovers', async (t) => {
   const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`, { withKey: true })
   await waitForStats(page)

@@ -44,7 +44,10 @@ export class BreakdownSection {
   #tables = elementById('breakdown-tables', HTMLElement)
   /** @type {Shown | null} */
   #shown = null
-  /** @type {(Shown & { key: string | null, at: number }) | null} */
+  /**
+   * What was requested last. `stats` is null after a failure, so that the request is repeated.
+   * @type {{ query: string, stats: Stats | null, key: string, at: number } | null}
+   */
   #loaded = null
   /** @type {Set<string>} the titles of the tables that show all rows */
   #expanded = new Set()
@@ -118,9 +121,10 @@ export class BreakdownSection {
   #showError(status) {
     const { errors } = this.#page.texts
     if (status === 401 || status === 403) return this.#requestKey()
-    // The next statistics repeat the request.
-    if (this.#loaded) this.#loaded = { ...this.#loaded, query: '' }
-    this.#message.textContent = status === 429 ? errors.limited : errors.unavailable
+    if (this.#loaded) this.#loaded = { ...this.#loaded, stats: null }
+    const text = status === 429 ? errors.limited : errors.unavailable
+    // Setting the same text again would make screen readers repeat it.
+    if (this.#message.textContent !== text) this.#message.textContent = text
     replaceChildren(this.#tables)
   }
 
