@@ -188,3 +188,68 @@ t.test('a request without a response ends, and the dashboard recovers', async (t
   await page.waitForSelector('#error:has-text("unavailable")')
   t.same(pageErrors, [])
 })
+
+t.test('a failure leaves the form for a key open while the visitor types', async (t) => {
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`)
+  await waitForStats(page)
+  await page.click('#breakdown summary')
+  await page.click('#breakdown-message button')
+  await page.keyboard.type('tqs_')
+  for (const status of [503, 429]) {
+    await page.route(isStats, fail(status))
+    await page.clock.runFor(pollIntervalMs * 2)
+    await page.waitForSelector(`#error:has-text("${status === 503 ? 'unavailable' : 'Too many'}")`)
+    t.equal(await page.isVisible('#key-form'), true)
+    t.equal(await focused(page), 'key')
+    await page.unroute(isStats)
+    await page.clock.runFor(60_000)
+    await page.waitForSelector('#error', { state: 'hidden' })
+  }
+  await page.keyboard.type('x')
+  t.equal(await page.inputValue('#key'), 'tqs_x')
+  await page.keyboard.press('Escape')
+  t.equal(await page.isVisible('#key-form'), false, 'the form can still be closed')
+  t.same(pageErrors, [])
+})
+
+t.test('the focus is not lost when the form or a button disappears', async (t) => {
+  const needed = await open(t, `${firstHalf}&lang=en`, { base: closedBase })
+  await needed.page.waitForSelector('#key-form:not([hidden])')
+  await needed.page.keyboard.type(key)
+  await needed.page.keyboard.press('Enter')
+  await waitForStats(needed.page)
+  t.equal(await focused(needed.page), 'period')
+  t.same(needed.pageErrors, [])
+
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`)
+  await waitForStats(page)
+  await page.click('#breakdown summary')
+  await page.click('#breakdown-message button')
+  await page.keyboard.type(key)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('#breakdown table')
+  t.equal(await focused(page), 'summary')
+  const showAll = page.locator('#breakdown button:has-text("Show all")')
+  await showAll.focus()
+  await page.keyboard.press('Enter')
+  const focusedText = () => page.evaluate(() => document.activeElement?.textContent ?? '')
+  t.match(await focusedText(), /^Customer 11/, 'the first row that was hidden')
+  await insertQuote()
+  await pollUntil(
+    page,
+    () => page.locator('#breakdown th:has-text("No customer")').count(),
+    (count) => count > 0,
+  )
+  t.match(await focusedText(), /^Customer/, 'also after newer data')
+  t.same(pageErrors, [])
+})
+
+t.test('names the filters that are still invalid', async (t) => {
+  const { page, pageErrors } = await open(t, 'country=zz&currency=zz&lang=en')
+  const waitForText = (text: string) =>
+    page.waitForSelector(`#error-text strong:text-is("${text}")`)
+  await waitForText('A filter is invalid: country, currency.')
+  await page.selectOption('#country', '')
+  await waitForText('A filter is invalid: currency.')
+  t.same(pageErrors, [])
+})

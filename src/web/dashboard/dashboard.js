@@ -3,7 +3,7 @@
 import { elementById, formatText, replaceChildren } from '../browser/elements.js'
 import { CsvDownload } from './data/csv-download.js'
 import { readSessionKey, writeSessionKey } from './data/session-key.js'
-import { StatsPolling } from './data/stats-polling.js'
+import { needsKey, StatsPolling } from './data/stats-polling.js'
 import { addressOf, readFilters, selectInterval, statsQueryOf } from './filters/filter-address.js'
 import { FilterBar, markCurrentLink } from './filters/filter-bar.js'
 import { periodOf, todayIn } from './filters/preset-and-adjacent-periods.js'
@@ -135,9 +135,9 @@ function load() {
 
 /** @param {StatsResponse} response */
 function handleResponse(response) {
-  errorNotice.clear()
   dataAge.show(response)
   if (response.isNew || isNewQuery || container.hidden) showStats(response.stats)
+  errorNotice.clear()
   container.removeAttribute('aria-busy')
   void searches.refresh()
   void breakdown.refresh({ query: requestedQuery, stats: response.stats })
@@ -151,8 +151,8 @@ function handleError(error) {
   if (kind === 'keyInvalid') writeSessionKey(null)
   updateForgetKeyButton()
   // Hides statistics of other filters, and those that the visitor may no longer see.
-  const needsKey = kind === 'keyMissing' || kind === 'keyInvalid' || kind === 'scopeMissing'
-  container.hidden = isNewQuery || needsKey
+  container.hidden = isNewQuery || needsKey(kind)
+  if (needsKey(kind)) clearDetails()
   if (container.hidden) dataAge.hide()
   else dataAge.markStale()
   container.removeAttribute('aria-busy')

@@ -36,8 +36,9 @@ import { authorizationHeader } from './session-key.js'
  * @property {(error: StatsError) => void} onError
  */
 
-/** @type {ErrorKind[]} A repeated request would fail again: the visitor must act first. */
-const kindsWithoutRetry = ['keyMissing', 'keyInvalid', 'scopeMissing', 'invalidFilter']
+/** Returns whether the visitor must enter a key, or another one. @param {ErrorKind} kind */
+export const needsKey = (kind) =>
+  kind === 'keyMissing' || kind === 'keyInvalid' || kind === 'scopeMissing'
 
 /** Polls one query at a time. `load` with another query drops the response to the previous one. */
 export class StatsPolling {
@@ -170,7 +171,8 @@ export class StatsPolling {
   #handleError({ kind, retryAfterMs = null, detail = '', parameters = [] }) {
     this.#request = null
     this.#failureCount += 1
-    this.#isWaitingForVisitor = kindsWithoutRetry.includes(kind)
+    // A repeated request would fail again: the visitor must act first.
+    this.#isWaitingForVisitor = needsKey(kind) || kind === 'invalidFilter'
     const backoffMs = Math.min(pollIntervalMs * 2 ** (this.#failureCount - 1), maxRetryDelayMs)
     const delayMs = retryAfterMs ?? backoffMs
     const retryAt = this.#isWaitingForVisitor ? null : performance.now() + delayMs

@@ -1,6 +1,7 @@
 // Shows why the statistics cannot be loaded, and asks for a key if one is needed.
 import { createElement, elementById, formatText } from '../../browser/elements.js'
 import { clockIntervalMs } from '../dashboard-intervals.js'
+import { needsKey } from '../data/stats-polling.js'
 
 /** @import { StatsError } from '../data/stats-polling.js' */
 /** @import { PageData } from '../page-data.js' */
@@ -50,21 +51,19 @@ export class ErrorNotice {
   /** @param {StatsError} error */
   show(error) {
     const { kind } = error
-    const isRepeated = this.#error?.kind === kind
     this.#error = error
-    const needsKey = kind === 'keyMissing' || kind === 'keyInvalid' || kind === 'scopeMissing'
-    this.#notice.hidden = needsKey
-    this.#isFormRequested = false
-    this.#cancelButton.hidden = true
-    this.#keyForm.hidden = !needsKey
-    if (needsKey) {
+    this.#notice.hidden = needsKey(kind)
+    if (needsKey(kind)) {
+      this.#isFormRequested = false
+      this.#cancelButton.hidden = true
+      this.#keyForm.hidden = false
       this.#askForKey(kind === 'keyMissing' ? null : this.#texts.errors[kind])
       return
     }
-    // Setting the same text again would make screen readers repeat it.
-    if (!isRepeated) this.#showText(error, this.#texts.errors[kind])
+    this.#showText(error, this.#texts.errors[kind])
     this.#retryButton.hidden = kind === 'limited' || kind === 'invalidFilter'
     this.#updateCountdown()
+    this.#hideUnneededForm(this.#retryButton)
   }
 
   /** Opens the form for a key, although the statistics are shown. */
@@ -82,12 +81,27 @@ export class ErrorNotice {
     if (this.#focusedBefore instanceof HTMLElement) this.#focusedBefore.focus()
   }
 
+  /** Hides the notice after the statistics were shown. */
   clear() {
     this.#error = null
     this.#notice.hidden = true
-    if (!this.#isFormRequested) this.#keyForm.hidden = true
+    const section = this.#focusedBefore?.closest('details')?.querySelector('summary')
+    this.#hideUnneededForm(section ?? elementById('period', HTMLElement))
     this.#text.replaceChildren()
     this.#countdown.textContent = ''
+  }
+
+  /**
+   * Hides the form, unless the visitor has opened it and may be typing. If the focus was in it, it
+   * would be lost with the form, so another element gets it.
+   * @param {HTMLElement} nextFocus
+   */
+  #hideUnneededForm(nextFocus) {
+    if (this.#isFormRequested) return
+    const hadFocus = this.#keyForm.contains(document.activeElement)
+    this.#keyForm.hidden = true
+    if (hadFocus) nextFocus.focus()
+    this.#focusedBefore = null
   }
 
   /** @param {string | null} problem why the entered key was rejected; null if none was entered */
@@ -102,10 +116,13 @@ export class ErrorNotice {
    * @param {string} text
    */
   #showText({ kind, detail, parameters }, text) {
-    const hasDetail = kind === 'invalidFilter' && detail !== ''
+    const reason = formatText(text, { parameters: parameters.join(', ') })
+    const shownDetail = kind === 'invalidFilter' ? detail : ''
+    // Setting the same text again would make screen readers repeat it.
+    if (this.#text.textContent === reason + shownDetail) return
     this.#text.replaceChildren(
-      createElement('strong', {}, formatText(text, { parameters: parameters.join(', ') })),
-      hasDetail ? createElement('span', { lang: 'en', class: 'detail' }, detail) : '',
+      createElement('strong', {}, reason),
+      shownDetail && createElement('span', { lang: 'en', class: 'detail' }, shownDetail),
     )
   }
 

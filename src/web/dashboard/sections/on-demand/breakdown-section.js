@@ -12,7 +12,7 @@ import { authorizationHeader, readSessionKey } from '../../data/session-key.js'
 import { createBar, createTable } from '../bar-table.js'
 import { createKeyRequest } from './key-request.js'
 
-/** @import { Child } from '../../../browser/elements.js' */
+/** @import { Attributes, Child } from '../../../browser/elements.js' */
 /** @import { Stats } from '../../data/stats-polling.js' */
 /** @import { PageData } from '../../page-data.js' */
 /** @typedef {{ query: string, stats: Stats }} Shown the statistics that the page shows */
@@ -151,6 +151,9 @@ export class BreakdownSection {
         this.#expanded.add(list.title)
         this.#show(customers, products)
       }
+        // The button has disappeared.
+        const row = this.#tables.querySelector(`[data-key="${firstHiddenKey(list.title)}"]`)
+        if (row instanceof HTMLElement) row.focus()
       return createList(list, this.#page, { isExpanded: this.#expanded.has(list.title), onShowAll })
     })
     replaceChildren(this.#tables, ...parts)
@@ -237,6 +240,9 @@ function createProductLabel({ sku, name }) {
 const fillCount = (count, text, formats) => formatText(text, { count: formats.count(count) })
 
 /**
+/** Returns the data-key of the first row that was hidden. @param {string} title */
+const firstHiddenKey = (title) => `first-hidden-${title}`
+
  * Creates a table, and a button that shows all rows if some are hidden.
  * @param {List} list
  * @param {PageData} page
@@ -249,7 +255,12 @@ function createList({ title, headings, rows, rest }, page, { isExpanded, onShowA
   const bodyRows = rows.map((row, index) => {
     const isHidden = !isExpanded && index >= maxRowsAtFirst
     const bar = createBar(Number(row.revenue.amount), max, 'revenue')
-    return createRow(row, bar, isHidden ? 'more' : null, page)
+    const takesFocus = isExpanded && index === maxRowsAtFirst
+    return createRow(row, bar, page, {
+      class: isHidden && 'more',
+      tabindex: takesFocus && '-1',
+      'data-key': takesFocus && firstHiddenKey(title),
+    })
   })
   const showAll = createElement(
     'button',
@@ -266,7 +277,7 @@ function createList({ title, headings, rows, rest }, page, { isExpanded, onShowA
       ? createTable(
           title,
           [...headings, revenueHeading],
-          [...bodyRows, rest && createRow(rest, null, 'rest', page)],
+          [...bodyRows, rest && createRow(rest, null, page, { class: 'rest' })],
         )
       : createElement('p', { class: 'note' }, texts.noRows),
     !isExpanded && rows.length > maxRowsAtFirst && showAll,
@@ -276,14 +287,14 @@ function createList({ title, headings, rows, rest }, page, { isExpanded, onShowA
 /**
  * @param {Row} row
  * @param {Child} bar
- * @param {string | null} name the class of the row
  * @param {PageData} page
  */
-function createRow({ label, counts, revenue, note }, bar, name, { formats }) {
+ * @param {Attributes} attributes
+function createRow({ label, counts, revenue, note }, bar, { formats }, attributes) {
   const noteElement = note === null ? null : createElement('small', { class: 'row-note' }, note)
   return createElement(
     'tr',
-    { class: name },
+    attributes,
     createElement('th', { scope: 'row' }, ...label, noteElement, bar),
     ...counts.map((count) => createElement('td', {}, formats.count(count))),
     createElement('td', {}, formats.amount(revenue)),
