@@ -244,6 +244,27 @@ t.test('the focus is not lost when the form or a button disappears', async (t) =
   t.same(pageErrors, [])
 })
 
+t.test('a key works in a browser that denies storage', async (t) => {
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`, {
+    base: closedBase,
+    initScript: () => {
+      Object.defineProperty(window, 'sessionStorage', {
+        get() {
+          throw new DOMException('denied', 'SecurityError')
+        },
+      })
+    },
+  })
+  await page.waitForSelector('#key-form:not([hidden])')
+  await page.keyboard.type(key)
+  await page.keyboard.press('Enter')
+  await waitForStats(page)
+  await page.click('#forget-key')
+  await page.waitForSelector('#key-form:not([hidden])')
+  t.equal(await page.isVisible('#statistics'), false)
+  t.same(pageErrors, [])
+})
+
 t.test('names the filters that are still invalid', async (t) => {
   const { page, pageErrors } = await open(t, 'country=zz&currency=zz&lang=en')
   const waitForText = (text: string) =>
