@@ -265,6 +265,54 @@ t.test('a key works in a browser that denies storage', async (t) => {
   t.same(pageErrors, [])
 })
 
+t.test('no name stays in the page without the key, nor arrives later', async (t) => {
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`, {
+    base: closedBase,
+    withKey: true,
+  })
+  await waitForStats(page)
+  await page.click('#breakdown summary')
+  await page.click('#searches summary')
+  await page.waitForSelector('#breakdown table')
+  await page.waitForSelector('#searches-summary:has-text("Last")')
+  const readSections = () =>
+    page.evaluate(() =>
+      ['breakdown-message', 'breakdown-tables', 'searches-summary', 'searches-tables'].map(
+        (id) => document.getElementById(id)?.textContent,
+      ),
+    )
+  await page.click('#forget-key')
+  await page.waitForSelector('#key-form:not([hidden])')
+  t.same(await readSections(), ['', '', '', ''])
+
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  let delivered = 0
+  const isDetail = (url: URL) => isBreakdown(url) || url.pathname.endsWith('/searches')
+  await page.route(isDetail, async (route) => {
+    const response = await route.fetch()
+    await released
+    await route.fulfill({ response })
+    delivered += 1
+  })
+  const waiting = page.waitForRequest((request) => isBreakdownRequest(request.url()))
+  await page.keyboard.type(key)
+  await page.keyboard.press('Enter')
+  await waitForStats(page)
+  await waiting
+  await page.click('#forget-key')
+  await page.waitForSelector('#key-form:not([hidden])')
+  release()
+  t.equal(
+    await eventually(
+      async () => delivered,
+      (count) => count === 3,
+    ),
+    3,
+  )
+  t.same(await readSections(), ['', '', '', ''])
+  t.same(pageErrors, [])
+})
+
 t.test('names the filters that are still invalid', async (t) => {
   const { page, pageErrors } = await open(t, 'country=zz&currency=zz&lang=en')
   const waitForText = (text: string) =>
@@ -272,5 +320,35 @@ t.test('names the filters that are still invalid', async (t) => {
   await waitForText('A filter is invalid: country, currency.')
   await page.selectOption('#country', '')
   await waitForText('A filter is invalid: currency.')
+  t.same(pageErrors, [])
+})
+
+t.test('unchanged searches are not announced again', async (t) => {
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`, { withKey: true })
+  await waitForStats(page)
+  await page.click('#searches summary')
+  await page.waitForSelector('#searches-summary:has-text("Last")')
+  await page.evaluate(() => {
+    const state = { changes: 0 }
+    Object.assign(window, { state })
+    const summary = document.querySelector('#searches-summary')
+    if (summary)
+      new MutationObserver(() => {
+        state.changes += 1
+      }).observe(summary, { childList: true, characterData: true, subtree: true })
+  })
+  let loaded = 0
+  page.on('response', (response) => {
+    if (response.url().endsWith('/searches')) loaded += 1
+  })
+  await pollUntil(
+    page,
+    async () => loaded,
+    (count) => count > 0,
+  )
+  t.ok(loaded > 0, `it was loaded again within ${searchReportIntervalMs} ms`)
+  const changes = () =>
+    page.evaluate(() => (window as unknown as { state: { changes: number } }).state.changes)
+  t.equal(await changes(), 0)
   t.same(pageErrors, [])
 })

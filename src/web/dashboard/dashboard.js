@@ -278,7 +278,14 @@ function forgetKey() {
   shownStats = null
   isNewQuery = true
   container.hidden = true
+  clearDetails()
   polling.retry()
+}
+
+/** Names do not stay in the page without the key that may see them, not even hidden. */
+function clearDetails() {
+  breakdown.clear()
+  searches.clear()
 }
 
 function updateForgetKeyButton() {

@@ -66,10 +66,9 @@ export class BreakdownSection {
    * @param {Shown | null} shown
    */
   async refresh(shown) {
-    this.#shown = shown
     const key = readSessionKey()
-    // Names do not stay in the page without the key that may see them.
-    if (this.#loaded && this.#loaded.key !== key) this.#clear()
+    if (this.#loaded && this.#loaded.key !== key) this.clear()
+    this.#shown = shown
     if (!this.#details.open || !shown) return
     const { query, stats } = shown
     if (key === null) return this.#requestKey()
@@ -84,7 +83,7 @@ export class BreakdownSection {
       this.#load(query, 'customer'),
       this.#load(query, 'product'),
     ])
-    // The visitor has changed the filters or the key meanwhile.
+    // The filters or the key have changed meanwhile.
     if (this.#loaded !== loading) return
     this.#details.removeAttribute('aria-busy')
     const { byCustomer } = customers.stats ?? {}
@@ -128,7 +127,9 @@ export class BreakdownSection {
     replaceChildren(this.#tables)
   }
 
-  #clear() {
+  /** Removes what is shown, and drops the response that may still arrive. */
+  clear() {
+    this.#shown = null
     this.#loaded = null
     this.#message.textContent = ''
     this.#details.removeAttribute('aria-busy')
@@ -150,10 +151,10 @@ export class BreakdownSection {
       const onShowAll = () => {
         this.#expanded.add(list.title)
         this.#show(customers, products)
-      }
         // The button has disappeared.
         const row = this.#tables.querySelector(`[data-key="${firstHiddenKey(list.title)}"]`)
         if (row instanceof HTMLElement) row.focus()
+      }
       return createList(list, this.#page, { isExpanded: this.#expanded.has(list.title), onShowAll })
     })
     replaceChildren(this.#tables, ...parts)
@@ -239,10 +240,10 @@ function createProductLabel({ sku, name }) {
  */
 const fillCount = (count, text, formats) => formatText(text, { count: formats.count(count) })
 
-/**
 /** Returns the data-key of the first row that was hidden. @param {string} title */
 const firstHiddenKey = (title) => `first-hidden-${title}`
 
+/**
  * Creates a table, and a button that shows all rows if some are hidden.
  * @param {List} list
  * @param {PageData} page
@@ -288,8 +289,8 @@ function createList({ title, headings, rows, rest }, page, { isExpanded, onShowA
  * @param {Row} row
  * @param {Child} bar
  * @param {PageData} page
- */
  * @param {Attributes} attributes
+ */
 function createRow({ label, counts, revenue, note }, bar, { formats }, attributes) {
   const noteElement = note === null ? null : createElement('small', { class: 'row-note' }, note)
   return createElement(

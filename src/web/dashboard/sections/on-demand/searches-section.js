@@ -23,9 +23,8 @@ export class SearchesSection {
   #onKeyRequested
   /** Absent if the service does not count searches. */
   #details = document.querySelector('details#searches')
-  #loadedAt = Number.NEGATIVE_INFINITY
-  /** @type {string | null} */
-  #loadedKey = null
+  /** What was requested last. @type {{ key: string | null, at: number } | null} */
+  #loaded = null
 
   /** @param {{ page: PageData, onKeyRequested: () => void }} options */
   constructor({ page, onKeyRequested }) {
@@ -41,17 +40,23 @@ export class SearchesSection {
   async refresh() {
     if (!(this.#details instanceof HTMLDetailsElement) || !this.#details.open) return
     const key = readSessionKey()
-    const isFresh = performance.now() - this.#loadedAt < searchReportIntervalMs
-    if (key === this.#loadedKey && isFresh) return
-    if (key !== this.#loadedKey) this.#clear('')
-    this.#loadedKey = key
-    this.#loadedAt = performance.now()
+    if (this.#loaded && this.#loaded.key !== key) this.clear()
+    const last = this.#loaded
+    if (last && performance.now() - last.at < searchReportIntervalMs) return
+    const loading = { key, at: performance.now() }
+    this.#loaded = loading
     const { report, status } = await this.#load()
-    if (readSessionKey() !== key) return
-    const { errors } = this.#page.texts
+    // The key has changed meanwhile.
+    if (this.#loaded !== loading) return
     if (report) this.#show(report)
     else if (status === 401 || status === 403) this.#requestKey()
-    else this.#clear(errors.unavailable)
+    else this.#showMessage(this.#page.texts.errors.unavailable)
+  }
+
+  /** Removes what is shown, and drops the response that may still arrive. */
+  clear() {
+    this.#loaded = null
+    if (this.#details) this.#showMessage('')
   }
 
   /** @returns {Promise<{ report?: SearchReport, status: number }>} */
@@ -71,17 +76,27 @@ export class SearchesSection {
   }
 
   #requestKey() {
-    elementById('searches-note', HTMLElement).hidden = true
-    replaceChildren(elementById('searches-tables', HTMLElement))
-    const request = createKeyRequest(this.#page, this.#onKeyRequested)
-    replaceChildren(elementById('searches-summary', HTMLElement), ...request)
+    this.#hideTables()
+    const summary = elementById('searches-summary', HTMLElement)
+    if (summary.querySelector('button') === null)
+      replaceChildren(summary, ...createKeyRequest(this.#page, this.#onKeyRequested))
   }
 
   /** @param {string} message */
-  #clear(message) {
-    elementById('searches-summary', HTMLElement).textContent = message
+  #showMessage(message) {
+    this.#hideTables()
+    this.#showSummary(message)
+  }
+
+  #hideTables() {
     elementById('searches-note', HTMLElement).hidden = true
     replaceChildren(elementById('searches-tables', HTMLElement))
+  }
+
+  /** Setting the same text again would make screen readers repeat it. @param {string} text */
+  #showSummary(text) {
+    const summary = elementById('searches-summary', HTMLElement)
+    if (summary.textContent !== text) summary.textContent = text
   }
 
   /** @param {SearchReport} report */
@@ -89,11 +104,13 @@ export class SearchesSection {
     const { texts, formats } = this.#page
     const { frequent: frequentTitle, unsuccessful: unsuccessfulTitle, words } = texts.searches
     const summary = formats.choosePlural(searches, texts.searches.summary)
-    elementById('searches-summary', HTMLElement).textContent = formatText(summary, {
-      days: formats.count(days),
-      searches: formats.count(searches),
-      withoutResult: formats.count(withoutResult),
-    })
+    this.#showSummary(
+      formatText(summary, {
+        days: formats.count(days),
+        searches: formats.count(searches),
+        withoutResult: formats.count(withoutResult),
+      }),
+    )
     replaceChildren(
       elementById('searches-tables', HTMLElement),
       this.#createList(frequentTitle, frequent, ({ searches }) => searches),
