@@ -323,6 +323,34 @@ t.test('names the filters that are still invalid', async (t) => {
   t.same(pageErrors, [])
 })
 
+t.test('a date field that is left shows the period that applies', async (t) => {
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`)
+  await waitForStats(page)
+  await page.fill('#from', '')
+  await page.locator('#from').blur()
+  t.equal(await page.inputValue('#from'), '2026-01-01')
+  t.equal(search(page), `?${firstHalf}&lang=en`)
+  t.same(pageErrors, [])
+})
+
+t.test('passing through a date field does not change a period that is loading', async (t) => {
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`)
+  await waitForStats(page)
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  await page.route(isStats, async (route) => {
+    await released
+    await route.continue()
+  })
+  await page.click('[data-preset="year"]')
+  await page.focus('#to')
+  await page.locator('#to').blur()
+  t.equal(search(page), '?period=year&lang=en')
+  release()
+  await waitForStats(page)
+  t.equal(search(page), '?period=year&lang=en')
+  t.same(pageErrors, [])
+})
+
 t.test('unchanged searches are not announced again', async (t) => {
   const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`, { withKey: true })
   await waitForStats(page)

@@ -47,7 +47,7 @@ const filterBar = new FilterBar({
   page,
   onChange: changeFilters,
   addressWith,
-  shownPeriod: () => shownStats?.period,
+  shownPeriod: () => (shownQuery === requestedQuery ? shownStats?.period : undefined),
 })
 const csvDownload = new CsvDownload({
   language: page.language,

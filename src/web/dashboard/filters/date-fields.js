@@ -22,7 +22,7 @@ export class DateFields {
   /**
    * @param {object} options
    * @param {(period: Period) => void} options.onChange
-   * @param {() => Period} options.currentPeriod the period that is shown or being loaded
+   * @param {() => Period} options.currentPeriod the period that is being loaded, or else shown
    */
   constructor({ onChange, currentPeriod }) {
     this.#onChange = onChange
@@ -33,7 +33,9 @@ export class DateFields {
         this.#inputTimer = setTimeout(() => this.#apply(field), dateInputDelayMs)
       })
       field.addEventListener('blur', () => {
-        if (field.value !== currentPeriod()[name]) this.#apply(field)
+        const current = currentPeriod()
+        if (field.value < earliestDay) this.show(current)
+        else if (field.value !== current[name]) this.#apply(field)
       })
     }
   }

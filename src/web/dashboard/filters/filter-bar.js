@@ -14,7 +14,8 @@ import { adjacentPeriod, isDay, periodOf, todayIn } from './preset-and-adjacent-
  * @property {(change: Partial<Filters>) => void} onChange
  * @property {(change: Partial<Filters>) => string} addressWith returns the address of the changed
  *   filters
- * @property {() => Period | undefined} shownPeriod returns the period of the shown statistics
+ * @property {() => Period | undefined} shownPeriod returns the period of the shown statistics, or
+ *   undefined while those of other filters are loading
  */
 
 export class FilterBar {
