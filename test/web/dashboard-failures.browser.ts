@@ -351,6 +351,31 @@ t.test('passing through a date field does not change a period that is loading', 
   t.same(pageErrors, [])
 })
 
+t.test('the details of a column stay when newer data arrives', async (t) => {
+  const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`)
+  await waitForStats(page)
+  const readQuotes = async () =>
+    Number(/Quotes: (\d+)/.exec((await page.textContent('#timeline-details')) ?? '')?.[1])
+  await page.locator('#charts').evaluate((charts) => {
+    const { left, width, top } = charts.getBoundingClientRect()
+    const place = { clientX: left + width / 4, clientY: top + 60 }
+    for (const type of ['pointerdown', 'pointerup', 'pointerleave'])
+      charts.dispatchEvent(new PointerEvent(type, { pointerType: 'touch', ...place }))
+  })
+  const link = page.locator('#timeline-details a')
+  t.equal(await link.textContent(), 'February 2026')
+  await link.focus()
+  const before = await readQuotes()
+  await insertQuote()
+  const after = await pollUntil(page, readQuotes, (count) => count !== before)
+  t.ok(after > before, 'with the newer figures')
+  t.equal(await page.evaluate(() => document.activeElement?.textContent), 'February 2026')
+  t.equal(await page.locator('.column.pointed').count(), 2, 'in both charts')
+  await page.click('#timeline-table-button')
+  t.equal(await link.count(), 0, 'the table needs no details')
+  t.same(pageErrors, [])
+})
+
 t.test('unchanged searches are not announced again', async (t) => {
   const { page, pageErrors } = await open(t, `${firstHalf}&lang=en`, { withKey: true })
   await waitForStats(page)

@@ -48,6 +48,8 @@ export class Timeline {
   /** @type {IntervalKind} */
   #kind = 'month'
   #showsTable = false
+  /** The interval whose details are shown. @type {string | null} */
+  #pointedName = null
   #isPrinting = false
 
   /** @param {TimelineOptions} options */
@@ -58,6 +60,7 @@ export class Timeline {
     this.#listenToPointer(onSelect)
     this.#tableButton.addEventListener('click', () => {
       this.#showsTable = !this.#showsTable
+      this.#pointedName = null
       this.#render()
     })
     new ResizeObserver(() => this.#draw()).observe(this.#charts)
@@ -108,7 +111,7 @@ export class Timeline {
     elementById('timeline-columns', HTMLElement).hidden = !this.#showsTable
     replaceChildren(this.#table, this.#createTable())
     if (!this.#showsTable) this.#draw()
-    this.#showDetails(null)
+    this.#showDetails(this.#intervals.find(({ name }) => name === this.#pointedName) ?? null)
   }
 
   #draw() {
@@ -196,11 +199,12 @@ export class Timeline {
 
   /** Highlights an interval and shows its amounts; null shows the legend of partial columns. */
   #showDetails(/** @type {Interval | null} */ interval) {
+    this.#pointedName = interval?.name ?? null
     for (const column of this.#charts.querySelectorAll('.column')) {
       const isPointed = interval !== null && column.getAttribute('data-name') === interval.name
       column.classList.toggle('pointed', isPointed)
     }
-    this.#details.replaceChildren(...(interval ? this.#describe(interval) : this.#legend()))
+    replaceChildren(this.#details, ...(interval ? this.#describe(interval) : this.#legend()))
   }
 
   /** @param {Interval} interval */
@@ -208,7 +212,7 @@ export class Timeline {
     const { texts, formats } = this.#page
     const link = createElement(
       'a',
-      { href: this.#addressOfInterval(name) },
+      { href: this.#addressOfInterval(name), 'data-key': name },
       formatInterval(name, formats),
     )
     return [
