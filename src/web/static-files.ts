@@ -110,12 +110,14 @@ function buildScript(source: URL): Buffer {
   return Buffer.from(bundle.replace(/(?<=`)\n[^`]+(?=`)/, minifyInTemplate))
 }
 
-/** Returns the minified CSS of a template literal. */
+/** Returns the minified CSS of a template literal. Properties of its own (--_) get short names. */
 function minifyInTemplate(css: string): string {
   const { code } = transformSync(css, { loader: 'css', minify: true, charset: 'utf8' })
   // esbuild keeps the spaces in values of custom properties.
   const withoutSpaces = code.replaceAll(/(?<=var\(|--[\w-]+:|,) | (?=\)[;)])/g, '')
-  return withoutSpaces.trim().replaceAll('\\', '\\\\')
+  const names = [...new Set(withoutSpaces.match(/--_\w+/g))]
+  const shortened = withoutSpaces.replaceAll(/--_\w+/g, (name) => `--_${names.indexOf(name)}`)
+  return shortened.trim().replaceAll('\\', '\\\\')
 }
 
 function minifyStyleSheet(source: URL): Buffer {
