@@ -120,20 +120,38 @@ t.test('a text with a count has a form for one', async (t) => {
   }
 })
 
-t.test('the palette counts one result and several', async (t) => {
+t.test('the palette counts no result, one and several', async (t) => {
   const counts: Record<string, string[]> = {}
   for (const language of languages) {
     const texts = await loadPaletteTexts(language)
-    counts[language] = [1, 2].map((total) => texts.count(1, total))
+    counts[language] = [texts.count(0, 0), texts.count(1, 1), texts.count(1, 2)]
   }
   t.same(counts, {
-    es: ['1 resultado', '1 de 2 resultados'],
-    en: ['1 result', '1 of 2 results'],
-    pt: ['1 resultado', '1 de 2 resultados'],
-    fr: ['1 résultat', '1 sur 2 résultats'],
-    it: ['1 risultato', '1 di 2 risultati'],
-    de: ['1 Treffer', '1 von 2 Treffern'],
+    es: ['0 resultados', '1 resultado', '1 de 2 resultados'],
+    en: ['0 results', '1 result', '1 of 2 results'],
+    pt: ['0 resultados', '1 resultado', '1 de 2 resultados'],
+    fr: ['0 résultat', '1 résultat', '1 sur 2 résultats'],
+    it: ['0 risultati', '1 risultato', '1 di 2 risultati'],
+    de: ['0 Treffer', '1 Treffer', '1 von 2 Treffern'],
   })
+})
+
+t.test('a language has one term for a scope, and one kind of quotation marks', async (t) => {
+  for (const language of languages) {
+    const texts = await Promise.all(
+      ['/', '/dashboard'].map(async (path) =>
+        JSON.stringify((await readPage(path, language)).texts),
+      ),
+    )
+    const terms = [...texts.join().matchAll(/[\p{L}’]+(?= stats:)/gu)].map(([term]) => term)
+    t.ok(terms.length >= 4, language)
+    t.same([...new Set(terms)].length, 1, terms.join())
+    const palette = readFileSync(
+      new URL(`../../src/web/palette/texts/palette-texts-${language}.js`, import.meta.url),
+      'utf8',
+    )
+    t.equal(new Set(palette.match(/[«“„](?=\$|\\u00a0)/g)).size, 1, `the palette, ${language}`)
+  }
 })
 
 t.test('French signs stay on the line of their word', async (t) => {

@@ -32,7 +32,7 @@ export const homeTextsDe: HomeTexts = {
     curl: 'Aus einem Programm',
   },
   stats: {
-    title: 'Zahlen',
+    title: 'Statistik',
     text: 'Angebote, Annahme und Umsatz, auf den Cent genau und nach zwei Sekunden aktuell.',
     loading: 'Wird geladen…',
     revenue: 'Umsatz',
@@ -43,12 +43,12 @@ export const homeTextsDe: HomeTexts = {
       'Säulen des Umsatzes {year} nach Monat, in {currency}. Die folgende Tabelle enthält ' +
       'dieselben Daten.',
     revenueIn: 'Umsatz {year} ({currency})',
-    open: 'Zahlen von {year} öffnen',
-    openUnnamed: 'Zahlen öffnen',
+    open: 'Statistik von {year} öffnen',
+    openUnnamed: 'Statistik öffnen',
     needsKey:
-      'Die Zahlen brauchen einen Schlüssel mit dem Recht stats:read. Die Übersicht fragt ' +
-      'danach.',
-    unavailable: 'Die Zahlen sind gerade nicht verfügbar.',
+      'Die Statistik braucht einen Schlüssel mit der Berechtigung stats:read. Die Übersicht ' +
+      'fragt danach.',
+    unavailable: 'Die Statistik ist gerade nicht verfügbar.',
     curl: 'Aus einem Programm',
   },
   quote: {

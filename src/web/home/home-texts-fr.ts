@@ -33,7 +33,7 @@ export const homeTextsFr: HomeTexts = {
     curl: 'Depuis un programme',
   },
   stats: {
-    title: 'Chiffres',
+    title: 'Statistiques',
     text:
       'Devis, acceptation et chiffre d’affaires, exacts au centime et à jour en deux ' +
       'secondes.',
@@ -46,12 +46,12 @@ export const homeTextsFr: HomeTexts = {
       'Colonnes du chiffre d’affaires de {year} par mois, en {currency}. Le tableau qui suit ' +
       'dit la même chose.',
     revenueIn: 'Chiffre d’affaires de {year} ({currency})',
-    open: 'Ouvrir les chiffres de {year}',
-    openUnnamed: 'Ouvrir les chiffres',
+    open: 'Ouvrir les statistiques de {year}',
+    openUnnamed: 'Ouvrir les statistiques',
     needsKey:
-      'Les chiffres demandent une clé avec le droit stats:read\u00a0: le tableau de bord la ' +
-      'demande.',
-    unavailable: 'Les chiffres ne sont pas disponibles pour le moment.',
+      'Les statistiques demandent une clé avec le droit stats:read\u00a0: le tableau de bord ' +
+      'la demande.',
+    unavailable: 'Les statistiques ne sont pas disponibles pour le moment.',
     curl: 'Depuis un programme',
   },
   quote: {

@@ -31,7 +31,7 @@ export const homeTextsIt: HomeTexts = {
     curl: 'Da un programma',
   },
   stats: {
-    title: 'Cifre',
+    title: 'Statistiche',
     text: 'Preventivi, accettazione e ricavi, esatti al centesimo e aggiornati entro due secondi.',
     loading: 'Caricamento…',
     revenue: 'Ricavi',
@@ -42,10 +42,11 @@ export const homeTextsIt: HomeTexts = {
       'Colonne dei ricavi del {year} per mese, in {currency}. La tabella che segue contiene ' +
       'gli stessi dati.',
     revenueIn: 'Ricavi del {year} ({currency})',
-    open: 'Apri le cifre del {year}',
-    openUnnamed: 'Apri le cifre',
-    needsKey: 'Le cifre richiedono una chiave con il permesso stats:read: la chiede il cruscotto.',
-    unavailable: 'Le cifre non sono disponibili al momento.',
+    open: 'Apri le statistiche del {year}',
+    openUnnamed: 'Apri le statistiche',
+    needsKey:
+      'Le statistiche richiedono una chiave con il permesso stats:read: la chiede il cruscotto.',
+    unavailable: 'Le statistiche non sono disponibili al momento.',
     curl: 'Da un programma',
   },
   quote: {

@@ -31,7 +31,7 @@ export const homeTextsPt: HomeTexts = {
     curl: 'A partir de um programa',
   },
   stats: {
-    title: 'Números',
+    title: 'Estatísticas',
     text: 'Orçamentos, aceitação e receitas, exatos ao cêntimo e em dia em dois segundos.',
     loading: 'A carregar…',
     revenue: 'Receitas',
@@ -41,10 +41,11 @@ export const homeTextsPt: HomeTexts = {
     chartLabel:
       'Colunas das receitas de {year} por mês, em {currency}. A tabela seguinte diz o mesmo.',
     revenueIn: 'Receitas de {year} ({currency})',
-    open: 'Abrir os números de {year}',
-    openUnnamed: 'Abrir os números',
-    needsKey: 'Os números pedem uma chave com a permissão stats:read: o painel pergunta por ela.',
-    unavailable: 'Os números não estão disponíveis neste momento.',
+    open: 'Abrir as estatísticas de {year}',
+    openUnnamed: 'Abrir as estatísticas',
+    needsKey:
+      'As estatísticas pedem uma chave com a permissão stats:read: o painel pergunta por ela.',
+    unavailable: 'As estatísticas não estão disponíveis neste momento.',
     curl: 'A partir de um programa',
   },
   quote: {

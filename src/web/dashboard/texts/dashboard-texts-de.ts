@@ -186,7 +186,7 @@ export const dashboardTextsDe: DashboardTexts = {
   retryIn: 'Neuer Versuch in {seconds} s.',
   errors: {
     keyInvalid: 'Dieser Schlüssel ist ungültig: unbekannt, abgelaufen oder widerrufen.',
-    scopeMissing: 'Diesem Schlüssel fehlt der Bereich stats:read.',
+    scopeMissing: 'Diesem Schlüssel fehlt die Berechtigung stats:read.',
     invalidFilter: 'Ein Filter ist ungültig: {parameters}.',
     limited: 'Zu viele Anfragen mit diesem Schlüssel oder von Ihrer Adresse.',
     unavailable: 'Der Dienst ist im Moment nicht verfügbar.',
@@ -195,8 +195,8 @@ export const dashboardTextsDe: DashboardTexts = {
   },
   keyHeading: 'Diese Statistik braucht einen Schlüssel',
   keyExplanation:
-    'Ein geheimer Schlüssel (tqs_…) mit dem Bereich stats:read, vom Betreiber des ' +
-    'Dienstes. Er bleibt nur in diesem Tab, bis Sie ihn schließen.',
+    'Ein geheimer Schlüssel (tqs_…) mit der Berechtigung stats:read, vom Betreiber ' +
+    'des Dienstes. Er bleibt nur in diesem Tab, bis Sie ihn schließen.',
   key: 'Schlüssel',
   useKey: 'Statistik zeigen',
   cancel: 'Abbrechen',

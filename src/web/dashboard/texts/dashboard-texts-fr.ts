@@ -186,7 +186,7 @@ export const dashboardTextsFr: DashboardTexts = {
   retryIn: 'Nouvel essai dans {seconds} s.',
   errors: {
     keyInvalid: 'Cette clé n’est pas valable\u00a0: inconnue, expirée ou révoquée.',
-    scopeMissing: 'Il manque à cette clé la portée stats:read.',
+    scopeMissing: 'Il manque à cette clé le droit stats:read.',
     invalidFilter: 'Un filtre n’est pas valable\u00a0: {parameters}.',
     limited: 'Trop de requêtes avec cette clé ou depuis votre adresse.',
     unavailable: 'Le service est indisponible pour le moment.',
@@ -195,11 +195,11 @@ export const dashboardTextsFr: DashboardTexts = {
   },
   keyHeading: 'Ces statistiques demandent une clé',
   keyExplanation:
-    'Une clé secrète (tqs_…) avec la portée stats:read, de l’opérateur du service. Elle ' +
+    'Une clé secrète (tqs_…) avec le droit stats:read, de l’opérateur du service. Elle ' +
     'n’est conservée que dans cet onglet, jusqu’à sa fermeture.',
   key: 'Clé',
   useKey: 'Afficher les statistiques',
   cancel: 'Annuler',
-  needsDetailScope: 'Il faut une clé avec l’autorisation stats:detail.',
+  needsDetailScope: 'Il faut une clé avec le droit stats:detail.',
   enterKey: 'Saisir une clé',
 }

@@ -183,7 +183,7 @@ export const dashboardTextsIt: DashboardTexts = {
   retryIn: 'Nuovo tentativo tra {seconds} s.',
   errors: {
     keyInvalid: 'Questa chiave non è valida: sconosciuta, scaduta o revocata.',
-    scopeMissing: 'A questa chiave manca l’ambito stats:read.',
+    scopeMissing: 'A questa chiave manca il permesso stats:read.',
     invalidFilter: 'Un filtro non è valido: {parameters}.',
     limited: 'Troppe richieste con questa chiave o dal suo indirizzo.',
     unavailable: 'Il servizio non è disponibile al momento.',
@@ -192,7 +192,7 @@ export const dashboardTextsIt: DashboardTexts = {
   },
   keyHeading: 'Queste statistiche richiedono una chiave',
   keyExplanation:
-    'Una chiave segreta (tqs_…) con l’ambito stats:read, dal gestore del servizio. ' +
+    'Una chiave segreta (tqs_…) con il permesso stats:read, dal gestore del servizio. ' +
     'Resta solo in questa scheda, finché non la chiude.',
   key: 'Chiave',
   useKey: 'Mostrare le statistiche',

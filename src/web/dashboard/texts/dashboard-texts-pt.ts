@@ -184,7 +184,7 @@ export const dashboardTextsPt: DashboardTexts = {
   retryIn: 'Nova tentativa dentro de {seconds} s.',
   errors: {
     keyInvalid: 'Esta chave não é válida: desconhecida, expirada ou revogada.',
-    scopeMissing: 'Falta a esta chave o âmbito stats:read.',
+    scopeMissing: 'Falta a esta chave a permissão stats:read.',
     invalidFilter: 'Um filtro não é válido: {parameters}.',
     limited: 'Demasiados pedidos com esta chave ou do seu endereço.',
     unavailable: 'O serviço não está disponível de momento.',
@@ -193,7 +193,7 @@ export const dashboardTextsPt: DashboardTexts = {
   },
   keyHeading: 'Estas estatísticas precisam de uma chave',
   keyExplanation:
-    'Uma chave secreta (tqs_…) com o âmbito stats:read, do operador do serviço. Fica ' +
+    'Uma chave secreta (tqs_…) com a permissão stats:read, do operador do serviço. Fica ' +
     'guardada só neste separador, até o fechar.',
   key: 'Chave',
   useKey: 'Mostrar as estatísticas',

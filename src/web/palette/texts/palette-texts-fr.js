@@ -9,7 +9,7 @@ export default {
   recent: 'Récents',
   popular: 'Les plus demandés',
   count: (shown, total) => {
-    if (total === 1) return '1 résultat'
+    if (total < 2) return `${total} résultat`
     const of = shown < total ? `${shown} sur ` : ''
     return `${of}${total >= 1000 ? '1000 ou plus' : total} résultats`
   },

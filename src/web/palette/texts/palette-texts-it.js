@@ -13,13 +13,13 @@ export default {
     const of = shown < total ? `${shown} di ` : ''
     return `${of}${total >= 1000 ? '1000 o più' : total} risultati`
   },
-  nothing: (query) => `Nessun risultato per “${query}”`,
+  nothing: (query) => `Nessun risultato per «${query}»`,
   advice: 'Provi con meno lettere, un’altra parola o il codice.',
   chosen: (name) => `Scelto: ${name}`,
   notChosen: (query) => `Niente scelto: l’elenco non è ancora quello di «${query}».`,
   marked: (name) => `Preferito: ${name}`,
   unmarked: (name) => `Non è più un preferito: ${name}`,
-  deleted: (name) => `“${name}” non è più nel catalogo`,
+  deleted: (name) => `«${name}» non è più nel catalogo`,
   degraded: 'Ricerca di riserva: i risultati possono essere incompleti',
   more: (count) => `Mostrane ancora ${count}`,
   failures: {

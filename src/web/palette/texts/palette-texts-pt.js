@@ -13,13 +13,13 @@ export default {
     const of = shown < total ? `${shown} de ` : ''
     return `${of}${total >= 1000 ? '1000 ou mais' : total} resultados`
   },
-  nothing: (query) => `Nada encontrado para “${query}”`,
+  nothing: (query) => `Nada encontrado para «${query}»`,
   advice: 'Tente menos letras, outra palavra ou o código.',
   chosen: (name) => `Escolhido: ${name}`,
   notChosen: (query) => `Nada escolhido: a lista ainda não é de «${query}».`,
   marked: (name) => `Favorito: ${name}`,
   unmarked: (name) => `Já não é favorito: ${name}`,
-  deleted: (name) => `“${name}” já não está no catálogo`,
+  deleted: (name) => `«${name}» já não está no catálogo`,
   degraded: 'Pesquisa de reserva: os resultados podem estar incompletos',
   more: (count) => `Mostrar mais ${count}`,
   failures: {
