@@ -384,6 +384,29 @@ t.test('is operated by keyboard alone', async (t) => {
     await page.keyboard.press('Escape')
   })
 
+  await t.test('a hotkey that is held down does nothing else', async (t) => {
+    await page.evaluate(() => {
+      const handled: boolean[] = []
+      Object.assign(window, { handled })
+      const record = (event: Event) => setTimeout(() => handled.push(event.defaultPrevented))
+      addEventListener('keydown', record, { capture: true })
+    })
+    await page.focus('#notes')
+    await page.keyboard.down('Control')
+    for (let presses = 0; presses < 3; presses += 1) await page.keyboard.down('k')
+    await page.keyboard.up('k')
+    await page.keyboard.up('Control')
+    const readHandled = () =>
+      page.evaluate(() => (window as unknown as { handled: boolean[] }).handled)
+    t.same(
+      await eventually(readHandled, ({ length }) => length === 4),
+      [false, true, true, true],
+      'the browser gets only Ctrl',
+    )
+    t.equal(await isOpen(page), true, 'it opens and does not close again')
+    await page.keyboard.press('Escape')
+  })
+
   await t.test('the hotkey can be changed and switched off', async (t) => {
     const set = (hotkey: string) =>
       page.evaluate(

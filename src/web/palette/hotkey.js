@@ -10,7 +10,7 @@ export const isMac = /Mac|iP(hone|ad|od)/.test(globalThis.navigator?.platform ??
  * @param {string} hotkey
  */
 export function matchesHotkey(event, hotkey) {
-  if (event.defaultPrevented || event.isComposing || event.repeat || !event.key) return false
+  if (event.defaultPrevented || event.isComposing || !event.key) return false
   const parts = hotkey.toLowerCase().split('+')
   const key = parts.pop() ?? ''
   const has = (/** @type {string[]} */ ...names) => names.some((name) => parts.includes(name))

@@ -260,6 +260,7 @@ export class ProductPalette extends Base {
     else this.show()
   }
 
+    if (event.repeat) return
   /**
    * Returns false if a listener called preventDefault().
    * @param {string} type
