@@ -8,6 +8,7 @@ import type { CDPSession, Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { exampleProducts } from '../../scripts/demo/invented-data/example-rows.ts'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
+import { requestTimeoutMs } from '../../src/web/palette/palette-timeouts.js'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
@@ -882,6 +883,29 @@ t.test('says that the service is unreachable or unavailable, and retries', async
   )
   t.match(await readStatus(page), /^\d.* resultados?/)
   t.ok((await readNames(page)).includes('Llave ajustable 250 mm'))
+  t.same(pageErrors, [])
+})
+
+t.test('ends a request without a response, also the one that looks for the service', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, {
+    isExpectedError: isNetworkError,
+  })
+  await page.clock.install()
+  await page.route('**/api/search?*', (route) => route.abort('connectionrefused'))
+  // A service without a response.
+  await page.route('**/web/palette.js', () => undefined)
+  const asked = page.waitForRequest((request) => request.method() === 'HEAD')
+  await page.keyboard.press('Control+k')
+  await asked
+  t.equal(await isBusy(page), true)
+  await page.clock.runFor(requestTimeoutMs)
+  t.match(
+    await eventually(
+      () => page.locator('[part=message]').innerText(),
+      (text) => text !== '',
+    ),
+    /No se llega al buscador/,
+  )
   t.same(pageErrors, [])
 })
 

@@ -1,6 +1,6 @@
 // The timeouts, delays and intervals of the palette, in milliseconds.
 
-/** A search request is aborted after this time. */
+/** A request is aborted after this time. */
 export const requestTimeoutMs = 8_000
 
 /** A response is reused for the same query during this time. */

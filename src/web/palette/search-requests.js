@@ -109,10 +109,8 @@ export class SearchRequests {
   async #fetch(url, signal, isServiceReachable = false) {
     try {
       // Without additional headers this is a simple request: browsers send no preflight (OPTIONS).
-      const response = await fetch(url, {
-        signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
-      })
-      if (!response.ok) return this.#handleErrorResponse(response)
+      const response = await fetch(url, { signal: limitTime(signal) })
+      if (!response.ok) return await this.#handleErrorResponse(response)
       const body = /** @type {SearchResponse} */ (await response.json())
       if (!Array.isArray(body?.hits)) throw new Error('The response contains no hits.')
       return body
@@ -179,13 +177,12 @@ export class SearchRequests {
  */
 async function canReachService(searchUrl, signal) {
   if (new URL(searchUrl).origin === location.origin) return false
-  try {
-    const url = new URL('../web/palette.js', searchUrl)
-    return (await fetch(url, { method: 'HEAD', cache: 'no-store', signal })).ok
-  } catch {
+  const url = new URL('../web/palette.js', searchUrl)
+  return fetch(url, { method: 'HEAD', cache: 'no-store', signal: limitTime(signal) }).then(
+    ({ ok }) => ok,
     // The service is unreachable, or the request was cancelled.
-    return false
-  }
+    () => false,
+  )
 }
 
 const maxCachedResponses = 100
@@ -194,6 +191,9 @@ const maxCachedResponses = 100
 class ResponseCache {
   /** @type {Map<string, { response: SearchResponse, storedAt: number }>} */
   #entries = new Map()
+
+/** Returns a signal that also aborts at the time limit of a request. @param {AbortSignal} signal */
+const limitTime = (signal) => AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)])
 
   /** @param {string} url @returns {SearchResponse | undefined} */
   get(url) {
