@@ -909,6 +909,37 @@ t.test('ends a request without a response, also the one that looks for the servi
   t.same(pageErrors, [])
 })
 
+t.test('a search that the service does not accept is not repeated', async (t) => {
+  const tag = paletteTag.replace('<product-palette', '<product-palette limit="60"')
+  const { page, pageErrors, requests } = await openEmbeddingPage(t, tag, {
+    isExpectedError: (text) => /status of 400/.test(text),
+  })
+  await page.clock.install()
+  await openAndType(page, 'llave')
+  await waitForActive(page, 'Llave ajustable 250 mm')
+  t.equal(requests()[0]?.query.get('limit'), '50', 'the maximum of the service')
+  await page.evaluate(() => {
+    addEventListener('product-palette-search', (event) => {
+      ;(event as CustomEvent).detail.parameters.set('colour', 'red')
+    })
+  })
+  await typeText(page, 's')
+  const message = /La búsqueda no es válida/
+  t.match(
+    await eventually(
+      () => page.locator('[part=message]').innerText(),
+      (text) => message.test(text),
+    ),
+    message,
+  )
+  const { length } = requests()
+  await page.clock.runFor(60_000)
+  await waitForFrame(page)
+  t.equal(requests().length, length)
+  t.match(pageErrors, [/<product-palette> on http:\S+: 400 .*colour/])
+  t.equal(pageErrors.length, 1, 'the developer of the page is told why')
+})
+
 t.test('old results while a slow response is pending are accessible', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
   await openAndType(page, 'llave')

@@ -1,25 +1,18 @@
-// Checks the key of the palette before anything is sent.
+// Checks the key of the palette before anything is sent, and tells the developer of the page what
+// is wrong.
 
 /** @import { FailureReason } from './search-requests.js' */
 
 /** Secret keys begin with this. They must never be in a page or in a URL. */
 const secretKeyPrefix = 'tqs_'
 
-/** What the developer of the page must do. Each text is logged once. */
-const advice = {
-  missingEndpoint: 'set the attribute endpoint.',
-  secretKey: 'this key is secret. Revoke it, and create a publishable one.',
-  missingKey: 'set the attribute api-key.',
-  refusedOrigin: 'no publishable key allows pages of this origin.',
-}
-/** @type {Set<keyof typeof advice>} */
+/** @type {Set<string>} */
 const logged = new Set()
 
-/** Logs what the developer of the page must do. @param {keyof typeof advice} problem */
-export function logKeyProblem(problem) {
-  if (!logged.has(problem))
-    console.error(`<product-palette> on ${location.origin}: ${advice[problem]}`)
-  logged.add(problem)
+/** Tells the developer of the page what to do, or what went wrong. Each text is logged once. */
+export function logProblem(/** @type {string} */ text) {
+  if (!logged.has(text)) console.error(`<product-palette> on ${location.origin}: ${text}`)
+  logged.add(text)
 }
 
 /**
@@ -32,6 +25,10 @@ export function logKeyProblem(problem) {
 export function findKeyProblem(key, url) {
   const isSecret = key?.trim().startsWith(secretKeyPrefix)
   if (!isSecret && (key || new URL(url).origin === location.origin)) return null
-  logKeyProblem(isSecret ? 'secretKey' : 'missingKey')
+  logProblem(
+    isSecret
+      ? 'this key is secret. Revoke it, and create a publishable one.'
+      : 'set the attribute api-key.',
+  )
   return 'unauthenticated'
 }

@@ -90,7 +90,7 @@ export type PaletteTexts = {
   /** The option that shows this many more results. */
   more(count: number): string
   failures: Record<
-    'offline' | 'unreachable' | 'unavailable' | 'unauthenticated' | 'forbidden',
+    'offline' | 'unreachable' | 'unavailable' | 'refused' | 'unauthenticated' | 'forbidden',
     string
   >
   limited(seconds: number): string

@@ -1,6 +1,6 @@
 // The custom element <product-palette>: product search as a dialog or below an input of the page.
 // docs/palette.md describes its use.
-import { findKeyProblem, logKeyProblem } from './api-key.js'
+import { findKeyProblem, logProblem } from './api-key.js'
 import { defaultHotkey, matchesHotkey } from './hotkey.js'
 import { describeKeys, isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
 import { groupActions } from './page-actions.js'
@@ -311,7 +311,7 @@ export class ProductPalette extends Base {
   #showMore() {
     const query = this.#query
     const firstNewIndex = this.#shownCount
-    const limit = Math.min(maxLimit, this.#receivedCount + moreCount)
+    const limit = this.#receivedCount + moreCount
     this.#request(this.#searchUrlOfPage(query, limit), (response) => {
       this.#showResponse(query, response)
       this.#results.selectAndReveal(firstNewIndex)
@@ -349,7 +349,7 @@ export class ProductPalette extends Base {
    * @param {(parameters: URLSearchParams) => void} [change] changes the parameters
    */
   #searchUrl(query, limit = Number(this.getAttribute('limit')) || defaultLimit, change) {
-    const parameters = new URLSearchParams({ q: query, limit: String(limit) })
+    const parameters = new URLSearchParams({ q: query, limit: String(Math.min(maxLimit, limit)) })
     change?.(parameters)
     const key = this.#key
     if (key) parameters.set('key', key)
@@ -365,7 +365,7 @@ export class ProductPalette extends Base {
 
   get #endpoint() {
     const endpoint = this.getAttribute('endpoint') ?? ProductPalette.defaultEndpoint
-    if (endpoint === null) logKeyProblem('missingEndpoint')
+    if (endpoint === null) logProblem('set the attribute endpoint.')
     return new URL(endpoint ?? '', document.baseURI).href
   }
 
@@ -468,7 +468,8 @@ export class ProductPalette extends Base {
   /** @param {Failure} failure */
   #showFailure(failure) {
     this.#pendingChoice = null
-    // Without a valid key nobody may see what an earlier one has found.
+    // Without a valid key nobody may see what an earlier one has found, and without a retry nothing
+    // will replace it.
     if (failure.retryAt === Infinity) this.#removeResults()
     this.#dimOutdated()
     this.#messages.showFailure(failure, this.#language.texts, !this.#results.isEmpty)

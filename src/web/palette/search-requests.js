@@ -1,5 +1,5 @@
 // Requests search results: cancels outdated requests, retries failed ones, and caches responses.
-import { logKeyProblem } from './api-key.js'
+import { logProblem } from './api-key.js'
 import {
   cacheMaxAgeMs,
   firstRetryDelayMs,
@@ -17,14 +17,15 @@ import {
  * }} SearchResponse
  */
 /**
- * @typedef {'offline' | 'unreachable' | 'unavailable' | 'limited' | 'unauthenticated' | 'forbidden'
- * } FailureReason
+ * @typedef {'offline' | 'unreachable' | 'unavailable' | 'limited' | 'refused' | 'unauthenticated'
+ *   | 'forbidden'} FailureReason
  */
 /**
  * @typedef {object} Failure
  * @property {FailureReason} reason
  * @property {number} retryAt Time of the next attempt in milliseconds since the epoch. Infinity:
- *   the key was rejected, and there is no attempt until the palette is opened again.
+ *   the same request would fail again. After a rejected key there is no attempt until the palette
+ *   is opened again.
  */
 /** @typedef {(outcome: SearchResponse | Failure) => void} OutcomeListener */
 
@@ -112,14 +113,14 @@ export class SearchRequests {
       const response = await fetch(url, { signal: limitTime(signal) })
       if (!response.ok) return await this.#handleErrorResponse(response)
       const body = /** @type {SearchResponse} */ (await response.json())
-      if (!Array.isArray(body?.hits)) throw new Error('The response contains no hits.')
+      if (!Array.isArray(body?.hits)) throw new Error('No hits')
       return body
     } catch (error) {
       // The browser hides the response from a page that no key allows: that looks like a network
       // error. The script of the palette may be loaded by every page.
       if (error instanceof TypeError && !signal.aborted) {
         if (isServiceReachable) {
-          logKeyProblem('refusedOrigin')
+          logProblem('no publishable key allows pages of this origin.')
           return this.#reject('forbidden')
         }
         if (await canReachService(url, signal)) return this.#fetch(url, signal, true)
@@ -137,11 +138,17 @@ export class SearchRequests {
   /**
    * Stops further requests if the key was rejected, and pauses them if the service asks to wait.
    * @param {Response} response
-   * @returns {Failure}
+   * @returns {Promise<Failure>}
    */
-  #handleErrorResponse({ status, headers }) {
+  async #handleErrorResponse(response) {
+    const { status, headers } = response
     if (status === 401) return this.#reject('unauthenticated')
     if (status === 403) return this.#reject('forbidden')
+    // The page is at fault, for example by a wrong filter or endpoint.
+    if (status < 500 && status !== 408 && status !== 429) {
+      logProblem(`${status} ${await response.text()}`)
+      return { reason: 'refused', retryAt: Infinity }
+    }
     const retryAfterSeconds = Number(headers.get('retry-after')) || 0
     const retryAt = Date.now() + (retryAfterSeconds * 1000 || this.#increaseRetryDelay())
     if (status === 429 || retryAfterSeconds > 0) this.#pausedUntil = retryAt
@@ -185,15 +192,15 @@ async function canReachService(searchUrl, signal) {
   )
 }
 
+/** Returns a signal that also aborts at the time limit of a request. @param {AbortSignal} signal */
+const limitTime = (signal) => AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)])
+
 const maxCachedResponses = 100
 
 /** Holds the responses of the last minute by URL, at most 100. */
 class ResponseCache {
   /** @type {Map<string, { response: SearchResponse, storedAt: number }>} */
   #entries = new Map()
-
-/** Returns a signal that also aborts at the time limit of a request. @param {AbortSignal} signal */
-const limitTime = (signal) => AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)])
 
   /** @param {string} url @returns {SearchResponse | undefined} */
   get(url) {

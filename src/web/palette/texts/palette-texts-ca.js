@@ -26,6 +26,7 @@ export default {
     offline: 'Sense connexió. Continuo quan torni.',
     unreachable: 'No es pot arribar al cercador. Reintentant…',
     unavailable: 'El cercador no respon ara. Reintentant…',
+    refused: 'La cerca no és vàlida.',
     unauthenticated: 'Sense accés: la clau falta o no és vàlida.',
     forbidden: 'Sense accés: aquesta clau no permet cercar aquí.',
   },

@@ -27,6 +27,7 @@ export default {
     offline: 'Offline. Es geht weiter, sobald die Verbindung steht.',
     unreachable: 'Die Suche ist nicht erreichbar. Neuer Versuch…',
     unavailable: 'Die Suche ist gerade nicht verfügbar. Neuer Versuch…',
+    refused: 'Die Suche ist ungültig.',
     unauthenticated: 'Kein Zugriff: Der Schlüssel fehlt oder ist ungültig.',
     forbidden: 'Kein Zugriff: Dieser Schlüssel darf hier nicht suchen.',
   },

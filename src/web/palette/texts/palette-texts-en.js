@@ -26,6 +26,7 @@ export default {
     offline: 'Offline. Continues when the connection is back.',
     unreachable: 'The search cannot be reached. Retrying…',
     unavailable: 'The search is not available. Retrying…',
+    refused: 'The search is not valid.',
     unauthenticated: 'No access: the key is missing or invalid.',
     forbidden: 'No access: this key may not search here.',
   },

@@ -26,6 +26,7 @@ export default {
     offline: 'Sin conexión. Sigo en cuanto vuelva.',
     unreachable: 'No se llega al buscador. Reintentando…',
     unavailable: 'El buscador no responde ahora. Reintentando…',
+    refused: 'La búsqueda no es válida.',
     unauthenticated: 'Sin acceso: la clave falta o no es válida.',
     forbidden: 'Sin acceso: esta clave no permite buscar aquí.',
   },

@@ -27,6 +27,7 @@ export default {
     offline: 'Hors connexion. Reprend au retour de la connexion.',
     unreachable: 'La recherche est injoignable. Nouvel essai…',
     unavailable: 'La recherche est indisponible pour le moment. Nouvel essai…',
+    refused: 'La recherche n’est pas valable.',
     unauthenticated: 'Pas d’accès\u00a0: la clé manque ou n’est pas valable.',
     forbidden: 'Pas d’accès\u00a0: cette clé ne permet pas de chercher ici.',
   },

@@ -26,6 +26,7 @@ export default {
     offline: 'Senza connessione. Continua quando torna.',
     unreachable: 'La ricerca non è raggiungibile. Nuovo tentativo…',
     unavailable: 'La ricerca non è disponibile al momento. Nuovo tentativo…',
+    refused: 'La ricerca non è valida.',
     unauthenticated: 'Nessun accesso: la chiave manca o non è valida.',
     forbidden: 'Nessun accesso: questa chiave non può cercare qui.',
   },

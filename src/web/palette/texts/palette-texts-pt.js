@@ -26,6 +26,7 @@ export default {
     offline: 'Sem ligação. Continua quando a ligação voltar.',
     unreachable: 'Não se chega à pesquisa. A tentar de novo…',
     unavailable: 'A pesquisa não está disponível de momento. A tentar de novo…',
+    refused: 'A pesquisa não é válida.',
     unauthenticated: 'Sem acesso: a chave falta ou não é válida.',
     forbidden: 'Sem acesso: esta chave não pode procurar aqui.',
   },
