@@ -940,6 +940,54 @@ t.test('a search that the service does not accept is not repeated', async (t) =>
   t.equal(pageErrors.length, 1, 'the developer of the page is told why')
 })
 
+t.test('a favourite chosen while offline is chosen when the connection is back', async (t) => {
+  const { page, context, pageErrors } = await openEmbeddingPage(t, paletteTag, {
+    isExpectedError: isNetworkError,
+  })
+  const wrench = 'Llave ajustable 250 mm'
+  await openAndType(page, 'llave')
+  await waitForActive(page, wrench)
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Shift+Enter')
+  await page.locator('[part=input]').fill('')
+  await page.locator('[part=heading]', { hasText: 'Favoritos' }).waitFor()
+  const chooseOffline = async () => {
+    await context.setOffline(true)
+    await page.keyboard.press('Control+Enter')
+    await eventually(
+      () => readStatus(page),
+      (text) => /^Sin conexión/.test(text ?? ''),
+    )
+    t.match(await readStatus(page), /^Sin conexión/)
+  }
+  const waitForNoStatus = async () => {
+    await context.setOffline(false)
+    const status = await eventually(
+      () => readStatus(page),
+      (text) => text === '',
+    )
+    t.equal(status, '', 'the message disappears')
+  }
+  await chooseOffline()
+  const active = await readActiveName(page)
+  await waitForNoStatus()
+  const chosen = await eventually(
+    () => readChosen(page),
+    (all) => all.length > 0,
+  )
+  t.same(
+    chosen.map(({ hit }) => hit.name),
+    [active],
+  )
+  await page.keyboard.press('ArrowDown')
+  await chooseOffline()
+  await page.keyboard.press('ArrowDown')
+  await waitForNoStatus()
+  t.equal((await readChosen(page)).length, 1, 'nothing is chosen if the user has moved on')
+  t.same(pageErrors, [])
+})
+
 t.test('old results while a slow response is pending are accessible', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
   await openAndType(page, 'llave')

@@ -585,11 +585,17 @@ export class ProductPalette extends Base {
         this.#searchUrl(stored.sku, maxLimit),
         ({ hits }) => {
           this.#messages.clearFailure()
+    let hasFailed = false
           const hit = hits.find(({ id }) => id === stored.id) ?? null
           if (!hit) this.#removeDeletedProduct(stored)
-          resolve(hit)
+          const isWanted = !hasFailed || this.#results.activeOption?.hit?.id === stored.id
+          resolve(isWanted ? hit : null)
+        },
+        () => {
+          hasFailed = true
         },
         () => resolve(null),
+          if (hasFailed) this.#messages.showStatus('')
       )
     })
   }
