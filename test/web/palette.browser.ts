@@ -1660,6 +1660,26 @@ t.test('works on an input of the page', async (t) => {
   t.same(pageErrors, [])
 })
 
+t.test('a dead key in an input of the page starts no search', async (t) => {
+  const inPage = `<label for="product">Producto</label><input id="product">
+    ${paletteTag.replace('api-key=', 'for="product" api-key=')}`
+  const { page, context, pageErrors, queries } = await openEmbeddingPage(t, inPage)
+  const session = await context.newCDPSession(page)
+  await page.focus('#product')
+  await session.send('Input.imeSetComposition', { text: '´', selectionStart: 1, selectionEnd: 1 })
+  t.equal(await page.inputValue('#product'), '´')
+  await session.send('Input.insertText', { text: 'á' })
+  t.equal(
+    await eventually(
+      async () => queries().at(-1),
+      (query) => query === 'á',
+    ),
+    'á',
+  )
+  t.same([...new Set(queries())], ['á'])
+  t.same(pageErrors, [])
+})
+
 t.test('works on an input in a shadow tree', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(t, '<div id="host"></div>')
   await page.evaluate(

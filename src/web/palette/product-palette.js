@@ -202,7 +202,9 @@ export class ProductPalette extends Base {
     const handleInput = (/** @type {Event} */ event) => {
       if (!this.isOpen) this.show()
       this.#dimOutdatedSoon()
-      if (!isPendingAccent(/** @type {InputEvent} */ (event))) this.#search()
+      if (isPendingAccent(/** @type {InputEvent} */ (event))) return
+      if (!this.isOpen) this.show()
+      this.#search()
     }
     input.addEventListener('input', handleInput, { signal })
     input.addEventListener('compositionend', () => this.#search(), { signal })
