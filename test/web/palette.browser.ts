@@ -1557,8 +1557,9 @@ t.test('tells the page about favourites, and stores none if they are off', async
     await page.keyboard.press('Shift+Enter')
     t.same(pageErrors, [])
     const stars = await page.locator('[part=star]').count()
+    const hints = await page.locator('[part=hints]').textContent()
     const marked = await page.evaluate(() => (window as unknown as { marked: unknown[] }).marked)
-    return { marked, hasStars: stars > 0 }
+    return { marked, hasStars: stars > 0, hasHint: /favorito/.test(hints ?? '') }
   }
   t.same(await mark(paletteTag), {
     marked: [
@@ -1566,12 +1567,13 @@ t.test('tells the page about favourites, and stores none if they are off', async
       ['Llave ajustable 250 mm', false],
     ],
     hasStars: true,
+    hasHint: true,
   })
   const withoutFavourites = paletteTag.replace(
     '<product-palette',
     '<product-palette favourites="off"',
   )
-  t.same(await mark(withoutFavourites), { marked: [], hasStars: false })
+  t.same(await mark(withoutFavourites), { marked: [], hasStars: false, hasHint: false })
 })
 
 t.test('stores no chosen product if recents are off', async (t) => {
@@ -1677,6 +1679,26 @@ t.test('a dead key in an input of the page starts no search', async (t) => {
     'á',
   )
   t.same([...new Set(queries())], ['á'])
+  t.same(pageErrors, [])
+})
+
+t.test('a dialog becomes a list below an input, which a click closes', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(
+    t,
+    `<label for="product">Producto</label><input id="product">${paletteTag}`,
+  )
+  await page.evaluate(() =>
+    document.querySelector('product-palette')?.setAttribute('for', 'product'),
+  )
+  await page.click('#product')
+  await typeText(page, 'llave')
+  await waitForActive(page, 'Llave ajustable 250 mm')
+  await page.click('[part~=option] >> nth=0')
+  await eventually(
+    () => readChosen(page),
+    (all) => all.length > 0,
+  )
+  t.same([await page.inputValue('#product'), await isOpen(page)], ['Llave ajustable 250 mm', false])
   t.same(pageErrors, [])
 })
 

@@ -1,8 +1,6 @@
 // Maps keys to options of the result list, and says what the others do.
 import { isMac } from './hotkey.js'
 
-/** @import { PaletteTexts } from './palette.d.ts' */
-
 export const modifierName = isMac ? '⌘' : 'Ctrl'
 
 const pageLength = 5
@@ -31,11 +29,11 @@ export function optionIndexForKey(key, { activeIndex, lastIndex, hasUserSelectio
 
 /**
  * Describes for screen readers the keys that a standard listbox does not have.
- * @param {PaletteTexts['hints']} hints
- * @param {boolean} hasFavourites
+ * @param {string} chooseMore
+ * @param {string | null} favourite null if the page has switched favourites off
  */
-export function describeKeys({ chooseMore, favourite }, hasFavourites) {
-  const favouriteKey = hasFavourites ? `, Shift+Enter: ${favourite}` : ''
+export function describeKeys(chooseMore, favourite) {
+  const favouriteKey = favourite ? `, Shift+Enter: ${favourite}` : ''
   return `${modifierName}+Enter: ${chooseMore}${favouriteKey}`
 }
 

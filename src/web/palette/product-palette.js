@@ -149,7 +149,7 @@ export class ProductPalette extends Base {
     this.#mountController = new AbortController()
     const { signal } = this.#mountController
     const inputId = this.getAttribute('for')
-    this.#view = inputId === null ? this.#createDialog() : this.#createPopup(inputId, signal)
+    this.#view = inputId === null ? this.#createDialog(signal) : this.#createPopup(inputId, signal)
     if (!this.#view) return
     this.#listenToInput(this.#view.input, signal)
     // Screen readers read the description of an input of the page when it is focused.
@@ -166,12 +166,14 @@ export class ProductPalette extends Base {
     this.#view = null
   }
 
-  #createDialog() {
+  /** @param {AbortSignal} signal */
+  #createDialog(signal) {
     return new PaletteDialog(this, this.#results, this.#messages, {
       onTriggerClick: () => this.show(),
       onCloseRequest: () => this.close(),
       onClosed: () => this.#handleClosed(),
       onKeydown: (event) => this.#handleHotkey(event),
+      signal,
     })
   }
 
@@ -200,7 +202,6 @@ export class ProductPalette extends Base {
     this.#results.connect(input)
     setAttributes(input, { autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' })
     const handleInput = (/** @type {Event} */ event) => {
-      if (!this.isOpen) this.show()
       this.#dimOutdatedSoon()
       if (isPendingAccent(/** @type {InputEvent} */ (event))) return
       if (!this.isOpen) this.show()
@@ -236,9 +237,9 @@ export class ProductPalette extends Base {
     this.#language = findLanguage(this, this.strings)
     const { texts, textLanguage } = this.#language
     this.#results.element.ariaLabel = texts.list
-    const hasFavourites = this.getAttribute('favourites') !== 'off'
-    view.input.ariaDescription = describeKeys(texts.hints, hasFavourites)
-    view.showTexts(texts, textLanguage, this.getAttribute('placeholder'))
+    const favourite = this.getAttribute('favourites') === 'off' ? null : texts.hints.favourite
+    view.input.ariaDescription = describeKeys(texts.hints.chooseMore, favourite)
+    view.showTexts(texts, textLanguage, this.getAttribute('placeholder'), favourite)
   }
 
   /** Runs after close() and after the browser has closed the dialog by itself. */
@@ -257,12 +258,13 @@ export class ProductPalette extends Base {
   /** @param {KeyboardEvent} event */
   #handleHotkey(event) {
     if (!matchesHotkey(event, this.getAttribute('hotkey') ?? defaultHotkey)) return
+    // Also while the keys are held down: the browser has a shortcut of its own for Ctrl+K.
     event.preventDefault()
+    if (event.repeat) return
     if (this.isOpen && this.#view instanceof PaletteDialog) this.close()
     else this.show()
   }
 
-    if (event.repeat) return
   /**
    * Returns false if a listener called preventDefault().
    * @param {string} type
@@ -576,18 +578,20 @@ export class ProductPalette extends Base {
   }
 
   /**
-   * Fetches a stored product as it is in the catalogue now. Returns null if it was deleted or the
-   * search failed; the palette then shows why.
+   * Fetches a stored product as it is in the catalogue now. After a failure, which the palette
+   * shows, it waits for the next attempt. Returns null if the product was deleted, or if the user
+   * has moved to another one since a failure.
    * @param {Hit} stored
    * @returns {Promise<Hit | null>}
    */
   #fetchCurrentHit(stored) {
+    let hasFailed = false
     return new Promise((resolve) => {
       this.#request(
         this.#searchUrl(stored.sku, maxLimit),
         ({ hits }) => {
           this.#messages.clearFailure()
-    let hasFailed = false
+          if (hasFailed) this.#messages.showStatus('')
           const hit = hits.find(({ id }) => id === stored.id) ?? null
           if (!hit) this.#removeDeletedProduct(stored)
           const isWanted = !hasFailed || this.#results.activeOption?.hit?.id === stored.id
@@ -596,8 +600,6 @@ export class ProductPalette extends Base {
         () => {
           hasFailed = true
         },
-        () => resolve(null),
-          if (hasFailed) this.#messages.showStatus('')
       )
     })
   }

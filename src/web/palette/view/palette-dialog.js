@@ -12,6 +12,7 @@ import { createIcon, createPart, cross, magnifier } from './part-elements.js'
  * @property {() => void} onCloseRequest
  * @property {() => void} onClosed The dialog was closed, possibly by the browser.
  * @property {(event: KeyboardEvent) => void} onKeydown
+ * @property {AbortSignal} signal removes the listener of clicks on the content when it is aborted
  */
 
 export class PaletteDialog {
@@ -37,7 +38,8 @@ export class PaletteDialog {
    * @param {StatusMessages} messages
    * @param {DialogListeners} listeners
    */
-  constructor(host, results, messages, { onTriggerClick, onCloseRequest, onClosed, onKeydown }) {
+  constructor(host, results, messages, listeners) {
+    const { onTriggerClick, onCloseRequest, onClosed, onKeydown, signal } = listeners
     const { message, statusLine, liveRegion } = messages
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
     adoptStyleSheet(root)
@@ -54,7 +56,8 @@ export class PaletteDialog {
     this.panel = createPart('dialog', 'dialog', {}, panel)
     const trigger = document.createElement('slot')
     root.replaceChildren(trigger, this.panel)
-    trigger.addEventListener('click', onTriggerClick)
+    // A popup below an input is content of the element too, so the slot stays.
+    trigger.addEventListener('click', onTriggerClick, { signal })
     this.#closeButton.addEventListener('click', onCloseRequest)
     this.panel.addEventListener('close', onClosed)
     this.#listenToKeys(onKeydown)
@@ -78,8 +81,9 @@ export class PaletteDialog {
    * @param {PaletteTexts} texts
    * @param {string} textLanguage
    * @param {string | null} placeholder
+   * @param {string | null} favourite null if the page has switched favourites off
    */
-  showTexts({ title, close, hints }, textLanguage, placeholder) {
+  showTexts({ title, close, hints }, textLanguage, placeholder, favourite) {
     this.panel.lang = textLanguage
     this.panel.ariaLabel = title
     this.input.ariaLabel = title
@@ -89,7 +93,7 @@ export class PaletteDialog {
       createHint(hints.move, '↑', '↓'),
       createHint(hints.choose, '↵'),
       createHint(hints.chooseMore, modifierName, '↵'),
-      createHint(hints.favourite, '⇧', '↵'),
+      favourite ? createHint(favourite, '⇧', '↵') : '',
     )
   }
 
