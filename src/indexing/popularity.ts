@@ -37,7 +37,8 @@ export function createPopularityJob(
   options: BackgroundJobOptions,
 ): BackgroundJob {
   return new BackgroundJob(() => refreshPopularity(db), options, {
-    failure: (cause) => `${toSentence(cause)} Popularity stays as it was.`,
+    failure: (cause) =>
+      `Counting popularity failed: ${toSentence(cause)} Popularity stays as it was.`,
     recovery: 'Popularity is updated again.',
   })
 }

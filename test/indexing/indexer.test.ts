@@ -160,10 +160,8 @@ t.test('reports an unreachable engine in one line, without the query or the key'
   const lease = await eventually(readLease, (lease) => Number(lease?.fencing_token ?? 0) >= 4)
   t.ok(Number(lease?.fencing_token) >= 4)
   t.equal(indexer.output().match(/Trying again/g)?.length, 1, 'logged once for all attempts')
-  t.match(
-    indexer.output(),
-    new RegExp(`^Request to ${meiliUrl}/keys\\S* ${reason}\\. Trying again\\.$`, 'm'),
-  )
+  const start = `Indexing failed \\(Meilisearch\\): Request to ${meiliUrl}/keys`
+  t.match(indexer.output(), new RegExp(`^${start}\\S* ${reason}\\. Trying again\\.$`, 'm'))
   t.notMatch(indexer.output(), indexerApiKey)
 })
 

@@ -32,10 +32,10 @@ type RemovalOptions = {
 type UnusedIndex = { name: string; indexName: string | null }
 
 /**
- * Removes every other index with the same SEARCH_ENGINE that no API has used for a minute and whose
- * lease no indexer holds, with all that belongs to it. If a program of that release starts later,
- * it builds the index again. An index that cannot be removed does not keep others; its error is
- * thrown at the end. Throws an AggregateError of several errors.
+ * Removes every other index with the same SEARCH_ENGINE that is unused and whose lease no indexer
+ * holds, with all that belongs to it. If a program of that release starts later, it builds the
+ * index again. If an index cannot be removed, the others are removed all the same, and then its
+ * error is thrown. Throws an AggregateError of several errors.
  */
 export async function removeUnusedIndexes(
   db: Kysely<Tables>,
@@ -55,12 +55,12 @@ export async function removeUnusedIndexes(
   if (errors.length === 1) throw errors[0]
 }
 
-/** An SQL condition: no API has used this registered index for a minute. */
+/** An SQL condition: no API has used this index for `timeouts.indexing.unusedAge`. */
 const isUnused = () => sql<boolean>`
   used_at < clock_timestamp() - make_interval(secs => ${timeouts.indexing.unusedAge.ms / 1_000})
 `
 
-/** Returns the names of the registered indexes that no API has used for a minute. */
+/** Returns the names of the registered indexes that are unused. */
 async function listUnused(db: Kysely<Tables>): Promise<string[]> {
   const rows = await db
     .selectFrom('search_indexes')
@@ -77,7 +77,8 @@ export function createUnusedIndexRemoval(
   options: RemovalOptions & BackgroundJobOptions,
 ): BackgroundJob {
   return new BackgroundJob(() => removeUnusedIndexes(db, registrationName, options), options, {
-    failure: (cause) => `${toSentence(cause)} The indexes of other releases stay.`,
+    failure: (cause) =>
+      `Removing unused indexes failed: ${toSentence(cause)} The indexes of other releases stay.`,
     recovery: 'Unused indexes are removed again.',
   })
 }

@@ -1,5 +1,6 @@
 // Decides how long the indexer waits after an error, and which errors it logs.
 import { describeError, describeStacks } from '../../monitoring/describe-error.ts'
+import type { IndexerErrorKind } from '../../monitoring/indexer-state.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
@@ -9,6 +10,13 @@ import { LeaseLost } from '../indexer-lease.ts'
 import { pause } from './pause.ts'
 
 const maxRememberedCauses = 100
+
+/** The components that the messages of these errors do not name. */
+const components: Partial<Record<IndexerErrorKind, string>> = {
+  postgresql: 'PostgreSQL',
+  engine_refused: 'Meilisearch',
+  engine_unreachable: 'Meilisearch',
+}
 
 /**
  * Waits after errors, each time twice as long, up to a limit. Logs a repeated error only once, and
@@ -63,9 +71,12 @@ export class ErrorBackoff {
     if (this.#loggedAtMs.size >= maxRememberedCauses) this.#loggedAtMs.clear()
     this.#loggedAtMs.set(cause, nowMs)
     const minutes = Math.floor((nowMs - this.#failingSinceMs) / 60_000)
-    const start = wasLogged ? `Still failing after ${minutes} minutes: ` : ''
-    const line = `${start}${toSentence(cause)} ${consequence}`
-    if (findErrorKind(error) === 'other') this.#log(`${line}\n${describeStacks(error)}`, 'error')
+    const start = wasLogged ? `Indexing still fails after ${minutes} minutes` : 'Indexing failed'
+    const kind = findErrorKind(error)
+    const component = error instanceof LeaseLost ? undefined : components[kind]
+    const where = component === undefined ? '' : ` (${component})`
+    const line = `${start}${where}: ${toSentence(cause)} ${consequence}`
+    if (kind === 'other') this.#log(`${line}\n${describeStacks(error)}`, 'error')
     else this.#log(line, 'warn')
   }
 }

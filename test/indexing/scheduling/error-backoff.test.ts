@@ -22,7 +22,12 @@ t.test('logs each cause once until everything works again', async (t) => {
   t.notOk(backoff.isFailing)
   for (let n = 0; n < 3; n++) await fail(disconnection)
   t.ok(backoff.isFailing)
-  t.same(lines, [{ line: 'Connection terminated unexpectedly. Trying again.', level: 'warn' }])
+  t.same(lines, [
+    {
+      line: 'Indexing failed (PostgreSQL): Connection terminated unexpectedly. Trying again.',
+      level: 'warn',
+    },
+  ])
   for (let n = 0; n < 3; n++) {
     await fail(new LeaseLost())
     await fail(disconnection)
@@ -38,14 +43,15 @@ t.test('repeats the line while the same error lasts', async (t) => {
   const { backoff, lines, clock, fail } = startBackoff()
   for (; clock.ms <= 65 * minuteMs; clock.ms += minuteMs) await fail(disconnection)
   const reminder = (minutes: number) =>
-    `Still failing after ${minutes} minutes: Connection terminated unexpectedly. Trying again.`
+    `Indexing still fails after ${minutes} minutes (PostgreSQL): ` +
+    'Connection terminated unexpectedly. Trying again.'
   t.same(
     lines.slice(1).map(({ line }) => line),
     [reminder(30), reminder(60)],
   )
   backoff.reset()
   await fail(disconnection)
-  t.notMatch(lines.at(-1)?.line, 'Still failing')
+  t.notMatch(lines.at(-1)?.line, 'still fails')
 })
 
 t.test('logs the stack of a bug and of its causes', async (t) => {
@@ -53,7 +59,9 @@ t.test('logs the stack of a bug and of its causes', async (t) => {
   const cause = new RangeError('too far')
   const bug = new TypeError('x is not a function', { cause })
   await fail(bug)
-  t.match(lines, [{ line: /^x is not a function\. Trying again\.\n/, level: 'error' }])
+  t.match(lines, [
+    { line: /^Indexing failed: x is not a function\. Trying again\.\n/, level: 'error' },
+  ])
   t.match(lines[0]?.line, 'TypeError: x is not a function\n    at ')
   t.match(lines[0]?.line, 'Caused by: RangeError: too far\n    at ')
   t.match(lines[0]?.line, 'error-backoff.test.ts')
@@ -66,7 +74,10 @@ t.test('logs the stack of a bug and of its causes', async (t) => {
 t.test('names what happened when the lease was lost', async (t) => {
   const { lines, fail } = startBackoff()
   await fail(Object.assign(new ServerReplaced(), { cause: disconnection }))
-  t.match(lines[0]?.line, /^PostgreSQL was restarted or has failed over: Connection terminated /)
+  t.match(
+    lines[0]?.line,
+    /^Indexing failed: PostgreSQL was restarted or has failed over: Connection terminated /,
+  )
 })
 
 t.test('waits twice as long after each error, up to a limit', async (t) => {
