@@ -46,6 +46,12 @@ export async function readTimeline(db: Kysely<Tables>): Promise<number | null> {
 }
 
 /**
+ * An SQL condition: the column `database_identity` of an index names this database on its present
+ * timeline, which the function of the same name returns.
+ */
+export const isOfThisDatabase = sql<boolean>`(database_identity = database_identity())`
+
+/**
  * An SQL condition: the column `database_identity` names this database as it was before a failover,
  * which starts another timeline. An identity has the identifier of the server, its timeline, and
  * the ids of the database and of the table products, separated by slashes (migration 0029).

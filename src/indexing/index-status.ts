@@ -1,5 +1,6 @@
 // Reads the status of indexes: how far they are behind the catalogue, and who indexes.
 import { type Kysely, sql } from 'kysely'
+import { isOfThisDatabase } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import { isPendingCondition } from '../search-engine/read-index-states.ts'
 import { listOldestParked, type ParkedDocument } from './documents/parked-documents.ts'
@@ -51,7 +52,7 @@ const pendingCount = sql`
             and c.xid = any (array(select pg_snapshot_xip(i.settled_snapshot)))
         )
         limit ${sql.lit(maxCountedChanges)}
-      ) as unsettled
+      ) as pending_rows
     )
   end
 `
@@ -113,7 +114,7 @@ export async function isIndexUpToDate(
 ): Promise<boolean> {
   const { rows } = await sql<{ isUpToDate: boolean }>`
     select shape = ${computeIndexShape()}
-      and database_identity = database_identity()
+      and ${isOfThisDatabase}
       and rebuild_requested_at is null and not is_pending as "isUpToDate"
     from ${indexesWithState}
     where registration_name = ${registrationName}

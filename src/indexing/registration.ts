@@ -5,8 +5,9 @@
 // registered_in          the transaction that added the row,      addRegistration;
 //                        until all older ones have ended          null: markRegistered
 // index_name, shape      of the live index                        markRebuilt
-// is_writing             the index may contain changes that are   true: markWriting;
-//                        not settled; true in a new row           false: markSettled, markRebuilt
+// is_writing             the index may contain changes that the   true: markWriting;
+//                        settled snapshot does not see; true in   false: markSettled, markRebuilt
+//                        a new row
 // pending                used by releases before migration 0051;  nothing
 //                        drop it together with the views that
 //                        0051 adds for them
@@ -28,7 +29,7 @@
 //                        servers
 // used_at                when an API used the index last          recordUse of the API
 import { type Kysely, sql, type Transaction } from 'kysely'
-import { differsOnlyInTimeline } from '../database/database-identity.ts'
+import { differsOnlyInTimeline, isOfThisDatabase } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { EngineTask } from './engine/engine-tasks.ts'
 import type { LeasedTransaction } from './indexer-lease.ts'
@@ -66,7 +67,7 @@ export async function readRegistration(
       'last_task_enqueued_at as lastTaskEnqueuedAt',
       'is_writing as isWriting',
       'rebuild_requested_at as rebuildRequestedAt',
-      sql<boolean>`database_identity = database_identity()`.as('isOfThisDatabase'),
+      isOfThisDatabase.as('isOfThisDatabase'),
       sql<boolean>`${differsOnlyInTimeline(sql`database_identity()`)}`.as('hasFailedOver'),
       eb
         .exists(
@@ -166,7 +167,8 @@ export async function markSettled(
   registrationName: string,
   { snapshot, readAt }: OutboxRead,
 ): Promise<void> {
-  const isUncompared = sql`coalesce(database_identity <> database_identity(), false)`
+  const isUncompared = sql`coalesce(not ${isOfThisDatabase}, false)`
+  // The contents can only have changed if something was being written.
   await sql`
     update search_indexes set
       version = version + is_writing::int,
@@ -231,8 +233,9 @@ export async function markCompared(
 }
 
 /**
- * Makes readRegistration() report a failover, by replacing the current identity in the registration
- * with `identity`. Does nothing unless `identity` is this database on another timeline.
+ * Stores `identity` as the database that wrote the index last, so that readRegistration() reports a
+ * failover. Does nothing unless the registration names this database, and `identity` is this
+ * database on another timeline.
  */
 export async function forceFailoverCheck(
   transaction: LeasedTransaction,
@@ -242,7 +245,7 @@ export async function forceFailoverCheck(
   await sql`
     update search_indexes set database_identity = ${identity}
     where registration_name = ${registrationName}
-      and database_identity = database_identity()
+      and ${isOfThisDatabase}
       and ${differsOnlyInTimeline(sql`${identity}`)}
   `.execute(transaction)
 }
