@@ -51,12 +51,15 @@ export type RunOptions = IndexerOptions & {
   signal: AbortSignal
   /** Is called when no change is pending. If it returns true, the run ends. */
   endWhen: (() => Promise<boolean>) | undefined
-  /** It is reset whenever every change has been applied and no check has failed. */
+  /** Reset whenever every change has been applied and no check has failed. */
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
-  /** Announces builds. It is reset after a build: each run begins one that failed again. */
+  /**
+   * Announces builds. Reset after a successful build. Each run begins a failed build again, which
+   * must not be announced each time.
+   */
   buildLog: OnceLog
-  /** It is reset when the engine has the synonyms. It may reject them again and again. */
+  /** Reset when the engine has the synonyms. Rejected ones are sent again and again. */
   synonymLog: OnceLog
   /** These two may outlast a run. */
   popularityJob: BackgroundJob
@@ -99,7 +102,8 @@ export class IndexerRun {
         await idleJob.run()
         continue
       }
-      // Not before the idle jobs: one that always fails would count as a recovery in each run.
+      // Only after the idle jobs. Otherwise, if an idle job always fails, each new run would report
+      // a recovery first.
       this.#noteUpToDate()
       if (await endWhen?.()) return
       await pause(timeouts.indexing.poll.ms, signal)
@@ -157,18 +161,18 @@ export class IndexerRun {
       throwIfStopped: () => this.#throwIfStopped(),
     })
     const reason = await findRebuildReason(this.#target)
-    if (reason !== null) await this.#rebuildIfAllowed(reason)
+    if (reason !== null) await this.#rebuildUnlessBackingOff(reason)
   }
 
   async #rebuildIfCountDiffers(): Promise<void> {
     if ((await findCountMismatch(this.#target)) === null) return
     await pause(timeouts.indexing.countRecheck.ms, this.#options.signal)
     const reason = await findCountMismatch(this.#target)
-    if (reason !== null) await this.#rebuildIfAllowed(reason)
+    if (reason !== null) await this.#rebuildUnlessBackingOff(reason)
   }
 
-  #rebuildIfAllowed(reason: RebuildReason): Promise<void> {
-    return this.#options.rebuildBackoff.rebuildIfAllowed(reason, () => this.#rebuildIndex(reason))
+  #rebuildUnlessBackingOff(reason: RebuildReason): Promise<void> {
+    return this.#options.rebuildBackoff.runUnlessBackingOff(reason, () => this.#runRebuild(reason))
   }
 
   async #applyChangedSynonyms(): Promise<void> {
@@ -176,7 +180,10 @@ export class IndexerRun {
       await applySynonyms(this.#target, this.#options.synonymLog.write)
   }
 
-  /** At most once a minute, because the engine might always return them in a different form. */
+  /**
+   * Sends the synonyms again if those of the engine differ. Only an idle job may do this, because
+   * the engine might always return the synonyms in a different form.
+   */
   async #repairSynonyms(): Promise<void> {
     const { synonymLog } = this.#options
     if (!(await haveSynonymsChangedInEngine(this.#target))) return synonymLog.reset()
@@ -184,7 +191,8 @@ export class IndexerRun {
     await applySynonyms(this.#target, synonymLog.write)
   }
 
-  async #rebuildIndex(reason: RebuildReason): Promise<void> {
+  /** Rebuilds the index, and logs and records the start, the progress and the end. */
+  async #runRebuild(reason: RebuildReason): Promise<void> {
     const { popularityJob, state, log, buildLog } = this.#options
     const target = this.#target
     // PostgreSQL may have failed over after keepIndexAfterFailover and before the reason was found.

@@ -47,13 +47,14 @@ export class RebuildBackoff {
    * over. The pause begins with a rebuild and takes a minute, two minutes, and so on up to an hour.
    * Logs the first time that a rebuild must wait. If `rebuild` throws, it may be repeated at once.
    */
-  async rebuildIfAllowed(reason: RebuildReason, rebuild: () => Promise<void>): Promise<void> {
+  async runUnlessBackingOff(reason: RebuildReason, rebuild: () => Promise<void>): Promise<void> {
     if (!checksIfRepeated.has(reason.name)) return rebuild()
     const { firstRebuildPause, longestRebuildPause } = timeouts.indexing
     const startedMs = this.#readClockMs()
     const last = this.#lastRebuilds.get(reason.name)
     if (last && startedMs < last.allowedAtMs) return this.#logOnce(reason, last, startedMs)
     await rebuild()
+    // A reason that comes back later than this is a new one, so the pauses begin anew.
     const isRepeated = last && startedMs - last.allowedAtMs <= longestRebuildPause.ms
     const pauseMs = isRepeated
       ? Math.min(2 * last.pauseMs, longestRebuildPause.ms)

@@ -50,7 +50,7 @@ export type RebuildOptions = {
 export async function rebuild(live: LiveTarget, options: RebuildOptions): Promise<number> {
   const next = toNextTarget(live)
   try {
-    return await replaceIndex(live, next, options)
+    return await buildAndSwap(live, next, options)
   } catch (error) {
     // The first error is thrown. If this fails too, most often for the same reason, nothing is lost
     // and no log is needed: the next run of an indexer deletes the rows.
@@ -60,12 +60,14 @@ export async function rebuild(live: LiveTarget, options: RebuildOptions): Promis
 }
 
 /**
+ * Builds the next index and swaps it with the live one. Returns the number of products read.
+ *
  * After a crash before (4), the live index stays live, and the next run of an indexer deletes the
  * new one. After a crash before (5), the new index is live with an outdated registration:
  * `is_writing` is true, and what caused the rebuild may cause another one. After a crash before
  * (6), the next run deletes the old index.
  */
-async function replaceIndex(
+async function buildAndSwap(
   live: LiveTarget,
   next: NextTarget,
   options: RebuildOptions,

@@ -95,7 +95,7 @@ t.test('waits twice as long before each further rebuild, up to an hour', async (
 
 t.test('repeats a rebuild at once that an error has ended', async (t) => {
   const { backoff, tryRebuild } = startBackoff()
-  const failing = backoff.rebuildIfAllowed(createReason('settings_changed'), () =>
+  const failing = backoff.runUnlessBackingOff(createReason('settings_changed'), () =>
     Promise.reject(new Error('PostgreSQL does not answer.')),
   )
   await t.rejects(failing, /does not answer/)
@@ -114,7 +114,7 @@ function startBackoff() {
   /** Returns whether the rebuild was run. */
   const tryRebuild = async (reason: ReasonName): Promise<boolean> => {
     let wasRun = false
-    await backoff.rebuildIfAllowed(createReason(reason), async () => {
+    await backoff.runUnlessBackingOff(createReason(reason), async () => {
       wasRun = true
     })
     return wasRun
