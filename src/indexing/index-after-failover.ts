@@ -57,12 +57,12 @@ export async function keepIndexAfterFailover(
   if (indexedAt === null) return logNotKept('it is not known what it contains')
   if (!(await indexExists(client, indexName))) return logNotKept('it does not exist')
   const lookup = lastTask && (await lookUpTask(taskClient, lastTask))
-  if (lookup === 'never enqueued')
+  if (lookup === 'never_enqueued')
     return logNotKept('the search engine was restored to an older state')
   // Requests from before the failover may still be in the queue.
   await waitUntilQueueIsEmpty(target, options)
   const newestWrite = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
-  const hasEveryTask = lastTask !== null && lookup === 'found'
+  const hasEveryTask = lastTask !== null && lookup !== 'deleted'
   if (hasEveryTask && !isWriting && (newestWrite ?? 0) <= lastTask.number)
     options.log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return

@@ -93,25 +93,26 @@ export async function readEngineTask(client: Meilisearch, number: number): Promi
 /**
  * Looks up a task of the registration in the engine, and returns:
  *
- * - `found`: the engine has it. If the task has no `enqueuedAt`, the engine never knew it; then a
- *   missing task is no sign of a restore.
+ * - `found`: the engine has it.
+ * - `unknown`: the engine lacks it, as it did when the task was stored. So it is no sign of a
+ *   restore.
  * - `deleted`: the engine lacks its number and has newer tasks. Finished tasks may be deleted.
- * - `never enqueued`: the engine was restored to an older state. It has no task as new as this one,
+ * - `never_enqueued`: the engine was restored to an older state. It has no task as new as this one,
  *   or has given its number to a different one.
  */
 export async function lookUpTask(
   client: Meilisearch,
   task: EngineTask,
-): Promise<'found' | 'deleted' | 'never enqueued'> {
+): Promise<'found' | 'unknown' | 'deleted' | 'never_enqueued'> {
   const { enqueuedAt } = await readEngineTask(client, task.number)
-  if (enqueuedAt === task.enqueuedAt) return 'found'
-  if (enqueuedAt !== null) return 'never enqueued'
+  if (enqueuedAt !== null) return enqueuedAt === task.enqueuedAt ? 'found' : 'never_enqueued'
+  if (task.enqueuedAt === null) return 'unknown'
   const { results } = await client.tasks.getTasks({ limit: 1 })
   const [newest] = results
-  return newest !== undefined && newest.uid > task.number ? 'deleted' : 'never enqueued'
+  return newest !== undefined && newest.uid > task.number ? 'deleted' : 'never_enqueued'
 }
 
-/** Only the indexer with the lease uploads. Without it, `verify --repair` deletes documents. */
+/** Only an indexer with the lease uploads. `verify --repair` has no lease and deletes documents. */
 export const uploadTypes: TaskType[] = ['documentAdditionOrUpdate']
 export const documentWriteTypes: TaskType[] = [...uploadTypes, 'documentDeletion']
 

@@ -64,7 +64,10 @@ export class CatalogueUpload {
   #accepted: AcceptedUpload[] = []
   /** The ids of the products of each rejected upload, separated by spaces. */
   #rejected: string[] = []
-  /** The request that is being sent. `answered` resolves when `#accepted` contains its upload. */
+  /**
+   * The request that is being sent. `answered` never rejects. It resolves when `#accepted` contains
+   * the upload, or when the request has failed.
+   */
   #sending: { ids: string[]; answered: Promise<unknown> } | undefined
   #progressAt = Number.NEGATIVE_INFINITY
   #productCount = 0
@@ -102,7 +105,7 @@ export class CatalogueUpload {
   async yieldToChange({ isUrgent = false } = {}): Promise<void> {
     await this.#sending?.answered
     const decision = this.#pacing.noteChange(this.#queued(), isUrgent)
-    if (decision === 'cancel queued') await this.#cancelAccepted()
+    if (decision === 'cancel_queued') await this.#cancelAccepted()
   }
 
   /** Cancels the queued uploads. `finished` then rejects with `reason`. */

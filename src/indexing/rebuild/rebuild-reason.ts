@@ -91,7 +91,7 @@ async function findRestored(
   if (!isOfThisDatabase) return 'database_restored'
   if (lastTask === null) return null
   const lookup = await lookUpTask(taskClient, lastTask)
-  if (lookup === 'never enqueued') return 'engine_restored'
+  if (lookup === 'never_enqueued') return 'engine_restored'
   if (lookup === 'deleted') return 'task_deleted'
   if (isWriting) return null
   const newest = await readNewestTaskNumber(taskClient, indexName, uploadTypes)

@@ -59,12 +59,12 @@ export class UploadPacing {
    *   document than the small ones that follow. The initial rate is assumed again.
    * - While changes arrive, the measured rate was too high. Half of it is assumed.
    */
-  noteChange({ documents }: QueuedUploads, isUrgent: boolean): 'cancel queued' | 'keep queued' {
+  noteChange({ documents }: QueuedUploads, isUrgent: boolean): 'cancel_queued' | 'keep_queued' {
     const wasQuiet = this.#isQuiet()
     this.#changedAt = this.#readClockMs()
     const mustCancel = documents > minUploadDocuments && (wasQuiet || isUrgent)
     if (mustCancel) this.#documentsPerSecond = wasQuiet ? initialRate : this.#documentsPerSecond / 2
-    return mustCancel ? 'cancel queued' : 'keep queued'
+    return mustCancel ? 'cancel_queued' : 'keep_queued'
   }
 
   /** Notes that the engine processed this many documents in this time. */

@@ -51,22 +51,22 @@ t.test('after a quiet time, as much is queued as the engine processes in it', as
 
 t.test('a change cancels many queued documents, and few only if it has waited', async (t) => {
   const { pacing, clock } = startPacing()
-  t.equal(pacing.noteChange(few, false), 'keep queued')
+  t.equal(pacing.noteChange(few, false), 'keep_queued')
   clock.ms += quietMs
-  t.equal(pacing.noteChange(many, false), 'cancel queued', 'the first change')
-  t.equal(pacing.noteChange(many, false), 'keep queued', 'the upload was made for changes')
-  t.equal(pacing.noteChange(few, true), 'keep queued', 'it ends soon')
-  t.equal(pacing.noteChange(many, true), 'cancel queued', 'the change has waited too long')
+  t.equal(pacing.noteChange(many, false), 'cancel_queued', 'the first change')
+  t.equal(pacing.noteChange(many, false), 'keep_queued', 'the upload was made for changes')
+  t.equal(pacing.noteChange(few, true), 'keep_queued', 'it ends soon')
+  t.equal(pacing.noteChange(many, true), 'cancel_queued', 'the change has waited too long')
 })
 
 t.test('a cancellation lowers the assumed rate', async (t) => {
   const { pacing, clock } = startPacing()
   pacing.noteThroughput(8_000, 1_000)
-  t.equal(pacing.noteChange(many, false), 'cancel queued')
+  t.equal(pacing.noteChange(many, false), 'cancel_queued')
   t.equal(pacing.chooseUploadSize(), 2_500, 'after a quiet time: the initial rate')
   pacing.noteThroughput(4_000, 1_000)
   t.equal(pacing.chooseUploadSize(), 10_000)
   clock.ms += 1
-  t.equal(pacing.noteChange(many, true), 'cancel queued')
+  t.equal(pacing.noteChange(many, true), 'cancel_queued')
   t.equal(pacing.chooseUploadSize(), 5_000, 'otherwise: half of it')
 })
