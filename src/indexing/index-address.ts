@@ -1,13 +1,9 @@
 // Where an index and its outbox are, and the right to write to them.
 //
-// A live index has a registration, which is its row in search_indexes. The next index of a rebuild
-// has none until it replaces the live one. So two names must not be confused:
-//
-// lease.registrationName  The name of the registration and of the lease. While the next index is
-//                         built, it is still that of the live index.
-// outbox.name             The name of the outbox rows and parked documents of one index, in their
-//                         column `registration_name`. For a live index it is the name of the
-//                         registration, and for the next one that name plus `~next`.
+// lease.registrationName  The name of the live index in search_indexes and index_leases. The next
+//                         index of a rebuild has no row of its own there, and uses this lease.
+// outbox.name             The name of one index in its outbox rows and parked documents. It is the
+//                         registration name, and with the suffix `~next` that of the next index.
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
