@@ -51,7 +51,7 @@ export async function syncBatch(
   const { db, client, indexName, lease, outbox } = target
   const read = await outbox.read(limit)
   if (read.changes.length === 0) {
-    await settleIfDue(target, read)
+    await markSettledIfDue(target, read)
     return 0
   }
 
@@ -67,15 +67,15 @@ export async function syncBatch(
   return read.changes.length
 }
 
-/** Settles a complete read that found no change, if the last settled one is too old. */
-async function settleIfDue(target: WriteTarget, read: OutboxRead): Promise<void> {
-  if (read.isComplete && target.outbox.isSettlingDue())
+/** Marks the index as settled again if the read was complete and the last mark is too old. */
+async function markSettledIfDue(target: WriteTarget, read: OutboxRead): Promise<void> {
+  if (read.isComplete && target.outbox.isSettledMarkDue())
     await finishBatch(target, { read, productIds: [], rejected: [], taskNumber: null })
 }
 
 /**
- * Marks that the index may contain changes that are not settled. Until they are, no cached answer
- * is used. Throws LeaseLost.
+ * Marks that the index may contain changes that the settled snapshot does not see. Until
+ * `markSettled` is called, no cached answer is used. Throws LeaseLost.
  */
 export async function beginWriting({ db, lease, registrationName }: LiveTarget): Promise<void> {
   await executeUnderLease(db, lease, (transaction) => markWriting(transaction, registrationName))

@@ -1,6 +1,5 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-// A change is settled when the index contains it and its row is deleted. docs/indexing.md explains
-// the other terms: snapshot, round, outbox name.
+// docs/indexing.md explains the terms: snapshot, settled, pending, round, outbox name.
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
@@ -18,7 +17,7 @@ export type OutboxRead = {
   hasTruncation: boolean
   /** Whether the index contains every change once these are applied. */
   isComplete: boolean
-  /** The snapshot of the first read of this round. It is settled when the round is complete. */
+  /** The snapshot of the first read of this round. It becomes the settled one with the last. */
   snapshot: string
   /** Every change committed before this instant is visible to the snapshot. */
   readAt: Date
@@ -26,30 +25,35 @@ export type OutboxRead = {
 
 /**
  * A round is a series of reads that ends with the first read that returns fewer rows than its
- * limit. Only then is the snapshot of its first read settled.
+ * limit. Then the snapshot of its first read becomes the settled one.
  */
 type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & { lastReadRow: OutboxRow }
 
-/** A snapshot that sees no transaction, so that every row counts as not settled. */
+/** A snapshot that sees no transaction. While it is the settled one, every row is pending. */
 export const emptySnapshot = '1:1:'
 
 /**
- * Reads the outbox rows of an index, and skips those that are settled. The indexer has deleted
- * them, but while an old snapshot is in use, PostgreSQL keeps deleted rows, and reading past a
- * million of them takes 100 ms. A transaction that was running at the last complete read may still
- * add rows, so its id is looked up separately.
+ * Reads the pending rows of an index: those that the settled snapshot does not see. The indexer has
+ * deleted the others. But while an old snapshot is in use, PostgreSQL keeps deleted rows, and
+ * reading past a million of them takes 100 ms.
  *
- * For example, the last complete read had the snapshot `12:15:12`: it saw every transaction below
- * 15 except 12, which was still running. The next read selects the rows of the transactions from 15
- * on, and those of transaction 12.
+ * For example, the settled snapshot is `12:15:12`: it sees every transaction below 15 except 12,
+ * which was still running. The next round has two reads:
+ *
+ * 1. The first read has the snapshot `12:18:12`. It selects the rows of the transactions from 15 on
+ *    and those of 12, which has still not committed. It reaches its limit at a row of 16.
+ * 2. Meanwhile, 12 commits. The second read selects only the rows after that row of 16. It returns
+ *    fewer rows than its limit, so the round ends and `12:18:12` becomes the settled snapshot.
+ *
+ * That snapshot does not see 12, so the next round reads the rows of 12.
  */
 export class OutboxCursor {
   /** The name of the outbox: see index-address.ts. */
   readonly name: string
   readonly #db: Kysely<Tables>
-  #settled = emptySnapshot
+  #settledSnapshot = emptySnapshot
   /** Minus infinity while a round is going on. */
-  #settledAtMs = Number.NEGATIVE_INFINITY
+  #lastCompleteReadMs = Number.NEGATIVE_INFINITY
   #round: Round | null = null
   #wasTruncated = false
 
@@ -64,8 +68,8 @@ export class OutboxCursor {
   }
 
   /** Whether an idle indexer must mark the index as settled again, to keep its lag correct. */
-  isSettlingDue(): boolean {
-    return performance.now() - this.#settledAtMs > timeouts.indexing.settledMark.ms
+  isSettledMarkDue(): boolean {
+    return performance.now() - this.#lastCompleteReadMs > timeouts.indexing.settledMark.ms
   }
 
   /** Returns at most `limit` rows. They are returned again until `advancePast` is called. */
@@ -101,7 +105,7 @@ export class OutboxCursor {
     }
   }
 
-  /** Whether changes of products are not settled. Truncations do not count. */
+  /** Whether changes of products are pending. Truncations do not count. */
   async hasChanges(): Promise<boolean> {
     const result = await sql<{ hasChanges: boolean }>`
       select exists (${this.#selectPending(sql`product_id is not null`, 1)}) as "hasChanges"
@@ -110,8 +114,9 @@ export class OutboxCursor {
   }
 
   /**
-   * Returns an SQL query for the rows that are not settled and meet this condition. It has two
-   * parts, each in order and with at most `limit` rows, so that each needs one index scan.
+   * Returns an SQL query for the pending rows that meet this condition and were not read in this
+   * round. It has two parts, each in order and with at most `limit` rows, so that each needs one
+   * index scan.
    */
   #selectPending(condition: RawBuilder<unknown>, limit: number): RawBuilder<unknown> {
     const selectRows = (part: RawBuilder<unknown>) => sql`
@@ -125,11 +130,12 @@ export class OutboxCursor {
   }
 
   /**
-   * Returns an SQL condition for the rows of newer transactions that were not read in this round.
-   * It is one bound, so that an index scan begins at the first such row.
+   * Returns an SQL condition for the rows of transactions that began after the settled snapshot,
+   * without the rows that this round has already read. It is one bound, so that an index scan
+   * begins at the first such row.
    */
   #newerTransactions(): RawBuilder<unknown> {
-    const { xmax } = parseSnapshot(this.#settled)
+    const { xmax } = parseSnapshot(this.#settledSnapshot)
     const lastReadRow = this.#round?.lastReadRow
     return lastReadRow && BigInt(lastReadRow.xid) >= BigInt(xmax)
       ? isAfter(lastReadRow)
@@ -137,11 +143,11 @@ export class OutboxCursor {
   }
 
   /**
-   * Returns an SQL condition for the rows added by transactions that were running at the settled
-   * snapshot, as far as this round has not read them; null if none was running.
+   * Returns an SQL condition for the rows of transactions that were running at the settled
+   * snapshot, without the rows that this round has already read. Returns null if none was running.
    */
   #transactionsThatWereRunning(): RawBuilder<unknown> | null {
-    const { xip } = parseSnapshot(this.#settled)
+    const { xip } = parseSnapshot(this.#settledSnapshot)
     if (xip.length === 0) return null
     const wasRunning = sql`xid = any (${xip}::xid8[])`
     return this.#round ? sql`${wasRunning} and ${isAfter(this.#round.lastReadRow)}` : wasRunning
@@ -149,10 +155,10 @@ export class OutboxCursor {
 
   /** Skips the changes of this read from now on. They must have been deleted. */
   advancePast({ changes, hasTruncation, isComplete, snapshot, readAt }: OutboxRead): void {
-    this.#settledAtMs = isComplete ? performance.now() : Number.NEGATIVE_INFINITY
+    this.#lastCompleteReadMs = isComplete ? performance.now() : Number.NEGATIVE_INFINITY
     const last = changes.at(-1)
     if (isComplete) {
-      this.#settled = snapshot
+      this.#settledSnapshot = snapshot
       this.#round = null
     } else if (last && !hasTruncation) {
       // After a truncation the round does not advance: its later reads would skip the row of the

@@ -36,12 +36,13 @@ export type IndexStateRow = {
 }
 
 /**
- * Returns the states of these indexes, or one row without a name if none is registered. If all
- * outbox rows are settled, the index contains every change committed before now. Otherwise, or
- * while the indexer writes, it contains those up to the recorded instant. The indexer increments
- * the version after it has written. A failover, a crash or a restored copy may lose commits and set
+ * Returns the states of these indexes, or one row without a name if none is registered. If no
+ * outbox row is pending, the index contains every change committed before now. Otherwise, or while
+ * the indexer writes, it contains those up to the recorded instant. The indexer increments the
+ * version after it has written. A failover, a crash or a restored copy may lose commits and set
  * that number back, so the version also contains the timeline of the database and the start of its
- * server. The query skips settled rows: while an old snapshot is in use there may be a million.
+ * server. The query skips deleted rows: PostgreSQL keeps them, perhaps a million, while an old
+ * snapshot is in use.
  */
 export async function readIndexStates(
   db: Kysely<Tables>,

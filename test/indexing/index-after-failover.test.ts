@@ -49,8 +49,8 @@ async function addDocuments(index: Index, count: number): Promise<void> {
  */
 async function compareUntilChanged({ target }: Awaited<ReturnType<typeof startIndexed>>) {
   const leased = await leaseTarget(target)
-  // The outbox of a new target was never settled. The first batch settles it, once it is applied.
-  const hasAppliedChange = () => !leased.outbox.isSettlingDue()
+  // The mark of a new target is due until its first batch has been applied.
+  const hasAppliedChange = () => !leased.outbox.isSettledMarkDue()
   return keepIndexAfterFailover(leased, {
     log: () => undefined,
     throwIfStopped: () => {

@@ -1,5 +1,5 @@
 // Reading the outbox: every change once, even of transactions that commit late, and none of the
-// settled rows that PostgreSQL keeps while an old snapshot is in use.
+// deleted rows that PostgreSQL keeps while an old snapshot is in use.
 import { sql } from 'kysely'
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
@@ -12,7 +12,7 @@ const registrationName = 'main'
 async function openCursor(t: Parameters<typeof testDatabase>[0]) {
   const { db, pool, url } = await testDatabase(t)
   const cursor = new OutboxCursor(db, registrationName)
-  const settle = async (limit: number) => {
+  const readAndDelete = async (limit: number) => {
     const read = await cursor.read(limit)
     await db
       .transaction()
@@ -34,11 +34,11 @@ async function openCursor(t: Parameters<typeof testDatabase>[0]) {
     })
     return client
   }
-  return { db, pool, cursor, settle, add, openClient }
+  return { db, pool, cursor, readAndDelete, add, openClient }
 }
 
 t.test('reads each change once, in batches, even of a late transaction', async (t) => {
-  const { cursor, settle, add, openClient } = await openCursor(t)
+  const { cursor, readAndDelete, add, openClient } = await openCursor(t)
   const late = await openClient()
   await late.query('begin')
   await late.query(
@@ -46,7 +46,7 @@ t.test('reads each change once, in batches, even of a late transaction', async (
   )
   await add(1, 25)
   const seen: string[] = []
-  for (let read = await settle(10); ; read = await settle(10)) {
+  for (let read = await readAndDelete(10); ; read = await readAndDelete(10)) {
     seen.push(...read.changes.map(({ productId }) => productId))
     if (read.isComplete) break
     // Rows that are added meanwhile belong to the round or to the next one.
@@ -54,7 +54,7 @@ t.test('reads each change once, in batches, even of a late transaction', async (
   }
   t.equal(new Set(seen).size, seen.length)
   for (;;) {
-    const { changes, isComplete } = await settle(10)
+    const { changes, isComplete } = await readAndDelete(10)
     seen.push(...changes.map(({ productId }) => productId))
     if (isComplete && changes.length === 0) break
   }
@@ -64,14 +64,14 @@ t.test('reads each change once, in batches, even of a late transaction', async (
   )
   await late.query('commit')
   t.same(
-    (await settle(10)).changes.map(({ productId }) => productId),
+    (await readAndDelete(10)).changes.map(({ productId }) => productId),
     ['1000'],
     'the late one',
   )
   t.equal((await cursor.read(10)).changes.length, 0)
 })
 
-t.test('returns the same rows again until they are settled', async (t) => {
+t.test('returns the same rows again until the read is applied', async (t) => {
   const { cursor, add } = await openCursor(t)
   await add(1, 5)
   const first = await cursor.read(3)
@@ -80,13 +80,13 @@ t.test('returns the same rows again until they are settled', async (t) => {
   t.notOk(first.isComplete)
 })
 
-t.test('does not read settled rows that an old snapshot still sees', async (t) => {
+t.test('does not read deleted rows that an old snapshot still sees', async (t) => {
   const reads = 5
-  const { db, cursor, settle, add, openClient } = await openCursor(t)
+  const { db, cursor, readAndDelete, add, openClient } = await openCursor(t)
   const old = await openClient()
   await old.query('begin isolation level repeatable read; select count(*) from products')
   await add(1, 20_000)
-  while (!(await settle(5_000)).isComplete);
+  while (!(await readAndDelete(5_000)).isComplete);
   const readCounters = async () => {
     await sql`select pg_stat_force_next_flush()`.execute(db)
     const { rows } = await sql<{ scans: number; entries: number }>`
@@ -116,7 +116,7 @@ t.test('a change counts as applied only for its own index and product', async (t
     values ('main', 1), ('second', 1), ('main', 2), ('main', null)
     returning id, product_id as product
   `.execute(db)
-  const settle = (productId: string | null) =>
+  const deleteRows = (productId: string | null) =>
     db.transaction().execute((transaction) =>
       deleteOutboxRows(
         transaction,
@@ -126,13 +126,13 @@ t.test('a change counts as applied only for its own index and product', async (t
     )
   const readLeft = () =>
     db.selectFrom('index_outbox').select(['registration_name', 'product_id']).execute()
-  await settle('1')
+  await deleteRows('1')
   t.same(await readLeft(), [
     { registration_name: 'second', product_id: '1' },
     { registration_name: 'main', product_id: '2' },
     { registration_name: 'main', product_id: null },
   ])
-  await settle(null)
+  await deleteRows(null)
   t.same(await readLeft(), [
     { registration_name: 'second', product_id: '1' },
     { registration_name: 'main', product_id: '2' },
