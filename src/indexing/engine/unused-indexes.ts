@@ -120,7 +120,9 @@ async function removeRegistration(
     options.log(`Removed the ${subject} of another release (${name}), which no program uses.`)
   } finally {
     renewal.stop()
-    // If this fails, no log is needed: the lease expires within seconds.
+    // Also after an error. The engine may run a deletion later, when a program uses the index. That
+    // program's indexer notices within seconds that the index is missing, and builds it.
+    // If the release fails, no log is needed: the lease expires within seconds.
     await releaseLease(db, lease).catch(() => undefined)
   }
 }
