@@ -10,7 +10,7 @@ import {
   isTooLarge,
   onOwnConnection,
 } from '../engine/request-rejection.ts'
-import { createProbeDocument } from '../rebuild/index-shape.ts'
+import { createProbeDocument } from './sample-documents.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
 export type DocumentLine = { id: string; text: string }

@@ -6,6 +6,7 @@ import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { beginWriting, syncBatch } from '../change-sync.ts'
 import { writeAndDelete } from '../documents/document-upload.ts'
+import { createFullDocument } from '../documents/sample-documents.ts'
 import { deleteIndex, indexExists, readEngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
 import { type LiveTarget, type NextTarget, toNextTarget } from '../index-address.ts'
 import { indexSettings } from '../settings/index-settings.ts'
@@ -16,7 +17,6 @@ import {
   sendSynonyms,
 } from '../settings/synonym-sync.ts'
 import { CatalogueUpload } from './catalogue-upload.ts'
-import { createSampleDocument } from './index-shape.ts'
 import {
   beginRebuild,
   deleteNextIndex,
@@ -84,7 +84,7 @@ async function buildAndSwap(
   const { synonymsVersion } = await creation
   // The engine rejects a search in a field that no document ever had.
   if (productCount === 0)
-    await writeAndDelete(next.client.index(next.indexName), createSampleDocument())
+    await writeAndDelete(next.client.index(next.indexName), createFullDocument())
 
   // (3) Apply the remaining changes to it.
   await applyRemainingChanges(live, next, options)
