@@ -3,11 +3,10 @@ import type { Kysely } from 'kysely'
 import type { Index } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
+import { ConcurrentWrites } from './documents/concurrent-writes.ts'
 import {
   type DocumentLine,
   deleteDocuments,
-  PayloadRejected,
-  type Rejection,
   splitBySize,
   toDocumentLine,
   type UploadResult,
@@ -16,13 +15,12 @@ import {
 } from './documents/document-upload.ts'
 import { logParked, parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
-import { maxTaskNumber, readEngineTask, TaskFailed } from './engine/engine-tasks.ts'
+import { readEngineTask } from './engine/engine-tasks.ts'
 import type { LiveTarget, WriteTarget } from './index-address.ts'
 import { executeUnderLease } from './indexer-lease.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
 import { markSettled, markWriting, storeLastTask } from './registration.ts'
 import { rethrowAfterRequeue } from './requeue-after-lease-loss.ts'
-import { preventUnhandledRejection } from './scheduling/prevent-unhandled-rejection.ts'
 
 const maxBatchRows = 20_000
 const productsPerRead = 2_500
@@ -87,25 +85,9 @@ async function applyChanges(
   index: Index,
   productIds: string[],
 ): Promise<UploadResult> {
-  const requests: Promise<number | null>[] = []
-  /** The writes that have failed and must be repeated. */
-  const repeats: (() => Promise<UploadResult>)[] = []
+  const writes = new ConcurrentWrites()
   const absentIds: string[] = []
   let lines: DocumentLine[] = []
-  const send = (write: Promise<number | null>, repeat: () => Promise<UploadResult>) => {
-    const request = write.catch((error: unknown) => {
-      if (!mustRepeat(error)) throw error
-      repeats.push(repeat)
-      return error instanceof PayloadRejected ? error.taskNumber : null
-    })
-    requests.push(preventUnhandledRejection(request))
-  }
-  const upload = () => {
-    for (const part of splitBySize(lines))
-      send(uploadPayload(index, part), () => uploadLines(index, part))
-    lines = []
-  }
-  const deleteAbsent = () => deleteDocuments(index, absentIds)
   try {
     for (let from = 0; from < productIds.length; from += productsPerRead) {
       const ids = productIds.slice(from, from + productsPerRead)
@@ -113,29 +95,26 @@ async function applyChanges(
       const presentIds = new Set(documents.map(({ id }) => id))
       absentIds.push(...ids.filter((id) => !presentIds.has(id)))
       for (const document of documents) lines.push(toDocumentLine(document))
-      if (lines.length >= documentsPerUpload) upload()
+      if (lines.length < documentsPerUpload) continue
+      sendUploads(writes, index, lines)
+      lines = []
     }
-    upload()
-    send(deleteAbsent(), async () => ({ rejected: [], taskNumber: await deleteAbsent() }))
+    sendUploads(writes, index, lines)
+    const deleteAbsent = () => deleteDocuments(index, absentIds)
+    writes.add(deleteAbsent(), async () => ({ rejected: [], taskNumber: await deleteAbsent() }))
   } finally {
     // After an error, too, no request may be running: the engine could apply it after a later
     // batch, or after rethrowAfterRequeue has queued its products again.
-    await Promise.allSettled(requests)
+    await writes.waitForAll()
   }
-  const taskNumbers = await Promise.all(requests)
-  const rejected: Rejection[] = []
-  // One after the other, because writes that the engine runs together fail together.
-  for (const repeat of repeats) {
-    const result = await repeat()
-    rejected.push(...result.rejected)
-    taskNumbers.push(result.taskNumber)
-  }
-  return { rejected, taskNumber: maxTaskNumber(taskNumbers) }
+  return writes.finish()
 }
 
-/** Whether an upload was rejected, or a deletion failed perhaps because of such an upload. */
-const mustRepeat = (error: unknown) =>
-  error instanceof PayloadRejected || (error instanceof TaskFailed && error.code === 'internal')
+/** Starts the upload of these documents, in one or more payloads. */
+function sendUploads(writes: ConcurrentWrites, index: Index, lines: DocumentLine[]): void {
+  for (const part of splitBySize(lines))
+    writes.add(uploadPayload(index, part), () => uploadLines(index, part))
+}
 
 type AppliedBatch = UploadResult & {
   read: OutboxRead
