@@ -13,7 +13,10 @@ import { OutboxCursor } from './outbox.ts'
 /** The address of a live index. */
 export type IndexAddress = {
   db: Kysely<Tables>
-  /** A client of the engine that has the index. */
+  /**
+   * A client of the engine that has the index. What its key may do depends on the caller: see
+   * `LeasedIndex` for the keys of a run. A function that needs the indexer's key says so.
+   */
   client: Meilisearch
   indexName: string
   /**

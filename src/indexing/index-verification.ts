@@ -69,7 +69,10 @@ export async function verifyIndex(
   return { products, ...drift }
 }
 
-/** Queues the products that differ. Deletes documents that no change of a product can delete. */
+/**
+ * Queues the products that differ. Deletes documents that no change of a product can delete, so the
+ * key of the client must allow `documents.delete`.
+ */
 export async function queueRepair(
   { db, client, indexName, registrationName }: IndexAddress,
   drift: IndexDrift,
