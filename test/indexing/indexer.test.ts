@@ -165,7 +165,7 @@ t.test('reports an unreachable engine in one line, without the query or the key'
   t.notMatch(indexer.output(), indexerApiKey)
 })
 
-t.test('stops at once even if the engine has broken a connection before', async (t) => {
+t.test('a stop ends the process even if the engine has broken a connection before', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   const proxy = await startFaultyProxy(t, service.config.MEILI_URL)

@@ -2,8 +2,7 @@
 // they are at fault. If the engine is at fault, none is, and the indexer tries again.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { type LiveTarget, toNextTarget } from '../../../src/indexing/index-address.ts'
-import { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
+import type { LiveTarget } from '../../../src/indexing/index-address.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { applySynonyms } from '../../../src/indexing/settings/synonym-sync.ts'
 import { timeouts } from '../../../src/timeouts.ts'
@@ -11,6 +10,7 @@ import { applyBatch, leaseTarget } from '../../support/database/leased-target.ts
 import { type TestDatabase, testDatabase } from '../../support/database/test-database.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { FakeEngine } from '../engine/fake-engine.ts'
+import { startCatalogueUpload } from '../rebuild/rebuild-test-helpers.ts'
 
 const isFatalProduct = (document: string) => document.includes('Bomba fatal')
 
@@ -152,12 +152,7 @@ t.test('a rejected upload of a rebuild does not wait behind the others', async (
     wasSlow = true
     return 1_500
   }
-  const upload = new CatalogueUpload(toNextTarget(target), {
-    indexCreated: Promise.resolve(),
-    throwIfStopped: () => undefined,
-    onProgress: () => undefined,
-    log: () => undefined,
-  })
+  const upload = startCatalogueUpload(target)
   t.equal(await upload.finished, 20_100)
   t.same(await readParkedIds(fixture), ['8'])
   t.equal(engine.documents.size, 20_099)

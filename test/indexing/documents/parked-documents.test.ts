@@ -1,12 +1,12 @@
 // Documents that the engine rejects are parked and do not delay the others.
 import t from 'tap'
-import { nextIndexName, toNextTarget } from '../../../src/indexing/index-address.ts'
+import { nextIndexName } from '../../../src/indexing/index-address.ts'
 import { LeaseLost } from '../../../src/indexing/indexer-lease.ts'
-import { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { leaseTarget, rebuildIndex, syncIndex } from '../../support/database/leased-target.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { startOwnEngine } from '../../support/servers/own-engine.ts'
+import { startCatalogueUpload } from '../rebuild/rebuild-test-helpers.ts'
 
 t.test('a rejected document is parked with its reason until its product changes', async (t) => {
   const flags = ['--http-payload-size-limit', '26kB']
@@ -75,12 +75,7 @@ t.test('an indexer that has lost its lease parks no document of its rebuild', as
   await client.createIndex(nextIndexName('products'), { primaryKey: 'id' }).waitTask()
   const leased = await leaseTarget(target)
   await leaseTarget(target) // another indexer takes over
-  const upload = new CatalogueUpload(toNextTarget(leased), {
-    indexCreated: Promise.resolve(),
-    throwIfStopped: () => undefined,
-    onProgress: () => undefined,
-    log: () => undefined,
-  })
+  const upload = startCatalogueUpload(leased)
   const error = await upload.finished.catch((thrown: unknown) => thrown)
   t.ok(error instanceof LeaseLost)
   t.same(await db.selectFrom('index_parked_documents').selectAll().execute(), [])

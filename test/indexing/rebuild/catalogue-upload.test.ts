@@ -5,11 +5,10 @@ import {
   type LiveTarget,
   nextIndexName,
   nextOutboxName,
-  toNextTarget,
 } from '../../../src/indexing/index-address.ts'
 import { LeaseLost } from '../../../src/indexing/indexer-lease.ts'
 import { queueProducts } from '../../../src/indexing/outbox.ts'
-import { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
+import type { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
 import { deleteRebuildRows } from '../../../src/indexing/rebuild/rebuild-start-and-end.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { leaseTarget } from '../../support/database/leased-target.ts'
@@ -18,6 +17,7 @@ import {
   countRowsForNext,
   countUnfinishedTasks,
   serviceWithProducts,
+  startCatalogueUpload,
   waitForUpload,
 } from './rebuild-test-helpers.ts'
 
@@ -34,12 +34,7 @@ async function startUpload(
 ): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndex(indexName).waitTask())
-  const upload = new CatalogueUpload(toNextTarget(leased), {
-    indexCreated: Promise.resolve(),
-    throwIfStopped: () => undefined,
-    onProgress: () => undefined,
-    log,
-  })
+  const upload = startCatalogueUpload(leased, { log })
   t.ok((await waitForUpload(service, indexName)) > 0, 'an upload is queued')
   return upload
 }
@@ -106,10 +101,8 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
 
 t.test('sends nothing before the index exists', async (t) => {
   const { promise, reject } = Promise.withResolvers<never>()
-  const upload = new CatalogueUpload(toNextTarget(await leaseTarget(target)), {
+  const upload = startCatalogueUpload(await leaseTarget(target), {
     indexCreated: promise,
-    throwIfStopped: () => undefined,
-    onProgress: () => undefined,
     log: (line) => t.fail(line),
   })
   reject(new Error('The index was not created.'))

@@ -21,12 +21,14 @@ function readCode(path: string, code = new Map<string, string>()): Map<string, s
 t.test('an edit of the code of documents changes the shape, or is confirmed here', async (t) => {
   const code = [...readCode(source).values()].join('')
   const shorten = (digest: string) => digest.slice(0, 16)
+  const actual = {
+    shape: shorten(computeIndexShape()),
+    code: shorten(createHash('sha256').update(code).digest('hex')),
+  }
   t.same(
-    {
-      shape: shorten(computeIndexShape()),
-      code: shorten(createHash('sha256').update(code).digest('hex')),
-    },
+    actual,
     { shape: 'd4f2d1780c4701c0', code: '9985f65e5e325d78' },
-    'If only `code` differs, add a sample whose document changes. Then store the new values.',
+    'If only `code` differs, add a sample whose document changes. Then store these values: ' +
+      `{ shape: '${actual.shape}', code: '${actual.code}' }`,
   )
 })
