@@ -54,7 +54,7 @@ export class RebuildBackoff {
     const last = this.#lastRebuilds.get(reason.name)
     if (last && startedMs < last.allowedAtMs) return this.#logOnce(reason, last, startedMs)
     await rebuild()
-    // A reason that comes back later than this is a new one, so the pauses begin anew.
+    // The pauses begin anew if this long has passed since the last one without the same reason.
     const isRepeated = last && startedMs - last.allowedAtMs <= longestRebuildPause.ms
     const pauseMs = isRepeated
       ? Math.min(2 * last.pauseMs, longestRebuildPause.ms)
