@@ -13,14 +13,14 @@ const digitsPerCount = 8
  * days as 1,000.
  */
 export function computeDaysToDecision({
-  quotesWithDecisionDay,
-  decisionDays,
-  decisionHistogram,
-}: GroupTotals): Stats['quotes']['daysToDecision'] {
+  quotes,
+  days,
+  histogram,
+}: GroupTotals['daysToDecision']): Stats['quotes']['daysToDecision'] {
   return {
-    quotes: quotesWithDecisionDay,
-    mean: divide(decisionDays, quotesWithDecisionDay, daysDecimals),
-    median: medianOf(unpackHistogram(decisionHistogram)),
+    quotes,
+    mean: divide(days, quotes, daysDecimals),
+    median: medianOf(unpackHistogram(histogram)),
   }
 }
 

@@ -193,11 +193,11 @@ function toCountsAndRevenue(
   { total, convertedQuotes, byCurrency, unconvertedByCurrency }: PeriodTotals,
   currency: string,
 ): Pick<Stats, 'quotes' | 'revenue'> {
-  const average = divide(total.wonNet, convertedQuotes, requireCurrencyDigits(currency))
+  const average = divide(total.money.won, convertedQuotes, requireCurrencyDigits(currency))
   return {
     quotes: { total: countQuotes(total), ...toOutcomes(total, currency) },
     revenue: {
-      total: { amount: total.wonNet, currency },
+      total: { amount: total.money.won, currency },
       average: average === null ? null : { amount: average, currency },
       byCurrency,
       unconverted: unconvertedByCurrency,
@@ -208,38 +208,38 @@ function toCountsAndRevenue(
 function toGroupStats(totals: GroupTotals, currency: string) {
   return {
     quotes: countQuotes(totals),
-    accepted: totals.accepted,
-    revenue: { amount: totals.wonNet, currency },
+    accepted: totals.byStatus.accepted,
+    revenue: { amount: totals.money.won, currency },
     ...toOutcomes(totals, currency),
   }
 }
 
 /** Returns the part of the response that is the same for a period, a country, a month and a day. */
 function toOutcomes(totals: GroupTotals, currency: string): Omit<Stats['quotes'], 'total'> {
-  const { draft, openQuotes, accepted, rejected, expired, openNet, wonNet, lostNet } = totals
+  const { byStatus, money, daysToDecision } = totals
   return {
-    byStatus: { draft, sent: openQuotes, accepted, rejected, expired },
+    byStatus,
     money: {
-      open: { amount: openNet, currency },
-      won: { amount: wonNet, currency },
-      lost: { amount: lostNet, currency },
+      open: { amount: money.open, currency },
+      won: { amount: money.won, currency },
+      lost: { amount: money.lost, currency },
     },
     acceptance: computeAcceptanceRates(totals),
-    daysToDecision: computeDaysToDecision(totals),
+    daysToDecision: computeDaysToDecision(daysToDecision),
   }
 }
 
-const countQuotes = ({ draft, openQuotes, accepted, rejected, expired }: GroupTotals) =>
-  draft + openQuotes + accepted + rejected + expired
+const countQuotes = ({ byStatus }: GroupTotals) =>
+  Object.values(byStatus).reduce((sum, count) => sum + count, 0)
 
 /** Returns (current − previous) ÷ previous; null if the previous value is zero. */
 function computeChange(current: GroupTotals, previous: GroupTotals) {
-  const change = (to: string | number, from: string | number) =>
-    divide(subtract(to, from), from, ratioDecimals)
+  const change = (currentValue: string | number, previousValue: string | number) =>
+    divide(subtract(currentValue, previousValue), previousValue, ratioDecimals)
   return {
     quotes: change(countQuotes(current), countQuotes(previous)),
-    accepted: change(current.accepted, previous.accepted),
-    revenue: change(current.wonNet, previous.wonNet),
+    accepted: change(current.byStatus.accepted, previous.byStatus.accepted),
+    revenue: change(current.money.won, previous.money.won),
   }
 }
 

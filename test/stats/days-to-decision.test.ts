@@ -3,20 +3,18 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
 import { computeDaysToDecision } from '../../src/stats/days-to-decision.ts'
-import { createEmptyTotals } from '../../src/stats/summary/period-totals.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
-/** The totals of quotes decided after these days, as the summary would add them. */
-function totalsOf(days: number[]) {
+/** The sums over quotes decided after these days, as the summary would add them. */
+function sumsOf(days: number[]) {
   const histogram = days.reduce((sum, day) => sum + 10n ** BigInt(8 * Math.min(day, 1_000)), 0n)
   return {
-    ...createEmptyTotals('EUR'),
-    quotesWithDecisionDay: days.length,
-    decisionDays: days.reduce((sum, day) => sum + day, 0),
-    decisionHistogram: String(histogram),
+    quotes: days.length,
+    days: days.reduce((sum, day) => sum + day, 0),
+    histogram: String(histogram),
   }
 }
-const daysOf = (...days: number[]) => computeDaysToDecision(totalsOf(days))
+const daysOf = (...days: number[]) => computeDaysToDecision(sumsOf(days))
 
 t.test('the median is the middle value or the mean of the two middle values', async (t) => {
   t.same(daysOf(), { quotes: 0, mean: null, median: null })
@@ -42,13 +40,13 @@ t.test('the median is exact to 1,000 days, the mean without a limit', async (t) 
 })
 
 t.test('the histogram counts up to 99,999,999 quotes for each number of days', async (t) => {
-  const quotes = 99_999_999
-  const totals = (decisionHistogram: string, quotesWithDecisionDay: number) =>
-    computeDaysToDecision({ ...totalsOf([]), quotesWithDecisionDay, decisionHistogram })
-  t.equal(totals(String(quotes), quotes).median, '0.0')
-  t.equal(totals(`${quotes}00000000`, quotes).median, '1.0')
-  t.equal(totals(`${quotes}${quotes}`, 2 * quotes).median, '0.5')
-  t.equal(totals(`1${'0'.repeat(7)}${quotes}`, quotes + 10_000_000).median, '0.0')
+  const maxQuotes = 99_999_999
+  const medianOf = (histogram: string, quotes: number) =>
+    computeDaysToDecision({ ...sumsOf([]), quotes, histogram }).median
+  t.equal(medianOf(String(maxQuotes), maxQuotes), '0.0')
+  t.equal(medianOf(`${maxQuotes}00000000`, maxQuotes), '1.0')
+  t.equal(medianOf(`${maxQuotes}${maxQuotes}`, 2 * maxQuotes), '0.5')
+  t.equal(medianOf(`1${'0'.repeat(7)}${maxQuotes}`, maxQuotes + 10_000_000), '0.0')
 })
 
 t.test('the database packs histograms in the form that is unpacked', async (t) => {
@@ -65,8 +63,7 @@ t.test('the database packs histograms in the form that is unpacked', async (t) =
     return rows[0]?.histogram ?? ''
   }
   const medianOf = async (...decisions: [days: number, quotes: number][]) =>
-    computeDaysToDecision({ ...totalsOf([]), decisionHistogram: await readHistogram(decisions) })
-      .median
+    computeDaysToDecision({ ...sumsOf([]), histogram: await readHistogram(decisions) }).median
   const maxQuotes = 99_999_999
   t.equal(await medianOf([0, 3], [1, 2]), '0.0')
   t.equal(await medianOf([1, maxQuotes], [2, maxQuotes]), '1.5')
@@ -75,11 +72,8 @@ t.test('the database packs histograms in the form that is unpacked', async (t) =
 })
 
 t.test('a histogram that is not a whole number is an error', async (t) => {
-  for (const decisionHistogram of ['', '-1', '1.5', 'NaN', '1e8'])
-    t.throws(
-      () => computeDaysToDecision({ ...totalsOf([3]), decisionHistogram }),
-      /is not a whole number/,
-    )
+  for (const histogram of ['', '-1', '1.5', 'NaN', '1e8'])
+    t.throws(() => computeDaysToDecision({ ...sumsOf([3]), histogram }), /is not a whole number/)
 })
 
 t.test('the median equals the middle of the sorted days', async (t) => {

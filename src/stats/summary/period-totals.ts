@@ -14,42 +14,46 @@ import {
 } from './summary-query.ts'
 
 /**
- * Totals over one group of quotes: those of a period, a country, a month or a day. Amounts are
- * decimal text in the base currency with its digits, without the quotes that have no rate. Names
- * without a comment are those of `byStatus` in the response.
+ * Totals over one group of quotes: those of a period, a country, a month or a day. Each field has
+ * the name and the value of a member of the response. Only `daysToDecision.days` and `histogram`
+ * are not in the response, which has their mean and median instead.
+ *
+ * Amounts are the net in the base currency, as decimal text with its digits. They lack the quotes
+ * that have no rate. A column without a note has the quotes with that status. The columns are those
+ * of summary-query.ts.
+ *
+ *     field                     columns                         quotes
+ *     byStatus.draft            drafts
+ *     byStatus.sent             open_quotes                     sent and still valid
+ *     byStatus.accepted         accepted
+ *     byStatus.rejected         rejected
+ *     byStatus.expired          expired + sent - open_quotes    expired, or sent and not valid now
+ *     money.open                base_open                       as byStatus.sent
+ *     money.won                 base_net                        as byStatus.accepted
+ *     money.lost                base_lost + base_sent           as byStatus.rejected and
+ *                               - base_open                     byStatus.expired
+ *     daysToDecision.quotes     decided                         accepted or rejected, on a day that
+ *                                                               is known
+ *     daysToDecision.days       decision_days                   as daysToDecision.quotes
+ *     daysToDecision.histogram  decision_histogram              as daysToDecision.quotes
+ *
+ * The response has `money.won` also as `revenue`. Its rate `acceptance.ofDecided` counts accepted,
+ * rejected and expired quotes as decided.
  */
 export type GroupTotals = {
-  draft: number
-  /** Sent quotes that are still valid. The response has them as `byStatus.sent`. */
-  openQuotes: number
-  accepted: number
-  rejected: number
-  /** Includes sent quotes whose validity is over, as `byStatus.expired` in the response. */
-  expired: number
-  /** The net of `openQuotes`. The response has it as `money.open`. */
-  openNet: string
-  /** The net of `accepted`. The response has it as `money.won` and as `revenue`. */
-  wonNet: string
-  /** The net of `rejected` and `expired`. The response has it as `money.lost`. */
-  lostNet: string
+  byStatus: Stats['quotes']['byStatus']
+  money: { open: string; won: string; lost: string }
   /**
-   * Accepted and rejected quotes whose day of decision is known. The response has them as
-   * `daysToDecision.quotes`.
+   * `days` is the sum of the days from issue to decision. `histogram` is the number of quotes by
+   * these days, packed into one number as days-to-decision.ts explains.
    */
-  quotesWithDecisionDay: number
-  /** The sum of the days from issue to decision of `quotesWithDecisionDay`. */
-  decisionDays: number
-  /**
-   * The numbers of `quotesWithDecisionDay` by days, packed into one number as days-to-decision.ts
-   * explains.
-   */
-  decisionHistogram: string
+  daysToDecision: { quotes: number; days: number; histogram: string }
 }
 
 /** Totals over a period. */
 export type PeriodTotals = {
   total: GroupTotals
-  /** The number of accepted quotes whose amounts are part of `total.wonNet`. */
+  /** The number of accepted quotes whose amounts are part of `total.money.won`. */
   convertedQuotes: number
   byCurrency: Stats['revenue']['byCurrency']
   unconvertedByCurrency: Stats['revenue']['unconverted']
@@ -63,17 +67,9 @@ export type PeriodTotals = {
 export function createEmptyTotals(baseCurrency: string): GroupTotals {
   const zero = formatZero(baseCurrency)
   return {
-    draft: 0,
-    openQuotes: 0,
-    accepted: 0,
-    rejected: 0,
-    expired: 0,
-    openNet: zero,
-    wonNet: zero,
-    lostNet: zero,
-    quotesWithDecisionDay: 0,
-    decisionDays: 0,
-    decisionHistogram: '0',
+    byStatus: { draft: 0, sent: 0, accepted: 0, rejected: 0, expired: 0 },
+    money: { open: zero, won: zero, lost: zero },
+    daysToDecision: { quotes: 0, days: 0, histogram: '0' },
   }
 }
 
@@ -94,8 +90,8 @@ export async function readPeriodTotals(
   { range, byCountryAndMonth }: { range: DateRange; byCountryAndMonth: boolean },
 ): Promise<PeriodTotals> {
   const baseDigits = requireCurrencyDigits(company.baseCurrency)
-  const query = byCountryAndMonth ? queryTotals : queryTotalsByCurrency
-  const rows = await query(db, request, range, baseDigits).execute()
+  const buildQuery = byCountryAndMonth ? queryTotals : queryTotalsByCurrency
+  const rows = await buildQuery(db, request, range, baseDigits).execute()
   const rowsOf = (level: SummaryLevel) => rows.filter((row) => row.level === level)
   const [total] = rowsOf('total')
   const currencies = rowsOf('currency')
@@ -136,17 +132,19 @@ export async function readDayTotals(
 /** Converts the counts, which are decimal text, to numbers. */
 function toGroupTotals(row: GroupRow): GroupTotals {
   return {
-    draft: Number(row.draft),
-    openQuotes: Number(row.openQuotes),
-    accepted: Number(row.accepted),
-    rejected: Number(row.rejected),
-    expired: Number(row.expired),
-    openNet: row.openNet,
-    wonNet: row.wonNet,
-    lostNet: row.lostNet,
-    quotesWithDecisionDay: Number(row.quotesWithDecisionDay),
-    decisionDays: Number(row.decisionDays),
-    decisionHistogram: row.decisionHistogram,
+    byStatus: {
+      draft: Number(row.draft),
+      sent: Number(row.sent),
+      accepted: Number(row.accepted),
+      rejected: Number(row.rejected),
+      expired: Number(row.expired),
+    },
+    money: { open: row.open, won: row.won, lost: row.lost },
+    daysToDecision: {
+      quotes: Number(row.decisionQuotes),
+      days: Number(row.decisionDays),
+      histogram: row.decisionHistogram,
+    },
   }
 }
 

@@ -43,16 +43,19 @@ import {
 } from './summary-grains.ts'
 
 /**
- * The columns of quote_figures that are added up. docs/statistics.md says how to add a figure.
- * `totalsColumns` gives the sums the names of GroupTotals.
+ * The columns of quote_figures that are added up. docs/statistics.md says how to add a figure. The
+ * sum of a column has the name of the column. Only the rows that the queries return have other
+ * names, those of the response: the table above GroupTotals has both.
  *
  *     drafts              quotes with this status
- *     sent                quotes with this status, still valid or not
+ *     sent                quotes with this status, still valid or not; `sent` of a returned row
+ *                         is `open_quotes`
  *     open_quotes         sent quotes that are still valid
  *     accepted            quotes with this status
  *     rejected            quotes with this status
  *     expired             quotes with this status
- *     decided             accepted and rejected quotes whose day of decision is known
+ *     decided             accepted and rejected quotes whose day of decision is known; unlike
+ *                         `ofDecided` in the response, without expired quotes
  *     decision_days       the sum of the days from issue to decision
  *     decision_histogram  `decided` by these days, packed into one number
  *     unconverted         accepted quotes without a rate
@@ -106,7 +109,7 @@ export type GroupRow = Omit<InferResult<ReturnType<typeof queryDays>>[number], '
  * Two accepted quotes, of 100 EUR from Spain and of 60 USD from an unknown country at a rate of
  * 0.5, both of January, give these rows among others:
  *
- *     level     country  currency  month    accepted  wonNet   ownNet
+ *     level     country  currency  month    accepted  won      ownNet
  *     month     null     null      2026-01  2         130.00   null
  *     total     null     null      null     2         130.00   null
  *     country   null     null      null     1         30.00    null
@@ -343,21 +346,21 @@ export function queryDateRange(
 }
 
 /**
- * The columns of GroupTotals, and `unconverted`. A sent quote that is no longer valid counts as
- * expired, and its net as lost.
+ * The columns of a returned row that make up GroupTotals, and `unconverted`. A sent quote that is
+ * no longer valid counts as expired, and its net as lost.
  */
 const totalsColumns = (baseDigits: number) =>
   [
     'drafts as draft',
-    'open_quotes as openQuotes',
+    'open_quotes as sent',
     'accepted',
     'rejected',
     sql<string>`expired + sent - open_quotes`.as('expired'),
     'unconverted',
-    sql<string>`round(base_open, ${baseDigits})`.as('openNet'),
-    sql<string>`round(base_net, ${baseDigits})`.as('wonNet'),
-    sql<string>`round(base_lost + base_sent - base_open, ${baseDigits})`.as('lostNet'),
-    'decided as quotesWithDecisionDay',
+    sql<string>`round(base_open, ${baseDigits})`.as('open'),
+    sql<string>`round(base_net, ${baseDigits})`.as('won'),
+    sql<string>`round(base_lost + base_sent - base_open, ${baseDigits})`.as('lost'),
+    'decided as decisionQuotes',
     'decision_days as decisionDays',
     'decision_histogram as decisionHistogram',
   ] as const
