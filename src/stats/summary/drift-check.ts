@@ -80,7 +80,7 @@ function logResult(log: TaskLog, { month, differentRows, hasChanged }: MonthResu
   else
     log.error(
       `The statistics of ${name} do not agree with the quotes: ` +
-        'run `scripts/run stats rebuild`. ' +
+        'keep this line and follow StatsDrift in docs/operations/runbook.md. ' +
         `Different rows of the summary, at most 20: ${differentRows.join('; ')}`,
     )
 }

@@ -91,7 +91,7 @@ t.test('wrong figures are found and logged once, until a rebuild corrects them',
   const [found] = await waitForResults(1)
   t.match(found, {
     level: errorLevel,
-    msg: /^The statistics of 2026-04 do not agree .*scripts\/run stats rebuild/,
+    msg: /^The statistics of 2026-04 do not agree .*: keep this line and follow StatsDrift/,
   })
   t.match(found?.msg, 'quote_figures: day issued 2026-04-10 ES EUR')
   t.match(found?.msg, 'quote_figures: month_total accepted 2026-04-01 EUR')
