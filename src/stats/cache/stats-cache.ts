@@ -123,7 +123,8 @@ export class StatsCache {
     const key = cacheKeyOf(request)
     const entry = this.#entries.get(key)
     if (!entry) return this.#waitForRefresh(key, request, null)
-    const ageMs = this.#updateAge(entry)
+    this.#advanceIfCurrent(entry)
+    const ageMs = this.#ageMsOf(entry)
     const isOfOtherDay = entry.today !== request.today
     if (isOfOtherDay || ageMs >= timeouts.stats.maxAge.ms)
       return this.#waitForRefresh(key, request, entry)
@@ -132,11 +133,11 @@ export class StatsCache {
   }
 
   /**
-   * Returns the age of the entry in milliseconds. First advances the moment when it was last known
-   * to be current, if neither the data nor the local day has changed since. The day is read again
-   * here, because a request may have waited across midnight.
+   * Advances the moment when the entry was last known to be current, if neither the data nor the
+   * local day has changed since. The day is read again here, because a request may have waited
+   * across midnight.
    */
-  #updateAge(entry: Entry): number {
+  #advanceIfCurrent(entry: Entry): void {
     const latest = this.#versions.latest()
     if (
       latest &&
@@ -147,6 +148,9 @@ export class StatsCache {
       entry.knownCurrentAt = latest.readAt
       entry.asOf = formatMoment(latest.readAt)
     }
+  }
+
+  #ageMsOf(entry: Entry): number {
     return this.#now() - entry.knownCurrentAt
   }
 
@@ -160,15 +164,12 @@ export class StatsCache {
     const tooSlow = new TimeoutError('Computing the statistics takes too long')
     const refresh = this.#refresh(key, request)
     const shared = await refresh.shared
+    let refreshed: Refreshed
     try {
-      const { entry, cacheResult } = await pTimeout(refresh.finished, {
+      refreshed = await pTimeout(refresh.finished, {
         milliseconds: maxWaitMs(local ?? shared, isPrimaryFailing || refresh.isSlow),
         message: tooSlow,
       })
-      const ageMs = this.#updateAge(entry)
-      if (ageMs >= timeouts.stats.maxAge.ms) return toStaleStats(entry, 'refresh is slow', ageMs)
-      const isCollapsed = cacheResult === 'miss' && isJoined
-      return toCachedStats(entry, isCollapsed ? 'collapsed' : cacheResult, ageMs)
     } catch (error) {
       if (error === tooSlow) refresh.isSlow = true
       this.#versions.readInBackground()
@@ -177,8 +178,15 @@ export class StatsCache {
       // #load logs the error, unless the refresh is only slow and continues.
       const slowReason = isPrimaryFailing ? 'database is failing' : 'refresh is slow'
       const reason = error === tooSlow ? slowReason : 'refresh failed'
-      return toStaleStats(newest, reason, this.#updateAge(newest))
+      this.#advanceIfCurrent(newest)
+      return toStaleStats(newest, reason, this.#ageMsOf(newest))
     }
+    const { entry, cacheResult } = refreshed
+    this.#advanceIfCurrent(entry)
+    const ageMs = this.#ageMsOf(entry)
+    if (ageMs >= timeouts.stats.maxAge.ms) return toStaleStats(entry, 'refresh is slow', ageMs)
+    const isCollapsed = cacheResult === 'miss' && isJoined
+    return toCachedStats(entry, isCollapsed ? 'collapsed' : cacheResult, ageMs)
   }
 
   /** Starts a refresh, or joins the one that is running for the same key and day. */
@@ -186,9 +194,9 @@ export class StatsCache {
     const refreshKey = refreshKeyOf(key, request)
     const running = this.#refreshes.get(refreshKey)
     if (running) return running
-    const known = this.#versions.latest()
-    const shared = this.#readShared(known, key)
-    const finished = this.#load(key, request, { known, shared }).finally(() =>
+    const versionAtStart = this.#versions.latest()
+    const shared = this.#readShared(versionAtStart, key)
+    const finished = this.#load(key, request, { versionAtStart, shared }).finally(() =>
       this.#refreshes.delete(refreshKey),
     )
     // #load logs the error. Perhaps no request waits for the refresh.
@@ -204,19 +212,22 @@ export class StatsCache {
   }
 
   /**
-   * `shared` is what Redis has of the database of `known`. If the process reaches another database
-   * by now, Redis is read again.
+   * `shared` is what Redis has of the database of `versionAtStart`. If the process reaches another
+   * database by now, Redis is read again.
    */
   async #load(
     key: string,
     request: StatsRequest,
-    { known, shared }: { known: ObservedVersion | null; shared: Promise<ComputedStats | null> },
+    {
+      versionAtStart,
+      shared,
+    }: { versionAtStart: ObservedVersion | null; shared: Promise<ComputedStats | null> },
   ): Promise<Refreshed> {
     const requestedAt = this.#now()
     try {
       const latest = await this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms)
-      const isKnown = latest === null || latest.databaseId === known?.databaseId
-      const found = await (isKnown ? shared : this.#readShared(latest, key))
+      const isSameDatabase = latest === null || latest.databaseId === versionAtStart?.databaseId
+      const found = await (isSameDatabase ? shared : this.#readShared(latest, key))
       const isCurrent =
         found?.today === request.today &&
         latest !== null &&
@@ -306,10 +317,13 @@ function isNewer(shared: ComputedStats, local: ComputedStats): boolean {
   return shared.today > local.today
 }
 
-/** Returns how long a request waits for a refresh in milliseconds. `older` is sent otherwise. */
-function maxWaitMs(older: ComputedStats | null, isPointless: boolean): number {
+/**
+ * Returns how long a request waits for a refresh in milliseconds. Then it gets `older`, if there
+ * are such statistics.
+ */
+function maxWaitMs(older: ComputedStats | null, isUnlikelyToFinish: boolean): number {
   if (!older) return timeouts.stats.firstComputation.ms
-  return isPointless ? timeouts.stats.refreshDuringOutage.ms : timeouts.stats.refresh.ms
+  return isUnlikelyToFinish ? timeouts.stats.refreshDuringOutage.ms : timeouts.stats.refresh.ms
 }
 
 function toCachedStats(
@@ -332,7 +346,7 @@ function toStaleStats({ bodies, asOf }: Entry, reason: StaleReason, ageMs: numbe
  * (src/company/company-record.ts).
  */
 function cacheKeyOf({ date, from, to, country, currency, compare, by }: StatsRequest): string {
-  // Its type has every parameter, so that none can be forgotten.
+  // The Record type makes the compiler reject a missing parameter.
   const parameters: Record<Exclude<keyof StatsRequest, 'today'>, string | undefined> = {
     date,
     from,

@@ -232,6 +232,30 @@ t.test('after a change of the database, only its statistics in Redis are sent', 
   t.equal(bodies.etagOf('json'), new ResponseBodies(computedStats('2').stats).etagOf('json'))
 })
 
+t.test('a defect after a refresh is an error, not a reason for stale statistics', async (t) => {
+  const version = { generation: '1', changeCount: 0 }
+  let isDefective = false
+  const latest = () => {
+    if (!isDefective) return observe(version)
+    isDefective = false
+    throw new TypeError('a defect')
+  }
+  const cache = new StatsCache({
+    shared: { read: async () => computedStats('shared'), write: () => undefined },
+    versions: versionsOf(latest, {
+      readIfOlderThan: async () => {
+        // The refresh does not call `latest` from here on. The request does when it has ended.
+        isDefective = true
+        return observe(version)
+      },
+    }),
+    readToday: () => request.today,
+    log: noLog,
+    compute: async () => computedStats('computed'),
+  })
+  await t.rejects(cache.read(request), { message: 'a defect' })
+})
+
 t.test('the bodies of an entry count towards the size of the cache', async (t) => {
   const version = { generation: '1', changeCount: 0 }
   const cache = new StatsCache({
