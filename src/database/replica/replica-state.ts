@@ -4,7 +4,7 @@ import { timeouts } from '../../timeouts.ts'
 import { databaseIdSql } from '../database-identity.ts'
 import type { Tables } from '../table-types.ts'
 import { hasSameHistory, type PlaceInHistory, type PrimaryHistory } from './primary-history.ts'
-import { parseWalPosition, walPosition } from './wal-position.ts'
+import { parseWalPosition, walPositionSql } from './wal-position.ts'
 
 /** `readAt` (performance.now) is a moment after the state was read. */
 export type ReplicaState = PlaceInHistory & { isInRecovery: boolean; readAt: number }
@@ -36,7 +36,7 @@ export async function readReplicaState(db: Kysely<Tables>): Promise<ReplicaState
     databaseId: string
     timeline: number
   }>`
-    select pg_is_in_recovery() as "isInRecovery", ${walPosition} as position,
+    select pg_is_in_recovery() as "isInRecovery", ${walPositionSql} as position,
       ${databaseIdSql} as "databaseId", timeline_id as timeline
     from pg_control_system(), pg_control_checkpoint(), pg_database
     where datname = current_database()

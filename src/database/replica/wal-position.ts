@@ -7,7 +7,7 @@ import { sql } from 'kysely'
  * with `synchronous_commit = off`. The insert position would cover these too, but a replica may
  * reach it only with the next commit.
  */
-export const walPosition = sql<string | null>`(
+export const walPositionSql = sql<string | null>`(
   case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end
   - '0/0'
 )::text`

@@ -1,6 +1,6 @@
 // The data version: changes with every commit that changes a statistic, and is cheap to read.
 import { type Kysely, sql } from 'kysely'
-import { parseWalPosition, walPosition } from '../../database/replica/wal-position.ts'
+import { parseWalPosition, walPositionSql } from '../../database/replica/wal-position.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { Moment } from './moments.ts'
 
@@ -10,8 +10,9 @@ import type { Moment } from './moments.ts'
  * change it.
  *
  * `generation` changes when the summary is rebuilt, when the quotes are truncated, and when the
- * database is restored. A restored copy continues the count from an older state. Therefore the
- * generation includes the oid of the table and the start time of the PostgreSQL server.
+ * database is restored. It is `<id> <oid> <start time>`: the column `generation` of quote_summary,
+ * the oid of this table, and the start time of the PostgreSQL server. A restored copy has the same
+ * id and continues the count from an older state, so the id alone would not be enough.
  */
 export type DataVersion = { generation: string; changeCount: number }
 
@@ -29,7 +30,7 @@ export async function readVersion(
         ' ', generation, tableoid, extract(epoch from pg_postmaster_start_time())
       )`.as('generation'),
       sql<string>`folded + count_unfolded_changes()`.as('changeCount'),
-      walPosition.as('position'),
+      walPositionSql.as('position'),
     ])
     .executeTakeFirstOrThrow()
   const parsedPosition = parseWalPosition(position)
@@ -47,7 +48,7 @@ export function isAtLeast(version: DataVersion, other: DataVersion): boolean {
 
 /**
  * The same as `isAtLeast` for a version that a replica returned and one that its primary returned.
- * A generation ends with the start time of the server, in which the two differ.
+ * The start times of the two servers differ, so they are not compared.
  */
 export function isReplicaAtLeast(replica: DataVersion, primary: DataVersion): boolean {
   return isAtLeast(withoutStartTime(replica), withoutStartTime(primary))
