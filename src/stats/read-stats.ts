@@ -69,8 +69,11 @@ export async function readStats(
   return retryIfConnectionBreaks(read)
 }
 
-/** In the order that docs/statistics.md defines for every program. */
-const summaryTables = [
+/**
+ * In the order that docs/statistics.md defines for every program.
+ * test/stats/summary/summary-locks.test.ts compares it with the functions of the database.
+ */
+export const summaryTables = [
   'quote_summary',
   'quote_changes',
   'quote_figures',

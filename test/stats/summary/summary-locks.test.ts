@@ -6,7 +6,12 @@ import t from 'tap'
 import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { readVersion } from '../../../src/stats/cache/data-version.ts'
-import { assembleStats, prepareSnapshot, readStats } from '../../../src/stats/read-stats.ts'
+import {
+  assembleStats,
+  prepareSnapshot,
+  readStats,
+  summaryTables,
+} from '../../../src/stats/read-stats.ts'
 import { checkNextMonth } from '../../../src/stats/summary/drift-check.ts'
 import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
 import {
@@ -100,6 +105,32 @@ t.test('a partly locked truncate never deadlocks with readers, writers or foldin
     t.pass(name)
   }
 })
+
+t.test(
+  'statistics lock the tables in the same order as the functions that write them',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const functions = [
+      'empty_quote_summary',
+      'find_summary_differences',
+      'fold_quote_changes',
+      'rebuild_quote_summary',
+    ]
+    const { rows } = await sql<{ name: string; text: string }>`
+    select proname as name, prosrc as text from pg_proc
+    where proname = any (${functions}) order by proname
+  `.execute(db)
+    t.same(
+      rows.map(({ name }) => name),
+      functions,
+    )
+    for (const { name, text } of rows) {
+      const [, tables] =
+        /lock table [^;]*?(quote_summary,[^;]*?)\s+in [a-z ]+ mode;/.exec(text) ?? []
+      t.same(tables?.split(/,\s*/), summaryTables, name)
+    }
+  },
+)
 
 t.test('statistics read no table that was not locked before', async (t) => {
   const { db } = await testDatabase(t)
