@@ -50,10 +50,10 @@ export function readCustomerRows(
     sql`base_net`.as('net'),
     sql`unconverted`.as('unconverted'),
   ]
-  const parts = groupBySign(ranges).map(({ sign, ranges }) =>
+  const parts = groupBySign(ranges).map(({ sign, ranges: rangesOfSign }) =>
     db
       .selectFrom('current_customer_figures')
-      .where(isWithin(ranges, isOfDateKind(request)))
+      .where(isWithin(rangesOfSign, isOfDateKind(request)))
       .where(matches(request))
       .select([sql.lit(sign).as('sign'), ...columns])
       .$castTo<PartialTotals>(),
@@ -87,10 +87,10 @@ export function readProductRows(
     sql`case when currency = ${currency} then net else rated_net end`.as('net'),
     sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ]
-  const parts = groupBySign(rows).map(({ sign, ranges }) =>
+  const parts = groupBySign(rows).map(({ sign, ranges: rangesOfSign }) =>
     db
       .selectFrom('current_product_figures')
-      .where(isWithin(ranges, isOfDateKind(request)))
+      .where(isWithin(rangesOfSign, isOfDateKind(request)))
       .where(matches(request))
       .select([sql.lit(sign).as('sign'), ...columns])
       .$castTo<PartialTotals>(),

@@ -1,5 +1,6 @@
 // Decides which rows of the summary are read for a period: those of years, months and single days.
-// Rows at its ends are added or subtracted, whichever are fewer: 3–31 March = March − (1–2 March).
+// At each end, days or months are added or subtracted, whichever is shorter: 3–31 March are
+// March without 1–2 March.
 import { addDays, countDays, countDaysIncluded, getMonthBounds } from '../../company/calendar.ts'
 import type { FigureGrain, ValidityGrain } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
@@ -30,7 +31,11 @@ export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRa
   to: to ?? '9999-12-31',
 })
 
-/** Returns the rows of years, months and days that cover the range. Some are subtracted. */
+/**
+ * Returns the rows of years, months and days that cover the range. Some are subtracted. Whole
+ * months are split again as if they were added, which they always are: splitRange subtracts rows of
+ * the small grain alone.
+ */
 export function coverWithYears(range: DateRange): GrainRange[] {
   return splitRange(range, monthBoundsOf, 'day', 'month').flatMap((part) =>
     part.grain === 'month' ? splitRange(part, yearBoundsOf, 'month', 'year') : [part],
@@ -69,7 +74,7 @@ export function coverValidityWithDays(range: DateRange, day: string): ValidityRa
  * Returns the rows of quotes that were issued in the range and are valid on `day`. Their last valid
  * day is in a later month, or in the month of `day` from `day` on. For that month, either the days
  * from `day` on are added, or the days before `day` are subtracted from the month, whichever are
- * fewer.
+ * fewer. The subtraction is right because whole months are always added: see splitRange.
  */
 export function coverValidityWithMonths(range: DateRange, day: string): ValidityRange[] {
   const month = monthBoundsOf(day)
@@ -98,8 +103,8 @@ type Bounds = { first: string; last: string }
 /**
  * Splits a range into whole units of `bigGrain`, such as months, and rows of `smallGrain`, such as
  * days, at both ends. At each end, there are two ways: to add the small rows inside the range, or
- * to take the whole unit and subtract the small rows outside the range. The way with fewer rows is
- * taken. Computes no day outside the calendar.
+ * to take the whole unit and subtract the small rows outside the range. The shorter way is taken,
+ * measured in days. Rows of `bigGrain` are always added. Computes no day outside the calendar.
  */
 function splitRange(
   { from, to }: DateRange,

@@ -18,13 +18,13 @@
 //   grouped_figures   The figures of the summary, and those of statements that changed many quotes
 //                     and are not folded yet: quote_figures and quote_figures_unfolded.
 //   changed_figures   The figures of single changes that are not folded yet, by day.
-//   current_figures   grouped_figures, and changed_figures in each grain.
+//   current_figures   grouped_figures, plus the changed figures, repeated once for each grain.
 //   current_validity  The sent quotes by last valid day, folded or not.
 //
-// The totals read grouped_figures and changed_figures apart, because they read rows of several
-// grains. For each read of current_figures, PostgreSQL would compute the figures of each change
-// again. The first and last day with quotes are read from rows of single days, once, so there
-// current_figures is enough.
+// The totals need rows of several grains. They read grouped_figures and changed_figures separately,
+// because PostgreSQL would compute the figures of each change again for each read of
+// current_figures. The first and last day with quotes need only rows of single days, which are read
+// once. There current_figures is enough.
 import { type InferResult, type Kysely, type QueryCreator, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Measures, Tables } from '../../database/table-types.ts'
@@ -124,9 +124,9 @@ export function queryTotals(
   const query = db
     // Both of the next steps use it, so it is computed once.
     .with('changed_and_open', () => selectChangedAndOpen(db, request, range))
-    .with('by_group', (query) => selectByGroup(query, request, coverWithYears(range)))
-    .with('by_level', (query) =>
-      sumGroups(query).unionAll(sumMonths(query, request, monthsOf(request, range))),
+    .with('by_group', (steps) => selectByGroup(steps, request, coverWithYears(range)))
+    .with('by_level', (steps) =>
+      sumGroups(steps).unionAll(sumMonths(steps, request, monthsOf(request, range))),
     )
   return selectLevels(query, baseDigits)
 }
@@ -143,8 +143,8 @@ export function queryTotalsByCurrency(
 ) {
   const query = db
     .with('changed_and_open', () => selectChangedAndOpen(db, request, range))
-    .with('by_group', (query) => selectByGroup(query, request, monthsOf(request, range)))
-    .with('by_level', (query) => sumGroupsByCurrency(query))
+    .with('by_group', (steps) => selectByGroup(steps, request, monthsOf(request, range)))
+    .with('by_level', (steps) => sumGroupsByCurrency(steps))
   return selectLevels(query, baseDigits)
 }
 
@@ -394,10 +394,10 @@ const sumsOfFigures = (sign: 1 | -1) =>
 
 /** Returns a query for the added rows of grouped_figures, and one for the subtracted rows. */
 function sumGroupedFigures(db: QueryCreator<Tables>, request: StatsRequest, ranges: GrainRange[]) {
-  return groupBySign(ranges).map(({ sign, ranges }) =>
+  return groupBySign(ranges).map(({ sign, ranges: rangesOfSign }) =>
     db
       .selectFrom('grouped_figures')
-      .where(isWithin(ranges, isOfDateKind(request)))
+      .where(isWithin(rangesOfSign, isOfDateKind(request)))
       .where(matches(request))
       .select(sumsOfFigures(sign))
       .select(nulls(openColumns)),
@@ -422,11 +422,12 @@ function sumChangedFigures(db: Kysely<Tables>, request: StatsRequest, { from, to
  * by acceptance: then only accepted quotes count.
  */
 function sumValidity(db: Kysely<Tables>, request: StatsRequest, ranges: ValidityRange[]) {
-  return groupBySign(request.date === 'issued' ? ranges : []).map(({ sign, ranges }) =>
+  const countedRanges = request.date === 'issued' ? ranges : []
+  return groupBySign(countedRanges).map(({ sign, ranges: rangesOfSign }) =>
     db
       .selectFrom('current_validity')
       .where(
-        isWithin(ranges, (row, { validUntil: { from, to } }) =>
+        isWithin(rangesOfSign, (row, { validUntil: { from, to } }) =>
           row.and([
             row(sql.ref<string>('valid_until'), '>=', from),
             row(sql.ref<string>('valid_until'), '<=', to),

@@ -42,6 +42,17 @@ t.test('the rows of a period contain each of its days once and no other day', as
   }
 })
 
+t.test('whole months are always added, because they are split again as if they were', async (t) => {
+  for (const { from, to } of periods) {
+    const ranges = coverWithMonths({ from, to }, { overAllCountries: false })
+    const months = ranges.filter(({ grain }) => grain === 'month')
+    t.ok(
+      months.every(({ sign }) => sign === 1),
+      `${from} to ${to}`,
+    )
+  }
+})
+
 t.test(
   'at each end of a period, at most half a month of days and half a year of months are read',
   async (t) => {
