@@ -26,6 +26,7 @@ export function chooseComparisonPeriod(
   const { from, to } = period
   const lastDay = from <= today && today < to ? today : to
   if (isComparedByMonth(period, today)) {
+    // Without enough months of the calendar before `from`, days are compared: see daysBefore.
     const months = compare === 'previous_year' ? monthsOfYear : countMonths(from, to)
     if (months < countMonths(firstDayOfCalendar, from))
       return { ...period, from: subtractMonths(from, months), to: subtractMonths(lastDay, months) }
@@ -36,9 +37,9 @@ export function chooseComparisonPeriod(
 }
 
 /**
- * Whether a period from the first of a month ends with a month, or on any day of the current month
- * or a later one. So 1 to 21 November is compared with 1 to 21 October, and 1 to 15 November with 1
- * to 15 October, throughout November.
+ * True if the period starts on the first of a month and either ends on the last day of a month, or
+ * ends in the current month or later. So 1 to 21 November is compared with 1 to 21 October, and 1
+ * to 15 November with 1 to 15 October, throughout November.
  */
 function isComparedByMonth({ from, to }: Period, today: string): boolean {
   if (from !== getMonthBounds(monthKey(from)).first) return false

@@ -191,7 +191,7 @@ function sendStats(
     .header('cache-control', 'private, no-cache')
     .header('vary', 'accept, accept-encoding')
     .header('etag', etag)
-    .header('age', ageMs < 1_000 ? '0' : String(Math.floor(ageMs / 1_000)))
+    .header('age', String(Math.floor(ageMs / 1_000)))
     .header('cache-status', cacheStatusOf(stats))
   if (matchesEtag(headers['if-none-match'], etag)) return reply.code(304).send()
   const send = (body: Buffer) => {

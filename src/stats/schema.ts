@@ -12,22 +12,24 @@ const LocalDate = Type.String({
 export const maxListedDays = 92
 /** The most customers or products that `by` lists. All others are one row. */
 export const maxListedGroups = 50
-/** The number of decimals of every rate and change. RatioText says it in words. */
+/** The words for every number of decimals below, so that the compiler rejects another number. */
+const decimalsInWords = { 1: 'one decimal', 4: 'four decimals' } as const
+/** The number of decimals of every rate and change. */
 export const ratioDecimals = 4
 const RatioText = (description: string) =>
   Nullable(
     Type.String({
       pattern: `^-?[0-9]+\\.[0-9]{${ratioDecimals}}$`,
-      description: `${description}; four decimals`,
+      description: `${description}; ${decimalsInWords[ratioDecimals]}`,
     }),
   )
-/** The number of decimals of days. DaysText says it in words. */
+/** The number of decimals of days. */
 export const daysDecimals = 1
 const DaysText = (description: string) =>
   Nullable(
     Type.String({
       pattern: `^[0-9]+\\.[0-9]{${daysDecimals}}$`,
-      description: `${description}; one decimal`,
+      description: `${description}; ${decimalsInWords[daysDecimals]}`,
     }),
   )
 const Count = Type.Integer({ minimum: 0 })
@@ -37,7 +39,7 @@ const dateKinds = ['issued', 'accepted'] as const satisfies DateKind[]
  * The values that `by` may have. A breakdown lists customers or products. It needs the scope
  * stats:detail too, and reads more tables.
  */
-const valuesOfBy = {
+const byOptions = {
   day: { isBreakdown: false },
   customer: { isBreakdown: true },
   product: { isBreakdown: true },
@@ -89,9 +91,9 @@ export const StatsQuery = Type.Object(
       }),
     ),
     by: Type.Optional(
-      Type.Unsafe<keyof typeof valuesOfBy>({
+      Type.Unsafe<keyof typeof byOptions>({
         type: 'string',
-        enum: Object.keys(valuesOfBy),
+        enum: Object.keys(byOptions),
         description:
           '`day` adds `byDay`: every day of a period of at most ' +
           `${maxListedDays} days, with the values of a month. It needs \`from\` and \`to\`. ` +
@@ -128,7 +130,7 @@ export type StatsRequest = Pick<
 
 /** Whether the response has a breakdown. */
 export const hasBreakdown = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
-  by !== undefined && valuesOfBy[by].isBreakdown
+  by !== undefined && byOptions[by].isBreakdown
 
 export const Period = Type.Object({
   from: LocalDate,

@@ -210,6 +210,9 @@ function formatNumberCell(value: number | string | null | undefined, locale: Loc
  * Returns a text cell. A cell that a spreadsheet would run as a formula gets a leading apostrophe,
  * even if blanks, control characters or invisible characters precede the sign, or if the sign is
  * full-width. Numbers are written by `formatNumberCell`, so a negative number stays a number.
+ *
+ * A cell with either separator or an apostrophe is quoted in both locales, for programs that guess
+ * the separator and the quotation mark from the text.
  */
 export function formatTextCell(text: string): string {
   const safe = /^[\s\p{C}]*[=+\-@＝＋－＠]|^[\t\r]/u.test(text) ? `'${text}` : text
