@@ -18,6 +18,7 @@ import type { ParsedQuery } from '../text/parse-query.ts'
 import { startEngineTimeLimit } from './engine-time-limit.ts'
 import { countFacets, sumFacetCounts } from './hits/facet-counts.ts'
 import { highlightByComparison, highlightEngineHit } from './hits/highlights.ts'
+import { putExactSpellingFirst, putInPinnedOrder } from './hits/order-within-groups.ts'
 import {
   firstHitCount,
   type HitGroupKind,
@@ -25,8 +26,7 @@ import {
   planHitGroups,
   toEngineFilters,
   usesWords,
-} from './hits/hit-group-order.ts'
-import { putExactSpellingFirst, putInPinnedOrder } from './hits/order-within-groups.ts'
+} from './hits/plan-hit-groups.ts'
 import type { QueryWordMatcher } from './relaxation/query-word-matcher.ts'
 import { canRelax, loadQueryWords, missesWords } from './relaxation/query-words.ts'
 import { relaxQuery } from './relaxation/relax-query.ts'
@@ -97,8 +97,11 @@ export async function searchInEngine(
 
     const groupsOfWords = found.groups.filter(({ kind }) => usesWords(kind))
     const firstHits = groupsOfWords.map((group) => group.firstHits)
-    const relaxed = await relaxationQueue.run(query.searched.words.length, limit.signal, async () =>
-      relaxQuery(subqueries, await (earlyWords ?? loadWords()), query.synonyms, firstHits),
+    const relaxed = await relaxationQueue.run(
+      query.engineText.words.length,
+      limit.signal,
+      async () =>
+        relaxQuery(subqueries, await (earlyWords ?? loadWords()), query.synonyms, firstHits),
     )
     if (!relaxed) return { ended: 'not relaxed', result: firstResult }
     return { ended: 'complete', result: buildRelaxedResult(request, found.groups, relaxed) }
@@ -183,7 +186,7 @@ function needsRelaxation(query: ParsedQuery, groups: HitGroupResult[]): boolean 
   const matching = groups.filter(({ kind }) => kind !== 'pinned')
   const hasCode = matching.some(({ kind, result }) => !usesWords(kind) && result.hits.length > 0)
   const topHitPerGroup = matching.flatMap(({ firstHits }) => firstHits.slice(0, 1))
-  return !hasCode && topHitPerGroup.every((hit) => missesWords(hit, query.searched.words))
+  return !hasCode && topHitPerGroup.every((hit) => missesWords(hit, query.engineText.words))
 }
 
 /**

@@ -24,7 +24,7 @@ import { addMeta, ResponseCache, type SerializedResult, serializeResult } from '
 import type { SearchMeta, SearchRequest } from './schema.ts'
 import {
   type SearchAnswer,
-  type SearchCaller,
+  type SearchContext,
   type SearchResources,
   searchWithFallback,
   toSearchProblem,
@@ -125,7 +125,7 @@ export class SearchService {
    * disconnected. Throws an `unavailable` problem if there is no capacity, or if neither an engine
    * nor PostgreSQL answers.
    */
-  async search(request: SearchRequest, caller: SearchCaller): Promise<ServiceResponse | null> {
+  async search(request: SearchRequest, context: SearchContext): Promise<ServiceResponse | null> {
     // Read once, because the key must have the version of the words that are searched with.
     const words = this.#companyWords.current()
     const key = toCacheKey(request, words.version)
@@ -138,7 +138,7 @@ export class SearchService {
       const parsed = { ...request, query: parseQuery(request.text, words) }
       // Selected after the wait for capacity, during which a circuit breaker may have opened.
       const engines = this.#selection.select()
-      return searchWithFallback(this.#resources, engines, parsed, caller)
+      return searchWithFallback(this.#resources, engines, parsed, context)
     })
     this.#observer.countResponse(answer?.source ?? 'cancelled')
     if (!answer) return null

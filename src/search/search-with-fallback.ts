@@ -68,8 +68,8 @@ export type SearchResources = {
   log: SearchLog
 }
 
-/** The HTTP request that a search answers. */
-export type SearchCaller = {
+/** What a search needs of the HTTP request that it answers. */
+export type SearchContext = {
   /** Aborts when the client disconnects. */
   disconnected: AbortSignal
   /** Adds the id of the request to each line. */
@@ -87,9 +87,9 @@ export async function searchWithFallback(
   resources: SearchResources,
   engines: WatchedEngine[],
   request: ParsedRequest,
-  caller: SearchCaller,
+  context: SearchContext,
 ): Promise<SearchAnswer | null> {
-  const { disconnected } = caller
+  const { disconnected } = context
   // The client may have disconnected while the search waited for capacity.
   if (disconnected.aborted) return null
   let failedAttempt: DegradedReason | null = null
@@ -100,7 +100,7 @@ export async function searchWithFallback(
     failedAttempt = failure
     const indexState = watched.getLastKnownState()
     const answer = await searchInEngine(resources.index, watched.engine, request, disconnected)
-    reportAnswer(resources, watched, answer, caller)
+    reportAnswer(resources, watched, answer, context)
     if (disconnected.aborted) return null
     const { ended, result } = answer
     if (result)
@@ -118,7 +118,7 @@ export async function searchWithFallback(
     if (ended === 'rejected' || ended === 'defect') break
   }
   const reason = failure ?? 'no engine available'
-  caller.onFallback({ attempts, ...(failedAttempt && { failedAttempt }), reason })
+  context.onFallback({ attempts, ...(failedAttempt && { failedAttempt }), reason })
   // If no engine was tried, the search may also wait for the time that an engine would have had.
   const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
   const result = await searchInDatabase(resources, request, disconnected, moreWaitMs)
@@ -130,7 +130,7 @@ function reportAnswer(
   { observer, log }: SearchResources,
   { engineName, breaker }: WatchedEngine,
   answer: EngineAnswer,
-  { disconnected, logger }: SearchCaller,
+  { disconnected, logger }: SearchContext,
 ): void {
   const outcome = 'error' in answer ? answer.ended : 'answered'
   observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : outcome)

@@ -22,13 +22,13 @@ const minHighlightedCodeLength = 2
 /** Letters, combining accents and digits. */
 const typedWordPattern = /[\p{L}\p{M}\p{N}]+/gu
 /** As above, but "1/2" and "2.5" are one word each. */
-const searchedWordPattern = /[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu
+const engineWordPattern = /[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu
 
 /** The comments of the fields show what `"Taladro" de 18 voltios` gives. */
 export type ParsedQuery = {
   /** As typed, normalised: `"Taladro" de 18 voltios`. Empty: all products. */
   text: string
-  searched: SearchedWords
+  engineText: EngineText
   /**
    * The typed words, folded, without those that the company ignores: taladro, de, 18, voltios. They
    * have letters and digits only, and none is empty, so they are safe in a tsquery and in a regular
@@ -45,15 +45,15 @@ export type ParsedQuery = {
   /** The SKUs that the company puts first for this query, in their order. */
   pinnedSkus: readonly string[]
   /**
-   * Whether the text has only punctuation, symbols and blanks. The engine would treat it as an
-   * empty query.
+   * Whether the text has only punctuation, symbols and blanks, and at least one of them. The engine
+   * would treat it as an empty query.
    */
-  hasNoWords: boolean
+  isOnlySymbols: boolean
   highlight: HighlightTerms
 }
 
-/** What the search engine searches for. */
-type SearchedWords = {
+/** What the search engine searches for. PostgreSQL searches for `foldedWords` instead. */
+type EngineText = {
   /** The text without operators, and with sizes in their indexed form: ` Taladro  de 18v`. */
   text: string
   /** The first ten different words of this text, in lower case: taladro, de, 18v. */
@@ -87,8 +87,8 @@ export type HighlightTerms = {
 /** Parses a normalised text: trimmed, NFC, without control characters. */
 export function parseQuery(text: string, companyWords: SearchWords = builtInWords): ParsedQuery {
   const kept = removeIgnoredWords(text, companyWords.ignoredWords)
-  const { text: searchedText, forms: sizes } = replaceSizes(removeEngineOperators(kept))
-  const words = splitIntoWords(searchedText)
+  const { text: textForEngine, forms: sizes } = replaceSizes(removeEngineOperators(kept))
+  const words = splitIntoWords(textForEngine)
   const typed = kept.match(typedWordPattern) ?? []
   // Nothing is left of an accent that stands alone.
   const foldedWords = typed.map(foldText).filter((word) => word !== '')
@@ -96,7 +96,7 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
   const significantWords = withoutStopWords(words)
   return {
     text,
-    searched: { text: searchedText, words, significantWords },
+    engineText: { text: textForEngine, words, significantWords },
     foldedWords,
     enyeWords: findEnyeWords(kept),
     code: {
@@ -108,7 +108,7 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
     synonyms,
     translations: findTranslations(significantWords, companyWords.hiddenWords),
     pinnedSkus: companyWords.pins.get(toWordKey(text)) ?? [],
-    hasNoWords: /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text),
+    isOnlySymbols: /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text),
     highlight: {
       words: new Set([...foldedWords, ...[...synonyms.values()].flat().flatMap(splitPhrase)]),
       codes: [text, ...typed]
@@ -153,7 +153,7 @@ function findTranslations(words: string[], hidden: ReadonlySet<string>): Map<str
 const splitPhrase = (phrase: string) => phrase.split(' ')
 
 function splitIntoWords(text: string): string[] {
-  const words = text.toLowerCase().match(searchedWordPattern) ?? []
+  const words = text.toLowerCase().match(engineWordPattern) ?? []
   return [...new Set(words)].slice(0, maxWords)
 }
 

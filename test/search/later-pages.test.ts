@@ -1,7 +1,7 @@
 // Later pages of many hits: they continue the same list, and the engine does not return all
 // hits before them again.
 import t from 'tap'
-import { planHitGroups } from '../../src/search/hits/hit-group-order.ts'
+import { planHitGroups } from '../../src/search/hits/plan-hit-groups.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { eventually } from '../support/eventually.ts'

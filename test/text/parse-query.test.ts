@@ -5,23 +5,23 @@ import { parseQuery } from '../../src/text/parse-query.ts'
 t.test('finds words, without the operators of the engine and with sizes in one form', async (t) => {
   t.match(parseQuery('"Taladro -percutor 18 voltios'), {
     text: '"Taladro -percutor 18 voltios',
-    searched: { text: ' Taladro percutor 18v', words: ['taladro', 'percutor', '18v'] },
+    engineText: { text: ' Taladro percutor 18v', words: ['taladro', 'percutor', '18v'] },
     foldedWords: ['taladro', 'percutor', '18', 'voltios'],
     code: { isOnlyCode: false },
-    hasNoWords: false,
+    isOnlySymbols: false,
     highlight: { sizes: ['18v'] },
   })
-  t.same(parseQuery('tubo de 1/2 de cobre').searched.significantWords, ['tubo', '1/2', 'cobre'])
-  t.same(parseQuery('de la').searched.significantWords, ['de', 'la'], 'only stop words')
+  t.same(parseQuery('tubo de 1/2 de cobre').engineText.significantWords, ['tubo', '1/2', 'cobre'])
+  t.same(parseQuery('de la').engineText.significantWords, ['de', 'la'], 'only stop words')
   t.equal(
-    parseQuery(Array.from({ length: 12 }, (_, n) => `w${n}`).join(' ')).searched.words.length,
+    parseQuery(Array.from({ length: 12 }, (_, n) => `w${n}`).join(' ')).engineText.words.length,
     10,
   )
 })
 
 t.test('the example in the comments of ParsedQuery holds', async (t) => {
-  const { searched, foldedWords, translations } = parseQuery('"Taladro" de 18 voltios')
-  t.same(searched, {
+  const { engineText, foldedWords, translations } = parseQuery('"Taladro" de 18 voltios')
+  t.same(engineText, {
     text: ' Taladro  de 18v',
     words: ['taladro', 'de', '18v'],
     significantWords: ['taladro', '18v'],
@@ -45,10 +45,14 @@ t.test('recognises codes', async (t) => {
 })
 
 t.test('recognises texts without words', async (t) => {
-  t.match(parseQuery('*'), { hasNoWords: true, searched: { words: [] }, code: { skuKey: '*' } })
+  t.match(parseQuery('*'), {
+    isOnlySymbols: true,
+    engineText: { words: [] },
+    code: { skuKey: '*' },
+  })
   t.match(parseQuery(''), {
-    hasNoWords: false,
-    searched: { words: [] },
+    isOnlySymbols: false,
+    engineText: { words: [] },
     highlight: { words: new Set(), codes: [], sizes: [] },
   })
 })

@@ -3,7 +3,7 @@
 /**
  * Exactness ranks before proximity and attribute, and a shorter name before a longer one, which was
  * chosen by measuring real queries whose hits people have judged. `attribute` follows the order of
- * the searched fields (index-settings.ts). hit-group-order.ts puts exact codes before all others.
+ * the searched fields (index-settings.ts). plan-hit-groups.ts puts exact codes before all others.
  */
 export const rankingRules = [
   'words',

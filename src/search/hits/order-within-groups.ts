@@ -1,4 +1,4 @@
-// Orders the hits of the groups `exact-sku` and `pinned` (hit-group-order.ts). docs/search.md lists
+// Orders the hits of the groups `exact-sku` and `pinned` (plan-hit-groups.ts). docs/search.md lists
 // all that decides the order of hits.
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import { toPinKey } from '../../text/sku-and-hs-codes.ts'

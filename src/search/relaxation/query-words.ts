@@ -33,13 +33,13 @@ export const isRare = ({ productCount }: QueryWord): boolean => productCount < d
  * Whether a relaxed query can find more: there are several words, or a word has a translation.
  * False for a code, because codes are exact.
  */
-export function canRelax({ searched, translations, code }: ParsedQuery): boolean {
-  return !code.isOnlyCode && (searched.words.length > 1 || translations.size > 0)
+export function canRelax({ engineText, translations, code }: ParsedQuery): boolean {
+  return !code.isOnlyCode && (engineText.words.length > 1 || translations.size > 0)
 }
 
 /**
  * Whether a hit lacks a word that is not a stop word. False if the engine reported no score
- * details: they are requested only for several words, because every hit contains a single word.
+ * details. For a query of one word they are not requested: every hit contains that word.
  */
 export function missesWords(hit: EngineHit, words: string[]): boolean {
   const matched = hit._rankingScoreDetails?.words
@@ -54,14 +54,14 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
  */
 export async function loadQueryWords(
   subqueries: Subqueries,
-  { searched, synonyms, translations }: ParsedQuery,
+  { engineText, synonyms, translations }: ParsedQuery,
 ): Promise<QueryWord[]> {
-  const counts = await subqueries.count(searched.significantWords)
+  const counts = await subqueries.count(engineText.significantWords)
   return counts.map(({ text, productCount }, position) => ({
     text,
     position,
     // Every word is there once, so an equal text is the same word.
-    isLast: text === searched.words.at(-1),
+    isLast: text === engineText.words.at(-1),
     productCount,
     synonyms: synonyms.get(foldText(text)) ?? [],
     translations: (productCount === 0 && translations.get(text)) || [],

@@ -21,13 +21,13 @@ export class RelaxationForecast {
 
   /** Whether to count early, because the query has many words and probably needs relaxation. */
   shouldCountEarly(query: ParsedQuery): boolean {
-    const hasManyWords = query.searched.words.length >= minWordsToCountEarly
+    const hasManyWords = query.engineText.words.length >= minWordsToCountEarly
     return hasManyWords && canRelax(query) && this.#probablyNeedsRelaxation(query.text)
   }
 
   /** Remembers whether this query needed relaxation. A single word says nothing about others. */
-  record({ text, searched }: ParsedQuery, needsRelaxation: boolean): void {
-    if (searched.words.length > 1) this.#needed.set(text, needsRelaxation)
+  record({ text, engineText }: ParsedQuery, needsRelaxation: boolean): void {
+    if (engineText.words.length > 1) this.#needed.set(text, needsRelaxation)
   }
 
   /**

@@ -1,6 +1,6 @@
 // The hit groups of a search: their order, and that together they have each product once.
 import t from 'tap'
-import { planHitGroups } from '../../../src/search/hits/hit-group-order.ts'
+import { planHitGroups } from '../../../src/search/hits/plan-hit-groups.ts'
 import { parseQuery } from '../../../src/text/parse-query.ts'
 import { builtInWords } from '../../../src/words/search-words.ts'
 import { toWordKey } from '../../../src/words/word-rules.ts'

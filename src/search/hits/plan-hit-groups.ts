@@ -64,8 +64,8 @@ export function planHitGroups(
   indexName: string,
   { maySkipHits = true }: { maySkipHits?: boolean } = {},
 ): PlannedHitGroups {
-  const { text, searched, code } = request.query
-  const hasSeveralWords = searched.words.length > 1
+  const { text, engineText, code } = request.query
+  const hasSeveralWords = engineText.words.length > 1
   const orderedGroups = splitIntoGroups(request)
   const skippedHits = maySkipHits ? countSkippableHits(orderedGroups, request.offset) : 0
   const hitsUpToPage = request.offset + request.limit
@@ -73,7 +73,7 @@ export function planHitGroups(
     const offset = kind === 'words' ? skippedHits : 0
     const query: EngineQuery = {
       indexUid: indexName,
-      q: usesWords(kind) ? searched.text : '',
+      q: usesWords(kind) ? engineText.text : '',
       offset,
       limit: Math.max(hitsUpToPage - offset, minLimit(kind, hasSeveralWords)),
       filter,
@@ -86,8 +86,8 @@ export function planHitGroups(
       ...(text === '' && { sort: ['quotedRank:asc'] }),
       ...(hasSeveralWords && { showRankingScoreDetails: true }),
     }
-    const lacksFirstHits = offset > 0 && canRelax(request.query)
-    return { kind, query, ...(lacksFirstHits && { firstHitsQuery: toFirstHitsQuery(query) }) }
+    const needsFirstHitsQuery = offset > 0 && canRelax(request.query)
+    return { kind, query, ...(needsFirstHitsQuery && { firstHitsQuery: toFirstHitsQuery(query) }) }
   })
   return { groups, skippedHits }
 }
@@ -111,7 +111,7 @@ function splitIntoGroups(request: ParsedRequest): GroupFilter[] {
   for (const condition of listPartialCodeConditions(query)) addGroup('partial-code', condition)
   if (query.enyeWords.length > 0) addGroup('enye-names', toEnyeCondition(query.enyeWords))
   // The engine would treat a text without words as an empty query, which matches everything.
-  if (!query.hasNoWords) groups.push({ kind: 'words', filter: remaining })
+  if (!query.isOnlySymbols) groups.push({ kind: 'words', filter: remaining })
   return groups
 }
 
