@@ -91,8 +91,11 @@ export class EngineSelection {
     return withoutOutdated(healthy.length === 0 ? this.#listUsable() : healthy)
   }
 
-  /** Whether `select` returns an engine. */
-  hasHealthy(): boolean {
+  /**
+   * Returns whether `select` returns an engine. Like `select`, it ends an idle pause, in which the
+   * states of the indexes are not read.
+   */
+  checkForHealthy(): boolean {
     return this.#listHealthy().length > 0
   }
 

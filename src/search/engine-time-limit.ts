@@ -10,11 +10,15 @@ type EngineTimeLimit = {
   end(): void
 }
 
-/** Starts the time limit. It also aborts the requests when `disconnected` aborts. */
+/**
+ * Starts the time limit. It also aborts the requests when `disconnected` aborts, and at once if it
+ * has already aborted.
+ */
 export function startEngineTimeLimit(disconnected: AbortSignal): EngineTimeLimit {
   const limitMs = timeouts.search.engine.ms
   const controller = new AbortController()
   const abort = () => controller.abort()
+  if (disconnected.aborted) abort()
   disconnected.addEventListener('abort', abort)
   // Creates the error only at the limit, because its stack trace costs more than the timer.
   const timer = setTimeout(() => controller.abort(new EngineTimeout(limitMs)), limitMs).unref()

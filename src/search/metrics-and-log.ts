@@ -8,6 +8,9 @@ import { timeouts } from '../timeouts.ts'
 /** Counts what answered each search and how each request to an engine ended. */
 export type SearchObserver = {
   /**
+   * Counts one response. The metric is called `tqs_search_answers_total`, although elsewhere an
+   * answer is not a response (schema.ts).
+   *
    * `database`: also look-ups of exact SKUs, which are not degraded. `cancelled`: the client
    * disconnected before the search ended. `unavailable`: neither an engine nor PostgreSQL answered,
    * or there was no capacity. `failed`: a defect of this service.
@@ -47,9 +50,9 @@ export class SearchLog {
       { error: (text) => logger.warn({}, text), info: (text) => logger.info({}, text) },
       {
         failure: (cause) =>
-          `The use of the search index by this release cannot be recorded (${cause}). If this ` +
-          'continues, the indexer of a newer release will delete the index',
-        recovery: 'The use of the search index by this release can be recorded again',
+          `Cannot record in the database that this release still uses its search index (${cause}). ` +
+          'If this continues, the indexer of a newer release will delete the index',
+        recovery: 'Can record again that this release still uses its search index',
       },
     )
   }

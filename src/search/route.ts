@@ -50,11 +50,11 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         disconnected: abortOnDisconnect(reply),
         logger: request.log,
         onFallback(fields) {
-          // The log line also has them if PostgreSQL fails, and no response follows.
+          // Set now, so that the log line has them even if PostgreSQL fails and there is no response.
           request.logFields = fields
         },
       })
-      // The client has disconnected: nobody reads it, and the line of the request is in the log.
+      // The client has disconnected, so nobody reads this. Fastify still needs it, to end the request.
       if (!response) return sendJson(reply, '')
       request.logFields = response.logFields
       if (!response.isDegraded && isFirstUnfilteredPage(searchRequest))

@@ -168,8 +168,9 @@ export const SearchResponse = Type.Object({
     degraded: Type.Boolean({
       description:
         'PostgreSQL answered (database), or products with only some of the words may be missing ' +
-        '(index). The search engine is slow or unavailable or has rejected the search, too many ' +
-        'searches need products with some of the words, or the service has an internal error',
+        '(index). The search engine is slow or unavailable or has rejected the search, or the ' +
+        'service is too busy to look for products that contain only some of the words, or it has ' +
+        'an internal error',
     }),
     indexedAt: Nullable(
       Type.String({

@@ -54,6 +54,8 @@ export type ServiceResponse = {
 }
 
 export class SearchService {
+  /** The general pool. */
+  readonly #db: Kysely<Tables>
   readonly #observer: SearchObserver
   readonly #selection: EngineSelection
   readonly #cache: ResponseCache
@@ -69,6 +71,7 @@ export class SearchService {
     const { db, searchPool, engines, indexName, cacheBytes, observer, sharedStates } = options
     const log = new SearchLog(logger)
     const companyWords = new CompanyWordsFollower(db, (error) => log.logWordsFailure(error))
+    this.#db = db
     this.#observer = observer
     this.#cache = new ResponseCache(cacheBytes, engines.length)
     this.#companyWords = companyWords
@@ -107,15 +110,15 @@ export class SearchService {
   }
 
   /**
-   * Whether a request for this URL can be answered now or after a short wait. A cached response
-   * needs no capacity. Every other search and look-up counts towards the limit of the process. A
-   * search in PostgreSQL also counts towards `fallbackLimit`, which is smaller. So while no engine
-   * is healthy, `fallbackLimit` decides for searches. A look-up of exact SKUs has connections of
-   * its own, so the limit of the process always decides for it.
+   * Returns whether a request for this URL can be answered now or after a short wait. A cached
+   * response needs no capacity. Every other search and look-up counts towards the limit of the
+   * process. A search in PostgreSQL also counts towards `fallbackLimit`, which is smaller. So while
+   * no engine is healthy, `fallbackLimit` decides for searches. A look-up of exact SKUs uses the
+   * general pool, so the limit of the process always decides for it.
    */
   hasCapacity(url: string): boolean {
-    // A look-up does not ask for the states of the indexes, which would end their idle pause.
-    const usesFallback = !isSkuLookUp(url) && !this.#selection.hasHealthy()
+    // A look-up needs no index, so it does not end the idle pause of the index states.
+    const usesFallback = !isSkuLookUp(url) && !this.#selection.checkForHealthy()
     const limit = usesFallback ? this.#resources.fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)
   }
@@ -146,10 +149,10 @@ export class SearchService {
     const result = serializeResult(request, answer.result)
     if (answer.degradedReason !== null) this.#observer.countDegraded()
     else if (answer.source === 'index') {
-      const { registrationName, getLastKnownState } = answer.engine
-      const { version } = answer.indexState
-      const currentVersion = getLastKnownState().version
-      this.#cache.set(registrationName, { version, currentVersion }, key, result)
+      const { engine, indexState } = answer
+      const currentVersion = engine.getLastKnownState().version
+      const versions = { version: indexState.version, currentVersion }
+      this.#cache.set(engine.registrationName, versions, key, result)
     }
     return this.#toServiceResponse(answer, result)
   }
@@ -159,8 +162,9 @@ export class SearchService {
    * problem if there is no capacity or PostgreSQL does not answer.
    */
   async lookUp(skus: string[]): Promise<string> {
+    // A look-up uses the general pool, not the search pool.
     const products = await this.#run(() =>
-      lookUpSkus(this.#resources.database.db, skus).catch((cause: unknown) => {
+      lookUpSkus(this.#db, skus).catch((cause: unknown) => {
         throw toSearchProblem(cause)
       }),
     )
@@ -220,7 +224,11 @@ export class SearchService {
   }
 }
 
-/** Synonyms and pins change the result, so the key includes their version. */
+/**
+ * Returns the key of a request in the cache. Synonyms and pins change the result, so the key begins
+ * with their version. Equal requests have the same key only because `toSearchRequest` always adds
+ * the properties in the same order.
+ */
 function toCacheKey(request: SearchRequest, wordsVersion: string | null): string {
   return wordsVersion + JSON.stringify(request)
 }

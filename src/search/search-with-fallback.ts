@@ -5,6 +5,7 @@ import type { LogFields } from '../http/request-log.ts'
 import type { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
 import type { WatchedEngine } from '../search-engine/engine-selection.ts'
 import type { IndexState } from '../search-engine/read-index-states.ts'
+import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SearchDatabase, searchInPostgres } from './fallback/search-in-postgres.ts'
 import type { Logger, SearchLog, SearchObserver } from './metrics-and-log.ts'
@@ -25,14 +26,25 @@ export type DegradedReason =
   | 'not relaxed'
   | 'internal error'
 
-/** The reason for each end of a search in an engine. */
-const degradedReasons: Record<EngineAnswer['ended'], DegradedReason | null> = {
-  complete: null,
-  'not relaxed': 'not relaxed',
-  rejected: 'engine rejected',
-  timeout: 'engine timeout',
-  outage: 'engine outage',
-  defect: 'internal error',
+/** How a search in an engine is reported. */
+type Report = {
+  /** The `reason` in the log, if this search degrades the response. */
+  reason: DegradedReason | null
+  /** The `outcome` in the metric of requests to engines. */
+  outcome: RequestOutcome | 'defect'
+  /** What the circuit breaker records: null for nothing. `reportAnswer` has the exceptions. */
+  recorded: RequestOutcome | null
+}
+
+/** The reports by how a search in an engine has ended. They use different words for one end. */
+const reports: Record<EngineAnswer['ended'], Report> = {
+  complete: { reason: null, outcome: 'answered', recorded: 'answered' },
+  'not relaxed': { reason: 'not relaxed', outcome: 'answered', recorded: 'answered' },
+  rejected: { reason: 'engine rejected', outcome: 'rejected', recorded: 'rejected' },
+  timeout: { reason: 'engine timeout', outcome: 'timeout', recorded: 'timeout' },
+  outage: { reason: 'engine outage', outcome: 'outage', recorded: 'outage' },
+  // An error of our own code says nothing about the engine, and may precede the request to it.
+  defect: { reason: 'internal error', outcome: 'defect', recorded: null },
 }
 
 /** What answered a search. */
@@ -107,13 +119,13 @@ export async function searchWithFallback(
       return {
         source: 'index',
         result,
-        degradedReason: degradedReasons[ended],
+        degradedReason: reports[ended].reason,
         attempts,
         failedAttempt,
         engine: watched,
         indexState,
       }
-    failure = degradedReasons[ended]
+    failure = reports[ended].reason
     // Another engine would reject the same search, and the defect would fail it again.
     if (ended === 'rejected' || ended === 'defect') break
   }
@@ -132,17 +144,16 @@ function reportAnswer(
   answer: EngineAnswer,
   { disconnected, logger }: SearchContext,
 ): void {
-  const outcome = 'error' in answer ? answer.ended : 'answered'
+  const { outcome, recorded } = reports[answer.ended]
   observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : outcome)
   if (answer.ended === 'defect') log.logDefect(logger, answer.error)
-  // Neither the client nor our own error may open the circuit breaker of the engine. The engine may
-  // not have received a request yet, so nothing else is recorded either.
-  if (disconnected.aborted || outcome === 'defect') return
+  // The client may have disconnected before the engine received a request or answered it.
+  if (disconnected.aborted || recorded === null) return
   if (answer.ended === 'rejected') log.logRejection(logger, engineName, answer.error)
   // If only relaxing a query takes too long, the engine has still answered the first request.
-  const isOnlySlow = outcome === 'timeout' && answer.result !== null
-  if ('error' in answer && !isOnlySlow) breaker.record(outcome, answer.error)
-  else breaker.record('answered')
+  const isOnlySlow = recorded === 'timeout' && answer.result !== null
+  if (isOnlySlow || !('error' in answer)) breaker.record('answered')
+  else breaker.record(recorded, answer.error)
 }
 
 /** Returns null if the client has disconnected. */

@@ -245,13 +245,10 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('junk gets a bounded response or a 400, never a 500 (S38)', async (t) => {
+    t.test('junk gets a bounded response, and malformed bytes get a 400 (S38)', async (t) => {
       for (const q of junk) {
         const response = await get(`q=${encodeURIComponent(q.toWellFormed())}`)
-        t.ok(
-          [200, 400].includes(response.statusCode),
-          `${response.statusCode} for ${JSON.stringify(q.slice(0, 40))}`,
-        )
+        t.equal(response.statusCode, 200, JSON.stringify(q.slice(0, 40)))
         t.ok(response.body.length < 100_000)
       }
       // Bytes: a lone surrogate in CESU-8, overlong and truncated sequences, a bare percent sign.

@@ -157,12 +157,13 @@ export const spanishTexts: Record<string, string> = {
   'The search engine (index) or PostgreSQL (database)':
     'El motor de búsqueda (index) o PostgreSQL (database)',
   ['PostgreSQL answered (database), or products with only some of the words may be missing ' +
-    '(index). The search engine is slow or unavailable or has rejected the search, too many ' +
-    'searches need products with some of the words, or the service has an internal error']:
+    '(index). The search engine is slow or unavailable or has rejected the search, or the ' +
+    'service is too busy to look for products that contain only some of the words, or it has an ' +
+    'internal error']:
     'Contestó PostgreSQL (database), o pueden faltar productos que solo tienen algunas de las ' +
     'palabras (index). El motor de búsqueda está lento o no disponible o ha rechazado la ' +
-    'búsqueda, demasiadas búsquedas necesitan productos con algunas de las palabras, o el ' +
-    'servicio tiene un error interno',
+    'búsqueda, o el servicio está demasiado ocupado para buscar productos que solo contienen ' +
+    'algunas de las palabras, o tiene un error interno',
   ['The index contains every change committed up to this instant. Null: it is not known yet, ' +
     'or `sku` is given']:
     'El índice contiene todo cambio confirmado hasta este instante. Null: aún no se conoce, o ' +

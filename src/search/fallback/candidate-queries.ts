@@ -23,8 +23,8 @@ import { facetNames, type ParsedRequest } from '../schema.ts'
 import { checkWord, foldTsQuery, toPrefixTerm, toTsQuery, toWordTerm } from './ts-query.ts'
 
 /**
- * More candidates than this are not ranked or counted. Of the products with all the words, those
- * with the highest scores are candidates.
+ * At most this many products are ranked and counted. If more contain all the words, those with the
+ * highest scores are.
  */
 export const maxCandidates = maxListed
 /** A query for SKU keys, or for parts of codes, returns at most this many products. */
@@ -76,26 +76,26 @@ export function buildProductCondition(request: ParsedRequest): Sql {
 }
 
 /** For an empty query: the products quoted most often, and the first ones by name. */
-export function buildEmptyTextQuery(visible: Sql): Sql {
+export function buildEmptyTextQuery(productCondition: Sql): Sql {
   const firstByName = sql`
-    select id, 0::real as score from products where ${visible} order by name, id`
+    select id, 0::real as score from products where ${productCondition} order by name, id`
   return sql`(
     select id, 0::real as score, false as is_cut
     from products join product_popularity on product_id = id
-    where rank is not null and ${visible}
+    where rank is not null and ${productCondition}
   ) union all ${limitCandidates(firstByName, maxCandidates)}`
 }
 
 /**
  * The products that the company puts first. They have no score, so they do not count as matches.
  */
-export function buildPinnedQuery(query: ParsedQuery, visible: Sql): Sql {
+export function buildPinnedQuery(query: ParsedQuery, productCondition: Sql): Sql {
   const withPinnedKey = sql`
     select id, null::real as score from products
-    where ${visible} and sku_key = any (${pinnedKeysOf(query)})`
+    where ${productCondition} and sku_key = any (${pinnedKeysOf(query)})`
   return sql`(
     select id, null::real as score, false as is_cut from products
-    where ${visible} and sku = any (${query.pinnedSkus}::text[])
+    where ${productCondition} and sku = any (${query.pinnedSkus}::text[])
   ) union all ${limitCandidates(withPinnedKey, maxCodeMatches)}`
 }
 
@@ -107,9 +107,11 @@ export const skuKeyOf = (text: string) => sql`code_key(${text})`
 
 /**
  * The keys of the pinned SKUs, in their order. A key is null if many SKUs may have it and a product
- * has exactly this SKU. For example, the company pins "B-١" and "AB-1", and there are the products
- * "B-١", "B-٢" and "ab 1". The keys are null and "ab1". The order is "B-١", "ab 1"; "B-٢" is not
- * pinned, though it has the key "b" too.
+ * has exactly this SKU. Otherwise all products that share the key would be pinned.
+ *
+ * For example, the company pins "B-١" and "AB-1", and there are the products "B-١", "B-٢" and
+ * "ab 1". The keys are null and "ab1". The order is "B-١", "ab 1". "B-٢" is not pinned, though it
+ * has the key "b" too.
  */
 export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
   select case
@@ -127,23 +129,23 @@ export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
  * Products with exactly this SKU, except for case and separators. The SKU as typed is also looked
  * up alone, because many SKUs may have the same key.
  */
-function buildSkuQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
+function buildSkuQueries({ text }: ParsedQuery, productCondition: Sql): Sql[] {
   return [
     sql`(
       select id, ${exactSkuScore}::real as score, false as is_cut from products
-      where ${visible} and sku in (${text}, ${text.normalize('NFD')})
+      where ${productCondition} and sku in (${text}, ${text.normalize('NFD')})
     )`,
     limitCandidates(
       sql`
         select id, ${exactSkuScore}::real as score from products
-        where ${visible} and sku_key = ${skuKeyOf(text)}`,
+        where ${productCondition} and sku_key = ${skuKeyOf(text)}`,
       maxCodeMatches,
     ),
   ]
 }
 
 /** Products whose SKU contains the text or begins with it, or whose HS code begins with it. */
-function buildPartialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
+function buildPartialCodeQueries({ text }: ParsedQuery, productCondition: Sql): Sql[] {
   const key = toCodeKey(text)
   if (key === '') return []
   const isPart = /\d/.test(key) && key.length >= minPartialCodeLength
@@ -156,35 +158,42 @@ function buildPartialCodeQueries({ text }: ParsedQuery, visible: Sql): Sql[] {
     limitCandidates(
       sql`
         select id, ${partialCodeScore}::real as score
-        from products where ${visible} and ${condition}`,
+        from products where ${productCondition} and ${condition}`,
       maxCodeMatches,
     ),
   )
 }
 
 /** Products with all the words, their prefixes or synonyms, ranked by where the first word is. */
-function buildWordQueries({ foldedWords: words, synonyms }: ParsedQuery, visible: Sql): Sql[] {
+function buildWordQueries(
+  { foldedWords: words, synonyms }: ParsedQuery,
+  productCondition: Sql,
+): Sql[] {
   if (words.length === 0) return []
   const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
   const isShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
   const significant = words.filter((word) => !stopWords.has(word))
   const [firstWord] = significant.filter((word) => !isShort(word))
-  if (firstWord === undefined) return buildShortWordQueries(words, synonyms, visible)
+  if (firstWord === undefined) return buildShortWordQueries(words, synonyms, productCondition)
   const toTerm = (word: string) => {
     if (stopWords.has(word) || isShort(word)) return undefined
     // A word below this length has synonyms, or it would be short.
     return word.length < minPrefixLength ? toWordTerm(word) : toPrefixTerm(word)
   }
   const terms = toTsQuery(words, synonyms, toTerm)
-  return [buildTermsQuery(terms, firstWord, significant.filter(isShort), visible)]
+  return [buildTermsQuery(terms, firstWord, significant.filter(isShort), productCondition)]
 }
 
 /** For short words and stop words only: they are looked up as typed, and not as prefixes. */
-function buildShortWordQueries(words: string[], synonyms: SynonymMap, visible: Sql): Sql[] {
+function buildShortWordQueries(
+  words: string[],
+  synonyms: SynonymMap,
+  productCondition: Sql,
+): Sql[] {
   const [firstWord = ''] = words
   const terms = toTsQuery(words, synonyms, toWordTerm)
-  const names = words.length === 1 ? buildNameQueries(firstWord, visible) : []
-  return [buildTermsQuery(terms, firstWord, [], visible), ...names]
+  const names = words.length === 1 ? buildNameQueries(firstWord, productCondition) : []
+  return [buildTermsQuery(terms, firstWord, [], productCondition), ...names]
 }
 
 /**
@@ -195,7 +204,7 @@ function buildTermsQuery(
   terms: string,
   firstWord: string,
   shortWords: string[],
-  visible: Sql,
+  productCondition: Sql,
 ): Sql {
   const shortWordConditions = shortWords.map(
     (word) => sql`search_text ~ fold_text(${`\\m${checkWord(word)}`})`,
@@ -203,7 +212,7 @@ function buildTermsQuery(
   return sql`(
     with matching as materialized (
       select id, search_text from products
-      where ${visible}
+      where ${productCondition}
         and to_tsvector('simple', search_text) @@ ${foldTsQuery(terms)}
       limit ${sql.lit(maxFiltered)}
     )
@@ -224,13 +233,13 @@ function buildTermsQuery(
  * names that begin with another case or accent of the letters, which match too. `collate "C"` here
  * would not use the index products_name, which has the collation of the database.
  */
-function buildNameQueries(text: string, visible: Sql): Sql[] {
+function buildNameQueries(text: string, productCondition: Sql): Sql[] {
   const prefixes = [text, text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`]
   return [...new Set(prefixes)].map((prefix) =>
     limitCandidates(
       sql`
         select id, ${nameBeginningScore}::real as score from products
-        where ${visible} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
+        where ${productCondition} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
         order by name, id`,
       maxCandidates,
     ),
@@ -238,9 +247,9 @@ function buildNameQueries(text: string, visible: Sql): Sql[] {
 }
 
 /** Returns the query for codes and for products with all the words. */
-export function buildMatchQuery(query: ParsedQuery, visible: Sql): Sql {
+export function buildMatchQuery(query: ParsedQuery, productCondition: Sql): Sql {
   const queries = [buildSkuQueries, buildPartialCodeQueries, buildWordQueries].flatMap((build) =>
-    build(query, visible),
+    build(query, productCondition),
   )
   return sql.join(queries, sql` union all `)
 }
@@ -250,7 +259,10 @@ export function buildMatchQuery(query: ParsedQuery, visible: Sql): Sql {
  * same letters, ranked by similarity; null if no word may have a typo. Ignores words that are
  * shorter than `minPrefixLength`.
  */
-export function buildSimilarWordQuery({ foldedWords }: ParsedQuery, visible: Sql): Sql | null {
+export function buildSimilarWordQuery(
+  { foldedWords }: ParsedQuery,
+  productCondition: Sql,
+): Sql | null {
   const words = foldedWords.filter((word) => !stopWords.has(word))
   const wordsWithPossibleTypos = words.filter(mayHaveTypo)
   if (wordsWithPossibleTypos.length === 0) return null
@@ -264,7 +276,7 @@ export function buildSimilarWordQuery({ foldedWords }: ParsedQuery, visible: Sql
   return sql`(
     with matching as materialized (
       select id, search_text from products
-      where ${visible}
+      where ${productCondition}
         and to_tsvector('simple', search_text) @@ ${foldTsQuery(tsQuery)}
       limit ${sql.lit(maxFiltered)}
     )

@@ -44,9 +44,9 @@ import {
 } from './candidate-queries.ts'
 
 export type SearchDatabase = {
-  /** A pool for searches only. */
+  /** Runs the searches, and nothing else. */
   pool: Pool
-  /** Cancels these searches. */
+  /** The general pool. It runs the statement that cancels a search, and no search. */
   db: Kysely<Tables>
 }
 
@@ -61,21 +61,21 @@ export async function searchInPostgres(
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const { query } = request
-  const visible = buildProductCondition(request)
+  const productCondition = buildProductCondition(request)
   const find = async (matches: RawBuilder<unknown>) => {
     const candidates =
       query.pinnedSkus.length === 0
         ? matches
-        : sql`(${matches}) union all ${buildPinnedQuery(query, visible)}`
+        : sql`(${matches}) union all ${buildPinnedQuery(query, productCondition)}`
     const statement = buildPageStatement(request, candidates).compile(database.db)
     const [row] = await runCancellableQuery<SearchRow>(database, statement, signal)
     return row
   }
-  if (query.text === '') return toResult(request, await find(buildEmptyTextQuery(visible)))
-  const row = await find(buildMatchQuery(query, visible))
+  if (query.text === '') return toResult(request, await find(buildEmptyTextQuery(productCondition)))
+  const row = await find(buildMatchQuery(query, productCondition))
   // A code allows no typo, so similar products are no match for it.
-  const mayHaveTypos = !row?.matching && !query.code.isOnlyCode
-  const similarMatches = mayHaveTypos ? buildSimilarWordQuery(query, visible) : null
+  const shouldSearchSimilar = !row?.matching && !query.code.isOnlyCode
+  const similarMatches = shouldSearchSimilar ? buildSimilarWordQuery(query, productCondition) : null
   return toResult(request, similarMatches ? await find(similarMatches) : row)
 }
 
@@ -98,9 +98,7 @@ function toResult({ query, facets }: ParsedRequest, row: SearchRow | undefined):
   }
 }
 
-/**
- * Whether there may be matching products beyond the candidates, so that counts would be wrong.
- */
+/** Whether there may be matching products beyond the candidates, so that counts would be wrong. */
 const isCut = sql`(
   select coalesce(bool_or(is_cut), false) or count(*) >= ${sql.lit(maxCandidates)} from found
 )`
