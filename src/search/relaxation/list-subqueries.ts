@@ -21,8 +21,10 @@ const maxTriples = 10
 /** At most this many translated words and this many translated pairs are requested. */
 const maxTranslations = 8
 
-type WordSubquery = Subquery & { word: QueryWord }
-export type PairSubquery = Subquery & { word: QueryWord; other: QueryWord }
+/** A subquery for one or two words, in their order in the query. */
+export type WordSubquery = Subquery & {
+  words: [only: QueryWord] | [earlier: QueryWord, later: QueryWord]
+}
 
 const toSubquery = (text: string, { isFast }: { isFast: boolean }): Subquery => ({
   text,
@@ -33,39 +35,44 @@ const toSubquery = (text: string, { isFast }: { isFast: boolean }): Subquery => 
 /** Returns a subquery for each word. */
 export function listSingleWords(words: QueryWord[]): WordSubquery[] {
   const limit = words.length === 2 ? hitsPerWordOfTwo : subqueryHits
-  return words.map((word) => ({ word, text: word.text, limit, isFast: false }))
+  return words.map((word) => ({ words: [word], text: word.text, limit, isFast: false }))
 }
 
 /**
  * Returns the pairs of words, except those of words that are far apart and both known. A query has
- * at most ten words, and so at most 45 pairs.
+ * at most ten words, and so at most 45 pairs. The only pair of two words is the whole query, which
+ * was requested first. So for two words, returns each of them instead; for one word, nothing.
  */
-export function listPairs(words: QueryWord[], synonyms: SynonymMap): PairSubquery[] {
-  // The only pair of two words is the whole query, which was requested first.
-  if (words.length <= 2) return []
+export function listPairsOrWords(words: QueryWord[], synonyms: SynonymMap): WordSubquery[] {
+  if (words.length === 2) return listSingleWords(words)
   return combineWords(words)
     .filter(
-      ([word, other]) =>
-        other.position - word.position <= maxPairDistance || isUnknown(word) || isUnknown(other),
+      ([earlier, later]) =>
+        later.position - earlier.position <= maxPairDistance ||
+        isUnknown(earlier) ||
+        isUnknown(later),
     )
-    .map(([word, other]) => ({ word, other, ...toPair(word, other, synonyms) }))
+    .map((pair) => ({ words: pair, ...toPair(pair, synonyms) }))
 }
 
-/** `word` must come before `other` in the query. */
-function toPair(word: QueryWord, other: QueryWord, synonyms: SynonymMap): Subquery {
-  const isAdjacent = other.position - word.position === 1
-  if (isAdjacent && synonyms.has(`${foldText(word.text)} ${foldText(other.text)}`))
-    return toSubquery(`${word.text} ${other.text}`, { isFast: false })
-  // The engine completes only the last word. A word that no product contains may be incomplete.
-  const [first, last] = isUnknown(word) && !isUnknown(other) ? [other, word] : [word, other]
-  const write = (each: QueryWord) => (isExact(each, isAdjacent) ? quote(each.text) : each.text)
-  return toSubquery(`${write(first)} ${write(last)}`, { isFast: isExact(last, isAdjacent) })
+/** Returns the subquery for two words. */
+function toPair([earlier, later]: WordPair, synonyms: SynonymMap): Subquery {
+  const isAdjacent = later.position - earlier.position === 1
+  if (isAdjacent && synonyms.has(`${foldText(earlier.text)} ${foldText(later.text)}`))
+    return toSubquery(`${earlier.text} ${later.text}`, { isFast: false })
+  // The engine completes only the last word. An unknown word may be incomplete, so it is sent last.
+  const isReversed = isUnknown(earlier) && !isUnknown(later)
+  const [sentFirst, sentLast] = isReversed ? [later, earlier] : [earlier, later]
+  const quoteIfExact = (word: QueryWord) =>
+    isExact(word, isAdjacent) ? quote(word.text) : word.text
+  return toSubquery(`${quoteIfExact(sentFirst)} ${quoteIfExact(sentLast)}`, {
+    isFast: isExact(sentLast, isAdjacent),
+  })
 }
 
 /**
- * Whether a word is searched as typed. To bound the cost, a known word is searched inexactly only
- * beside its neighbour, and only if it is last, rare or has synonyms. An unknown word is always
- * searched inexactly.
+ * Whether a word of a pair is searched as typed, which costs less. An unknown word is not: it may
+ * have a typo. A known word is, except beside its neighbour if it is last, rare or has synonyms.
  */
 function isExact(word: QueryWord, isAdjacent: boolean): boolean {
   if (isUnknown(word)) return false
@@ -75,7 +82,7 @@ function isExact(word: QueryWord, isAdjacent: boolean): boolean {
 /** Returns the triples of words of which every pair is accepted by `isWanted`. */
 export function listTriples(
   words: QueryWord[],
-  isWanted: (word: QueryWord, other: QueryWord) => boolean,
+  isWanted: (earlier: QueryWord, later: QueryWord) => boolean,
 ): Subquery[] {
   // The only triple of three words is the whole query, which was requested first.
   if (words.length <= 3) return []
@@ -107,9 +114,11 @@ export function listTranslations(words: QueryWord[]): Subquery[] {
   )
 }
 
+type WordPair = [earlier: QueryWord, later: QueryWord]
+
 /** Returns every two words in their order. */
-function combineWords(words: QueryWord[]): [word: QueryWord, other: QueryWord][] {
-  return words.flatMap((word) =>
-    words.slice(word.position + 1).map((other): [QueryWord, QueryWord] => [word, other]),
+function combineWords(words: QueryWord[]): WordPair[] {
+  return words.flatMap((earlier) =>
+    words.slice(earlier.position + 1).map((later): WordPair => [earlier, later]),
   )
 }

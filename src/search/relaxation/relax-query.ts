@@ -4,11 +4,11 @@ import { defaultHits } from '../../search-engine/result-limits.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import {
-  listPairs,
+  listPairsOrWords,
   listSingleWords,
   listTranslations,
   listTriples,
-  type PairSubquery,
+  type WordSubquery,
 } from './list-subqueries.ts'
 import { QueryWordMatcher } from './query-word-matcher.ts'
 import { isUnknown, type QueryWord } from './query-words.ts'
@@ -31,6 +31,17 @@ const fusionK = 60
  *    returned, request triples of words too.
  * 3. Rank all products that were found, and the first hits (firstHitCount) of the whole text.
  *
+ * For example, the query is `tornillo inoxidabel cabeza avellanada`, and all words but `inoxidabel`
+ * are frequent. Step 1 requests `inoxidabel` and these six pairs. Words in quotes are searched as
+ * typed, others also with typos (listPairsOrWords):
+ *
+ *     "tornillo" inoxidabel     "tornillo" "cabeza"         "tornillo" "avellanada"
+ *     "cabeza" inoxidabel       "avellanada" inoxidabel     "cabeza" avellanada
+ *
+ * If these find fewer than `enoughHits` products, step 2 requests `tornillo`, `cabeza` and
+ * `avellanada`. If each pair of three words has more products than were returned, it requests the
+ * triple, such as `"tornillo" "cabeza" "avellanada"`.
+ *
  * Returns these products, best first, and the matcher of the words. The products depend on the
  * words and the filters only, so pages are consistent and the number of hits is the total. Throws
  * if the engine does not answer.
@@ -43,16 +54,15 @@ export async function relaxQuery(
 ): Promise<{ hits: EngineHit[]; matcher: QueryWordMatcher }> {
   // Step 1.
   const singleWords = listSingleWords(words)
-  const unknownWords = singleWords.filter(({ word }) => isUnknown(word))
-  const pairs = listPairs(words, synonyms)
-  const pairsOrWords = words.length === 2 ? singleWords : pairs
+  const unknownWords = singleWords.filter(({ words: [word] }) => isUnknown(word))
+  const pairsOrWords = listPairsOrWords(words, synonyms)
   await subqueries.send([...pairsOrWords, ...unknownWords, ...listTranslations(words)])
 
   // Step 2.
-  const pairHits = pairsOrWords.map(({ text }) => subqueries.result(text)?.hits ?? [])
-  const hasEnough = countDistinctHits([...firstHits, ...pairHits]) >= enoughHits
-  const triples = listTriples(words, (word, other) =>
-    mayHaveMoreProducts(word, other, pairs, subqueries),
+  const foundHits = pairsOrWords.map(({ text }) => subqueries.result(text)?.hits ?? [])
+  const hasEnough = countDistinctHits([...firstHits, ...foundHits]) >= enoughHits
+  const triples = listTriples(words, (earlier, later) =>
+    mayHaveMoreProducts(earlier, later, pairsOrWords, subqueries),
   )
   await subqueries.send([...(hasEnough ? [] : singleWords), ...triples])
 
@@ -68,12 +78,12 @@ export async function relaxQuery(
  * may be missing if the results of all its pairs were cut off, or were not requested.
  */
 function mayHaveMoreProducts(
-  word: QueryWord,
-  other: QueryWord,
-  pairs: PairSubquery[],
+  earlier: QueryWord,
+  later: QueryWord,
+  pairs: WordSubquery[],
   subqueries: Subqueries,
 ): boolean {
-  const pair = pairs.find((requested) => requested.word === word && requested.other === other)
+  const pair = pairs.find(({ words }) => words[0] === earlier && words[1] === later)
   const result = pair && subqueries.result(pair.text)
   return result === undefined || result.estimatedTotalHits > result.hits.length
 }

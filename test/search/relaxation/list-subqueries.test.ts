@@ -1,7 +1,7 @@
 // The words, pairs and triples of words that a relaxed query requests.
 import t from 'tap'
 import {
-  listPairs,
+  listPairsOrWords,
   listSingleWords,
   listTriples,
 } from '../../../src/search/relaxation/list-subqueries.ts'
@@ -20,14 +20,13 @@ function toWords(text: string, counts: Record<string, number> = {}): QueryWord[]
 }
 
 const pairTexts = (words: QueryWord[], synonyms = new Map<string, string[]>()) =>
-  listPairs(words, synonyms).map(({ text }) => text)
+  listPairsOrWords(words, synonyms).map(({ text }) => text)
 
 const tripleTexts = (...parameters: Parameters<typeof listTriples>) =>
   listTriples(...parameters).map(({ text }) => text)
 
 t.test('of two words, each is requested with more hits instead of their pair', async (t) => {
-  t.same(listPairs(toWords('a b'), new Map()), [])
-  t.match(listSingleWords(toWords('a b')), [
+  t.match(listPairsOrWords(toWords('a b'), new Map()), [
     { text: 'a', limit: 40 },
     { text: 'b', limit: 40 },
   ])
@@ -35,7 +34,7 @@ t.test('of two words, each is requested with more hits instead of their pair', a
 })
 
 t.test('a pair is fast if its last word is searched as typed', async (t) => {
-  const isFast = listPairs(toWords('a b c', { a: 1 }), new Map()).map((pair) => pair.isFast)
+  const isFast = listPairsOrWords(toWords('a b c', { a: 1 }), new Map()).map((pair) => pair.isFast)
   t.same(isFast, [true, true, false], 'a "b", "a" "c", "b" c')
 })
 
@@ -49,6 +48,18 @@ t.test('a rare word may have typos next to its neighbours', async (t) => {
 
 t.test('an unknown word may have typos in every pair, and is the last of it', async (t) => {
   t.same(pairTexts(toWords('a b c', { a: 0 })), ['"b" a', '"c" a', '"b" c'])
+})
+
+t.test('of four words, six pairs are requested', async (t) => {
+  const words = toWords('tornillo inoxidabel cabeza avellanada', { inoxidabel: 0 })
+  t.same(pairTexts(words), [
+    '"tornillo" inoxidabel',
+    '"tornillo" "cabeza"',
+    '"tornillo" "avellanada"',
+    '"cabeza" inoxidabel',
+    '"avellanada" inoxidabel',
+    '"cabeza" avellanada',
+  ])
 })
 
 t.test('words that have synonyms together are searched as a phrase', async (t) => {
