@@ -50,8 +50,8 @@ export class SearchLog {
       { error: (text) => logger.warn({}, text), info: (text) => logger.info({}, text) },
       {
         failure: (cause) =>
-          `Cannot record in the database that this release still uses its search index (${cause}). ` +
-          'If this continues, the indexer of a newer release will delete the index',
+          'Cannot record in the database that this release still uses its search index ' +
+          `(${cause}). If this continues, the indexer of a newer release will delete the index`,
         recovery: 'Can record again that this release still uses its search index',
       },
     )

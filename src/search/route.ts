@@ -50,11 +50,12 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         disconnected: abortOnDisconnect(reply),
         logger: request.log,
         onFallback(fields) {
-          // Set now, so that the log line has them even if PostgreSQL fails and there is no response.
+          // Set now, so that the log line has them even if PostgreSQL fails and there is no
+          // response.
           request.logFields = fields
         },
       })
-      // The client has disconnected, so nobody reads this. Fastify still needs it, to end the request.
+      // The client has disconnected, so nobody reads this. It only ends the request in Fastify.
       if (!response) return sendJson(reply, '')
       request.logFields = response.logFields
       if (!response.isDegraded && isFirstUnfilteredPage(searchRequest))

@@ -13,7 +13,7 @@
 //   SerializedResult  the result as JSON, which is cached (response-cache.ts)
 //   ServiceResponse   this JSON with `meta`, and what the log says (search-service.ts)
 //   SearchResponse    the body of the HTTP response, for the OpenAPI document
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TOptional, type TSchema, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
 import {
@@ -60,8 +60,10 @@ export const SearchParameters = Type.Object(
       default: 0,
       description: 'The number of hits to skip',
     }),
-    category: FilterValue('Return products of this category only'),
-    brand: FilterValue('Return products of this brand only'),
+    ...({
+      category: FilterValue('Return products of this category only'),
+      brand: FilterValue('Return products of this brand only'),
+    } satisfies Record<FacetName, TSchema>),
     facets: Type.Optional(
       Type.String({
         pattern: `^${facetPattern}(,${facetPattern})*$`,
@@ -89,16 +91,33 @@ const Ranges = Type.Array(Type.Array(Type.Integer(), { minItems: 2, maxItems: 2 
   description: '[start, length] in UTF-16 code units of the value in this hit',
 })
 
+/** The fields of a hit in which matches are highlighted. */
+export const highlightedAttributes = [
+  'sku',
+  'name',
+  'description',
+  'category',
+  'brand',
+  'hsCode',
+] as const
+export type HighlightedAttribute = (typeof highlightedAttributes)[number]
+
+const Highlights = Type.Object(
+  Object.fromEntries(highlightedAttributes.map((name) => [name, Type.Optional(Ranges)])) as Record<
+    HighlightedAttribute,
+    TOptional<typeof Ranges>
+  >,
+  { description: 'The parts of each value that match the query' },
+)
+
 /**
  * A new field that shows a column of the table products also has a place in
  * - src/database/table-types.ts and a migration, if the column is new,
  * - src/search-engine/document-fields.ts: `ProductDocument` and `shownAttributes`,
  * - src/indexing/documents/product-to-document.ts: what the index stores,
- * - src/search/search-in-engine.ts: `toHit`,
  * - src/search/product-rows.ts: `productColumns` and `toProduct`, for answers from PostgreSQL,
  * - src/search/openapi.ts: the example, and src/web/palette/palette.d.ts: the type for web shops,
- * - src/search/hits/highlights.ts: `highlightedAttributes`, and `highlights` below, if words of the
- *   query may be in it,
+ * - `highlightedAttributes` above, if words of the query may be in it,
  * - src/imports/file-columns.ts and src/imports/products/, if a CSV file has it.
  * The compiler finds most of them once the field is in `Hit` and `shownAttributes`. The documents
  * change, so the indexer rebuilds the index.
@@ -114,17 +133,7 @@ export const Hit = Type.Object({
   price: Nullable(Money),
   hsCode: NullableText('Harmonised System code'),
   originCountry: Nullable(Type.String({ description: 'ISO 3166-1 alpha-2' })),
-  highlights: Type.Object(
-    {
-      sku: Type.Optional(Ranges),
-      name: Type.Optional(Ranges),
-      description: Type.Optional(Ranges),
-      category: Type.Optional(Ranges),
-      brand: Type.Optional(Ranges),
-      hsCode: Type.Optional(Ranges),
-    },
-    { description: 'The parts of each value that match the query' },
-  ),
+  highlights: Highlights,
 })
 export type Hit = Static<typeof Hit>
 

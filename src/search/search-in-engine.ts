@@ -1,5 +1,6 @@
 // Searches products in the engine: plans and sends the queries, merges their results, and computes
 // highlights. Relaxes the query if no product contains all its words.
+import { shownAttributes } from '../search-engine/document-fields.ts'
 import {
   classifyFailure,
   EngineFailure,
@@ -28,7 +29,7 @@ import {
   usesWords,
 } from './hits/plan-hit-groups.ts'
 import type { QueryWordMatcher } from './relaxation/query-word-matcher.ts'
-import { canRelax, loadQueryWords, missesWords } from './relaxation/query-words.ts'
+import { canRelax, loadQueryWords, missesWords, type QueryWord } from './relaxation/query-words.ts'
 import { relaxQuery } from './relaxation/relax-query.ts'
 import type { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
 import type { RelaxationQueue } from './relaxation/relaxation-queue.ts'
@@ -85,9 +86,11 @@ export async function searchInEngine(
     const scope = { indexUid: indexName, filter: toEngineFilters(request) }
     const subqueries = new Subqueries(engine, scope, limit.signal)
     const loadWords = () => loadQueryWords(subqueries, query)
-    // The relaxation needs the words. If it is likely, they are counted during the first request.
+    // Relaxing the query needs the words and their numbers of products. If it will probably be
+    // relaxed, they are requested now, at the same time as the hit groups.
     const earlyWords = relaxationForecast.shouldCountEarly(query) ? loadWords() : null
-    // It also handles an error that nothing else awaits, which would end the process.
+    // If the first request fails, nobody awaits `earlyWords`. Without this, its rejection would be
+    // unhandled and would end the process.
     earlyWordsSettled = Promise.allSettled([earlyWords])
     const found = await requestHitGroups(engine, request, indexName, limit.signal)
     const isToBeRelaxed = needsRelaxation(query, found.groups)
@@ -95,22 +98,18 @@ export async function searchInEngine(
     firstResult = mergeHitGroups(request, found)
     if (!isToBeRelaxed) return { ended: 'complete', result: firstResult }
 
-    const groupsOfWords = found.groups.filter(({ kind }) => usesWords(kind))
-    const firstHits = groupsOfWords.map((group) => group.firstHits)
-    const relaxed = await relaxationQueue.run(
-      query.engineText.words.length,
-      limit.signal,
-      async () =>
-        relaxQuery(subqueries, await (earlyWords ?? loadWords()), query.synonyms, firstHits),
+    const wordCount = query.engineText.words.length
+    const relaxed = await relaxationQueue.run(wordCount, limit.signal, async () =>
+      findRelaxedResult(request, found.groups, subqueries, await (earlyWords ?? loadWords())),
     )
     if (!relaxed) return { ended: 'not relaxed', result: firstResult }
-    return { ended: 'complete', result: buildRelaxedResult(request, found.groups, relaxed) }
+    return { ended: 'complete', result: relaxed }
   } catch (error) {
     limit.abort()
     return toFailedAnswer(error, firstResult)
   } finally {
-    // An early count that the answer does not need may still run. Aborting it after a success would
-    // close a connection that can be used again.
+    // The request for `earlyWords` may still run if the query was not relaxed. After a success it
+    // may finish: aborting it would close a connection that can be used again.
     void earlyWordsSettled.then(limit.end)
   }
 }
@@ -119,8 +118,9 @@ export async function searchInEngine(
 function toFailedAnswer(error: unknown, firstResult: SearchResult | null): EngineAnswer {
   const isOfEngine = error instanceof EngineFailure
   const cause = isOfEngine ? error.cause : error
-  // If the relaxation only takes too long, the result is sent even if it has no hits. The caller
-  // has waited for the whole time limit, and many such searches would overload PostgreSQL.
+  // If relaxing the query took too long, the first result is sent even if it has no hits. The
+  // caller has waited for the whole time limit, and many such searches would overload PostgreSQL.
+  // After any other failure PostgreSQL may find more than a first result without hits.
   const isUseful = cause instanceof EngineTimeout || (firstResult?.total ?? 0) > 0
   return {
     ended: isOfEngine ? classifyFailure(cause) : 'defect',
@@ -130,8 +130,8 @@ function toFailedAnswer(error: unknown, firstResult: SearchResult | null): Engin
 }
 
 /**
- * Requests the hits of all groups. The engine may have skipped too many hits, if the groups before
- * them have very many products. Then requests all groups again, from their beginning.
+ * Requests the hits of all groups. For a later page, the engine skips hits of the group `words`. If
+ * it has skipped too many, requests all groups again, from their beginning.
  */
 async function requestHitGroups(
   engine: SearchEngine,
@@ -145,8 +145,8 @@ async function requestHitGroups(
 }
 
 /**
- * Whether the engine has skipped hits that belong to the page, or to a later one. The groups before
- * them are then filters without words (countSkippableHits), whose total is no estimate.
+ * Whether the engine has skipped hits that belong to the page, or to a later one (`skippedHits` of
+ * PlannedHitGroups).
  */
 function hasSkippedTooMany({ groups, skippedHits }: FoundHitGroups, offset: number): boolean {
   if (skippedHits === 0) return false
@@ -177,8 +177,8 @@ async function sendGroupQueries(
 }
 
 /**
- * Whether to relax the query. Not in three cases: relaxing it cannot find more, a code was found,
- * or the first hit of a group contains all the words.
+ * Whether to relax the query. It is not relaxed in three cases: this cannot find more products
+ * (canRelax), a code was found, or the first hit of a group contains all the words.
  */
 function needsRelaxation(query: ParsedQuery, groups: HitGroupResult[]): boolean {
   if (!canRelax(query)) return false
@@ -189,10 +189,22 @@ function needsRelaxation(query: ParsedQuery, groups: HitGroupResult[]): boolean 
   return !hasCode && topHitPerGroup.every((hit) => missesWords(hit, query.engineText.words))
 }
 
+/** Relaxes the query and returns the requested page. Throws like `relaxQuery`. */
+async function findRelaxedResult(
+  request: ParsedRequest,
+  groups: HitGroupResult[],
+  subqueries: Subqueries,
+  words: QueryWord[],
+): Promise<SearchResult> {
+  const firstHits = groups.filter(({ kind }) => usesWords(kind)).map((group) => group.firstHits)
+  const relaxed = await relaxQuery(subqueries, words, request.query.synonyms, firstHits)
+  return buildRelaxedResult(request, groups, relaxed)
+}
+
 /**
- * Returns the requested page. Pinned products come first even if they have none of the words.
- * Highlights by comparison: the engine would have to report positions for every hit of every
- * subquery, and only one page of them is shown.
+ * Returns the requested page of what a relaxed query has found. Pinned products come first, even if
+ * they have none of the words. The highlights are computed by comparison and only for this page.
+ * The engine would have to report the positions of words for every hit of every subquery.
  */
 function buildRelaxedResult(
   { offset, limit, facets, query }: ParsedRequest,
@@ -249,19 +261,8 @@ function highlightHit(hit: EngineHit, kind: HitGroupKind, query: ParsedQuery): H
   return highlightEngineHit(hit, query.highlight)
 }
 
+/** Returns what a hit shows, without what the engine says about the match. */
 function toHit(hit: EngineHit, highlights: Hit['highlights']): Hit {
-  const { id, sku, name, description, category, brand, unit, price, hsCode, originCountry } = hit
-  return {
-    id,
-    sku,
-    name,
-    description,
-    category,
-    brand,
-    unit,
-    price,
-    hsCode,
-    originCountry,
-    highlights,
-  }
+  const shown = Object.fromEntries(shownAttributes.map((name) => [name, hit[name]]))
+  return { ...(shown as Pick<EngineHit, (typeof shownAttributes)[number]>), highlights }
 }

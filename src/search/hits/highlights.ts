@@ -4,13 +4,10 @@ import { foldText } from '../../text/accent-folding.ts'
 import type { HighlightTerms } from '../../text/parse-query.ts'
 import { findSizes } from '../../text/sizes-with-units.ts'
 import { toCodeKey } from '../../text/sku-and-hs-codes.ts'
-import type { Hit } from '../schema.ts'
+import { type HighlightedAttribute, type Hit, highlightedAttributes } from '../schema.ts'
 
 type Range = [start: number, length: number]
 type Highlights = Hit['highlights']
-
-const highlightedAttributes = ['sku', 'name', 'description', 'category', 'brand', 'hsCode'] as const
-type HighlightedAttribute = (typeof highlightedAttributes)[number]
 
 /** Letters, combining accents and digits. */
 const wordPattern = /[\p{L}\p{M}\p{N}]+/gu

@@ -33,7 +33,12 @@ export type PlannedHitGroups = {
   groups: HitGroup[]
   /**
    * The engine skips this many hits of the group `words`, and none of any other group. `words` is
-   * the last group, so only the hits before the page may be skipped.
+   * the last group. If the groups before it have 3 products, its first hit is number 3 of all hits,
+   * counted from 0. If it skips 800 hits, these are the numbers 3 to 802.
+   *
+   * The page is complete if all skipped hits are before it: the total of the groups before `words`
+   * plus `skippedHits` is at most the offset. This total is exact, because hits are skipped only if
+   * these groups have filters and no text. The engine only estimates the total of a text.
    */
   skippedHits: number
 }
@@ -154,10 +159,12 @@ function quoteFilterValue(value: string): string {
 
 /**
  * Returns how many hits of the group `words` the engine may skip, because they are probably before
- * the page. Each group before `words` is assumed to fill at most `maxOrderedSkus` hits of earlier
- * pages. If the assumption was wrong, `hasSkippedTooMany` (search-in-engine.ts) notices it, and
- * everything is requested again. Partial codes and names with ñ may have many products. Then
- * nothing is skipped.
+ * the page (`skippedHits` of PlannedHitGroups). The totals of the groups before `words` are not
+ * known yet, so each is assumed to have at most `maxOrderedSkus` products. For example, with one
+ * such group and the offset 1000, 800 hits are skipped. If a group has more products,
+ * `hasSkippedTooMany` (search-in-engine.ts) notices it, and everything is requested again.
+ *
+ * Returns 0 if there is a group of partial codes or of names with ñ: it may have many products.
  */
 function countSkippableHits(groups: GroupFilter[], offset: number): number {
   const before = groups.filter(({ kind }) => kind !== 'words')
