@@ -1,5 +1,6 @@
-// Caches the JSON of search results while the index is unchanged, because people type the same
-// prefixes often. `meta` changes with every refresh of the index state, so it is not cached.
+// Caches the JSON of search results while the index is unchanged, because people often type the
+// same beginnings of words. `meta` is not cached, because it changes whenever the state of the
+// index is read again.
 import { LRUCache } from 'lru-cache'
 import type { SearchMeta, SearchRequest, SearchResult } from './schema.ts'
 
@@ -14,8 +15,8 @@ export type SerializedResult = { json: string; hasHits: boolean }
 type EngineResults = { version: string; results: LRUCache<string, SerializedResult> }
 
 /**
- * The results of each engine, for one version of its index. The engines share the bytes equally;
- * the least recently used results are evicted first.
+ * Caches the results of each engine, for one version of its index. Each engine may use the same
+ * share of the bytes. The least recently used results are evicted first.
  */
 export class ResponseCache {
   readonly #maxBytesPerEngine: number

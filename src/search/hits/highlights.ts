@@ -53,7 +53,7 @@ function highlightAttributes(
   return highlights
 }
 
-/** Converts a range that the engine reports in bytes of UTF-8. */
+/** Converts a range in bytes of UTF-8, as the engine reports it, to UTF-16 code units. */
 function toUtf16Range(value: string, start: number, length: number): Range {
   if (asciiPattern.test(value)) return [start, length]
   const bytes = Buffer.from(value)
@@ -65,7 +65,8 @@ function toUtf16Range(value: string, start: number, length: number): Range {
 
 /**
  * Extends a match with a typo to the end of its word, because the engine marks only as many letters
- * as were typed. Exact prefixes and phrases stay as they are.
+ * as were typed. For "martilo" it marks "martill" of "martillo", and this returns all of the word.
+ * Exact prefixes and phrases stay as they are.
  */
 function extendToWord(value: string, [start, length]: Range, words: Set<string>): Range {
   const marked = foldText(value.slice(start, start + length))
@@ -91,8 +92,9 @@ function prefixLength(found: string, words: Set<string>): number {
   for (const word of words)
     if (word.length > longest && folded.startsWith(word)) longest = word.length
   if (longest === 0 || folded.length === found.length) return longest
-  // Folding changed the length: combining accents, or letters that fold to two. Count the
-  // characters that fold to this beginning, with the accents that follow the last of them.
+  // Folding has changed the length: the word has combining accents, or letters that fold to two. So
+  // this counts the characters that fold to this beginning, with the accents that follow the last
+  // of them.
   let [end, foldedLength] = [0, 0]
   for (const character of found) {
     const width = foldText(character).length
@@ -110,7 +112,8 @@ function findCode(sku: string, codes: string[]): Range[] {
   const positions = [...sku].flatMap((character, index, characters) =>
     toCodeKey(character) === '' ? [] : [characters.slice(0, index).join('').length],
   )
-  // Conversion to lower case changed the number of characters, so the positions do not fit the key.
+  // The conversion to lower case has changed the number of characters, so the positions do not fit
+  // the key.
   if (positions.length !== key.length) return []
   for (const code of codes) {
     const start = key.indexOf(code)

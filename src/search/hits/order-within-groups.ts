@@ -29,7 +29,7 @@ export function putInPinnedOrder(hits: EngineHit[], pinnedSkus: readonly string[
   const rankOf = ({ sku }: EngineHit) => {
     if (pinnedSkus.includes(sku)) return pinnedSkus.indexOf(sku)
     const sameKey = keys.indexOf(toPinKey(sku))
-    // The engine's filters do not distinguish "①" from "1".
+    // No pinned SKU has this key: the filters of the engine do not distinguish "①" from "1".
     return sameKey < 0 ? keys.length : sameKey + afterSameKey
   }
   return hits.toSorted((a, b) => rankOf(a) - rankOf(b))

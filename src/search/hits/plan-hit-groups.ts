@@ -24,7 +24,9 @@ export type HitGroupKind = 'exact-sku' | 'pinned' | 'partial-code' | 'enye-names
 export type HitGroup = {
   kind: HitGroupKind
   query: EngineQuery
-  /** Requests the first hits of the group, if `query` skips hits and they are needed. */
+  /**
+   * Requests the first hits of the group. Only if `query` skips them, and the query may be relaxed.
+   */
   firstHitsQuery?: EngineQuery
 }
 
@@ -44,8 +46,9 @@ export type PlannedHitGroups = {
 }
 
 /**
- * The number of first hits: the best ones of a group, whatever the page. The very first one decides
- * whether the query is relaxed. Then all are ranked among the hits of the relaxed query.
+ * The number of first hits: the best hits of a group, even if a later page is requested. The very
+ * first one decides whether the query is relaxed. If it is, all first hits are ranked together with
+ * what the subqueries find.
  */
 export const firstHitCount = 8
 

@@ -14,7 +14,7 @@ import { isUnknown, type QueryWord } from './query-words.ts'
 const otherFieldWeight = 0.5
 /**
  * How much a match with typos counts, or one with the beginning of a word. An equal word, its
- * plural or a translation counts 1, so words that are only similar do not displace it.
+ * plural or a translation counts 1. So for "broca", "broca" ranks before the similar "brocha".
  */
 const inexactQuality = 0.9
 /** A shorter word, unless it is the last, is not a prefix, because too many words begin with it. */

@@ -1,6 +1,7 @@
-// Forecasts whether a query will be relaxed. If so, the products with each of its words are counted
-// while the first request runs, and not after it (docs/decisions/0006). A caller who types sends
-// the same text again with one more letter, and the result is usually the same.
+// Forecasts whether a query will be relaxed. If so, the service counts the products with each of
+// its words while the first request runs, and not after it (docs/decisions/0006). A caller who
+// types sends the same text again with one more letter. For example, if "taladro percutor bl"
+// needed relaxation, "taladro percutor blu" probably needs it too.
 import { LRUCache } from 'lru-cache'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canRelax } from './query-words.ts'
@@ -25,15 +26,18 @@ export class RelaxationForecast {
     return hasManyWords && canRelax(query) && this.#probablyNeedsRelaxation(query.text)
   }
 
-  /** Remembers whether this query needed relaxation. A single word says nothing about others. */
+  /**
+   * Remembers whether this query needed relaxation. Ignores queries of one word: whether "taladro"
+   * needed it says nothing about "taladro percutor".
+   */
   record({ text, engineText }: ParsedQuery, needsRelaxation: boolean): void {
     if (engineText.words.length > 1) this.#needed.set(text, needsRelaxation)
   }
 
   /**
-   * Returns whether the query with this text needed relaxation or, if it is new, the one without
-   * its last letters. Only probably, because the catalogue and the filters may differ. True if
-   * neither is known.
+   * Returns whether the query with this text needed relaxation. If the text is new, returns this of
+   * the longest known text that lacks only its last letters; true if there is none. The result is
+   * only probable, because the catalogue and the filters may differ.
    */
   #probablyNeedsRelaxation(text: string): boolean {
     const shortest = Math.max(1, text.length - maxLettersBefore)

@@ -3,7 +3,10 @@
 // Early counts of words do not wait here: they run beside the first request and cost a fifth of it.
 import { timeouts } from '../../timeouts.ts'
 
-/** The limit for each process. Each of these queries keeps up to two cores of the engine busy. */
+/**
+ * Each process relaxes at most this many queries at the same time. Each keeps up to two cores of
+ * the engine busy.
+ */
 export const maxRelaxing = 2
 
 type Waiting = { wordCount: number; start(): void }
@@ -33,7 +36,10 @@ export class RelaxationQueue {
     }
   }
 
-  /** Returns true when another query ends and leaves its place, or false as `run` returns null. */
+  /**
+   * Returns true when another query has ended and this one may start. Returns false if that takes
+   * too long, or if `signal` aborts before.
+   */
   #waitForPlace(wordCount: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const entry = {
@@ -43,7 +49,7 @@ export class RelaxationQueue {
           resolve(true)
         },
       }
-      // Changes nothing if the query has started.
+      // The signal may abort after the query has started. Then this changes nothing.
       const giveUp = () => {
         clearTimeout(timer)
         this.#waiting = this.#waiting.filter((other) => other !== entry)

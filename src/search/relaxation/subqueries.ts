@@ -60,7 +60,8 @@ export class Subqueries {
     const unsent: Subquery[] = []
     for (const subquery of subqueries) {
       if (this.#results.has(subquery.text)) continue
-      // `results` has the order in which texts are added here, whichever request is answered first.
+      // Adds the text before its request is answered, so that `results` has the order of this list
+      // and not the order of the answers. The order decides between hits of equal rank.
       this.#results.set(subquery.text, noHits)
       unsent.push(subquery)
     }
