@@ -1,4 +1,4 @@
-// Reads API keys from PostgreSQL through a cache. It also finds keys that may not be used: check
+// Reads API keys from PostgreSQL through a cache. It also returns revoked and expired keys: check
 // them with isUsable.
 import { timingSafeEqual } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
@@ -11,7 +11,7 @@ import { hashKey, parseKey } from './api-key-format.ts'
 import type { ApiKey } from './api-keys.ts'
 import { RefreshedValue } from './refreshed-value.ts'
 
-const { cache, cacheOutage, lookUp, lookUpOverload } = timeouts.auth
+const { cache, cacheOutage, lookUp, lookUpRecovery } = timeouts.auth
 
 /** A row of api_keys. */
 type KeyRow = { apiKey: ApiKey; secretHash: Buffer }
@@ -51,22 +51,29 @@ export class ApiKeyCache {
   readonly #lookUps = new Map<string, Promise<KeyRow | null>>()
   readonly #failures: FailureLog
   readonly #overloads: FailureLog
-  /** When a look-up was last rejected because there were too many. */
-  #overloadedAt = Number.NEGATIVE_INFINITY
 
   constructor(db: Kysely<Tables>, { log, onWrongSecret = () => undefined }: CacheOptions) {
     this.#db = db
     this.#onWrongSecret = onWrongSecret
-    this.#failures = new FailureLog(log, {
-      failure: (cause) =>
-        `API keys cannot be read (${cause}). Cached keys stay valid for up to ` +
-        `${cacheOutage.ms / 60_000} minutes, even if they are revoked`,
-      recovery: 'API keys can be read again',
-    })
-    this.#overloads = new FailureLog(log, {
-      failure: (cause) => `API keys that are not cached are rejected with 503 (${cause})`,
-      recovery: 'API keys that are not cached can be looked up again',
-    })
+    // While PostgreSQL is slow or too many keys are looked up, some look-ups still succeed.
+    this.#failures = new FailureLog(
+      log,
+      {
+        failure: (cause) =>
+          `API keys cannot be read (${cause}). Cached keys stay valid for up to ` +
+          `${cacheOutage.ms / 60_000} minutes, even if they are revoked`,
+        recovery: 'API keys can be read again',
+      },
+      lookUpRecovery,
+    )
+    this.#overloads = new FailureLog(
+      log,
+      {
+        failure: (cause) => `API keys that are not cached are rejected with 503 (${cause})`,
+        recovery: 'API keys that are not cached can be looked up again',
+      },
+      lookUpRecovery,
+    )
   }
 
   /** Returns whether this process has found the key. It may have been deleted since then. */
@@ -109,16 +116,13 @@ export class ApiKeyCache {
     const running = this.#lookUps.get(id)
     if (running) return running
     if (this.#lookUps.size >= maxConcurrentLookUps) throw this.#createOverloadError()
-    // Under lasting overload, look-ups are rejected and admitted in turn. So one that is admitted
-    // does not mean that the overload is over: none may have been rejected for `lookUpOverload`.
-    if (performance.now() - this.#overloadedAt >= lookUpOverload.ms) this.#overloads.logSuccess()
+    this.#overloads.logSuccess()
     const started = this.#lookUpRow(id).finally(() => this.#lookUps.delete(id))
     this.#lookUps.set(id, started)
     return started
   }
 
   #createOverloadError(): TooManyLookUpsError {
-    this.#overloadedAt = performance.now()
     const error = new TooManyLookUpsError(
       `more than ${maxConcurrentLookUps} look-ups at the same time`,
     )

@@ -8,10 +8,10 @@ export const authTimeouts = {
     why: 'Callers wait for it, so a database that hangs is treated as unreachable.',
     afterwards: 'A cached key stays valid, other keys get 503.',
   },
-  lookUpOverload: {
+  lookUpRecovery: {
     ms: 60_000,
-    what: 'Since a look-up of a key was rejected because there were too many',
-    why: 'Anybody can cause it, so the log has at most two lines a minute about it.',
+    what: 'Since a look-up of a key failed, or was rejected because there were too many',
+    why: 'Some look-ups succeed meanwhile, and each change would be a line of the log.',
     afterwards: 'The log says that keys can be looked up again.',
   },
   cacheRefresh: {

@@ -52,7 +52,7 @@ t.test('logs once that too many keys are looked up, and the end after a while', 
     'error: API keys that are not cached are rejected with 503 (more than 64 look-ups at the ' +
     'same time)'
   t.same(lines, [failure], 'one line, although look-ups are admitted in between')
-  replaceUntilEnd(t, timeouts.auth.lookUpOverload, { ms: 0 })
+  replaceUntilEnd(t, timeouts.auth.lookUpRecovery, { ms: 0 })
   await cache.find(unknownKey(9_000))
   t.same(lines, [failure, 'info: API keys that are not cached can be looked up again'])
 })
@@ -102,6 +102,7 @@ t.test('notices that a key was deleted, and that its secret is another one', asy
 
 t.test('logs once that keys cannot be read, why, and that they can be read again', async (t) => {
   lengthenSearchTimeouts(t)
+  replaceUntilEnd(t, timeouts.auth.lookUpRecovery, { ms: 0 })
   expireCachesAtOnce(t)
   const { db } = await testDatabase(t)
   const { lines, log } = collectLines()
@@ -117,6 +118,27 @@ t.test('logs once that keys cannot be read, why, and that they can be read again
   ])
   await sql`alter table api_keys rename column factor to limit_factor`.execute(db)
   for (const _ of [1, 2, 3]) t.ok(await cache.find(key))
+  t.same(lines.slice(1), ['info: API keys can be read again'])
+})
+
+t.test('logs once that reads of keys fail while others succeed, and the end', async (t) => {
+  lengthenSearchTimeouts(t)
+  expireCachesAtOnce(t)
+  const { db } = await testDatabase(t)
+  const { lines, log } = collectLines()
+  const cache = new ApiKeyCache(db, { log })
+  const key = await createSecretKey(db)
+  t.ok(await cache.find(key))
+  for (const _ of [1, 2, 3]) {
+    await sql`alter table api_keys rename column limit_factor to factor`.execute(db)
+    t.ok(await cache.find(key), 'still valid')
+    await sql`alter table api_keys rename column factor to limit_factor`.execute(db)
+    t.ok(await cache.find(key))
+  }
+  t.equal(lines.length, 1)
+  t.match(lines[0], /^error: API keys cannot be read/)
+  replaceUntilEnd(t, timeouts.auth.lookUpRecovery, { ms: 0 })
+  t.ok(await cache.find(key))
   t.same(lines.slice(1), ['info: API keys can be read again'])
 })
 
