@@ -52,8 +52,8 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * 2. It gets common headers, and its Host header is checked (onRequest).
  * 3. If its route requires a scope, its API key is checked (onRequest), and then the rate limit of
  *    its caller (preParsing).
- * 4. Its parameters are validated, and its route answers it. Then it is logged and counted
- *    (onResponse).
+ * 4. Its parameters are validated, and its route answers it. The route of quote links checks the
+ *    rate limit of the link itself. Then the request is logged and counted (onResponse).
  *
  * Hooks of the same kind run in the order of their registration. So these calls in steps 2 and 3
  * have this order (test/http/hook-order.test.ts):
@@ -103,10 +103,9 @@ export async function buildApp({
       rewriteUrl: replaceMalformedLinkPath,
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
-  // Response schemas are documentation. Serializers made of them would take 80 ms at the start.
-  // Without those serializers, schemas do not remove fields: a route must select what it returns.
-  // test/support/openapi-conformance.ts compares the responses in tests with the OpenAPI document,
-  // and rejects additional fields.
+  // A response contains every field that the route returns, also those missing from its schema.
+  // Only serializers made of the schemas would remove such fields. To create them would take 80 ms
+  // at the start. test/support/openapi-conformance.ts finds additional fields in tests.
   app.setSerializerCompiler(() => JSON.stringify)
   const isRegisteredOrigin = createOriginCheck(db, app.log)
   const isStopping = trackStopping(app)
@@ -135,7 +134,7 @@ export async function buildApp({
   warnAboutWideRanges(app.log, config.TRUST_PROXY)
 
   // Step 3: the checks of callers. Access control reads the `requiredScope` of each route. A rate
-  // limit applies to the routes that registerRoutes passes it to.
+  // limit applies to the routes that registerRoutes passes it to (src/routes.ts).
   const redis = observeRedis(app, connections.redis, metrics)
   await registerRateLimiter(app, { redis, redisPrefix: config.REDIS_PREFIX })
   const access = registerAccessControl(app, {

@@ -8,10 +8,13 @@
 // 2. Write its route in a feature. `config` of the route must state its `requiredScope`, which is
 //    null if the route is open to everybody. It may state when load shedding rejects its requests.
 //    src/auth/access-control.ts and src/overload/load-shedding.ts declare what `config` may
-//    contain. `preParsing` of the route is its rate limit. The route must select the fields that it
-//    returns, because response schemas remove none (src/app.ts).
-// 3. If it has a limit of its own, write the setting in src/config/settings-schema.ts and
-//    scripts/env.ts, and create the limit here. Register the route here.
+//    contain. The route must select the fields that it returns, because response schemas remove
+//    none (src/app.ts).
+// 3. Limit its requests. A `RateLimit` counts the requests of each caller: it is the `preParsing`
+//    of the route. A `TargetRateLimit` counts the requests for each target, such as a quote link:
+//    the handler of the route calls it. For a new limit, write the setting in
+//    src/config/settings-schema.ts and scripts/env.ts, and create the limit here. Register the
+//    route here.
 // 4. Describe it as an `Operation` in the feature, and add that to `apiOperations`.
 // 5. A new scope belongs in the type `Scope` (src/database/table-types.ts), in `allScopes`
 //    (src/auth/api-keys.ts), and in a migration of the check constraint `api_keys_scopes_check`.
