@@ -10,12 +10,15 @@ import { buildCommonHeaders } from './common-headers.ts'
 import { STATUS_CODES } from './node-http.ts'
 import { buildProblemBody, Problem, problemHeaders, sendProblem } from './problem-details.ts'
 
+/** The maximum length of the URL and the headers of a request together. */
+export const maxHeadBytes = 16 * 1024
+
 const tooSlow = new Problem('invalid_parameter', 'The request did not arrive in time.', {
   status: 408,
 })
 const tooLarge = new Problem(
   'invalid_parameter',
-  'The header or the URL of the request is larger than 16 kB.',
+  `The header or the URL of the request is larger than ${maxHeadBytes / 1024} kB.`,
   { status: 431 },
 )
 const malformed = new Problem('invalid_parameter', 'This is not well-formed HTTP/1.1.')

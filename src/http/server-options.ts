@@ -5,10 +5,9 @@ import type { Socket } from 'node:net'
 import { type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify'
 import { logSerializers } from '../monitoring/log/log-redaction.ts'
 import { timeouts } from '../timeouts.ts'
-import type { MalformedRequestResponder } from './malformed-requests.ts'
+import { type MalformedRequestResponder, maxHeadBytes } from './malformed-requests.ts'
 import type { RequestIdGenerator } from './request-ids.ts'
 
-// Node limits the URL and the headers of a request to 16 kB together.
 /** No route needs a body, but some clients send a small one. */
 const maxBodyBytes = 1024
 /** The maximum length of a parameter in the path, such as the token of a quote link. */
@@ -51,6 +50,7 @@ export function buildServerOptions({
     http: {
       // rejectInvalidHosts answers requests without a Host with a problem.
       requireHostHeader: false,
+      maxHeaderSize: maxHeadBytes,
       headersTimeout: timeouts.http.requestHead.ms,
       connectionsCheckingInterval: timeouts.http.slowRequestCheck.ms,
     },
