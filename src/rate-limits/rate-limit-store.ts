@@ -55,9 +55,13 @@ export function createStoreClass(
   return class Store implements RateLimitStore {
     readonly #counts: WindowCounts
 
-    /** The plugin passes its options object here. Only `child` passes a name. */
-    constructor(group: unknown = '') {
-      const prefix = `${redisPrefix}limit:${typeof group === 'string' ? group : ''}`
+    /**
+     * The plugin calls this once with its options, when it is registered. It calls `child` for
+     * each limit, and `child` passes the name of the limit.
+     */
+    constructor(nameOrOptions: string | object = '') {
+      const name = typeof nameOrOptions === 'string' ? nameOrOptions : ''
+      const prefix = `${redisPrefix}limit:${name}`
       const buildRedisKey = (key: string, window: number) => `${prefix}:${key}:${window}`
       this.#counts = new WindowCounts({ redis, maxCounts, buildRedisKey })
     }
@@ -69,7 +73,8 @@ export function createStoreClass(
       if (!count.hasAskedRedis || batchSize === 1) {
         count.sendToRedis().then(
           (current) => callback(null, { current, ttl }),
-          // Only a defect gets here. Without an answer, the request would wait for ever.
+          // Only a programming error gets here: failures of Redis resolve. Without an answer, the
+          // request would wait for ever.
           (error: Error) => callback(error),
         )
         return
@@ -77,7 +82,7 @@ export function createStoreClass(
       if (count.unsent >= batchSize)
         count.sendToRedis().then(
           () => failures.logSuccess(),
-          // Only a defect gets here. Unhandled, it would end the process.
+          // Only a programming error gets here, too. Unhandled, it would end the process.
           (error: Error) => failures.logFailure(error),
         )
       callback(null, { current: count.knownTotal, ttl })

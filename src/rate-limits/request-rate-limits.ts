@@ -83,7 +83,11 @@ export function createTargetRateLimit(app: FastifyInstance, limit: Limit): Targe
   const checkLimit = app.rateLimit({
     ...buildLimitOptions(limit),
     max: limit.maxRequests,
-    keyGenerator: (request) => targets.get(request) ?? '',
+    keyGenerator(request) {
+      const target = targets.get(request)
+      if (target === undefined) throw new Error('The target of the request is not set.')
+      return target
+    },
   })
   return async (request, reply, target) => {
     targets.set(request, target)

@@ -11,7 +11,7 @@ import { stopDate } from '../support/fresh-window.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 
-t.test('keeps the count of an address when others fill the memory', async (t) => {
+t.test('drops the count of the least recently used address first', async (t) => {
   // The clock stands still in the middle of a window, so that no new one starts.
   mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12, 0, 30) })
   t.teardown(() => mock.timers.reset())
@@ -21,7 +21,10 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
     maxPerMinute: 2,
     kind: 'links',
   })
-  for (let index = 1; index < maxCountedAddresses; index++)
+  const oldest = { ip: '198.51.100.1' }
+  await limit.recordGuessOrReject(oldest)
+  await limit.recordGuessOrReject(oldest)
+  for (let index = 1; index < maxCountedAddresses - 1; index++)
     await limit.recordGuessOrReject({
       ip: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
     })
@@ -36,6 +39,7 @@ t.test('keeps the count of an address when others fill the memory', async (t) =>
     headers: { 'retry-after': '30' },
   })
   await limit.recordGuessOrReject({ ip: '192.0.2.2' })
+  t.doesNotThrow(() => limit.rejectIfExceeded(oldest))
   t.throws(() => limit.rejectIfExceeded(guesser), { code: 'rate_limited' })
 })
 
