@@ -24,8 +24,8 @@ export const maxPendingCounts = 10_000
 /**
  * The methods that record do not wait for a write. A failed write is logged once per cause. Its
  * counts are written with the next ones, unless the process ends or `maxPendingCounts` is reached.
- * Its times of last use are lost, because a later write would record a later time. The next use of
- * the key that is more than `lastUsedInterval` (a minute) later is recorded.
+ * A time of last use that could not be written is not written again: the SQL writes now(), which
+ * would be too late by then. The next use of the key after `lastUsedInterval` is written instead.
  */
 export class ApiKeyUsage {
   readonly #db: Kysely<Tables>
@@ -49,7 +49,7 @@ export class ApiKeyUsage {
     this.#timer = setInterval(() => void this.writePending(), timeouts.auth.usageWrite.ms).unref()
   }
 
-  /** Notes that the key is used now, at most once a minute for each key. */
+  /** Notes that the key is used now, at most once per `lastUsedInterval` for each key. */
   recordUse(keyId: string): void {
     const now = performance.now()
     const recordedAt = this.#lastRecordedAt.get(keyId) ?? Number.NEGATIVE_INFINITY
@@ -150,13 +150,16 @@ const formatDay = (day: number) => new Date(day * dayMs).toISOString().slice(0, 
  */
 async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
   if (ids.length === 0) return
-  const recentUse = sql`make_interval(secs => ${timeouts.auth.lastUsedInterval.ms / 2_000})`
+  const halfIntervalSeconds = timeouts.auth.lastUsedInterval.ms / 2 / 1_000
   await sql`
     update api_keys set last_used_at = now()
     where id in (
       select id from api_keys where id = any(${ids}) for no key update skip locked
     )
-      and (last_used_at is null or last_used_at < now() - ${recentUse})
+      and (
+        last_used_at is null
+        or last_used_at < now() - make_interval(secs => ${halfIntervalSeconds})
+      )
   `.execute(db)
 }
 
