@@ -14,7 +14,7 @@ import {
   createUnauthenticatedProblem,
   createWrongOriginProblem,
   howToGetKey,
-  toUnavailableProblem,
+  replaceIfPostgresUnavailable,
 } from './auth-problems.ts'
 import { corsHeaders, corsHeadersOfError, getRequestOrigin, registerPreflights } from './cors.ts'
 import { takePresentedKey } from './presented-key.ts'
@@ -73,7 +73,8 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
   const access = new AccessControl(options, usage, app.log)
   app.addHook('onRequest', async (request, reply) => {
     const { requiredScope, rejectsMethod } = request.routeOptions.config
-    // A disallowed method gets 405, with and without a key. An unknown path has no `config`.
+    // A disallowed method gets 405, with and without a key. For an unknown path, `config` states no
+    // requiredScope.
     if (requiredScope && !rejectsMethod) await access.admit(request, reply, requiredScope)
   })
   const countRequest = ({ knownKeyId }: FastifyRequest, status: number) => {
@@ -110,8 +111,9 @@ export class AccessControl {
   }
 
   /**
-   * Sets the key of the request. Throws a problem if the caller may not use the scope. Adds the
-   * headers with which pages of other sites can read the response.
+   * Sets the key of the request. Throws a problem if the caller may not use the scope. Adds CORS
+   * headers if pages of other sites may use the scope: for an admitted publishable key its origin,
+   * for a rejected request every registered origin.
    */
   async admit(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
     if (scope !== publishableScope) return this.#checkCaller(request, reply, scope)
@@ -129,7 +131,7 @@ export class AccessControl {
     const key = takePresentedKey(request, { allowsKeyInUrl: scope === publishableScope })
     if (key === null) return this.#checkAnonymousScope(scope, 'This path')
     const apiKey = await this.#authenticate(request, key)
-    checkScope(apiKey, scope)
+    checkScope(apiKey, scope, `The key lacks the scope ${scope}`)
     if (apiKey.kind === 'publishable') this.#checkOrigin(apiKey, request, reply)
     request.admittedKey = apiKey
     this.#usage.recordUse(apiKey.id)
@@ -163,7 +165,7 @@ export class AccessControl {
           cause: error,
           reason: 'too many look-ups of keys',
         })
-      throw toUnavailableProblem('Keys', error as Error)
+      throw replaceIfPostgresUnavailable('Keys', error as Error)
     }
   }
 
@@ -173,12 +175,7 @@ export class AccessControl {
    */
   requireAdditionalScope({ admittedKey }: FastifyRequest, scope: Scope, neededBy: string): void {
     if (admittedKey === null) this.#checkAnonymousScope(scope, neededBy)
-    else if (!admittedKey.scopes.includes(scope))
-      throw new Problem(
-        'insufficient_scope',
-        `${neededBy} needs the scope ${scope}, which the key lacks; ` +
-          `it has ${admittedKey.scopes.join(', ')}.`,
-      )
+    else checkScope(admittedKey, scope, `${neededBy} needs the scope ${scope}, which the key lacks`)
   }
 
   #checkAnonymousScope(scope: Scope, neededBy: string): void {
@@ -202,11 +199,8 @@ function describeInvalidKey(apiKey: ApiKey | null): string {
   return apiKey.isRevoked ? 'revoked key' : 'expired key'
 }
 
-/** Throws a problem unless the key has the scope. */
-function checkScope({ scopes }: ApiKey, scope: Scope): void {
+/** Throws a problem unless the key has the scope. Its message begins with `refusal`. */
+function checkScope({ scopes }: ApiKey, scope: Scope, refusal: string): void {
   if (scopes.includes(scope)) return
-  throw new Problem(
-    'insufficient_scope',
-    `The key lacks the scope ${scope}; it has ${scopes.join(', ')}.`,
-  )
+  throw new Problem('insufficient_scope', `${refusal}; it has ${scopes.join(', ')}.`)
 }

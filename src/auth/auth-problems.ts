@@ -9,8 +9,8 @@ export const howToGetKey =
   'The operator creates keys with scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".'
 
 /**
- * Returns the 401 problem, with the header that RFC 9110 requires. `reason` is for the log. Without
- * it, the caller has no key.
+ * Returns the 401 problem, with the header that RFC 9110 requires. `reason` is for the log. Omit it
+ * if the caller sent no key.
  */
 export function createUnauthenticatedProblem(detail: string, reason?: string): Problem {
   return new Problem('unauthenticated', detail, {
@@ -58,7 +58,7 @@ export function createCheckFailedProblem(
 }
 
 /** Returns the 503 problem instead of the error if PostgreSQL cannot answer, or else the error. */
-export function toUnavailableProblem(subject: 'Keys' | 'Origins', error: Error): Error {
+export function replaceIfPostgresUnavailable(subject: 'Keys' | 'Origins', error: Error): Error {
   if (!isPostgresUnavailable(error)) return error
   const reason = `${subject.toLowerCase()} cannot be read`
   return createCheckFailedProblem(subject, { cause: error, reason })

@@ -4,7 +4,7 @@ import { noStore } from '../http/common-headers.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 import { publishableScope } from './api-keys.ts'
-import { toUnavailableProblem, wrongOrigin } from './auth-problems.ts'
+import { replaceIfPostgresUnavailable, wrongOrigin } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 const exposedHeaders =
@@ -70,7 +70,7 @@ async function answerPreflight(
 ): Promise<void> {
   reply.header('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers')
   const isRegistered = await isRegisteredOrigin(origin).catch((error: Error) => {
-    throw toUnavailableProblem('Origins', error)
+    throw replaceIfPostgresUnavailable('Origins', error)
   })
   if (!isRegistered) throw createUnregisteredOriginProblem()
   void reply

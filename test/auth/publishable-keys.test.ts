@@ -126,7 +126,7 @@ t.test('a publishable key can only search (S4)', async (t) => {
 })
 
 t.test(
-  'rejects a secret key in any URL, even a valid one, and never repeats or logs it (S13)',
+  'rejects a secret key as `key` in the URL, even a valid one, and never logs any key (S13)',
   async (t) => {
     const lines: string[] = []
     const service = await testService(t, {
