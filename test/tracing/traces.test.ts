@@ -10,6 +10,9 @@ import { secretOf } from '../support/key-parts.ts'
 import { startLocalServer } from '../support/servers/local-server.ts'
 import { startApi, testService } from '../support/service/test-service.ts'
 
+// The SDK sends spans every five seconds, so these tests mostly wait.
+t.jobs = 3
+
 type Span = {
   traceId: string
   spanId: string
@@ -65,7 +68,6 @@ t.test('a request and what it asks of the servers are one trace', async (t) => {
   })
   const api = await startApi(t, service, {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_BSP_SCHEDULE_DELAY: '100',
   })
   const traceId = '0af7651916cd43dd8448eb211c80319c'
   const headers = {
@@ -127,7 +129,6 @@ t.test('without a collector requests are answered, and the process stops', async
   const api = await startApi(t, service, {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
     OTEL_EXPORTER_OTLP_TIMEOUT: '500',
-    OTEL_BSP_SCHEDULE_DELAY: '100',
     OTEL_TRACES_SAMPLER_ARG: '0.5',
   })
   for (let count = 0; count < 20; count += 1)
@@ -143,7 +144,6 @@ t.test('the log says once why traces are rejected, and once that they are accept
   const service = await testService(t)
   const api = await startApi(t, service, {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_BSP_SCHEDULE_DELAY: '50',
   })
   const linesAbout = (text: string) =>
     api
@@ -162,10 +162,10 @@ t.test('the log says once why traces are rejected, and once that they are accept
     )
   }
   collector.answer.status = 404
-  await sendBatches(3)
+  await sendBatches(2)
   t.match(linesAbout('Traces'), [/"level":50.*Traces cannot be sent \(404 Not Found\)/])
   collector.answer.status = 200
-  await sendBatches(3)
+  await sendBatches(1)
   const lines = await eventually(
     async () => linesAbout('Traces'),
     ({ length }) => length > 1,
