@@ -43,7 +43,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
 
 /**
  * Returns the app. Start it with `listen()`, end it with `close()`, and then close `connections`.
- * This must take little time: a process that replaces another one serves sooner, and each test
+ * Building the app must be fast: a process that replaces another one serves sooner, and each test
  * builds apps of its own.
  *
  * The life of a request:
@@ -55,7 +55,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * 4. Its parameters are validated, and its route answers it. The route of quote links checks the
  *    rate limit of the link itself. Then the request is logged and counted (onResponse).
  *
- * Hooks of the same kind run in the order of their registration. So these calls in steps 2 and 3
+ * Hooks of the same kind run in the order of their registration. So these calls in steps 2 to 4
  * have this order (test/http/hook-order.test.ts):
  *
  * | call                    | why it is here                                                   |
@@ -68,9 +68,9 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * | `registerAccessControl` | An invalid key gets 401, and a valid key has its own rate limit. |
  * | `registerRoutes`        | The hooks above apply to routes that are registered after them.  |
  *
- * The other calls must only come before `registerRoutes`. `closeConnectionsOnStop` adds the only
- * onSend hook, `warnAboutUntrustedProxies` rejects no request, and `registerRateLimiter` only
- * provides `app.rateLimit`.
+ * For the other calls it matters only that they come before `registerRoutes`.
+ * `closeConnectionsOnStop` adds the only onSend hook, `warnAboutUntrustedProxies` rejects no
+ * request, and `registerRateLimiter` only provides `app.rateLimit`.
  */
 export async function buildApp({
   config,

@@ -93,8 +93,9 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
 }
 
 /**
- * A caller without a key has the anonymous scopes. A valid key has exactly its own scopes. An
- * invalid key is always 401, even if anonymous callers would be admitted.
+ * A caller without a key has the anonymous scopes. A valid key has exactly its own scopes. On a
+ * route that requires a scope, an invalid key is 401, even if anonymous callers have that scope.
+ * Routes whose `requiredScope` is null ignore keys.
  */
 export class AccessControl {
   readonly #options: AccessOptions

@@ -14,8 +14,8 @@ const { cache, cacheOutage, cacheRefresh } = timeouts.auth
  * | from `cacheRefresh`  | Returns the value, and starts to read it again.  |
  * | from `cache`         | Waits for this query, and returns the new value. |
  *
- * If the query fails, the old value stays in use until it was read `cacheOutage` ago. From then on,
- * and before the first value, `get` waits for a query and rejects if that fails.
+ * If the query fails, the old value stays in use until `cacheOutage` has passed since it was read.
+ * From then on, and before the first value, `get` waits for a query and rejects if that fails.
  */
 export class RefreshedValue<Value> {
   readonly #read: () => Promise<Value>

@@ -7,7 +7,8 @@ import type { LogFields } from './request-log.ts'
 /** Every problem code with its HTTP status and title. The OpenAPI document lists them too. */
 export const problemKinds = {
   /**
-   * Also for other faults of a request. Clients rely on the name. The status is 400, except:
+   * Despite its name, it is the code of every malformed request. Clients compare it. The status is
+   * 400, except:
    * - 408: the request did not arrive in time (malformed-requests.ts)
    * - 417: an unknown expectation (malformed-requests.ts)
    * - 431: the header or the URL is too large (malformed-requests.ts)

@@ -10,8 +10,8 @@ declare module 'fastify' {
      */
     logFields: LogFields | null
     /**
-     * When the request began, by performance.now(). Only this module sets it, for requests that the
-     * client cancels.
+     * When the request began, by performance.now(). Set for every request. The duration of one that
+     * the client cancels needs it, because onRequestAbort has no reply.
      */
     startedAt: number
   }

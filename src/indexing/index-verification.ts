@@ -234,4 +234,5 @@ async function readHashes(index: Index, ids: string[]): Promise<Map<string, stri
   }
 }
 
-const isProductId = (id: string) => /^\d{1,18}$/.test(id)
+/** In the form in which PostgreSQL writes it: '007' is the id of no product. */
+const isProductId = (id: string) => /^(0|[1-9]\d{0,17})$/.test(id)

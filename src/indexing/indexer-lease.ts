@@ -204,10 +204,9 @@ export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease, log: LogLine
         .where(serverStart, '=', lease.serverStartedAt)
         // stop() does not wait for a renewal, which may arrive after the release of the lease.
         .where('holder', 'is not', null)
-        .returning([...leaseColumns, 'holder'])
+        .returning('fencing_token')
         .executeTakeFirst()
-      if (renewed) loss = findLoss(renewed, lease)
-      else loss = (await readLeaseLoss(db, lease)) ?? new TakenOver(null)
+      if (!renewed) loss = (await readLeaseLoss(db, lease)) ?? new TakenOver(null)
       failures.logSuccess()
     } catch (error) {
       // The next renewal decides whether the lease is lost. After stop() nobody needs the lease.

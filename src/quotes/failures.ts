@@ -69,14 +69,14 @@ type FailureRule = {
   retryRendering?: 'after-pause' | 'never'
 }
 
-const unreadable: FailureRule = {
+const unreadableRule: FailureRule = {
   code: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfterMs: timeouts.quotes.retryAfter.ms,
   isLoggedAsError: true,
   countsAsFailedPdf: true,
 }
-const notRendered: FailureRule = {
+const notRenderedRule: FailureRule = {
   code: 'unavailable',
   pdfPage: 'pdf_unavailable',
   detail:
@@ -85,7 +85,7 @@ const notRendered: FailureRule = {
   retryAfterMs: timeouts.quotes.retryAfter.ms,
   countsAsFailedPdf: true,
 }
-const notRenderedYet: FailureRule = {
+const notRenderedYetRule: FailureRule = {
   code: 'unavailable',
   page: 'rendering_pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
@@ -106,12 +106,12 @@ const rules = {
       'them in Accept or ?format=.',
   },
   // The link or its document cannot be read from the database.
-  database_unreadable: unreadable,
+  database_unreadable: unreadableRule,
   // The link is open and has no document.
-  no_document: unreadable,
+  no_document: unreadableRule,
   // The document does not match the hash of its link, or the link has another hash than before.
   // Somebody has changed one of them.
-  altered: unreadable,
+  altered: unreadableRule,
   // No PDF can ever show this quote, because the fonts lack a character.
   pdf_unsupported: {
     code: 'not_acceptable',
@@ -121,11 +121,11 @@ const rules = {
       'application/json instead.',
     retryRendering: 'never',
   },
-  // Any error of a rendering that is no QuoteFailure: the document made it fail, the process was
+  // Any rendering error other than a QuoteFailure: the document made it fail, the process was
   // killed (for example because the machine has too little memory), or the code has a defect. The
   // rendering is tried again after a pause (rendering/failed-renderings.ts). Requests until then
   // get the same failure.
-  rendering_failed: { ...notRendered, isLoggedAsError: true, retryRendering: 'after-pause' },
+  rendering_failed: { ...notRenderedRule, isLoggedAsError: true, retryRendering: 'after-pause' },
   // The page or its JSON would have more than maxPageOrJsonBytes.
   rendering_too_large: {
     code: 'unavailable',
@@ -135,17 +135,17 @@ const rules = {
     retryRendering: 'never',
   },
   // Too many other renderings wait. An error for each request would flood the log.
-  queue_full: notRendered,
+  queue_full: notRenderedRule,
   // The rendering process hardly ran, because the machine is busy. The document is not the cause.
-  starved: { ...notRendered, isLoggedAsError: true },
+  starved: { ...notRenderedRule, isLoggedAsError: true },
   // The rendering process cannot be started or reached, for example because the machine has no
   // memory left. The document is not the cause.
-  process_unreachable: { ...notRendered, isLoggedAsError: true },
+  process_unreachable: { ...notRenderedRule, isLoggedAsError: true },
   // The rendering takes longer than a request waits. It goes on, and a later request gets its
   // result.
-  pending: notRenderedYet,
+  pending: notRenderedYetRule,
   // The service is stopping. Another process can render the quote.
-  stopping: notRenderedYet,
+  stopping: notRenderedYetRule,
 } satisfies Record<string, FailureRule>
 
 export type FailureReason = keyof typeof rules

@@ -2,10 +2,10 @@
 // JSON or PDF. The words of this folder, and their names in SQL (src/database/schema.sql), in two
 // settings (SHARE_…) and in the URL:
 //
-// here            there              meaning
+// in this folder  in SQL             meaning
 // link            share              what a token opens, until it expires or is revoked
 // token           token_hash         the secret in the URL of a link; the database has its hash
-// document        document           the quote as JSON, frozen when the link was created
+// document                           the quote as JSON, frozen when the link was created
 // content hash    content_hash       the hash of the document
 // closed link                        expired or revoked; the visitor gets 410
 // expired quote                      past its last valid day; its link stays open

@@ -27,7 +27,7 @@ Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
   of each, in that order, or null. PostgreSQL answers with what is committed; no search engine is
   needed.
 
-Abort a request when the next key is pressed: the service then cancels its work.
+Abort a search when the next key is pressed: the service then cancels its work.
 `.trim()
 
 const hammer: Hit = {

@@ -42,8 +42,9 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       const { sku: skus } = request.query
       reply.header('cache-control', noStore)
       if (skus) {
+        const json = await service.lookUp(skus)
         request.logFields = { source: 'database' }
-        return sendJson(reply, await service.lookUp(skus))
+        return sendJson(reply, json)
       }
       const searchRequest = toSearchRequest(request.query)
       const response = await service.search(searchRequest, {

@@ -117,7 +117,8 @@ export class SearchService {
    * general pool, so the limit of the process always decides for it.
    */
   hasCapacity(url: string): boolean {
-    // A look-up needs no index, so it does not end the idle pause of the index states.
+    // checkForHealthy() ends the idle pause, in which the states of the indexes are not read. A
+    // look-up needs no index, so it does not end the pause.
     const usesFallback = !isSkuLookUp(url) && !this.#selection.checkForHealthy()
     const limit = usesFallback ? this.#resources.fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)

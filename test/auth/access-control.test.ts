@@ -31,7 +31,7 @@ t.test('gives a caller without a key only the anonymous scopes', async (t) => {
 })
 
 t.test(
-  'gives a key exactly its own scopes, and rejects an invalid key even on open paths',
+  'gives a key its own scopes, and rejects an invalid key where callers need none',
   async (t) => {
     const key = `tqs_${'k'.repeat(12)}_${'Ab'.repeat(21)}C`
     await db

@@ -1,6 +1,6 @@
 // The commands verify and status of scripts/indexer.ts.
 import t from 'tap'
-import { verifyIndex } from '../../src/indexing/index-verification.ts'
+import { queueRepair, verifyIndex } from '../../src/indexing/index-verification.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -49,6 +49,17 @@ t.test('verify lists missing, stale and extra documents, and --repair repairs th
   t.match(status.output(), /^main-[0-9a-f]{8}: holds every change up to 20/m)
   t.match(status.output(), /behind {3}\d+(\.\d)? s, 1 change pending/)
   t.match(status.output(), /indexer {2}none running/)
+})
+
+t.test('a repair deletes documents whose id no product can have', async (t) => {
+  const { db, engine, target } = await testService(t)
+  const index = engine.index(target.indexName)
+  const extra = ['007', 'a-hand', '-1']
+  await index.addDocuments(extra.map((id) => ({ id, name: 'Sobra' }))).waitTask()
+  await queueRepair({ ...target, client: engine }, { missing: [], stale: [], extra })
+  t.equal((await index.getStats()).numberOfDocuments, 0)
+  const changes = await db.selectFrom('index_outbox').select('product_id').execute()
+  t.same(changes, [], 'and queues no product')
 })
 
 t.test('a stop ends the repeated comparison of documents that differ', async (t) => {

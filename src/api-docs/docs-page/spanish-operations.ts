@@ -10,7 +10,7 @@ type Translation = {
 /** The texts by operation id. The Markdown is that of markdown.ts. */
 export const spanishOperations: Record<string, Translation> = {
   searchProducts: {
-    translatedFrom: 'a861c2803359',
+    translatedFrom: '1a3ef9b3b243',
     summary: 'Buscar productos mientras se escribe',
     description: `Búsqueda de productos a medida que se escribe: para una paleta (Ctrl+K), un ERP
 o un CRM.
@@ -33,7 +33,7 @@ o un CRM.
   producto de cada uno, en ese orden, o null. Contesta PostgreSQL con lo confirmado; no hace falta
   motor de búsqueda.
 
-Cancela la petición cuando se pulse la tecla siguiente: el servicio cancela entonces su trabajo.
+Cancela la búsqueda cuando se pulse la tecla siguiente: el servicio cancela entonces su trabajo.
 
 Necesita el permiso \`search:read\`.`,
   },

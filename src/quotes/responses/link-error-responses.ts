@@ -42,8 +42,8 @@ export function describeFailure(
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),
   })
-  const formatPage = (format === 'pdf' ? pdfPage : undefined) ?? page
-  return { problem, page: formatPage ?? pagesOfProblems[code], showsContact }
+  const pageForFormat = (format === 'pdf' ? pdfPage : undefined) ?? page
+  return { problem, page: pageForFormat ?? pagesOfProblems[code], showsContact }
 }
 
 /** Describes any other error. */

@@ -1,6 +1,7 @@
 // The queries with which PostgreSQL finds products. Each reads an index and returns a bounded
-// number of candidates, whatever the number of products. `is_cut` says whether a query may find
-// more products than it returns. It is the same in all rows of a query.
+// number of candidates, whatever the number of products. `is_cut` says whether a limit inside of a
+// query was reached, so that it may have missed products. It is the same in all rows of a query.
+// search-in-postgres.ts checks whether the query returned as many as it may.
 //
 // A higher score ranks first. A product that several queries find has its highest score.
 //   empty query   0

@@ -26,16 +26,16 @@ export type WordSubquery = Subquery & {
   words: [only: QueryWord] | [earlier: QueryWord, later: QueryWord]
 }
 
-const toSubquery = (text: string, { isFast }: { isFast: boolean }): Subquery => ({
+const toSubquery = (text: string, { endsQuoted }: { endsQuoted: boolean }): Subquery => ({
   text,
   limit: subqueryHits,
-  isFast,
+  endsQuoted,
 })
 
 /** Returns a subquery for each word. */
 export function listSingleWords(words: QueryWord[]): WordSubquery[] {
   const limit = words.length === 2 ? hitsPerWordOfTwo : subqueryHits
-  return words.map((word) => ({ words: [word], text: word.text, limit, isFast: false }))
+  return words.map((word) => ({ words: [word], text: word.text, limit, endsQuoted: false }))
 }
 
 /**
@@ -59,22 +59,24 @@ export function listPairsOrWords(words: QueryWord[], synonyms: SynonymMap): Word
 function toPair([earlier, later]: WordPair, synonyms: SynonymMap): Subquery {
   const isAdjacent = later.position - earlier.position === 1
   if (isAdjacent && synonyms.has(`${foldText(earlier.text)} ${foldText(later.text)}`))
-    return toSubquery(`${earlier.text} ${later.text}`, { isFast: false })
+    return toSubquery(`${earlier.text} ${later.text}`, { endsQuoted: false })
   // The engine completes only the last word. An unknown word may be incomplete, so it is sent last.
   const isReversed = isUnknown(earlier) && !isUnknown(later)
   const [sentFirst, sentLast] = isReversed ? [later, earlier] : [earlier, later]
-  const quoteIfExact = (word: QueryWord) =>
-    isExact(word, isAdjacent) ? quote(word.text) : word.text
-  return toSubquery(`${quoteIfExact(sentFirst)} ${quoteIfExact(sentLast)}`, {
-    isFast: isExact(sentLast, isAdjacent),
+  const quoteIfWanted = (word: QueryWord) =>
+    shouldQuote(word, isAdjacent) ? quote(word.text) : word.text
+  return toSubquery(`${quoteIfWanted(sentFirst)} ${quoteIfWanted(sentLast)}`, {
+    endsQuoted: shouldQuote(sentLast, isAdjacent),
   })
 }
 
 /**
- * Whether a word of a pair is searched as typed, which costs less. An unknown word is not: it may
- * have a typo. A known word is, except beside its neighbour if it is last, rare or has synonyms.
+ * Whether a word of a pair is quoted, so that it is searched as typed, which costs less:
+ * - An unknown word never, because it may have a typo.
+ * - A known word always, if the words of the pair are not neighbours in the query.
+ * - A known word of neighbours only if it is not last and not rare, and has no synonyms.
  */
-function isExact(word: QueryWord, isAdjacent: boolean): boolean {
+function shouldQuote(word: QueryWord, isAdjacent: boolean): boolean {
   if (isUnknown(word)) return false
   return !isAdjacent || (!word.isLast && !isRare(word) && word.synonyms.length === 0)
 }
@@ -94,7 +96,7 @@ export function listTriples(
       )
       .map((third) => quote(first.text, second.text, third.text)),
   )
-  return triples.slice(0, maxTriples).map((text) => toSubquery(text, { isFast: true }))
+  return triples.slice(0, maxTriples).map((text) => toSubquery(text, { endsQuoted: true }))
 }
 
 /**
@@ -110,7 +112,7 @@ export function listTranslations(words: QueryWord[]): Subquery[] {
     .map((pair) => pair.map(translate).join(' '))
   const whole = words.length > 2 ? [words.map(translate).join(' ')] : []
   return [...whole, ...single.slice(0, maxTranslations), ...pairs.slice(0, maxTranslations)].map(
-    (text) => toSubquery(text, { isFast: false }),
+    (text) => toSubquery(text, { endsQuoted: false }),
   )
 }
 

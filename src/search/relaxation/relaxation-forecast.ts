@@ -18,7 +18,7 @@ const maxLettersBefore = 10
 
 export class RelaxationForecast {
   /** Whether queries needed relaxation (needsRelaxation), by text. */
-  readonly #needed = new LRUCache<string, boolean>({ max: maxTexts })
+  readonly #neededRelaxation = new LRUCache<string, boolean>({ max: maxTexts })
 
   /** Whether to count early, because the query has many words and probably needs relaxation. */
   shouldCountEarly(query: ParsedQuery): boolean {
@@ -31,18 +31,19 @@ export class RelaxationForecast {
    * needed it says nothing about "taladro percutor".
    */
   record({ text, engineText }: ParsedQuery, needsRelaxation: boolean): void {
-    if (engineText.words.length > 1) this.#needed.set(text, needsRelaxation)
+    if (engineText.words.length > 1) this.#neededRelaxation.set(text, needsRelaxation)
   }
 
   /**
-   * Returns whether the query with this text needed relaxation. If the text is new, returns this of
-   * the longest known text that lacks only its last letters; true if there is none. The result is
-   * only probable, because the catalogue and the filters may differ.
+   * Looks up the text itself, then the text without its last letter, and so on, up to
+   * `maxLettersBefore` letters. Returns whether the first one that is known needed relaxation, or
+   * true if none is known. The result is only probable, because the catalogue and the filters may
+   * differ.
    */
   #probablyNeedsRelaxation(text: string): boolean {
     const shortest = Math.max(1, text.length - maxLettersBefore)
     for (let length = text.length; length >= shortest; length--) {
-      const known = this.#needed.get(text.slice(0, length))
+      const known = this.#neededRelaxation.get(text.slice(0, length))
       if (known !== undefined) return known
     }
     return true

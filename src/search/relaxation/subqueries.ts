@@ -14,10 +14,10 @@ const parallelRequests = 2
 type SearchScope = { indexUid: string; filter: string[] }
 
 /**
- * Finds the products that match a text; at most `limit` of them are returned. `isFast`: its last
- * word is quoted, so the engine does not complete it.
+ * Finds the products that match a text; at most `limit` of them are returned. `endsQuoted`: its
+ * last word is quoted, so the engine does not complete it and answers fast.
  */
-export type Subquery = { text: string; limit: number; isFast: boolean }
+export type Subquery = { text: string; limit: number; endsQuoted: boolean }
 
 /**
  * Quotes words, so that the engine finds only products with exactly these words, in any order and
@@ -97,7 +97,7 @@ export class Subqueries {
 
 /** Divides the subqueries among the parallel requests, and the slow ones evenly. */
 function divideEvenly(subqueries: Subquery[]): Subquery[][] {
-  const slowFirst = subqueries.toSorted((a, b) => Number(a.isFast) - Number(b.isFast))
+  const slowFirst = subqueries.toSorted((a, b) => Number(a.endsQuoted) - Number(b.endsQuoted))
   const count = Math.min(parallelRequests, subqueries.length)
   return Array.from({ length: count }, (_, requestIndex) =>
     slowFirst.filter((_, index) => index % count === requestIndex),

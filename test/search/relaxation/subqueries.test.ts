@@ -44,12 +44,12 @@ t.test('a translation that two words share is sent once', async (t) => {
 t.test('a text is sent once, also in different calls', async (t) => {
   const { subqueries, requests, sentTexts } = recordRequests()
   await subqueries.send([
-    { text: 'tubo', limit: 40, isFast: false },
-    { text: 'tubo', limit: 15, isFast: false },
+    { text: 'tubo', limit: 40, endsQuoted: false },
+    { text: 'tubo', limit: 15, endsQuoted: false },
   ])
   await subqueries.send([
-    { text: 'tubo', limit: 15, isFast: false },
-    { text: 'cobre', limit: 15, isFast: false },
+    { text: 'tubo', limit: 15, endsQuoted: false },
+    { text: 'cobre', limit: 15, endsQuoted: false },
   ])
   t.same(sentTexts(), ['tubo', 'cobre'])
   t.equal(requests[0]?.[0]?.limit, 40, 'the first limit counts')
@@ -62,7 +62,7 @@ t.test('slow subqueries are divided evenly, and results stay in their order', as
     return queries.map(({ q }) => ({ hits: [], estimatedTotalHits: q.length }))
   })
   const texts = ['"a" "b"', '"c" "d" "e"', 'tubo', 'cobre']
-  await subqueries.send(texts.map((text, n) => ({ text, limit: 15, isFast: n < 2 })))
+  await subqueries.send(texts.map((text, n) => ({ text, limit: 15, endsQuoted: n < 2 })))
   t.same(
     requests.map((queries) => queries.map(({ q }) => q)),
     [
