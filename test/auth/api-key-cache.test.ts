@@ -101,14 +101,8 @@ t.test('notices that a key was deleted, and that its secret is another one', asy
 })
 
 t.test('logs once that keys cannot be read, why, and that they can be read again', async (t) => {
-  lengthenSearchTimeouts(t)
   replaceUntilEnd(t, timeouts.auth.lookUpRecovery, { ms: 0 })
-  expireCachesAtOnce(t)
-  const { db } = await testDatabase(t)
-  const { lines, log } = collectLines()
-  const cache = new ApiKeyCache(db, { log })
-  const key = await createSecretKey(db)
-  t.ok(await cache.find(key))
+  const { db, cache, key, lines } = await createExpiredCache(t)
   // Not an outage, but a defect: cached keys stay valid all the same.
   await sql`alter table api_keys rename column limit_factor to factor`.execute(db)
   for (const _ of [1, 2, 3]) t.ok(await cache.find(key), 'still valid')
@@ -122,13 +116,7 @@ t.test('logs once that keys cannot be read, why, and that they can be read again
 })
 
 t.test('logs once that reads of keys fail while others succeed, and the end', async (t) => {
-  lengthenSearchTimeouts(t)
-  expireCachesAtOnce(t)
-  const { db } = await testDatabase(t)
-  const { lines, log } = collectLines()
-  const cache = new ApiKeyCache(db, { log })
-  const key = await createSecretKey(db)
-  t.ok(await cache.find(key))
+  const { db, cache, key, lines } = await createExpiredCache(t)
   for (const _ of [1, 2, 3]) {
     await sql`alter table api_keys rename column limit_factor to factor`.execute(db)
     t.ok(await cache.find(key), 'still valid')
@@ -176,3 +164,15 @@ t.test('uses the last list of origins for `cacheOutage`, and logs the outage onc
   t.match(lines[0], /^error: The origins of publishable keys cannot be read \(.+2 minutes$/)
   t.equal(lines.at(-1), 'info: The origins of publishable keys can be read again')
 })
+
+/** A cache that has read a key and reads it again for each request. */
+async function createExpiredCache(t: Test) {
+  lengthenSearchTimeouts(t)
+  expireCachesAtOnce(t)
+  const { db } = await testDatabase(t)
+  const { lines, log } = collectLines()
+  const cache = new ApiKeyCache(db, { log })
+  const key = await createSecretKey(db)
+  t.ok(await cache.find(key))
+  return { db, cache, key, lines }
+}

@@ -132,15 +132,7 @@ t.test('failing customers and products are requested no more often than others',
   })
   await page.click('#breakdown summary')
   await page.waitForSelector('#breakdown-message:has-text("Too many")')
-  await page.evaluate(() => {
-    const state = { changes: 0 }
-    Object.assign(window, { state })
-    const message = document.querySelector('#breakdown-message')
-    if (message)
-      new MutationObserver(() => {
-        state.changes += 1
-      }).observe(message, { childList: true, characterData: true, subtree: true })
-  })
+  const changes = await countTextChanges(page, '#breakdown-message')
   const intervals = 2
   for (let elapsedMs = 0; elapsedMs < intervals * breakdownIntervalMs; elapsedMs += pollIntervalMs)
     await poll(page)
@@ -150,8 +142,6 @@ t.test('failing customers and products are requested no more often than others',
     (current) => current >= expected,
   )
   t.ok(count <= expected, `${count} requests in ${intervals} intervals`)
-  const changes = () =>
-    page.evaluate(() => (window as unknown as { state: { changes: number } }).state.changes)
   t.equal(await changes(), 0, 'screen readers do not repeat the message')
   t.same(pageErrors, [])
 })
@@ -381,15 +371,7 @@ t.test('unchanged searches are not announced again', async (t) => {
   await waitForStats(page)
   await page.click('#searches summary')
   await page.waitForSelector('#searches-summary:has-text("Last")')
-  await page.evaluate(() => {
-    const state = { changes: 0 }
-    Object.assign(window, { state })
-    const summary = document.querySelector('#searches-summary')
-    if (summary)
-      new MutationObserver(() => {
-        state.changes += 1
-      }).observe(summary, { childList: true, characterData: true, subtree: true })
-  })
+  const changes = await countTextChanges(page, '#searches-summary')
   let loaded = 0
   page.on('response', (response) => {
     if (response.url().endsWith('/searches')) loaded += 1
@@ -400,8 +382,21 @@ t.test('unchanged searches are not announced again', async (t) => {
     (count) => count > 0,
   )
   t.ok(loaded > 0, `it was loaded again within ${searchReportIntervalMs} ms`)
-  const changes = () =>
-    page.evaluate(() => (window as unknown as { state: { changes: number } }).state.changes)
   t.equal(await changes(), 0)
   t.same(pageErrors, [])
 })
+
+/** Returns a function that returns how often the text of an element has been set since now. */
+async function countTextChanges(page: Page, selector: string): Promise<() => Promise<number>> {
+  await page.evaluate((selector) => {
+    const state = { changes: 0 }
+    Object.assign(window, { state })
+    const element = document.querySelector(selector)
+    if (!element) throw new Error(`There is no ${selector}.`)
+    new MutationObserver(() => {
+      state.changes += 1
+    }).observe(element, { childList: true, characterData: true, subtree: true })
+  }, selector)
+  return () =>
+    page.evaluate(() => (window as unknown as { state: { changes: number } }).state.changes)
+}

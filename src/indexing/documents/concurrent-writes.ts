@@ -10,11 +10,14 @@ type Repeat = () => Promise<UploadResult>
  * because of its contents, or perhaps because of another one, is repeated by itself.
  */
 export class ConcurrentWrites {
-  /** Resolve with the numbers of their tasks. */
+  /** Each resolves with the number of its task. */
   readonly #writes: Promise<number | null>[] = []
   readonly #repeats: Repeat[] = []
 
-  /** Adds a write that has been started. If it fails, `finish` perhaps calls `repeat`. */
+  /**
+   * Adds a write that has been started. `finish` calls `repeat` if the write is rejected because of
+   * its contents, or fails with an internal error, which another write may have caused.
+   */
   add(write: Promise<number | null>, repeat: Repeat): void {
     const result = write.catch((error: unknown) => {
       if (!mustRepeat(error)) throw error
@@ -45,6 +48,6 @@ export class ConcurrentWrites {
   }
 }
 
-/** Whether an upload was rejected, or a deletion failed perhaps because of such an upload. */
+/** Whether an upload was rejected, or a deletion failed that ran together with such an upload. */
 const mustRepeat = (error: unknown) =>
   error instanceof PayloadRejected || (error instanceof TaskFailed && error.code === 'internal')

@@ -16,7 +16,7 @@ import { isAnySessionWaiting } from '../../support/database/waiting-sessions.ts'
 import { eventually } from '../../support/eventually.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
-import { testService } from '../../support/service/test-service.ts'
+import { type TestService, testService } from '../../support/service/test-service.ts'
 import { expectIndexedNames } from '../documents/product-names.ts'
 import { startIndexer, waitForOutput } from '../run-indexer.ts'
 
@@ -177,17 +177,13 @@ t.test('an index stays registered if a program begins to use it while it is remo
 t.test('a removal that fails is logged once and does not disturb the indexer', async (t) => {
   replaceUntilEnd(t, timeouts.indexing.unusedCheck, { ms: 200 })
   const service = await testService(t)
-  const { db, config } = service
+  const { config } = service
   const olderIndex = nameWithShape(nameWithoutShape(config.SEARCH_INDEX), otherShape)
   const proxy = await startFaultyProxy(t, config.MEILI_URL)
   proxy.cut = { text: `temporary key for ${olderIndex}`, times: 3 }
   const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
   await waitForOutput(indexer, 'Following changes.')
-  await registerIndex(db, nameWithShape('main', otherShape))
-  await sql`
-    update search_indexes set used_at = now() - interval '1 hour', index_name = ${olderIndex}
-    where registration_name <> ${config.SEARCH_ENGINE}
-  `.execute(db)
+  await registerUnusedIndex(service, olderIndex)
   const output = await waitForOutput(indexer, 'Unused indexes are removed again.')
   t.equal(proxy.cut.times, 0)
   t.notMatch(output, 'Trying again', 'it does not start over')
@@ -209,11 +205,7 @@ t.test(
     proxy.slowMs = 600_000
     const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
     await waitForOutput(indexer, 'Following changes.')
-    await registerIndex(db, nameWithShape('main', otherShape))
-    await sql`
-    update search_indexes set used_at = now() - interval '1 hour', index_name = ${olderIndex}
-    where registration_name <> ${config.SEARCH_ENGINE}
-  `.execute(db)
+    await registerUnusedIndex(service, olderIndex)
     t.ok(await eventually(async () => proxy.getSentText().includes(keyRequest), Boolean))
     const countOpenTransactions = async () => {
       const { rows } = await sql`
@@ -234,3 +226,12 @@ t.test(
     await waitForOutput(indexer, 'The indexes of other releases stay.')
   },
 )
+
+/** Registers an index of another release, which no program has used for an hour. */
+async function registerUnusedIndex({ db, config }: TestService, indexName: string): Promise<void> {
+  await registerIndex(db, nameWithShape('main', otherShape))
+  await sql`
+    update search_indexes set used_at = now() - interval '1 hour', index_name = ${indexName}
+    where registration_name <> ${config.SEARCH_ENGINE}
+  `.execute(db)
+}
