@@ -42,9 +42,8 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       const { sku: skus } = request.query
       reply.header('cache-control', noStore)
       if (skus) {
-        const json = await service.lookUp(skus)
         request.logFields = { source: 'database' }
-        return sendJson(reply, json)
+        return sendJson(reply, await service.lookUp(skus))
       }
       const searchRequest = toSearchRequest(request.query)
       const response = await service.search(searchRequest, {
