@@ -2,11 +2,11 @@
 // read them: quote-page-template.eta and pdf-template.typ.
 import type { Language } from '../../company/languages.ts'
 import { formatDate, formatInstant } from '../formats/date-formats.ts'
-import { formatIban } from '../formats/iban-format.ts'
 import { formatMoney } from '../formats/number-formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteTexts } from '../quote-texts/quote-texts-type.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
+import { type BankAccount, buildBankAccount } from './bank-account.ts'
 import { buildWebsiteLink } from './contact-links.ts'
 import { buildLegalTexts, type ShownLegalText } from './legal-texts.ts'
 import { buildLineColumns, buildLineRow, type LineColumn, type LineRow } from './line-table.ts'
@@ -49,8 +49,8 @@ export type QuoteViewModel = {
   lines: LineRow[]
   totals: TotalRow[]
   terms: { label: string; text: string }[]
-  /** Null if the seller states no account, or if the quote is neither sent nor accepted. */
-  bank: { holder: string; iban: { text: string; isValid: boolean }; bic: string | null } | null
+  /** Null if the quote shows none (bank-account.ts). */
+  bank: BankAccount | null
   /** Null if the quote is not accepted, or no SEPA transfer can pay it. */
   sepaQrCode: QrCode | null
   notes: string | null
@@ -64,9 +64,6 @@ export type QuoteViewModel = {
 
 /** `href` is null if the text is not a valid address or number. */
 type LinkedText = { text: string; href: string | null }
-
-/** Only these show the bank account, so nobody pays a rejected, expired or superseded quote. */
-const payableStatuses: SharedQuote['status'][] = ['sent', 'accepted']
 
 /** Returns a quote with all values formatted. */
 export function buildQuoteViewModel(shared: SharedQuote, language: Language): QuoteViewModel {
@@ -92,7 +89,7 @@ export function buildQuoteViewModel(shared: SharedQuote, language: Language): Qu
     lines,
     totals: buildTotalRows(document.totals, language),
     terms: buildTerms(document, language),
-    bank: payableStatuses.includes(status) ? buildBankAccount(document.seller.bank) : null,
+    bank: buildBankAccount(shared),
     sepaQrCode: buildSepaQrCode(shared),
     notes: document.notes,
     legal: buildLegalTexts(document, language),
@@ -119,8 +116,4 @@ function buildSeller({ seller, number }: QuoteDocument, language: Language) {
 
 function hasBuyer(buyer: QuoteDocument['buyer']): boolean {
   return Object.values(buyer).some((text) => text !== null)
-}
-
-function buildBankAccount(bank: QuoteDocument['seller']['bank']) {
-  return bank && { holder: bank.holder, iban: formatIban(bank.iban), bic: bank.bic }
 }

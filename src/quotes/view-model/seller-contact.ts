@@ -1,5 +1,4 @@
 // The seller on the letterhead and on error pages: name, initials, email address and phone.
-
 import { getInitials } from '../../company/company-initials.ts'
 import { buildMailLink, buildPhoneLink } from './contact-links.ts'
 

@@ -1,0 +1,20 @@
+// The seller's bank account on a quote: which quotes show it, and as what.
+import { formatIban } from '../formats/iban-format.ts'
+import type { SharedQuote } from '../schema.ts'
+
+/** An account to transfer money to. */
+export type BankAccount = {
+  holder: string
+  iban: { text: string; isValid: boolean }
+  bic: string | null
+}
+
+/** Only these show the account, so nobody pays a rejected, expired or superseded quote. */
+const payableStatuses: SharedQuote['status'][] = ['sent', 'accepted']
+
+/** Returns null if the seller states no account, or if the quote is neither sent nor accepted. */
+export function buildBankAccount({ status, document }: SharedQuote): BankAccount | null {
+  const { bank } = document.seller
+  if (bank === null || !payableStatuses.includes(status)) return null
+  return { holder: bank.holder, iban: formatIban(bank.iban), bic: bank.bic }
+}
