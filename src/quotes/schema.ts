@@ -16,7 +16,7 @@ import { Money } from '../company/money.ts'
 const Text = Nullable(Type.String())
 const DescribedText = (description: string) => Nullable(Type.String({ description }))
 const Decimal = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', description: 'Decimal text' })
-const SignedDecimal = Type.String({
+const PossiblyNegativeDecimal = Type.String({
   pattern: '^-?[0-9]+(\\.[0-9]+)?$',
   description: 'Decimal text, below 0 for returns',
 })
@@ -29,7 +29,7 @@ export const QuoteLine = Type.Object({
   position: Type.Integer({ minimum: 1 }),
   sku: Text,
   description: Type.String(),
-  quantity: SignedDecimal,
+  quantity: PossiblyNegativeDecimal,
   unit: Nullable(Type.String({ description: 'UN/ECE Recommendation 20' })),
   unitPrice: Money,
   discountPercent: Decimal,
@@ -50,7 +50,7 @@ const LanguageCode = Type.Unsafe<Language>(
 )
 
 // An example: the quote is in Spanish, and the seller has one text in Spanish and English, and one
-// only in French. legalTranslations.en is what the English page shows: `legal` has the English
+// only in French. legalTranslations.en is what the English page shows: `legal` contains the English
 // text, and `legalInOtherLanguages` the French one, because it applies too.
 const LegalTexts = Type.Object({
   legal: Type.Array(Type.String(), { description: 'Legal texts that hold for the whole quote' }),

@@ -1,4 +1,4 @@
-// The legal texts that the document of a link has: by country, tax and language.
+// The legal texts that the document of a link contains: by country, tax and language.
 import t from 'tap'
 import type { Company } from '../../../src/company/company.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'

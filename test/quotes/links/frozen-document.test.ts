@@ -225,7 +225,7 @@ const completeDocument = {
   notes: 'Portes incluidos.\n«Sin montaje»',
 }
 
-/** Returns a line of the document. Optional values are missing unless `values` has them. */
+/** Returns a line of the document. Optional values are missing unless `values` contains them. */
 function createLine<Values extends object>(position: number, values: Values) {
   const missing = {
     sku: null,
