@@ -28,8 +28,12 @@ export function buildMailLink(address: string, subject?: string, body?: string):
   return `mailto:${encodeURIComponent(name)}@${encodeURIComponent(host)}${query}`
 }
 
-/** Returns a tel link, or null if the text contains more than a number, for example "ext. 12". */
+/**
+ * Returns a tel link. Returns null if the text contains more than a number, for example "ext. 12",
+ * or no digit.
+ */
 export function buildPhoneLink(phone: string): string | null {
   const text = toPlainText(phone)
-  return /^\+?[\d\s().-]{3,}$/.test(text) ? `tel:${text.replace(/[^+\d]/g, '')}` : null
+  const isNumber = /^\+?[\d\s().-]{3,}$/.test(text) && /\d/.test(text)
+  return isNumber ? `tel:${text.replace(/[^+\d]/g, '')}` : null
 }

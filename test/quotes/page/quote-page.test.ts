@@ -331,7 +331,11 @@ t.test('email and phone links contain only the address and the number', async (t
       href.startsWith('mailto:a%26bcc%3Dx%3Fy@example.com?'),
     ),
   )
-  t.notOk(getHrefs('no address', '900 000 000 ext. 12').some((href) => /^(mailto|tel):/.test(href)))
+  for (const phone of ['900 000 000 ext. 12', '---', '+ (  )'])
+    t.notOk(
+      getHrefs('no address', phone).some((href) => /^(mailto|tel):/.test(href)),
+      phone,
+    )
 })
 
 t.test(
