@@ -52,10 +52,8 @@ export class RenderingCache<Content extends object> {
     now = () => performance.now(),
   }: RenderingCacheOptions<Content>) {
     this.#cache = new LRUCache({
-      // lru-cache requires sizes of at least 1. An entry above a quarter of the cache is not kept,
-      // because it would evict too many others.
+      // lru-cache requires sizes of at least 1.
       maxSize: Math.max(1, cacheBytes),
-      maxEntrySize: Math.max(1, Math.floor(cacheBytes / 4)),
       sizeCalculation: (content) => Math.max(1, getSize(content)),
     })
     this.#maxWaitMs = maxWaitMs

@@ -63,6 +63,15 @@ t.test('a rendering that takes longer than a request waits goes on and is cached
   t.equal(renderings, 1)
 })
 
+t.test('a rendering that fills the cache is kept, and a larger one is not', async (t) => {
+  const cache = new RenderingCache<Buffer>({ cacheBytes: 1000, getSize: ({ length }) => length })
+  const getOrRender = (bytes: number) =>
+    cache.getOrRender(`${bytes}`, async () => Buffer.alloc(bytes), ignore)
+  for (const bytes of [1000, 1001]) await getOrRender(bytes)
+  t.match(await getOrRender(1000), { isCached: true })
+  t.match(await getOrRender(1001), { isCached: false })
+})
+
 t.test('a failed rendering is logged once, however many requests wait for it', async (t) => {
   const cache = new RenderingCache<Buffer>({
     cacheBytes: 1000,
