@@ -1,13 +1,13 @@
 // What a visitor gets instead of a quote, and why: the error pages, and one row for each reason.
-// Who logs a failure: several requests may wait for one rendering, so RenderingCache logs its
-// failure once and marks it as `isAlreadyLogged`. The error handler of route.ts logs every failure
-// without that mark.
+//
+// Several requests may wait for one rendering. RenderingCache therefore logs its failure at most
+// once and sets `skipErrorLog`. The error handler of route.ts logs the failures without this mark.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * The error pages. `action` is the link on the page: none, to the page or the PDF of the quote, or
- * to the same URL again. quote-texts/ has their texts. No page reloads by itself, because that
+ * The error pages. Their texts are in quote-texts/. `action` is the link on the page: none, to the
+ * page or the PDF of the quote, or to the same URL again. No page reloads by itself, because that
  * would interrupt a screen reader (WCAG 2.2.1).
  */
 export const errorPages = {
@@ -28,7 +28,7 @@ export type ErrorPageName = keyof typeof errorPages
 
 /**
  * The pages of problems that other parts of the service report, such as the rate limit. Problems
- * of the request itself, such as another method, share one page: it says to open the link as it was
+ * of the request itself, such as another method, share one page. It says to open the link as it was
  * received.
  */
 export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
@@ -47,25 +47,26 @@ export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
 }
 
 type FailureRule = {
-  /** problemKinds of http/problem-details.ts has its status. */
+  /** The code of the response. problemKinds in http/problem-details.ts gives it a status. */
   code: ProblemCode
   /** Default: the page of the code. */
   page?: ErrorPageName
-  /** The page if the request was for a PDF. Default: `page`. */
+  /**
+   * The page if the request was for a PDF. Default: `page`. The metric of failed PDFs counts only
+   * failures with this page.
+   */
   pdfPage?: ErrorPageName
   detail: string
-  /** The response has the seller's contact, which is public. */
+  /** The response contains the seller's contact, which is public. */
   showsContact?: true
   /** The time after which a new request makes sense. */
   retryAfterMs?: number
   /**
-   * Logged at the level of errors: a failed rendering once, and any other failure for each request.
-   * Failures without this appear only as `reason` in the log line of the request.
+   * The log contains an error: one for a failed rendering, and otherwise one for each request.
+   * Without this, the failure appears only as `reason` in the log line of the request.
    */
   isLoggedAsError?: true
-  /** Counted in the metric of failed PDFs if the request was for a PDF. */
-  countsAsFailedPdf?: true
-  /** When a rendering that ended with it is tried again. Default: at the next request. */
+  /** When a rendering that failed in this way is tried again. Default: at the next request. */
   retryRendering?: 'after-pause' | 'never'
 }
 
@@ -74,7 +75,6 @@ const unreadableRule: FailureRule = {
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfterMs: timeouts.quotes.retryAfter.ms,
   isLoggedAsError: true,
-  countsAsFailedPdf: true,
 }
 const notRenderedRule: FailureRule = {
   code: 'unavailable',
@@ -83,7 +83,6 @@ const notRenderedRule: FailureRule = {
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
   retryAfterMs: timeouts.quotes.retryAfter.ms,
-  countsAsFailedPdf: true,
 }
 const notRenderedYetRule: FailureRule = {
   code: 'unavailable',
@@ -109,8 +108,8 @@ const rules = {
   database_unreadable: unreadableRule,
   // The link is open and has no document.
   no_document: unreadableRule,
-  // The document does not match the hash of its link, or the link has another hash than before.
-  // Somebody has changed one of them.
+  // Somebody has changed the document or the hash of its link. The two do not match, or the hash is
+  // another one than before.
   altered: unreadableRule,
   // No PDF can ever show this quote, because the fonts lack a character.
   pdf_unsupported: {
@@ -121,8 +120,8 @@ const rules = {
       'application/json instead.',
     retryRendering: 'never',
   },
-  // Any rendering error other than a QuoteFailure: the document made it fail, the process was
-  // killed (for example because the machine has too little memory), or the code has a defect. The
+  // Any rendering error other than a QuoteFailure. For example, the document made it fail, the
+  // process was killed because the machine has too little memory, or the code has a defect. The
   // rendering is tried again after a pause (rendering/failed-renderings.ts). Requests until then
   // get the same failure.
   rendering_failed: { ...notRenderedRule, isLoggedAsError: true, retryRendering: 'after-pause' },
@@ -156,26 +155,26 @@ export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense. Null: no Retry-After is sent. */
   readonly retryAfterMs: number | null
-  /** Set by RenderingCache. It has logged the failure if `isLoggedAsError`. */
-  readonly isAlreadyLogged: boolean
+  /** True for a failed rendering. RenderingCache has decided whether to log it. */
+  readonly skipErrorLog: boolean
 
   constructor(
     reason: FailureReason,
     message: string = failureRules[reason].detail,
     {
       retryAfterMs = failureRules[reason].retryAfterMs ?? null,
-      isAlreadyLogged = false,
+      skipErrorLog = false,
       cause,
     }: {
-      retryAfterMs?: number | null | undefined
-      isAlreadyLogged?: boolean
+      retryAfterMs?: number | null
+      skipErrorLog?: boolean
       cause?: unknown
     } = {},
   ) {
     super(message, { cause })
     this.reason = reason
     this.retryAfterMs = retryAfterMs
-    this.isAlreadyLogged = isAlreadyLogged
+    this.skipErrorLog = skipErrorLog
   }
 }
 
@@ -187,10 +186,13 @@ export function getRenderingFailureReason(error: unknown): FailureReason {
 /** Returns whether the error must be logged as an error. Any but a QuoteFailure is a defect. */
 export function needsErrorLog(error: unknown): boolean {
   if (!(error instanceof QuoteFailure)) return true
-  return failureRules[error.reason].isLoggedAsError === true && !error.isAlreadyLogged
+  return failureRules[error.reason].isLoggedAsError === true && !error.skipErrorLog
 }
 
-/** Returns whether a request for a PDF that ended with this error counts as a failed PDF. */
+/**
+ * Returns whether a request for a PDF that ended with this error counts as a failed PDF. Failures
+ * that the page of the quote has too, such as an altered document, do not count.
+ */
 export function isFailedPdf(error: unknown): boolean {
-  return !(error instanceof QuoteFailure) || failureRules[error.reason].countsAsFailedPdf === true
+  return !(error instanceof QuoteFailure) || failureRules[error.reason].pdfPage !== undefined
 }

@@ -25,15 +25,13 @@ t.test(
     const logged = reasons.filter((reason) => needsErrorLog(new QuoteFailure(reason)))
     t.same(logged.toSorted(), loggedAsErrors)
     t.equal(needsErrorLog(new Error('a defect')), true)
-    const again = new QuoteFailure('altered', 'a message', { isAlreadyLogged: true })
+    const again = new QuoteFailure('altered', 'a message', { skipErrorLog: true })
     t.equal(needsErrorLog(again), false)
   },
 )
 
-t.test('a PDF also counts as failed if too many others wait', async (t) => {
+t.test('only failures of the rendering count as failed PDFs', async (t) => {
   const counted = reasons.filter((reason) => isFailedPdf(new QuoteFailure(reason)))
-  // No PDF is too large: that is a failure of pages and JSON.
-  const ofPdfs = loggedAsErrors.filter((reason) => reason !== 'rendering_too_large')
-  t.same(counted.toSorted(), [...ofPdfs, 'queue_full'].toSorted())
+  t.same(counted.toSorted(), ['process_unreachable', 'queue_full', 'rendering_failed', 'starved'])
   t.equal(isFailedPdf(new Error('a defect')), true)
 })

@@ -1,5 +1,5 @@
-// Remembers renderings that failed for a reason that will probably recur (`retryRendering` in
-// failures.ts), and when each may be tried again.
+// Remembers failed renderings, and when each may be tried again. It remembers only failures that
+// will probably recur: those with `retryRendering` in failures.ts.
 import { LRUCache } from 'lru-cache'
 import { timeouts } from '../../timeouts.ts'
 import {
@@ -41,14 +41,14 @@ export class FailedRenderings {
     if (!failed || !this.isBlocked(key)) return
     const { reason, message, retryAt } = failed
     throw new QuoteFailure(reason, `The rendering failed before: ${message}`, {
-      isAlreadyLogged: true,
+      skipErrorLog: true,
       retryAfterMs: Number.isFinite(retryAt) ? retryAt - this.#now() : null,
     })
   }
 
   /**
-   * Remembers the failure, unless `failureRules` says that the next request may render again.
-   * Returns the failure to throw to the requests that wait.
+   * Remembers the failure if it will probably recur. Returns the failure to throw to the requests
+   * that wait.
    */
   record(key: string, error: unknown): QuoteFailure {
     const reason = getRenderingFailureReason(error)
@@ -60,8 +60,7 @@ export class FailedRenderings {
       this.#failedByKey.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
     return new QuoteFailure(reason, message, {
       cause: error,
-      isAlreadyLogged: true,
-      ...(retryRendering === 'never' && { retryAfterMs: null }),
+      skipErrorLog: true,
       ...(retryRendering === 'after-pause' && { retryAfterMs: pauseMs }),
     })
   }

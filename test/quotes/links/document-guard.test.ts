@@ -278,6 +278,7 @@ t.test('an altered document is not shown: 503, a log line and a metric (S41)', a
     t.notMatch(response.body, /GB33/)
   }
   t.equal(await readMetric(metrics, 'tqs_altered_documents_total'), 3)
+  t.equal(await readMetric(metrics, 'tqs_pdf_failures_total'), 0, 'the page fails too')
   t.match(lines.join('\n'), /"level":50.*The document of link 1 does not match its hash/)
 })
 

@@ -88,14 +88,14 @@ t.test('a failed rendering is logged once, however many requests wait for it', a
   }
   const tooLarge = new Error('too large')
   const altered = new QuoteFailure('altered')
-  const isLogged = { reason: 'rendering_failed', message: 'too large', isAlreadyLogged: true }
+  const failedRendering = { reason: 'rendering_failed', message: 'too large', skipErrorLog: true }
   const requests = [1, 2].map(() => cache.getOrRender('key', failAfter(10, tooLarge), log))
-  for (const request of requests) await t.rejects(request, isLogged)
+  for (const request of requests) await t.rejects(request, failedRendering)
   t.same(logged, [tooLarge])
   await t.rejects(cache.getOrRender('key', failAfter(0, tooLarge), log), {
     message: 'The rendering failed before: too large',
     reason: 'rendering_failed',
-    isAlreadyLogged: true,
+    skipErrorLog: true,
   })
   t.equal(logged.length, 1, 'it was not tried again')
 
@@ -105,7 +105,7 @@ t.test('a failed rendering is logged once, however many requests wait for it', a
   })
   t.ok(await eventually(async () => logged.length === 2, Boolean), 'no request waits for it')
   const again = cache.getOrRender('slow', failAfter(0, altered), log)
-  await t.rejects(again, { message: altered.message, reason: 'altered', isAlreadyLogged: true })
+  await t.rejects(again, { message: altered.message, reason: 'altered', skipErrorLog: true })
   t.same(logged, [tooLarge, altered, altered])
 
   const expected = cache.getOrRender(
