@@ -1,10 +1,12 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
-// JSON or PDF. The words of this folder, and their names in SQL (src/database/schema.sql), in two
-// settings (SHARE_…) and in the URL:
+// JSON or PDF.
+//
+// The words of this folder. SQL (src/database/schema.sql) has other names for some of them. Two
+// settings (SHARE_…) and the URL use the names of SQL.
 //
 // in this folder  in SQL             meaning
 // link            share              what a token opens, until it expires or is revoked
-// token           token_hash         the secret in the URL of a link; the database has its hash
+// token           token_hash         the secret in the URL of a link; the database stores its hash
 // document                           the quote as JSON, frozen when the link was created
 // content hash    content_hash       the hash of the document
 // closed link                        expired or revoked; the visitor gets 410
@@ -50,7 +52,7 @@ import {
 
 export type QuoteOptions = {
   db: Kysely<Tables>
-  /** Documents are read from the replica if possible. Only the primary says if a link is open. */
+  /** Documents are read from it if possible. Only the primary decides whether a link is open. */
   replica: Replica | null
   company: Company
   /** Limits requests for unknown links. It never rejects a request for a known link. */
@@ -70,16 +72,8 @@ type LinkRequest = {
   headers: IncomingHttpHeaders
   query: unknown
   params: { token: string }
-  /** Counts the request for a link. Throws a problem if there were too many. */
-  countOrRejectRequest(linkId: string): Promise<void>
   log: { error(fields: object, message: string): void }
 }
-
-/**
- * `isCached`: the content came from the cache, so hardly any time has passed since the link was
- * checked.
- */
-type ReadyResponse = { response: LinkResponse; isCached: boolean }
 
 export class QuoteLinkHandler {
   readonly #options: QuoteOptions
@@ -100,23 +94,32 @@ export class QuoteLinkHandler {
   }
 
   /**
-   * Returns the quote in the requested format. Throws QuoteFailure if it cannot be shown. The table
-   * in failures.ts has what the visitor gets then.
+   * Returns the quote in the requested format. Throws QuoteFailure if the quote cannot be shown:
+   * failures.ts lists what the visitor gets for each reason. Throws Problem (429) if there were too
+   * many requests. `countOrRejectRequest` counts a request for a known link, and throws that too.
    */
-  async buildResponse(request: LinkRequest): Promise<LinkResponse> {
+  async buildResponse(
+    request: LinkRequest,
+    countOrRejectRequest: (linkId: string) => Promise<void>,
+  ): Promise<LinkResponse> {
     const { token } = request.params
-    // 1. Find the link by the hash of its token.
+    // 1. Find the link by the hash of its token. Only this query tells a guess from a customer. So
+    //    every guess costs one query on the primary, also if it gets 429. The connection pool
+    //    limits how many of these queries run at once.
     const found = await this.#links.read(token)
-    // 2. Limit requests: for unknown links by the caller's IP address, for every other link by its
-    //    id. So customers who share an IP address with an attacker can open their links.
+    // 2. Limit requests: for unknown links by the caller's IP address, for known links by their id.
+    //    So customers who share an IP address with an attacker can open their links.
     if (found.state === 'unknown_link') await this.#options.guessLimit.recordGuessOrReject(request)
-    else await request.countOrRejectRequest(found.linkId)
+    else await countOrRejectRequest(found.linkId)
     // 3. Check that the link is open, and choose page, JSON or PDF.
     const link = requireOpen(found)
     const format = getRequestedFormat(request)
     if (format === null) throw new QuoteFailure('not_acceptable')
-    // 4. Take the response from the cache, or read and verify the document and render it.
-    const { response, isCached } = await this.#getResponse(request, link, format)
+    // 4. Take the content from the cache, or read and verify the document and render it.
+    const { response, isCached } =
+      format === 'pdf'
+        ? await this.#getPdf(request, link)
+        : await this.#getPageOrJson(request, link, format)
     // 5. The link may have been closed during the rendering.
     if (!isCached) requireOpen(await this.#links.read(token))
     // 6. Count the view in the background.
@@ -138,41 +141,28 @@ export class QuoteLinkHandler {
     this.#pageRenderer.close()
   }
 
-  #getResponse(request: LinkRequest, link: OpenLink, format: Format): Promise<ReadyResponse> {
-    if (format !== 'pdf') return this.#getPageOrJson(request, link, format)
-    return this.#getPdf(request, link).catch((error: unknown) => {
-      if (isFailedPdf(error)) this.#options.observer.countFailedPdf()
-      throw error
-    })
-  }
-
-  async #getPdf(request: LinkRequest, link: OpenLink): Promise<ReadyResponse> {
+  async #getPdf(request: LinkRequest, link: OpenLink) {
     const language = getRequestedLanguage(request.query)
     const context = this.#createRenderingContext(request, link, 'pdf')
-    const { content, isCached } = await this.#pdfRenderer.getOrRender(link, language, context)
-    return { response: buildPdfResponse(content), isCached }
+    try {
+      const { content, isCached } = await this.#pdfRenderer.getOrRender(link, language, context)
+      return { response: buildPdfResponse(content), isCached }
+    } catch (error) {
+      if (isFailedPdf(error)) this.#options.observer.countFailedPdf()
+      throw error
+    }
   }
 
-  async #getPageOrJson(
-    request: LinkRequest,
-    link: OpenLink,
-    format: PageOrJsonVariant['format'],
-  ): Promise<ReadyResponse> {
-    const variant = this.#chooseVariant(request, link, format)
+  async #getPageOrJson(request: LinkRequest, link: OpenLink, format: 'html' | 'json') {
+    const language = getRequestedLanguage(request.query)
+    const variant: PageOrJsonVariant =
+      format === 'json'
+        ? { format }
+        : { format, language, offersPdf: !this.#pdfRenderer.isBlocked(link, language) }
     const context = this.#createRenderingContext(request, link, format)
     const { content, isCached } = await this.#pageRenderer.getOrRender(link, variant, context)
     const response = await buildPageOrJsonResponse(request.headers, format, content)
     return { response, isCached }
-  }
-
-  #chooseVariant(
-    request: LinkRequest,
-    link: OpenLink,
-    format: PageOrJsonVariant['format'],
-  ): PageOrJsonVariant {
-    if (format === 'json') return { format }
-    const language = getRequestedLanguage(request.query)
-    return { format, language, offersPdf: !this.#pdfRenderer.isBlocked(link, language) }
   }
 
   #createRenderingContext(

@@ -1,5 +1,5 @@
 // GET /quote/share/{token}: the quote that a customer opens from a link, as page, JSON or PDF.
-// QuoteLinkHandler has the steps of a request. This file sends their result or error.
+// QuoteLinkHandler performs the steps of a request. This file sends their result or error.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
@@ -86,15 +86,9 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       },
     },
     async (request, reply) => {
-      const response = await handler.buildResponse({
-        method: request.method,
-        ip: request.ip,
-        headers: request.headers,
-        query: request.query,
-        params: request.params,
-        countOrRejectRequest: (linkId) => rateLimit(request, reply, linkId),
-        log: request.log,
-      })
+      const response = await handler.buildResponse(request, (linkId) =>
+        rateLimit(request, reply, linkId),
+      )
       return sendResponse(reply, response)
     },
   )
