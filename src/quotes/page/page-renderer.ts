@@ -33,7 +33,7 @@ export class PageRenderer {
     this.#options = options
     this.#process = new RenderingProcess({
       program: new URL('large-page-process-main.ts', import.meta.url),
-      what: 'large page or JSON',
+      contentName: 'large page or JSON',
       limits: largePageProcessLimits,
       queue: { maxPauseMs: timeouts.quotes.largePagePause.ms },
       // Without --single-threaded, V8 would collect garbage and compile in further threads. They

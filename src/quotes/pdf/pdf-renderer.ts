@@ -80,7 +80,7 @@ export function createPdfProcess(
 ): RenderingProcess<PdfTask, Pdf> {
   return new RenderingProcess({
     program: new URL('pdf-process-main.ts', import.meta.url),
-    what: 'PDF',
+    contentName: 'PDF',
     limits: { ...pdfProcessLimits, ...limits },
     queue,
   })

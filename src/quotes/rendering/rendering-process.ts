@@ -1,5 +1,5 @@
 // A child process that renders. RenderingProcess starts it on demand, limits its time and memory,
-// and replaces it after failures. Its program calls performTasks.
+// and replaces it after failures. The program of the child process calls performTasks.
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ type RenderingProcessOptions = {
   /** The file of the program that the process runs. */
   program: URL
   /** What the process renders, such as "PDF", for messages. */
-  what: string
+  contentName: string
   limits: RenderingProcessLimits
   queue?: RenderingQueueOptions
   nodeOptions?: string[]
@@ -43,10 +43,11 @@ export class RenderingProcess<Task extends object, Result> {
 
   /**
    * Returns the result of a task. Calls `prepareTask` when the tasks before it have ended, so few
-   * documents are in memory at the same time. Throws the QuoteFailure that the task threw, or one
-   * with the reason `queue_full`, `starved`, `process_unreachable` or, after `stop`, `stopping`. If
-   * rendering fails in another way, or if the process ends or exceeds a limit, replaces the process
-   * and throws an error.
+   * documents are in memory at the same time.
+   *
+   * Throws the QuoteFailure that the task threw, or one with the reason `queue_full`, `starved`,
+   * `process_unreachable` or, after `stop`, `stopping`. Replaces the process and throws an error if
+   * rendering fails in another way, or if the process ends or exceeds a limit.
    */
   perform(prepareTask: () => Promise<Task>): Promise<Result> {
     return this.#queue.run(async () => this.#performNow(await prepareTask()))
@@ -61,19 +62,19 @@ export class RenderingProcess<Task extends object, Result> {
   async #performNow(task: Task): Promise<Result> {
     clearTimeout(this.#idleTimer)
     const reply = await this.#getReply(task)
-    this.#killAboveThreshold(reply.usage)
+    this.#applyReplacementLimits(reply.usage)
     if ('result' in reply) return reply.result
     const { reason, message, stack } = reply
     // The log shows where in the child process the error was thrown.
     const cause = Object.assign(new Error(message), { stack })
     if (reason !== 'rendering_failed') throw new QuoteFailure(reason, message, { cause })
     this.#kill()
-    throw new Error(`Rendering the ${this.#options.what} failed: ${message}`, { cause })
+    throw new Error(`Rendering the ${this.#options.contentName} failed: ${message}`, { cause })
   }
 
   async #getReply(task: Task): Promise<Reply<Result>> {
     this.#stopping.signal.throwIfAborted()
-    const { what, limits } = this.#options
+    const { contentName, limits } = this.#options
     const child = this.#startChild()
     try {
       return await pTimeout(sendTask<Result>(child, task, this.#options), {
@@ -81,7 +82,7 @@ export class RenderingProcess<Task extends object, Result> {
         // Not caused by the document: a document that takes long uses up the processor time first.
         message: new QuoteFailure(
           'starved',
-          `The ${what} process hardly ran within ${limits.maxElapsedMs} ms.`,
+          `The ${contentName} process hardly ran within ${limits.maxElapsedMs} ms.`,
         ),
       })
     } catch (error) {
@@ -89,7 +90,9 @@ export class RenderingProcess<Task extends object, Result> {
       this.#kill()
       throw error
     } finally {
-      releaseChild(child)
+      // An idle process must not keep the service running.
+      child.unref()
+      child.channel?.unref()
     }
   }
 
@@ -111,12 +114,16 @@ export class RenderingProcess<Task extends object, Result> {
     try {
       this.#child = fork(this.#options.program, options)
     } catch (cause) {
-      throw createUnreachable(this.#options.what, cause)
+      throw createUnreachableFailure(this.#options.contentName, cause)
     }
+    // Without a listener, an 'error' event of an idle process would end the service. Such an event
+    // is not logged, because the next task starts another process if this one has ended.
+    this.#child.on('error', () => undefined)
     return this.#child
   }
 
-  #killAboveThreshold({ processorMs, residentBytes }: Usage): void {
+  /** Kills the process if it is above `replaceAbove`, and later if above `replaceIdleAbove`. */
+  #applyReplacementLimits({ processorMs, residentBytes }: Usage): void {
     const { replaceAbove, replaceIdleAbove } = this.#options.limits
     if (
       processorMs > replaceAbove.processorMs ||
@@ -147,26 +154,29 @@ function listShellArguments({ limits, nodeOptions = [] }: RenderingProcessOption
   ]
 }
 
+/** Sends a task to the process and returns its reply. Rejects if the process ends before that. */
 function sendTask<Result>(
   child: ChildProcess,
   task: object,
   options: RenderingProcessOptions,
 ): Promise<Reply<Result>> {
-  const { what } = options
-  return new Promise((resolve, reject) => {
-    child.once('error', (cause) => reject(createUnreachable(what, cause)))
-    child.once('exit', (code, signal) => {
-      reject(new Error(`The ${what} process ended (${describeEnd(code, signal, options)}).`))
-    })
-    child.once('message', (reply) => resolve(reply as Reply<Result>))
-    child.ref()
-    child.channel?.ref()
-    try {
-      child.send(task)
-    } catch (cause) {
-      // A process that could not be started has no channel.
-      reject(createUnreachable(what, cause))
-    }
+  const { contentName } = options
+  const { promise, resolve, reject } = Promise.withResolvers<Reply<Result>>()
+  const rejectUnreachable = (cause: unknown) => reject(createUnreachableFailure(contentName, cause))
+  const rejectEnded = (code: number | null, signal: string | null) =>
+    reject(new Error(`The ${contentName} process ended (${describeEnd(code, signal, options)}).`))
+  const acceptReply = (reply: unknown) => resolve(reply as Reply<Result>)
+  child.on('error', rejectUnreachable).on('exit', rejectEnded).on('message', acceptReply)
+  child.ref()
+  child.channel?.ref()
+  try {
+    child.send(task)
+  } catch (cause) {
+    // A process that could not be started has no channel.
+    rejectUnreachable(cause)
+  }
+  return promise.finally(() => {
+    child.off('error', rejectUnreachable).off('exit', rejectEnded).off('message', acceptReply)
   })
 }
 
@@ -186,20 +196,9 @@ function describeEnd(
 }
 
 /** Returns the failure for a process that cannot be started, or that gets no messages. */
-function createUnreachable(what: string, cause: unknown): QuoteFailure {
-  return new QuoteFailure('process_unreachable', `The ${what} process cannot be reached.`, {
-    cause,
-  })
-}
-
-/** Releases an idle process, so it does not keep the service running. */
-function releaseChild(child: ChildProcess): void {
-  for (const event of ['error', 'exit', 'message']) child.removeAllListeners(event)
-  // Without a listener, an 'error' event would end the service. The event is not logged, because
-  // the next task starts another process if this one has ended.
-  child.on('error', () => undefined)
-  child.unref()
-  child.channel?.unref()
+function createUnreachableFailure(contentName: string, cause: unknown): QuoteFailure {
+  const message = `The ${contentName} process cannot be reached.`
+  return new QuoteFailure('process_unreachable', message, { cause })
 }
 
 /** Runs in the child process: replies to each task. The process ends when the service ends. */
