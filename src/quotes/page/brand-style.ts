@@ -1,7 +1,5 @@
-// Builds the style and the logo of the company on the quote page, and the Content-Security-Policy
-// that allows them.
+// Builds the style and the logo of the company on the quote page.
 import type { Brand } from '../../company/brand.ts'
-import { buildPagePolicy } from './template-loader.ts'
 
 const logoMediaTypes = { svg: 'image/svg+xml', png: 'image/png' }
 
@@ -19,14 +17,4 @@ export function buildBrandStyle({ accent }: Brand): string | null {
 /** Returns the logo as a data URI, or null. Browsers run no scripts in images. */
 export function buildLogoUri({ logo }: Brand): string | null {
   return logo && `data:${logoMediaTypes[logo.type]};base64,${logo.data}`
-}
-
-/**
- * Returns the Content-Security-Policy of the pages. It allows their style sheets and data URIs of
- * images. The empty favicon is such an image: without it, browsers would request /favicon.ico and
- * log that the policy forbids it.
- */
-export function buildContentSecurityPolicy(brand: Brand): string {
-  const style = buildBrandStyle(brand)
-  return buildPagePolicy(style === null ? [] : [style])
 }

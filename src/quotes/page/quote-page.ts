@@ -15,13 +15,13 @@ import type { QuotePageValues } from './template-values.ts'
  * The maximum total width of the columns of numbers, in characters of about 9 px. Wider columns
  * would leave too little width for the description in a table of 42rem.
  */
-const pageMaxNumericColumnsWidth = 42
+const maxPageNumericColumnsWidth = 42
 
 /** With more lines, which fill over two screens, a page repeats number and total above them. */
 const maxLinesWithoutRunningHead = 25
 
 /** The maximum length of the number at the foot of each printed page, in characters. */
-const pageMaxRunningNumberLength = 60
+const maxPageRunningNumberLength = 60
 
 /** What is the same for all pages of the service. */
 export type PageOptions = {
@@ -39,8 +39,8 @@ export function renderQuotePage(
 ): string {
   const quote = buildQuoteViewModel(shared, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`
-  const runningNumber = truncatePlainText(quote.number, pageMaxRunningNumberLength)
-  const hasWideNumbers = sumColumnWidths(quote.columns) > pageMaxNumericColumnsWidth
+  const runningNumber = truncatePlainText(quote.number, maxPageRunningNumberLength)
+  const hasWideNumbers = sumColumnWidths(quote.columns) > maxPageNumericColumnsWidth
   const brandStyle = buildBrandStyle(brand)
   const logo = buildLogoUri(brand)
   const replies = offersReplies ? buildReplyLinks(shared, quote.gross, language) : []

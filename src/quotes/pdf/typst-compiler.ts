@@ -29,11 +29,11 @@ const compiler = NodeCompiler.create({
  * The maximum total width of the columns of numbers, in characters. If they are wider, the table
  * has another layout. A character is about 4.7 pt wide, and the text area of the page 493 pt.
  */
-const pdfMaxNumericColumnsWidth = 58
+const maxPdfNumericColumnsWidth = 58
 /** The maximum length of the seller's name in the header and footer, in characters. */
-const pdfMaxRunningNameLength = 60
+const maxPdfRunningNameLength = 60
 /** The maximum length of the quote number in the header and footer, in characters. */
-const pdfMaxRunningNumberLength = 40
+const maxPdfRunningNumberLength = 40
 
 /** The reason of a failure is cut, because it is logged and could contain much of a quote. */
 const maxReasonLength = 200
@@ -50,9 +50,9 @@ export function compilePdf(shared: SharedQuote, language: Language, brand: Brand
   const quote = buildQuoteViewModel(shared, language)
   const preparedQuote = serializeForPdf({
     ...quote,
-    hasWideNumbers: sumColumnWidths(quote.columns) > pdfMaxNumericColumnsWidth,
-    runningName: truncatePlainText(quote.seller.legalName, pdfMaxRunningNameLength),
-    runningNumber: truncatePlainText(quote.number, pdfMaxRunningNumberLength),
+    hasWideNumbers: sumColumnWidths(quote.columns) > maxPdfNumericColumnsWidth,
+    runningName: truncatePlainText(quote.seller.legalName, maxPdfRunningNameLength),
+    runningNumber: truncatePlainText(quote.number, maxPdfRunningNumberLength),
   })
   const metadata = JSON.stringify({
     title: prepareMetadata(`${quote.texts.quote} ${quote.number}`),

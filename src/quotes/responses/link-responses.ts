@@ -1,12 +1,12 @@
-// Builds the responses of an open link, the page, JSON and PDF of its quote, and the headers that
-// all responses of links have.
+// Builds the responses of an open link: the page, JSON or PDF of its quote. Also builds the headers
+// of all responses of links, errors included.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Brand } from '../../company/brand.ts'
 import { chooseEncoding } from '../../http/choose-encoding.ts'
 import { noStore } from '../../http/common-headers.ts'
-import { buildContentSecurityPolicy } from '../page/brand-style.ts'
 import { decodeContent, type EncodedContent } from '../page/encoded-content.ts'
 import type { PageOrJsonVariant } from '../page/render-page-or-json.ts'
+import { buildContentSecurityPolicy } from '../page/template-loader.ts'
 import { buildContentDisposition } from '../pdf/pdf-content-disposition.ts'
 import type { Pdf } from '../pdf/typst-compiler.ts'
 import { mediaTypes } from '../requested-representation.ts'

@@ -2,9 +2,10 @@
 // Numbers such as S20 are those of the attacks in docs/security.md.
 import { createHash } from 'node:crypto'
 import t from 'tap'
+import { defaultBrand } from '../../../src/company/brand.ts'
 import { languages as allLanguages } from '../../../src/company/languages.ts'
 import { renderErrorPage } from '../../../src/quotes/page/error-page.ts'
-import { buildPagePolicy } from '../../../src/quotes/page/template-loader.ts'
+import { buildContentSecurityPolicy } from '../../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { findMissingFields } from '../../support/quotes/document-fields.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
@@ -258,7 +259,7 @@ t.test(
     const getTags = (html: string) =>
       html
         .replace(getStyleSheet(html), '')
-        .replace(/ data-title="[^"<>]*">/, '>')
+        .replace(/ data-running-title="[^"<>]*">/, '>')
         .match(/<[^>]*>/g)
     for (const language of languages) {
       const html = renderPage(fillQuote(hostileText), language, pdfLink)
@@ -347,7 +348,7 @@ t.test(
     ])
     for (const html of pages) {
       const hash = createHash('sha256').update(getStyleSheet(html)).digest('base64')
-      t.same(buildPagePolicy().split('; ').sort(), [
+      t.same(buildContentSecurityPolicy(defaultBrand).split('; ').sort(), [
         "base-uri 'none'",
         "default-src 'none'",
         "form-action 'none'",
