@@ -48,7 +48,8 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
                        Default: the language of the quote
   list     lists the links of a quote with their ids, whether the document was erased
            SHARE_RETENTION_DAYS after the link was closed, and how often each one was opened if
-           COUNT_VIEWS is on.
+           COUNT_VIEWS is on. Page, PDF and JSON count each time. Under load some openings are not
+           counted.
   revoke   revokes links immediately.
            --number    every open link of this quote
            --version   only those of this version

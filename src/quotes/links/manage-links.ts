@@ -12,6 +12,7 @@ export type LinkExpiry = Date | { lifetimeMs: number } | null
 
 /** A link to create. Defaults: the newest version, no expiry, and the language of the quote. */
 export type NewLink = {
+  /** The number of the quote. */
   number: string
   version?: number
   expiry?: LinkExpiry
@@ -78,7 +79,7 @@ async function insertQuoteLink(
   }
 }
 
-/** A link in a list, with the number of counted views. */
+/** A link in the list of a quote's links. */
 export type ListedLink = {
   id: string
   version: number
@@ -89,17 +90,21 @@ export type ListedLink = {
   revokedAt: Date | null
   /** Whether the document was erased, SHARE_RETENTION_DAYS after the link was closed. */
   isErased: boolean
+  /** How often its page, JSON or PDF was opened, as far as view-counter.ts counted it. */
   views: number
   lastViewedAt: Date | null
 }
 
-/** Returns the links of all versions of a quote, newest first, with the counted views. */
-export async function listQuoteLinks(db: Kysely<Tables>, number: string): Promise<ListedLink[]> {
+/** Returns the links of all versions of a quote, newest first. */
+export async function listQuoteLinks(
+  db: Kysely<Tables>,
+  quoteNumber: string,
+): Promise<ListedLink[]> {
   const { rows } = await sql<ListedLink>`
     select id, version, created_at as "createdAt", expires_at as "expiresAt",
       coalesce(expires_at <= now(), false) as "isExpired", revoked_at as "revokedAt",
       is_erased as "isErased", views, last_viewed_at as "lastViewedAt"
-    from list_quote_shares(${number})
+    from list_quote_shares(${quoteNumber})
   `.execute(db)
   return rows
 }
@@ -120,11 +125,11 @@ export async function revokeQuoteLink(db: Kysely<Tables>, id: string): Promise<b
  */
 export async function revokeAllLinksOfQuote(
   db: Kysely<Tables>,
-  number: string,
+  quoteNumber: string,
   version?: number,
 ): Promise<number> {
   const { rows } = await sql<{ revoked: number }>`
-    select revoke_quote_shares(${number}, ${version ?? null}::integer) as revoked
+    select revoke_quote_shares(${quoteNumber}, ${version ?? null}::integer) as revoked
   `.execute(db)
   return rows[0]?.revoked ?? 0
 }

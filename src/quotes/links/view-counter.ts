@@ -1,4 +1,6 @@
-// Counts how often a link is opened. Counting is best effort and stores nothing about the visitor.
+// Counts the views of a link. Each response with the page, the JSON or the PDF of its quote is a
+// view. Programs that check links or show previews do not count, as far as they are known. Under
+// load some views are not counted. Nothing about the visitor is stored.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import { DatabaseError } from 'pg'
@@ -11,7 +13,7 @@ const automatedAgents =
 const maxConcurrentInserts = 4
 const foreignKeyViolation = '23503'
 
-/** Returns false for HEAD requests, prefetches and known programs. */
+/** Returns whether a request counts: not if it is HEAD, a prefetch, or sent by a known program. */
 export function isHumanView({
   method,
   headers,
