@@ -9,9 +9,9 @@ import { timeouts } from '../../timeouts.ts'
 const batchSize = 500
 
 /**
- * Erases the documents of links that expired or were revoked longer ago than the retention time,
- * which quote_share_settings has. Also deletes old views. The links, their hashes and dates stay.
- * Works in batches. Returns the number of erased documents.
+ * Erases the documents of links that expired or were revoked longer ago than the retention time
+ * (`retention_days` in quote_share_settings). Also deletes views older than that. The links, their
+ * hashes and dates stay. Works in batches. Returns the number of erased documents.
  */
 export async function eraseDocumentsOfClosedLinks(
   db: Kysely<Tables>,

@@ -1,6 +1,7 @@
-// Reads links and their documents for requests, and decides whether a quote may be shown: only if
-// its link is open, and if its document matches the hash of the link. The process also remembers
-// the hashes of the links that it has shown. If the hash of a link changes, the quote is not shown.
+// Reads links and their documents for requests, and decides whether a quote may be shown.
+// It is shown only if its link is open and its document matches the hash of the link. The process
+// also remembers the hashes of the links that it has shown. If such a hash changes, the quote is
+// not shown.
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
@@ -12,7 +13,7 @@ import { identifyLink, type LinkState, type OpenLink, readLink } from './read-li
 
 type LinkAccessOptions = {
   db: Kysely<Tables>
-  /** Documents are read from the replica if possible. Only the primary says if a link is open. */
+  /** Documents are read from it if possible. Only the primary decides whether a link is open. */
   replica: Replica | null
   timeZone: string
   clock: () => Date
@@ -20,8 +21,8 @@ type LinkAccessOptions = {
 }
 
 /**
- * How many hashes a process remembers. It forgets the least recently used ones, and does not notice
- * if these change later.
+ * How many hashes a process remembers. It forgets the least recently used ones first. It does not
+ * notice if a forgotten hash changes.
  */
 const maxKnownHashes = 20_000
 
@@ -55,8 +56,8 @@ export class LinkAccess {
   }
 
   /**
-   * Returns null to use the primary instead: the replica failed, is behind, or has a document with
-   * another hash. Only a document of the primary with another hash counts as altered.
+   * Returns null if the replica failed, is behind, or has a document with another hash. The primary
+   * is used then. Only a document of the primary with another hash counts as altered.
    */
   async #readFromReplica(token: string, link: OpenLink): Promise<string | null> {
     const { replica } = this.#options

@@ -1,5 +1,5 @@
-// Recognizes paths of quote links, and replaces malformed ones, for example with an incomplete
-// percent escape or without a token. The visitor then gets the same 404 as for any unknown link.
+// Recognizes paths of quote links, and replaces malformed ones: for example those without a token,
+// or with an incomplete percent escape. The visitor then gets the same 404 as for any unknown link.
 import { quoteLinkBase } from '../../http/endpoint-paths.ts'
 
 /** Longer than any token. Shorter than what Fastify matches (maxParamLength, 500). */

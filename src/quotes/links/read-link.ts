@@ -1,4 +1,4 @@
-// Finds a link by the hash of its token, and decides whether it is open and whether its quote is
+// Finds a link by the hash of its token. Decides whether the link is open, and whether its quote is
 // past its validity.
 import { CompiledQuery, type Kysely } from 'kysely'
 import { toLocalDate } from '../../company/calendar.ts'
@@ -53,8 +53,8 @@ type LinkRow = {
   is_expired: boolean
 }
 
-// Every request for a link runs this query, so Kysely need not build it each time. The clock of the
-// database decides whether a link has expired. The clock of the API may differ.
+// The query is text, because every request for a link runs it and Kysely would build it each time.
+// The clock of the database decides whether a link has expired. The clock of the API may differ.
 const linkQuery = `
   select *, coalesce(expires_at <= now(), false) as is_expired from read_quote_share($1)
 `

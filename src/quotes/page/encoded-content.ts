@@ -10,7 +10,7 @@ import {
 } from 'node:zlib'
 import { maxUncompressedCachedBytes } from '../rendering/rendering-limits.ts'
 
-/** `identity` is null for large content: decodeContent decompresses it when a client needs it. */
+/** `identity` is null for large content. decodeContent then decompresses `br`. */
 export type EncodedContent = { identity: Buffer | null; gzip: Buffer; br: Buffer }
 
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }

@@ -11,7 +11,7 @@ const pages = new Map<string, string>()
 type ErrorPageOptions = {
   name: ErrorPageName
   language: Language
-  /** That of ?lang=. The links to the quote keep it. */
+  /** The language of ?lang=, which the links to the quote keep. */
   requestedLanguage?: Language | null
   /** The seller, if the page shows whom to ask for another link. */
   contact: { legalName: string; email: string; phone: string } | null

@@ -1,4 +1,4 @@
-// The legal texts of a quote, in the language of the page if the document has them.
+// The legal texts of a quote, in the language of the page if the document contains them.
 import type { Language } from '../../company/languages.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'

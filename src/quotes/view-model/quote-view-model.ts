@@ -42,7 +42,7 @@ export type QuoteViewModel = {
     phone: LinkedText
     website: LinkedText | null
   }
-  /** Null if the document has nothing about the buyer. */
+  /** Null if the document says nothing about the buyer. */
   buyer: QuoteDocument['buyer'] | null
   /** The columns of numbers that the lines use, from left to right. */
   columns: LineColumn[]
