@@ -19,15 +19,15 @@ import type { ParsedQuery } from '../text/parse-query.ts'
 import { startEngineTimeLimit } from './engine-time-limit.ts'
 import { countFacets, sumFacetCounts } from './hits/facet-counts.ts'
 import { highlightByComparison, highlightEngineHit } from './hits/highlights.ts'
+import { type HitGroupKind, usesWords } from './hits/hit-group-kinds.ts'
 import { putExactSpellingFirst, putInPinnedOrder } from './hits/order-within-groups.ts'
 import {
   firstHitCount,
-  type HitGroupKind,
   type PlannedHitGroups,
   planHitGroups,
   toEngineFilters,
-  usesWords,
 } from './hits/plan-hit-groups.ts'
+import { findPageStart, hasSkippedTooMany } from './hits/skipped-hits.ts'
 import type { QueryWordMatcher } from './relaxation/query-word-matcher.ts'
 import { canRelax, loadQueryWords, missesWords, type QueryWord } from './relaxation/query-words.ts'
 import { relaxQuery } from './relaxation/relax-query.ts'
@@ -140,22 +140,13 @@ async function requestHitGroups(
   signal: AbortSignal,
 ): Promise<FoundHitGroups> {
   const found = await sendGroupQueries(engine, planHitGroups(request, indexName), signal)
-  if (!hasSkippedTooMany(found, request.offset)) return found
+  const before = found.groups.filter(({ kind }) => kind !== 'words')
+  if (!hasSkippedTooMany(found.skippedHits, sumTotals(before), request.offset)) return found
   return sendGroupQueries(engine, planHitGroups(request, indexName, { maySkipHits: false }), signal)
 }
 
-/**
- * Whether the engine has skipped hits that belong to the page, or to a later one (`skippedHits` of
- * PlannedHitGroups).
- */
-function hasSkippedTooMany({ groups, skippedHits }: FoundHitGroups, offset: number): boolean {
-  if (skippedHits === 0) return false
-  const before = groups.filter(({ kind }) => kind !== 'words').map(({ result }) => result)
-  return skippedHits + sumTotals(before) > offset
-}
-
-function sumTotals(results: EngineResult[]): number {
-  return results.reduce((sum, { estimatedTotalHits }) => sum + estimatedTotalHits, 0)
+function sumTotals(groups: HitGroupResult[]): number {
+  return groups.reduce((sum, { result }) => sum + result.estimatedTotalHits, 0)
 }
 
 /** Sends the queries of all groups in one request. */
@@ -237,15 +228,16 @@ function mergeHitGroups(
   const hits = groups.flatMap(({ kind, result }) =>
     orderHits(result.hits, kind, query).map((hit) => ({ kind, hit })),
   )
-  const results = groups.map(({ result }) => result)
-  // The skipped hits are before the page (`skippedHits` of PlannedHitGroups).
-  const start = offset - skippedHits
+  const start = findPageStart(skippedHits, offset)
   return {
     hits: hits
       .slice(start, start + limit)
       .map(({ kind, hit }) => toHit(hit, highlightHit(hit, kind, query))),
-    total: Math.min(maxTotal, sumTotals(results)),
-    facets: sumFacetCounts(facets, results),
+    total: Math.min(maxTotal, sumTotals(groups)),
+    facets: sumFacetCounts(
+      facets,
+      groups.map(({ result }) => result),
+    ),
     facetsOmitted: false,
   }
 }

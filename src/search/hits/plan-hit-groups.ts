@@ -1,31 +1,22 @@
-// Decides which groups of hits a search has and in which order they are shown, and plans the engine
-// query of each. All queries are sent in one request (search-in-engine.ts). docs/search.md lists
-// all that decides the order of hits.
+// Decides which groups of hits a search has and in which order they are shown. Plans the engine
+// query of each group. All queries are sent in one request (search-in-engine.ts). docs/search.md
+// lists all that decides the order of hits.
 import { shownAttributes } from '../../search-engine/document-fields.ts'
 import type { EngineQuery } from '../../search-engine/search-client.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { canBeginHsCode, toPinKey } from '../../text/sku-and-hs-codes.ts'
 import { canRelax } from '../relaxation/query-words.ts'
 import { facetNames, type ParsedRequest, type SearchRequest } from '../schema.ts'
+import { type HitGroupKind, isOrderedByService, usesWords } from './hit-group-kinds.ts'
 import { maxOrderedSkus } from './order-within-groups.ts'
-
-/**
- * What selects the products of a hit group:
- * - `exact-sku`: the SKU equals the query, except for case and separators (its key). If many SKUs
- *   may have the same key, there are two groups of this kind: first the SKUs that also have the
- *   same symbols and digits of other scripts, then all others with the same key.
- * - `pinned`: the company puts the SKU first for this query. Case and separators do not matter.
- * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
- * - `enye-names`: the name has every typed word with ñ (eñe), and matches the words.
- * - `words`: the remaining products that match the words.
- */
-export type HitGroupKind = 'exact-sku' | 'pinned' | 'partial-code' | 'enye-names' | 'words'
+import { countSkippableHits } from './skipped-hits.ts'
 
 export type HitGroup = {
   kind: HitGroupKind
   query: EngineQuery
   /**
-   * Requests the first hits of the group. Only if `query` skips them, and the query may be relaxed.
+   * Requests the first hits of the group. Undefined if `query` returns them too, or if the query
+   * cannot be relaxed.
    */
   firstHitsQuery?: EngineQuery
 }
@@ -34,38 +25,22 @@ export type HitGroup = {
 export type PlannedHitGroups = {
   groups: HitGroup[]
   /**
-   * The engine skips this many hits of the group `words`, and none of any other group. `words` is
-   * the last group. If the groups before it have 3 products, its first hit is number 3 of all hits,
-   * counted from 0. If it skips 800 hits, these are the numbers 3 to 802.
-   *
-   * The page is complete if all skipped hits are before it: the total of the groups before `words`
-   * plus `skippedHits` is at most the offset. This total is exact, because hits are skipped only if
-   * these groups have filters and no text. The engine only estimates the total of a text.
+   * The engine skips this many hits of the group `words`, and none of any other group
+   * (skipped-hits.ts). `words` is the last group.
    */
   skippedHits: number
 }
 
 /**
- * The number of first hits: the best hits of a group, even if a later page is requested. The very
- * first one decides whether the query is relaxed. If it is, all first hits are ranked together with
- * what the subqueries find.
+ * The number of first hits: the best hits of a group, even if a later page is requested. The first
+ * of them decides whether the query is relaxed. If it is, all first hits are ranked together with
+ * the hits of the subqueries.
  */
 export const firstHitCount = 8
 
-/** Whether the words of the query select the products of a group. */
-export function usesWords(kind: HitGroupKind): boolean {
-  return kind === 'words' || kind === 'enye-names'
-}
-
-/** Whether the service orders the few products of a group itself (order-within-groups.ts). */
-function isOrderedByService(kind: HitGroupKind): boolean {
-  return kind === 'exact-sku' || kind === 'pinned'
-}
-
 /**
- * Plans the hit groups of a request. No product is in two groups, and together the groups are all
- * products that match, so totals and facet counts can be added. Without `maySkipHits` every group
- * is requested from its beginning.
+ * Plans the hit groups of a request. Each product that matches is in exactly one group, so totals
+ * and facet counts can be added. Without `maySkipHits` every group is requested from its beginning.
  */
 export function planHitGroups(
   request: ParsedRequest,
@@ -75,7 +50,8 @@ export function planHitGroups(
   const { text, engineText, code } = request.query
   const hasSeveralWords = engineText.words.length > 1
   const orderedGroups = splitIntoGroups(request)
-  const skippedHits = maySkipHits ? countSkippableHits(orderedGroups, request.offset) : 0
+  const kinds = orderedGroups.map(({ kind }) => kind)
+  const skippedHits = maySkipHits ? countSkippableHits(kinds, request.offset) : 0
   const hitsUpToPage = request.offset + request.limit
   const groups = orderedGroups.map(({ kind, filter }) => {
     const offset = kind === 'words' ? skippedHits : 0
@@ -86,8 +62,8 @@ export function planHitGroups(
       limit: Math.max(hitsUpToPage - offset, minLimit(kind, hasSeveralWords)),
       filter,
       facets: request.facets,
-      // With `frequency`, products that lack the most frequent words come last. If even the first
-      // hit lacks words, the query is relaxed (needsRelaxation). A code must match as a whole.
+      // A code must match as a whole. With `frequency`, products that lack the most frequent words
+      // come last. If even the first hit lacks words, the query is relaxed (needsRelaxation).
       matchingStrategy: code.isOnlyCode ? 'all' : 'frequency',
       attributesToRetrieve: shownAttributes,
       showMatchesPosition: true,
@@ -104,7 +80,7 @@ type GroupFilter = { kind: HitGroupKind; filter: string[] }
 
 /**
  * Returns the groups in the order in which they are shown. The products of a group match all of its
- * filters. `words` must stay the last group (`skippedHits` of PlannedHitGroups).
+ * filters. `words` must stay the last group (skipped-hits.ts).
  */
 function splitIntoGroups(request: ParsedRequest): GroupFilter[] {
   const { query } = request
@@ -158,22 +134,6 @@ function toEnyeCondition(words: string[]): string {
 /** Quotes a value so that nothing in it is read as part of the filter. */
 function quoteFilterValue(value: string): string {
   return `"${value.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`
-}
-
-/**
- * Returns how many hits of the group `words` the engine may skip, because they are probably before
- * the page (`skippedHits` of PlannedHitGroups). The totals of the groups before `words` are not
- * known yet, so each is assumed to have at most `maxOrderedSkus` products. For example, with one
- * such group and the offset 1000, 800 hits are skipped. If a group has more products,
- * `hasSkippedTooMany` (search-in-engine.ts) notices it, and everything is requested again.
- *
- * Returns 0 if there is a group of partial codes or of names with ñ: it may have many products.
- */
-function countSkippableHits(groups: GroupFilter[], offset: number): number {
-  const before = groups.filter(({ kind }) => kind !== 'words')
-  if (before.length === groups.length) return 0
-  if (!before.every(({ kind }) => isOrderedByService(kind))) return 0
-  return Math.max(0, offset - before.length * maxOrderedSkus)
 }
 
 function minLimit(kind: HitGroupKind, hasSeveralWords: boolean): number {
