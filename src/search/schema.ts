@@ -8,7 +8,7 @@
 //                     (search-engine/search-client.ts)
 //   EngineResult      what Meilisearch has found for one query (search-engine/search-client.ts)
 //   SearchResult      the page of hits, from Meilisearch or PostgreSQL
-//   EngineAnswer      the result of one engine, and how it has ended (search-in-engine.ts)
+//   EngineAnswer      the result of one engine, and its ending (search-in-engine.ts)
 //   SearchAnswer      the result, and what has answered (search-with-fallback.ts)
 //   SerializedResult  the result as JSON, which is cached (response-cache.ts)
 //   ServiceResponse   this JSON with `meta`, and what the log says (search-service.ts)

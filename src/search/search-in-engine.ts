@@ -56,16 +56,17 @@ export type SearchedIndex = {
 }
 
 /**
- * How a search in an engine has ended:
+ * The ending of a search in an engine:
  * - `complete`: products contain all the words, or the query was relaxed.
- * - `not relaxed`: too many other queries were being relaxed. The result may lack products.
+ * - `not relaxed`: other queries were being relaxed, and this one waited too long for its turn, or
+ *   until the time limit of the search. The result may lack products.
  * - `defect`: the code of this service failed, because of `error`.
  * - otherwise: a request to the engine failed, because of `error`.
  * If only relaxing the query failed, the result is what was found before. It may lack products.
  */
 export type EngineAnswer =
-  | { ended: 'complete' | 'not relaxed'; result: SearchResult }
-  | { ended: FailedOutcome | 'defect'; result: SearchResult | null; error: unknown }
+  | { ending: 'complete' | 'not relaxed'; result: SearchResult }
+  | { ending: FailedOutcome | 'defect'; result: SearchResult | null; error: unknown }
 
 /**
  * Searches the index for the requested page of hits. If no product contains all the words, further
@@ -96,14 +97,14 @@ export async function searchInEngine(
     const isToBeRelaxed = needsRelaxation(query, found.groups)
     relaxationForecast.record(query, isToBeRelaxed)
     firstResult = mergeHitGroups(request, found)
-    if (!isToBeRelaxed) return { ended: 'complete', result: firstResult }
+    if (!isToBeRelaxed) return { ending: 'complete', result: firstResult }
 
     const wordCount = query.engineText.words.length
     const relaxed = await relaxationQueue.run(wordCount, limit.signal, async () =>
       findRelaxedResult(request, found.groups, subqueries, await (earlyWords ?? loadWords())),
     )
-    if (!relaxed) return { ended: 'not relaxed', result: firstResult }
-    return { ended: 'complete', result: relaxed }
+    if (!relaxed) return { ending: 'not relaxed', result: firstResult }
+    return { ending: 'complete', result: relaxed }
   } catch (error) {
     limit.abort()
     return toFailedAnswer(error, firstResult)
@@ -123,7 +124,7 @@ function toFailedAnswer(error: unknown, firstResult: SearchResult | null): Engin
   // After any other failure PostgreSQL may find more than a first result without hits.
   const isUseful = cause instanceof EngineTimeout || (firstResult?.total ?? 0) > 0
   return {
-    ended: isOfEngine ? classifyFailure(cause) : 'defect',
+    ending: isOfEngine ? classifyFailure(cause) : 'defect',
     result: isUseful ? firstResult : null,
     error: cause,
   }

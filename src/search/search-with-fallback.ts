@@ -37,7 +37,7 @@ type Report = {
 }
 
 /** The reports by how a search in an engine has ended. They use different words for one end. */
-const reports: Record<EngineAnswer['ended'], Report> = {
+const reports: Record<EngineAnswer['ending'], Report> = {
   complete: { reason: null, outcome: 'answered', recorded: 'answered' },
   'not relaxed': { reason: 'not relaxed', outcome: 'answered', recorded: 'answered' },
   rejected: { reason: 'engine rejected', outcome: 'rejected', recorded: 'rejected' },
@@ -114,20 +114,20 @@ export async function searchWithFallback(
     const answer = await searchInEngine(resources.index, watched.engine, request, disconnected)
     reportAnswer(resources, watched, answer, context)
     if (disconnected.aborted) return null
-    const { ended, result } = answer
+    const { ending, result } = answer
     if (result)
       return {
         source: 'index',
         result,
-        degradedReason: reports[ended].reason,
+        degradedReason: reports[ending].reason,
         attempts,
         failedAttempt,
         engine: watched,
         indexState,
       }
-    failure = reports[ended].reason
+    failure = reports[ending].reason
     // Another engine would reject the same search, and the defect would fail it again.
-    if (ended === 'rejected' || ended === 'defect') break
+    if (ending === 'rejected' || ending === 'defect') break
   }
   const reason = failure ?? 'no engine available'
   context.onFallback({ attempts, ...(failedAttempt && { failedAttempt }), reason })
@@ -144,12 +144,12 @@ function reportAnswer(
   answer: EngineAnswer,
   { disconnected, logger }: SearchContext,
 ): void {
-  const { outcome, recorded } = reports[answer.ended]
+  const { outcome, recorded } = reports[answer.ending]
   observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : outcome)
-  if (answer.ended === 'defect') log.logDefect(logger, answer.error)
+  if (answer.ending === 'defect') log.logDefect(logger, answer.error)
   // The client may have disconnected before the engine received a request or answered it.
   if (disconnected.aborted || recorded === null) return
-  if (answer.ended === 'rejected') log.logRejection(logger, engineName, answer.error)
+  if (answer.ending === 'rejected') log.logRejection(logger, engineName, answer.error)
   // If only relaxing a query takes too long, the engine has still answered the first request.
   const isOnlySlow = recorded === 'timeout' && answer.result !== null
   if (isOnlySlow || !('error' in answer)) breaker.record('answered')

@@ -41,7 +41,7 @@ export async function recordEngineRequests(
       { text, query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
       new AbortController().signal,
     )
-    if (answer.ended !== 'complete') throw new Error(`a search has failed: ${answer.ended}`)
+    if (answer.ending !== 'complete') throw new Error(`a search has failed: ${answer.ending}`)
     if (sent > 1) withMoreRequests++
     requests.set(text, JSON.stringify({ queries: first }))
   }
