@@ -66,7 +66,8 @@ export type SearchedIndex = {
  */
 export type EngineAnswer =
   | { ending: 'complete' | 'not relaxed'; result: SearchResult }
-  | { ending: FailedOutcome | 'defect'; result: SearchResult | null; error: unknown }
+  | { ending: FailedOutcome | 'defect'; result: SearchResult; error: unknown }
+  | { ending: FailedOutcome | 'defect'; result: null; error: unknown }
 
 /**
  * Searches the index for the requested page of hits. If no product contains all the words, further

@@ -26,26 +26,26 @@ export type DegradedReason =
   | 'not relaxed'
   | 'internal error'
 
-/** How a search in an engine is reported. */
+/** How the log and the metric report a search in an engine. */
 type Report = {
   /** The `reason` in the log, if this search degrades the response. */
   reason: DegradedReason | null
   /** The `outcome` in the metric of requests to engines. */
   outcome: RequestOutcome | 'defect'
-  /** What the circuit breaker records: null for nothing. `reportAnswer` has the exceptions. */
-  recorded: RequestOutcome | null
 }
 
-/** The reports by how a search in an engine has ended. They use different words for one end. */
-const reports: Record<EngineAnswer['ending'], Report> = {
-  complete: { reason: null, outcome: 'answered', recorded: 'answered' },
-  'not relaxed': { reason: 'not relaxed', outcome: 'answered', recorded: 'answered' },
-  rejected: { reason: 'engine rejected', outcome: 'rejected', recorded: 'rejected' },
-  timeout: { reason: 'engine timeout', outcome: 'timeout', recorded: 'timeout' },
-  outage: { reason: 'engine outage', outcome: 'outage', recorded: 'outage' },
-  // An error of our own code says nothing about the engine, and may precede the request to it.
-  defect: { reason: 'internal error', outcome: 'defect', recorded: null },
-}
+/**
+ * The reports by the ending of a search in an engine. The log, the metric and the circuit breaker
+ * (toBreakerOutcome) use different words for the same ending.
+ */
+const reports = {
+  complete: { reason: null, outcome: 'answered' },
+  'not relaxed': { reason: 'not relaxed', outcome: 'answered' },
+  rejected: { reason: 'engine rejected', outcome: 'rejected' },
+  timeout: { reason: 'engine timeout', outcome: 'timeout' },
+  outage: { reason: 'engine outage', outcome: 'outage' },
+  defect: { reason: 'internal error', outcome: 'defect' },
+} satisfies Record<EngineAnswer['ending'], Report>
 
 /** What answered a search. */
 export type SearchAnswer = {
@@ -104,12 +104,9 @@ export async function searchWithFallback(
   const { disconnected } = context
   // The client may have disconnected while the search waited for capacity.
   if (disconnected.aborted) return null
-  let failedAttempt: DegradedReason | null = null
-  let failure: DegradedReason | null = null
-  let attempts = 0
+  /** Why each engine that was tried did not answer. */
+  const failures: DegradedReason[] = []
   for (const watched of engines.slice(0, maxEngines)) {
-    attempts += 1
-    failedAttempt = failure
     const indexState = watched.getLastKnownState()
     const answer = await searchInEngine(resources.index, watched.engine, request, disconnected)
     reportAnswer(resources, watched, answer, context)
@@ -120,40 +117,59 @@ export async function searchWithFallback(
         source: 'index',
         result,
         degradedReason: reports[ending].reason,
-        attempts,
-        failedAttempt,
+        attempts: failures.length + 1,
+        failedAttempt: failures.at(-1) ?? null,
         engine: watched,
         indexState,
       }
-    failure = reports[ending].reason
+    failures.push(reports[ending].reason)
     // Another engine would reject the same search, and the defect would fail it again.
     if (ending === 'rejected' || ending === 'defect') break
   }
-  const reason = failure ?? 'no engine available'
+  const attempts = failures.length
+  const reason = failures.at(-1) ?? 'no engine available'
+  const failedAttempt = failures.at(-2) ?? null
   context.onFallback({ attempts, ...(failedAttempt && { failedAttempt }), reason })
-  // If no engine was tried, the search may also wait for the time that an engine would have had.
-  const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
+  // Without an attempt, no engine used up its time limit. So the wait for PostgreSQL may be longer
+  // by that much.
+  const moreWaitMs = attempts === 0 ? timeouts.search.engine.ms : 0
   const result = await searchInDatabase(resources, request, disconnected, moreWaitMs)
   return result && { source: 'database', result, degradedReason: reason, attempts, failedAttempt }
 }
 
-/** Logs and counts how a search has ended in an engine, and tells its circuit breaker. */
+/** Logs and counts the ending of a search in an engine, and tells its circuit breaker. */
 function reportAnswer(
   { observer, log }: SearchResources,
   { engineName, breaker }: WatchedEngine,
   answer: EngineAnswer,
   { disconnected, logger }: SearchContext,
 ): void {
-  const { outcome, recorded } = reports[answer.ending]
+  const { outcome } = reports[answer.ending]
   observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : outcome)
   if (answer.ending === 'defect') log.logDefect(logger, answer.error)
   // The client may have disconnected before the engine received a request or answered it.
-  if (disconnected.aborted || recorded === null) return
+  if (disconnected.aborted) return
   if (answer.ending === 'rejected') log.logRejection(logger, engineName, answer.error)
-  // If only relaxing a query takes too long, the engine has still answered the first request.
-  const isOnlySlow = recorded === 'timeout' && answer.result !== null
-  if (isOnlySlow || !('error' in answer)) breaker.record('answered')
-  else breaker.record(recorded, answer.error)
+  const breakerOutcome = toBreakerOutcome(answer)
+  if (breakerOutcome === null) return
+  breaker.record(breakerOutcome, 'error' in answer ? answer.error : undefined)
+}
+
+/** Returns what the circuit breaker records for an answer of its engine; null for nothing. */
+function toBreakerOutcome({ ending, result }: EngineAnswer): RequestOutcome | null {
+  switch (ending) {
+    case 'complete':
+    case 'not relaxed':
+      return 'answered'
+    case 'timeout':
+      // If only relaxing the query took too long, the engine has answered the first request.
+      return result === null ? 'timeout' : 'answered'
+    case 'defect':
+      // An error of our own code says nothing about the engine, and may precede the request to it.
+      return null
+    default:
+      return ending
+  }
 }
 
 /** Returns null if the client has disconnected. */
