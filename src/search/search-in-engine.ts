@@ -47,8 +47,8 @@ type HitGroupResult = {
 /** What the engine has found for all hit groups. */
 type FoundHitGroups = { groups: HitGroupResult[]; skippedHits: number }
 
-/** The index that is searched, and what the searches of a process share. */
-export type SearchedIndex = {
+/** What the searches of a process in engines share. */
+export type EngineSearchResources = {
   indexName: string
   /** Limits how many queries are relaxed at the same time. */
   relaxationQueue: RelaxationQueue
@@ -75,7 +75,7 @@ export type EngineAnswer =
  * limit, or when `disconnected` aborts.
  */
 export async function searchInEngine(
-  { indexName, relaxationQueue, relaxationForecast }: SearchedIndex,
+  { indexName, relaxationQueue, relaxationForecast }: EngineSearchResources,
   engine: SearchEngine,
   request: ParsedRequest,
   disconnected: AbortSignal,

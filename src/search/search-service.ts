@@ -90,7 +90,7 @@ export class SearchService {
     for (const { engineName } of this.#selection.engines)
       observer.setEngineAvailable(engineName, true)
     this.#resources = {
-      index: {
+      engineSearch: {
         indexName,
         relaxationQueue: new RelaxationQueue(),
         relaxationForecast: new RelaxationForecast(),

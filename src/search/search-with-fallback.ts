@@ -10,7 +10,11 @@ import { timeouts } from '../timeouts.ts'
 import { type SearchDatabase, searchInPostgres } from './fallback/search-in-postgres.ts'
 import type { Logger, SearchLog, SearchObserver } from './metrics-and-log.ts'
 import type { ParsedRequest, SearchResult } from './schema.ts'
-import { type EngineAnswer, type SearchedIndex, searchInEngine } from './search-in-engine.ts'
+import {
+  type EngineAnswer,
+  type EngineSearchResources,
+  searchInEngine,
+} from './search-in-engine.ts'
 
 export const searchUnavailable = 'Search is temporarily unavailable. Try again in a moment.'
 
@@ -72,7 +76,7 @@ export type SearchAnswer = {
 
 /** What the searches of a process share. */
 export type SearchResources = {
-  index: SearchedIndex
+  engineSearch: EngineSearchResources
   database: SearchDatabase
   /** Limits the searches in PostgreSQL. */
   fallbackLimit: ConcurrencyLimit
@@ -101,6 +105,7 @@ export async function searchWithFallback(
   request: ParsedRequest,
   context: SearchContext,
 ): Promise<SearchAnswer | null> {
+  const { engineSearch } = resources
   const { disconnected } = context
   // The client may have disconnected while the search waited for capacity.
   if (disconnected.aborted) return null
@@ -108,7 +113,7 @@ export async function searchWithFallback(
   const failures: DegradedReason[] = []
   for (const watched of engines.slice(0, maxEngines)) {
     const indexState = watched.getLastKnownState()
-    const answer = await searchInEngine(resources.index, watched.engine, request, disconnected)
+    const answer = await searchInEngine(engineSearch, watched.engine, request, disconnected)
     reportAnswer(resources, watched, answer, context)
     if (disconnected.aborted) return null
     const { ending, result } = answer

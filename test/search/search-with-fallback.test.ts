@@ -127,7 +127,7 @@ async function searchIn(
   const fallbacks: LogFields[] = []
   const answer = await searchWithFallback(
     {
-      index: { indexName: 'products', relaxationQueue, relaxationForecast },
+      engineSearch: { indexName: 'products', relaxationQueue, relaxationForecast },
       database: { db, pool },
       fallbackLimit: new ConcurrencyLimit({ maxRunning: 1, maxQueued: 1 }),
       observer: {
