@@ -152,7 +152,7 @@ function addEngineMetrics(registry: Registry) {
       breakerOpen.set(Number(isEveryBreakerOpen()))
     },
     /** Counts only engines whose availability has been set. */
-    countEngineRequest(engine: string, outcome: (typeof engineOutcomes)[number]): void {
+    countEngineAttempt(engine: string, outcome: (typeof engineOutcomes)[number]): void {
       if (availability.has(engine)) requests.inc({ engine, outcome })
     },
     isEveryBreakerOpen,

@@ -1,11 +1,12 @@
-// What searches count in metrics, and what they write to the log besides the line of each request.
+// What searches count in metrics, and what they log. The log also has a line for each HTTP request,
+// which src/http/request-log.ts writes.
 import { describeError } from '../monitoring/describe-error.ts'
 import { FailureLog } from '../monitoring/log/failure-log.ts'
 import { RepetitionFilter } from '../monitoring/log/repetition-filter.ts'
 import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 import { timeouts } from '../timeouts.ts'
 
-/** Counts what answered each search and how each request to an engine ended. */
+/** Counts what answered each search, and how each attempt to search in an engine ended. */
 export type SearchObserver = {
   /**
    * Counts one response. The metric is called `tqs_search_answers_total`, although elsewhere an
@@ -21,10 +22,13 @@ export type SearchObserver = {
   /** Called for a response from PostgreSQL, or one from the index that may lack products. */
   countDegraded(): void
   /**
-   * Called once for each engine that a search tried. `cancelled`: the client disconnected.
-   * `defect`: the code of this service failed, before or after the engine was asked.
+   * Counts one attempt. A search makes one for each engine that it tries. An attempt may send
+   * several HTTP requests, although the metric is called `tqs_search_engine_requests_total`.
+   *
+   * `cancelled`: the client disconnected. `defect`: the code of this service failed, before or
+   * after the engine was asked.
    */
-  countEngineRequest(engineName: string, outcome: RequestOutcome | 'cancelled' | 'defect'): void
+  countEngineAttempt(engineName: string, outcome: RequestOutcome | 'cancelled' | 'defect'): void
   setEngineAvailable(engineName: string, isAvailable: boolean): void
 }
 
@@ -69,9 +73,9 @@ export class SearchLog {
 
   /**
    * Logs an error of this service: it has sent a request that is invalid for the engine. `logger`
-   * is that of the HTTP request. A caller may cause one at every keystroke, so this logs at most
-   * one per engine and interval (`rejectionLog`); the next line counts those left out, of all
-   * engines.
+   * is that of the HTTP request. A caller may cause such an error at every keystroke. So this logs
+   * at most one per engine and interval (`rejectionLog`). The next line counts those left out, of
+   * all engines.
    */
   logRejection(logger: Logger, engine: string, err: unknown): void {
     const alsoRejected = this.#rejections.countLeftOut(engine)
@@ -81,8 +85,8 @@ export class SearchLog {
 
   /**
    * Logs an error of the code of this service with its stack, once per cause and interval
-   * (`defectLog`); the next line counts those left out. `logger` is that of the HTTP request.
-   * Metrics count all of them (`defect` in SearchObserver).
+   * (`defectLog`). The next line counts those left out, and metrics count all (`defect` in
+   * SearchObserver). `logger` is that of the HTTP request.
    */
   logDefect(logger: Logger, err: unknown): void {
     const alsoFailed = this.#defects.countLeftOut(describeError(err))
@@ -94,8 +98,8 @@ export class SearchLog {
   }
 
   /**
-   * The service records in the database that this release still uses its indexes. Logs once that
-   * it cannot, and that it can again. Call it for each attempt, with the error or null.
+   * Logs once that the service cannot record in the database that this release still uses its
+   * indexes. Logs once more when it can again. Call it for each attempt, with its error or null.
    */
   logIndexUse(error: unknown): void {
     if (error === null) this.#indexUseFailures.logSuccess()

@@ -34,7 +34,7 @@ export type DegradedReason =
 type Report = {
   /** The `reason` in the log, if this search degrades the response. */
   reason: DegradedReason | null
-  /** The `outcome` in the metric of requests to engines. */
+  /** The `outcome` in the metric of attempts (SearchObserver). */
   outcome: RequestOutcome | 'defect'
 }
 
@@ -150,7 +150,7 @@ function reportAnswer(
   { disconnected, logger }: SearchContext,
 ): void {
   const { outcome } = reports[answer.ending]
-  observer.countEngineRequest(engineName, disconnected.aborted ? 'cancelled' : outcome)
+  observer.countEngineAttempt(engineName, disconnected.aborted ? 'cancelled' : outcome)
   if (answer.ending === 'defect') log.logDefect(logger, answer.error)
   // The client may have disconnected before the engine received a request or answered it.
   if (disconnected.aborted) return

@@ -133,7 +133,7 @@ async function searchIn(
       observer: {
         countResponse: () => undefined,
         countDegraded: () => undefined,
-        countEngineRequest: (name, requestOutcome) =>
+        countEngineAttempt: (name, requestOutcome) =>
           void requestOutcomes.push(`${name} ${requestOutcome}`),
         setEngineAvailable: () => undefined,
       },
