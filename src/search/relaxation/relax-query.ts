@@ -15,7 +15,10 @@ import { isUnknown, type QueryWord } from './query-words.ts'
 import type { Subqueries } from './subqueries.ts'
 import { weighWord } from './word-weights.ts'
 
-/** If fewer products are found, single words are requested too. */
+/**
+ * If fewer products are found, single words are requested too. This is the size of a page without
+ * `limit`. The `limit` of the request is not used, because all pages must show the same list.
+ */
 const enoughHits = defaultHits
 /**
  * Reciprocal rank fusion: score = Σ 1 / (k + rank), where the first rank is 0. 60 is the value of
@@ -27,8 +30,8 @@ const fusionK = 60
  * Finds products that contain some of the words of a query, in three steps:
  * 1. Request each pair of words, the unknown words (isUnknown), and the translations. With only two
  *    words, their pair is the query itself, so each word is requested alone instead.
- * 2. If few products were found, request single words too. If a pair has more products than were
- *    returned, request triples of words too.
+ * 2. If few products were found, request single words too. If each pair of three words has more
+ *    products than were returned, request the triple too.
  * 3. Rank all products that were found, and the first hits (firstHitCount) of the whole text.
  *
  * For example, the query is `tornillo inoxidabel cabeza avellanada`, and all words but `inoxidabel`
@@ -38,12 +41,14 @@ const fusionK = 60
  *     "tornillo" inoxidabel     "tornillo" "cabeza"         "tornillo" "avellanada"
  *     "cabeza" inoxidabel       "avellanada" inoxidabel     "cabeza" avellanada
  *
- * If these find fewer than `enoughHits` products, step 2 requests `tornillo`, `cabeza` and
- * `avellanada`. If each pair of three words has more products than were returned, it requests the
- * triple, such as `"tornillo" "cabeza" "avellanada"`.
+ * If the pairs and the first hits together are fewer than `enoughHits` products, step 2 requests
+ * `tornillo`, `cabeza` and `avellanada`. The hits of the single word `inoxidabel` and of
+ * translations do not count, because they need not contain any other word. If each pair of three
+ * words has more products than were returned, step 2 requests the triple, such as
+ * `"tornillo" "cabeza" "avellanada"`.
  *
  * Returns these products, best first, and the matcher of the words. The products depend on the
- * words and the filters only, so pages are consistent and the number of hits is the total. Throws
+ * words and the filters only. So pages are consistent, and the number of hits is the total. Throws
  * if the engine does not answer.
  */
 export async function relaxQuery(
@@ -59,8 +64,8 @@ export async function relaxQuery(
   await subqueries.send([...pairsOrWords, ...unknownWords, ...listTranslations(words)])
 
   // Step 2.
-  const foundHits = pairsOrWords.map(({ text }) => subqueries.result(text)?.hits ?? [])
-  const hasEnough = countDistinctHits([...firstHits, ...foundHits]) >= enoughHits
+  const hitsOfPairsOrWords = pairsOrWords.map(({ text }) => subqueries.result(text)?.hits ?? [])
+  const hasEnough = countDistinctHits([...firstHits, ...hitsOfPairsOrWords]) >= enoughHits
   const triples = listTriples(words, (earlier, later) =>
     mayHaveMoreProducts(earlier, later, pairsOrWords, subqueries),
   )
@@ -74,8 +79,8 @@ export async function relaxQuery(
 }
 
 /**
- * Whether products with both words may be missing from what was found. A product with three words
- * may be missing if the results of all its pairs were cut off, or were not requested.
+ * Whether a product with both words may be missing from what was found: the pair was not requested,
+ * or has more products than were returned.
  */
 function mayHaveMoreProducts(
   earlier: QueryWord,
@@ -101,10 +106,10 @@ function countDistinctHits(lists: EngineHit[][]): number {
 }
 
 /**
- * Returns the hits of all lists, each once: by the words that they contain, then by
- * reciprocal rank fusion of the lists. `weights` has the weight of each word.
+ * Returns the hits of all lists, each once. Orders them by the words that they contain, and those
+ * that are equal by reciprocal rank fusion of the lists. `weights` has the weight of each word.
  */
-function rankByMatchedWords(
+export function rankByMatchedWords(
   matcher: QueryWordMatcher,
   weights: number[],
   lists: EngineHit[][],

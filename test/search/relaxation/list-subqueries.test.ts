@@ -1,8 +1,9 @@
-// The words, pairs and triples of words that a relaxed query requests.
+// The words, pairs and triples of words that a relaxed query requests, and their translations.
 import t from 'tap'
 import {
   listPairsOrWords,
   listSingleWords,
+  listTranslations,
   listTriples,
 } from '../../../src/search/relaxation/list-subqueries.ts'
 import type { QueryWord } from '../../../src/search/relaxation/query-words.ts'
@@ -92,3 +93,44 @@ t.test(
     t.equal(tripleTexts(toWords('a b c d e f g h i j'), always).length, 10)
   },
 )
+
+/** Returns the words of a query. A word in `translations` has these translations. */
+const toTranslatedWords = (text: string, translations: Record<string, string[]>) =>
+  toWords(text).map((word) => ({ ...word, translations: translations[word.text] ?? [] }))
+
+const translationTexts = (words: QueryWord[]) => listTranslations(words).map(({ text }) => text)
+
+t.test('nothing is translated if no word has a translation', async (t) => {
+  t.same(listTranslations(toWords('bosch pumps')), [])
+})
+
+t.test('of two words, each translation and the translated pair are requested', async (t) => {
+  const words = toTranslatedWords('bosch pumps', { pumps: ['bombas', 'bombeos'] })
+  t.same(translationTexts(words), ['bombas', 'bombeos', 'bosch bombas'])
+})
+
+t.test('of more words, the whole query is requested first, translated', async (t) => {
+  const words = toTranslatedWords('bosch water pumps', { water: ['agua'], pumps: ['bombas'] })
+  t.same(translationTexts(words), [
+    'bosch agua bombas',
+    'agua',
+    'bombas',
+    'bosch agua',
+    'bosch bombas',
+    'agua bombas',
+  ])
+})
+
+t.test('a translation that two words share is requested once', async (t) => {
+  const words = toTranslatedWords('pump pumps', { pump: ['bomba'], pumps: ['bomba'] })
+  t.same(translationTexts(words), ['bomba', 'bomba bomba'])
+})
+
+t.test('at most eight translated words and eight translated pairs are requested', async (t) => {
+  const letters = 'abcdefghij'.split('')
+  const translations = Object.fromEntries(letters.map((letter) => [letter, [letter.repeat(2)]]))
+  const texts = translationTexts(toTranslatedWords(letters.join(' '), translations))
+  t.equal(texts.filter((text) => !text.includes(' ')).length, 8)
+  t.equal(texts.filter((text) => text.split(' ').length === 2).length, 8)
+  t.equal(texts[0], letters.map((letter) => letter.repeat(2)).join(' '))
+})
