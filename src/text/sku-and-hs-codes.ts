@@ -25,7 +25,7 @@ import { findSizes } from './sizes-with-units.ts'
 /** A longer sequence of words, or a longer word, is a phrase and not a code with separators. */
 const maxCodeParts = 5
 const maxPartLength = 6
-const minPossibleCodeLength = 3
+const minCodePartLength = 3
 /** Parts of a SKU are found within its first 40 characters, which limits the suffixes stored. */
 const maxSearchedLength = 40
 
@@ -97,8 +97,7 @@ export function toPossibleCodeKey(text: string): string | undefined {
   if (parts.length < 2 || parts.length > maxCodeParts) return undefined
   if (parts.some((part) => part.length > maxPartLength)) return undefined
   const key = toFoldedCodeKey(text)
-  if (key.length < minPossibleCodeLength || !/\d/.test(key)) return undefined
-  return findSizes(text).length === 0 ? key : undefined
+  return canBePartOfCode(key) && findSizes(text).length === 0 ? key : undefined
 }
 
 /** Whether the text is a single code with separators and nothing else: "ab-742", not "18-volt". */
@@ -108,6 +107,14 @@ export function isOnlyCode(text: string): boolean {
     /\d/.test(text) &&
     findSizes(text).length === 0
   )
+}
+
+/**
+ * Whether a key is looked for inside codes. It has at least three characters, and one is a digit.
+ * Other keys are inside too many codes.
+ */
+export function canBePartOfCode(key: string): boolean {
+  return key.length >= minCodePartLength && /\d/.test(key)
 }
 
 /** Whether an HS code can begin with this key: at least four digits. */

@@ -17,7 +17,12 @@ import { type RawBuilder, sql } from 'kysely'
 import { oneTypoLetters } from '../../search-engine/letters-for-typos.ts'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
-import { canBeginHsCode, mayShareSkuKey, toCodeKey } from '../../text/sku-and-hs-codes.ts'
+import {
+  canBeginHsCode,
+  canBePartOfCode,
+  mayShareSkuKey,
+  toCodeKey,
+} from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import { facetNames, type ParsedRequest } from '../schema.ts'
@@ -30,8 +35,6 @@ import { checkWord, foldTsQuery, toPrefixTerm, toTsQuery, toWordTerm } from './t
 export const maxCandidates = maxListed
 /** A query for SKU keys, or for parts of codes, returns at most this many products. */
 const maxCodeMatches = 200
-/** In a code, parts of at least this length are found anywhere, shorter ones at its beginning. */
-const minPartialCodeLength = 3
 /** A shorter word is too frequent as a prefix to be looked up alone. */
 const minPrefixLength = 3
 /**
@@ -145,14 +148,16 @@ function buildSkuQueries({ text }: ParsedQuery, productCondition: Sql): Sql[] {
   ]
 }
 
-/** Products whose SKU contains the text or begins with it, or whose HS code begins with it. */
+/**
+ * Products whose SKU contains the text, or whose HS code begins with it. If the text cannot be part
+ * of a code, the SKU must begin with it.
+ */
 function buildPartialCodeQueries({ text }: ParsedQuery, productCondition: Sql): Sql[] {
   const key = toCodeKey(text)
   if (key === '') return []
-  const isPart = /\d/.test(key) && key.length >= minPartialCodeLength
   const conditions = [
     // The key has letters and digits only, so nothing in it is a wildcard.
-    sql`sku_key like ${isPart ? '%' : ''} || ${skuKeyOf(text)} || '%'`,
+    sql`sku_key like ${canBePartOfCode(key) ? '%' : ''} || ${skuKeyOf(text)} || '%'`,
     ...(canBeginHsCode(key) ? [sql`hs_code like ${`${key}%`}`] : []),
   ]
   return conditions.map((condition) =>
