@@ -1,10 +1,11 @@
-// Turns the query parameters of GET /api/search into a normalised request, in this order:
-// 1. findMalformedQuery, before validation: what the parser and the validation of Fastify hide or
-//    explain badly: the encoding, numbers such as 1e1, and `sku`, which may occur several times.
-//    Then the route replaces `sku` by listSkus.
-// 2. SearchParameters (schema.ts): the validation of Fastify.
-// 3. toSearchRequest: what a JSON schema cannot express: the bounds of `q`, and NUL characters.
-// Load shedding comes before Fastify and has only the URL: parseSearchUrl does all three steps.
+// Turns the query parameters of GET /api/search into a normalised request, in three steps:
+// 1. findMalformedQuery finds what the parser and the validation of Fastify miss or explain badly:
+//    malformed percent signs, numbers such as 1e1, and invalid SKUs. `sku` may occur several times,
+//    so the route then replaces it by a list (listSkus).
+// 2. Fastify validates the parameters by SearchParameters (schema.ts).
+// 3. toSearchRequest checks what a JSON schema cannot express, such as the bytes of `q`, and
+//    normalises the values.
+// Load shedding runs before Fastify and has only the URL. parseSearchUrl does all three steps.
 import { parse } from 'node:querystring'
 import { Value } from '@sinclair/typebox/value'
 import {
@@ -27,13 +28,13 @@ import {
 const integerParameters = ['limit', 'offset'] as const
 type IntegerParameter = (typeof integerParameters)[number]
 
-/** The validation of Fastify; it returns false and sets `errors` if the data is not valid. */
+/** The validation of Fastify. It returns false and sets `errors` if the data is not valid. */
 type Validate = { (data: unknown): unknown; errors?: SchemaErrors | null }
 type SchemaErrors = Parameters<typeof describeValidationErrors>[0]
 
 /**
  * Returns the `invalid_parameter` problem of a query that Fastify has parsed but not validated
- * (step 1); undefined if there is none.
+ * (step 1). Undefined if there is none.
  */
 export function findMalformedQuery(
   url: string,
@@ -46,8 +47,8 @@ export function findMalformedQuery(
 }
 
 /**
- * Returns `sku` as the list that the schema requires, because the parser returns a string if it
- * occurs once. Undefined if it does not occur.
+ * Returns `sku` as a list, which the schema requires. Undefined if it does not occur. The parser
+ * returns a string if it occurs once.
  */
 export function listSkus({ sku }: Record<string, unknown>): string[] | undefined {
   return sku === undefined ? undefined : ([sku].flat() as string[])
@@ -196,7 +197,7 @@ export function parseSearchUrl(url: string): SearchRequest | null {
 /** Reads the parameters as Fastify does: the value of one that is repeated is a list. */
 const readParameters = (url: string) => parse(readQueryString(url))
 
-/** Returns the text after the first "?", which may contain others; empty if there is none. */
+/** Returns the text after the first "?". It may contain others. Empty if the URL has none. */
 function readQueryString(url: string): string {
   const start = url.indexOf('?')
   return start < 0 ? '' : url.slice(start + 1)

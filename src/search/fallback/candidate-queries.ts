@@ -1,9 +1,11 @@
-// The queries with which PostgreSQL finds products. Each reads an index and returns a bounded
-// number of candidates, whatever the number of products. `is_cut` says whether a limit inside of a
-// query was reached, so that it may have missed products. It is the same in all rows of a query.
-// search-in-postgres.ts checks whether the query returned as many as it may.
+// The queries with which PostgreSQL finds products. Each reads an index and returns a limited
+// number of candidates, however many products there are.
 //
-// A higher score ranks first. A product that several queries find has its highest score.
+// A query contains limits. If one of them was reached, products may be missing. Then
+// `may_be_incomplete` is true in all rows of the query. search-in-postgres.ts also checks whether
+// all queries together have found as many candidates as they may.
+//
+// Candidates with a higher score rank first. One that several queries find has its highest score.
 //   empty query   0
 //   code, name    2 for the whole SKU (AB-742), 1 for a part of a code (742), 0 for the beginning
 //                 of a name (a query of one or two letters)
@@ -29,13 +31,13 @@ import { facetNames, type ParsedRequest } from '../schema.ts'
 import { checkWord, foldTsQuery, toPrefixTerm, toTsQuery, toWordTerm } from './ts-query.ts'
 
 /**
- * At most this many products are ranked and counted. If more contain all the words, those with the
- * highest scores are.
+ * At most this many products are ranked and counted. If more contain all the words, these are the
+ * products with the highest scores.
  */
 export const maxCandidates = maxListed
 /** A query for SKU keys, or for parts of codes, returns at most this many products. */
 const maxCodeMatches = 200
-/** A shorter word is too frequent as a prefix to be looked up alone. */
+/** Too many words begin with a shorter word, so it is not looked up as a prefix. */
 const minPrefixLength = 3
 /**
  * Only the second half of a word may contain typos, because the index finds beginnings of words.
@@ -44,9 +46,9 @@ const minPrefixLength = 3
  */
 const exactShare = 0.5
 /**
- * At most this many products with the words, or their beginnings, are read. Short words and similar
- * words are looked up in these. Of five million products, hundreds of thousands may contain a
- * frequent word. Then it is not defined which of them are read.
+ * At most this many products with the words, or with their beginnings, are read. Short words and
+ * similar words are looked up in these. If more products have the words, it is not defined which of
+ * them are read. Of five million products, hundreds of thousands may contain a frequent word.
  */
 const maxFiltered = 5_000
 
@@ -56,16 +58,16 @@ const nameBeginningScore = sql.lit(0)
 /** A position after that of every word in the text of a product. */
 const afterEveryWord = 1_000_000
 
-/** An SQL fragment: a condition, or a query for candidates (id, score and is_cut). */
+/** An SQL fragment: a condition, or a query for candidates (id, score, may_be_incomplete). */
 type Sql = RawBuilder<unknown>
 
 /**
- * Returns the query for at most `limit` of the candidates that a query for ids and scores finds.
- * `is_cut` says of all of them whether there may be more.
+ * Returns a query for candidates: at most `limit` of those that `query` finds. `query` is a query
+ * for ids and scores.
  */
 function limitCandidates(query: Sql, limit: number): Sql {
   return sql`(
-    select id, score, count(*) over () >= ${sql.lit(limit)} as is_cut
+    select id, score, count(*) over () >= ${sql.lit(limit)} as may_be_incomplete
     from (${query} limit ${sql.lit(limit)}) as limited
   )`
 }
@@ -84,7 +86,7 @@ export function buildEmptyTextQuery(productCondition: Sql): Sql {
   const firstByName = sql`
     select id, 0::real as score from products where ${productCondition} order by name, id`
   return sql`(
-    select id, 0::real as score, false as is_cut
+    select id, 0::real as score, false as may_be_incomplete
     from products join product_popularity on product_id = id
     where rank is not null and ${productCondition}
   ) union all ${limitCandidates(firstByName, maxCandidates)}`
@@ -96,53 +98,58 @@ export function buildEmptyTextQuery(productCondition: Sql): Sql {
 export function buildPinnedQuery(query: ParsedQuery, productCondition: Sql): Sql {
   const withPinnedKey = sql`
     select id, null::real as score from products
-    where ${productCondition} and sku_key = any (${pinnedKeysOf(query)})`
+    where ${productCondition} and sku_key = any (${buildPinnedKeys(query)})`
   return sql`(
-    select id, null::real as score, false as is_cut from products
+    select id, null::real as score, false as may_be_incomplete from products
     where ${productCondition} and sku = any (${query.pinnedSkus}::text[])
   ) union all ${limitCandidates(withPinnedKey, maxCodeMatches)}`
 }
 
 /**
- * The key of a SKU as PostgreSQL computes it for `sku_key`. It may differ from the key in the index
- * for letters of a newer Unicode version, which only one of the two knows.
+ * Returns the SQL of the key of a SKU, as PostgreSQL computes it for `sku_key`. The key in the
+ * search engine may differ for letters of a newer Unicode version, which only one of the two knows.
  */
-export const skuKeyOf = (text: string) => sql`code_key(${text})`
+export function buildSkuKey(text: string): Sql {
+  return sql`code_key(${text})`
+}
 
 /**
- * The keys of the pinned SKUs, in their order. A key is null if many SKUs may have it and a product
- * has exactly this SKU. Otherwise all products that share the key would be pinned.
+ * Returns the SQL of an array: the keys of the pinned SKUs, in their order. A key is null if many
+ * SKUs may have it and a product has exactly this SKU. Otherwise all products that share the key
+ * would be pinned.
  *
  * For example, the company pins "B-١" and "AB-1", and there are the products "B-١", "B-٢" and
  * "ab 1". The keys are null and "ab1". The order is "B-١", "ab 1". "B-٢" is not pinned, though it
  * has the key "b" too.
  */
-export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
-  select case
-    when may_share_key and exists (select from products where sku = pinned) then null
-    else code_key(pinned)
-  end
-  from unnest(
-    ${pinnedSkus}::text[],
-    ${pinnedSkus.map(mayShareSkuKey)}::boolean[]
-  ) with ordinality as p (pinned, may_share_key, place)
-  order by place
-)`
+export function buildPinnedKeys({ pinnedSkus }: ParsedQuery): Sql {
+  return sql`array(
+    select case
+      when may_share_key and exists (select from products where sku = pinned) then null
+      else code_key(pinned)
+    end
+    from unnest(
+      ${pinnedSkus}::text[],
+      ${pinnedSkus.map(mayShareSkuKey)}::boolean[]
+    ) with ordinality as p (pinned, may_share_key, place)
+    order by place
+  )`
+}
 
 /**
- * Products with exactly this SKU, except for case and separators. The SKU as typed is also looked
- * up alone, because many SKUs may have the same key.
+ * Products with exactly this SKU, except for case and separators. Many SKUs may have the same key,
+ * and not all of them are read. So the SKU as typed is also looked up alone.
  */
 function buildSkuQueries({ text }: ParsedQuery, productCondition: Sql): Sql[] {
   return [
     sql`(
-      select id, ${exactSkuScore}::real as score, false as is_cut from products
+      select id, ${exactSkuScore}::real as score, false as may_be_incomplete from products
       where ${productCondition} and sku in (${text}, ${text.normalize('NFD')})
     )`,
     limitCandidates(
       sql`
         select id, ${exactSkuScore}::real as score from products
-        where ${productCondition} and sku_key = ${skuKeyOf(text)}`,
+        where ${productCondition} and sku_key = ${buildSkuKey(text)}`,
       maxCodeMatches,
     ),
   ]
@@ -157,7 +164,7 @@ function buildPartialCodeQueries({ text }: ParsedQuery, productCondition: Sql): 
   if (key === '') return []
   const conditions = [
     // The key has letters and digits only, so nothing in it is a wildcard.
-    sql`sku_key like ${canBePartOfCode(key) ? '%' : ''} || ${skuKeyOf(text)} || '%'`,
+    sql`sku_key like ${canBePartOfCode(key) ? '%' : ''} || ${buildSkuKey(text)} || '%'`,
     ...(canBeginHsCode(key) ? [sql`hs_code like ${`${key}%`}`] : []),
   ]
   return conditions.map((condition) =>
@@ -170,27 +177,31 @@ function buildPartialCodeQueries({ text }: ParsedQuery, productCondition: Sql): 
   )
 }
 
-/** Products with all the words, their prefixes or synonyms, ranked by where the first word is. */
+/**
+ * Products with all the words, their prefixes or synonyms, ranked by where the first word is.
+ *
+ * A word of one or two letters is looked up only if it has synonyms, and then as a whole word.
+ * Otherwise it is too short: it only narrows down the products that the other words find.
+ */
 function buildWordQueries(
   { foldedWords: words, synonyms }: ParsedQuery,
   productCondition: Sql,
 ): Sql[] {
   if (words.length === 0) return []
   const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
-  const isShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
+  const isTooShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
   const significant = words.filter((word) => !stopWords.has(word))
-  const [firstWord] = significant.filter((word) => !isShort(word))
+  const [firstWord] = significant.filter((word) => !isTooShort(word))
   if (firstWord === undefined) return buildShortWordQueries(words, synonyms, productCondition)
   const toTerm = (word: string) => {
-    if (stopWords.has(word) || isShort(word)) return undefined
-    // A word below this length has synonyms, or it would be short.
+    if (stopWords.has(word) || isTooShort(word)) return undefined
     return word.length < minPrefixLength ? toWordTerm(word) : toPrefixTerm(word)
   }
   const terms = toTsQuery(words, synonyms, toTerm)
-  return [buildTermsQuery(terms, firstWord, significant.filter(isShort), productCondition)]
+  return [buildTermsQuery(terms, firstWord, significant.filter(isTooShort), productCondition)]
 }
 
-/** For short words and stop words only: they are looked up as typed, and not as prefixes. */
+/** For a query of short words and stop words only. They are looked up as typed, not as prefixes. */
 function buildShortWordQueries(
   words: string[],
   synonyms: SynonymMap,
@@ -203,8 +214,8 @@ function buildShortWordQueries(
 }
 
 /**
- * Products with the terms of a tsquery, and with words that begin with the short words. Those with
- * a synonym of the first word rank after those with the word.
+ * Products with the terms of a tsquery, and with words that begin with the short words. Products
+ * with the first word rank before those with a synonym of it.
  */
 function buildTermsQuery(
   terms: string,
@@ -226,7 +237,7 @@ function buildTermsQuery(
       -coalesce(
         nullif(strpos(search_text, fold_text(${firstWord})), 0), ${sql.lit(afterEveryWord)}
       )::real as score,
-      (select count(*) from matching) >= ${sql.lit(maxFiltered)} as is_cut
+      (select count(*) from matching) >= ${sql.lit(maxFiltered)} as may_be_incomplete
     from matching
     where ${sql.join([sql`true`, ...shortWordConditions], sql` and `)}
     order by score desc, id limit ${sql.lit(maxCandidates)}
@@ -236,8 +247,8 @@ function buildTermsQuery(
 /**
  * Names that begin with a text that is too short to be looked up as a word. A database that
  * compares by code points (C, C.UTF-8) finds exactly these. A linguistic collation (ICU) also finds
- * names that begin with another case or accent of the letters, which match too. `collate "C"` here
- * would not use the index products_name, which has the collation of the database.
+ * the other case and other accents of the letters, and such names match too. The query has no
+ * `collate "C"`, because the index products_name has the collation of the database.
  */
 function buildNameQueries(text: string, productCondition: Sql): Sql[] {
   const prefixes = [text, text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`]
@@ -262,7 +273,7 @@ export function buildMatchQuery(query: ParsedQuery, productCondition: Sql): Sql 
 
 /**
  * Returns the query for products with words that are similar to the typed ones and begin with the
- * same letters, ranked by similarity; null if no word may have a typo. Ignores words that are
+ * same letters, ranked by similarity. Null if no word may have a typo. Ignores words that are
  * shorter than `minPrefixLength`.
  */
 export function buildSimilarWordQuery(
@@ -288,7 +299,7 @@ export function buildSimilarWordQuery(
     )
     select id,
       ((${sql.join(similarities, sql` + `)}) / ${sql.lit(similarities.length)})::real as score,
-      (select count(*) from matching) >= ${sql.lit(maxFiltered)} as is_cut
+      (select count(*) from matching) >= ${sql.lit(maxFiltered)} as may_be_incomplete
     from matching order by score desc, id limit ${sql.lit(maxCandidates)}
   )`
 }

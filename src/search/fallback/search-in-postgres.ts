@@ -1,10 +1,9 @@
 // Searches in PostgreSQL while the engine is unavailable. The result has the same fields, but
-// products are found and ranked in a simpler way: codes, and products with all words or their
-// prefixes, or else products with similar words. The cost does not depend on the number of products
-// (candidate-queries.ts).
+// products are found and ranked in a simpler way. It finds codes, and products with all words or
+// their prefixes. If there are none, it finds products with similar words. The cost does not depend
+// on the number of products (candidate-queries.ts).
 //
-// Both searches, this one and that in the engine, must keep these promises, which these tests check
-// in both:
+// Both searches, this one and that in the engine, must keep these promises. The tests check both:
 //   an exact SKU is first, then other spellings   test/search/exact-sku-and-filters.test.ts
 //   pinned products are next                      test/words/company-words.test.ts
 //   parts of codes find the same products         test/search/code-keys.test.ts
@@ -12,9 +11,9 @@
 //   filters, synonyms and hidden words            test/search/exact-sku-and-filters.test.ts,
 //                                                 test/words/company-words.test.ts
 //   every text is answered                        test/search/hostile-input.test.ts
-// Everything else may differ: the order of products with the words, which products with only some
-// of the words are found, names with ñ first, translations, totals of such searches. So a change of
-// the ranking in relaxation/ or of the rules of the engine needs no change here.
+// Everything else may differ: the order of products with the words, the products with only some of
+// the words and their totals, names with ñ first, and translations. So a change of the ranking in
+// relaxation/ or of the rules of the engine needs no change here.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Pool } from 'pg'
 import { runCancellableQuery } from '../../database/cancellable-query.ts'
@@ -35,12 +34,12 @@ import {
 import {
   buildEmptyTextQuery,
   buildMatchQuery,
+  buildPinnedKeys,
   buildPinnedQuery,
   buildProductCondition,
   buildSimilarWordQuery,
+  buildSkuKey,
   maxCandidates,
-  pinnedKeysOf,
-  skuKeyOf,
 } from './candidate-queries.ts'
 
 export type SearchDatabase = {
@@ -84,8 +83,8 @@ type SearchRow = {
   total: number
   /** The number of products that match the words, pinned or not. */
   matching: number
-  /** Whether there may be more products than were found. */
-  is_cut: boolean
+  /** Whether products may be missing from what was found. */
+  may_be_incomplete: boolean
 } & Record<FacetName, Record<string, number> | null>
 
 function toResult({ query, facets }: ParsedRequest, row: SearchRow | undefined): SearchResult {
@@ -94,17 +93,18 @@ function toResult({ query, facets }: ParsedRequest, row: SearchRow | undefined):
     hits: (row?.hits ?? []).map((product) => toHit(product, query)),
     total: Math.min(maxTotal, total),
     facets: Object.fromEntries(facets.map((name) => [name, row?.[name] ?? {}])) as Facets,
-    facetsOmitted: facets.length > 0 && row?.is_cut === true,
+    facetsOmitted: facets.length > 0 && row?.may_be_incomplete === true,
   }
 }
 
-/** Whether there may be matching products beyond the candidates, so that counts would be wrong. */
-const isCut = sql`(
-  select coalesce(bool_or(is_cut), false) or count(*) >= ${sql.lit(maxCandidates)} from found
+/** Whether candidates may be missing, so that counts of them would be wrong. */
+const mayBeIncompleteSql = sql`(
+  select coalesce(bool_or(may_be_incomplete), false) or count(*) >= ${sql.lit(maxCandidates)}
+  from found
 )`
 
 /** The columns of a hit. Numbers are texts, because a number in JSON loses digits. */
-const productValues = sql.join(
+const hitColumnsSql = sql.join(
   productColumns.map((column) => {
     const value = sql.ref(`p.${column}`)
     return column === 'id' || column === 'price' ? sql`${value}::text` : value
@@ -112,9 +112,9 @@ const productValues = sql.join(
 )
 
 /**
- * Orders the candidates, and returns the requested page, the totals and the facet counts. A pinned
- * SKU has its place in the list of pinned SKUs, another spelling of it half a place more: in the
- * example of pinnedKeysOf, "B-١" has 1 and "ab 1" has 2.5.
+ * Returns the statement for the requested page, the totals and the facet counts. It orders the
+ * candidates. A pinned SKU has its place in the list of pinned SKUs, and another spelling of it
+ * half a place more. In the example of buildPinnedKeys, "B-١" has 1 and "ab 1" has 2.5.
  */
 function buildPageStatement(
   { query, facets, limit, offset }: ParsedRequest,
@@ -122,24 +122,24 @@ function buildPageStatement(
 ): RawBuilder<SearchRow> {
   const { text, pinnedSkus } = query
   const counts = facetNames.map((name) => {
-    const value = facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
+    const value = facets.includes(name) ? buildFacetCounts(name) : sql`null::jsonb`
     return sql`${value} as ${sql.ref(name)}`
   })
   // `count(score)` leaves out pinned products that match nothing else: their score is null.
   return sql<SearchRow>`
     with found as materialized (
-      select id, max(score) as score, bool_or(is_cut) as is_cut
+      select id, max(score) as score, bool_or(may_be_incomplete) as may_be_incomplete
       from (${candidates}) as candidates
       group by id
     ), page as (
-      select ${productValues},
+      select ${hitColumnsSql},
         row_number() over (order by
           normalize(sku, nfc) = ${text} desc,
           lower(normalize(sku, nfc)) = lower(${text}) desc,
-          sku_key = ${skuKeyOf(text)} desc,
+          sku_key = ${buildSkuKey(text)} desc,
           coalesce(
             array_position(${pinnedSkus}::text[], sku),
-            array_position(${pinnedKeysOf(query)}, sku_key) + 0.5
+            array_position(${buildPinnedKeys(query)}, sku_key) + 0.5
           ),
           score desc nulls last,
           times_quoted desc nulls last,
@@ -152,7 +152,7 @@ function buildPageStatement(
     select (select jsonb_agg(page order by place) from page) as hits,
       (select count(*)::int from found) as total,
       (select count(score)::int from found) as matching,
-      ${isCut} as is_cut,
+      ${mayBeIncompleteSql} as may_be_incomplete,
       ${sql.join(counts)}
   `
 }
@@ -161,13 +161,13 @@ function buildPageStatement(
  * Returns the SQL of the counts of a facet. Groups spellings that a filter treats as equal, and
  * reports each group under the spelling of the oldest product.
  */
-function facetCounts(name: FacetName): RawBuilder<unknown> {
+function buildFacetCounts(name: FacetName): RawBuilder<unknown> {
   const column = sql.ref(name)
   return sql`(
     select jsonb_object_agg(value, count) from (
       select (array_agg(${column} order by id))[1] as value, count(*)
       from found join products using (id)
-      where ${column} is not null and not ${isCut}
+      where ${column} is not null and not ${mayBeIncompleteSql}
       group by filter_key(${column}) order by 2 desc, 1 limit ${sql.lit(maxFacetValues)}
     ) as counts
   )`

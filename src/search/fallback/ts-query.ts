@@ -1,11 +1,13 @@
-// Writes the tsquery that finds products with words or their synonyms.
+// Builds the tsquery with which PostgreSQL finds products by words or their synonyms. A tsquery is
+// the text of a full-text search, such as `'martillo':* & 'bola':*`.
 import { type RawBuilder, sql } from 'kysely'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import { maxPhraseWords } from '../../words/word-rules.ts'
 
 /**
- * Returns a query for all words, or their synonyms instead. `toTerm` returns the term for a word,
- * or undefined for a word that is not looked up. "broca de metal" and "drill bit" give
+ * Returns a tsquery for all the words. Instead of a word or a phrase, a product may have a synonym
+ * of it. `toTerm` returns the term for a word, or undefined for a word that is not looked up. For
+ * "broca de metal" and for "drill bit", this returns
  *
  *     (('broca':*) | ('mecha') | ('drill' <-> 'bit')) & (('metal':*))
  *     (((('drill':*) | ('taladro')) & (('bit':*))) | ('broca') | ('mecha'))
@@ -62,8 +64,9 @@ export const toPrefixTerm = (word: string): string => `${toWordTerm(word)}:*`
 
 /**
  * Returns the SQL of a tsquery of folded terms. fold_text turns some letters and digits into signs:
- * "½" into "1/2", "ŉ" into "'n". In quotes no sign is an operator, except for further quotes. So
- * the quotes of the terms are # while fold_text runs, and a quote that it returns becomes a blank.
+ * "½" into "1/2", "ŉ" into "'n". Inside quotes no sign is an operator, but a quote would end the
+ * term. So the quotes of the terms are # while fold_text runs. Then a quote that fold_text has
+ * added becomes a blank, and each # a quote.
  */
 export function foldTsQuery(terms: string): RawBuilder<unknown> {
   const unfolded = terms.replaceAll("'", '#')
@@ -71,8 +74,8 @@ export function foldTsQuery(terms: string): RawBuilder<unknown> {
 }
 
 /**
- * Returns a folded word that is put into a tsquery or a regular expression. Throws if it is not
- * only letters and digits, as all words of a ParsedQuery are.
+ * Returns the word, for a tsquery or a regular expression. Throws if it has other characters than
+ * letters and digits. The words of a ParsedQuery have no others.
  */
 export function checkWord(word: string): string {
   if (/^[\p{L}\p{N}]+$/u.test(word)) return word
