@@ -176,10 +176,10 @@ export const SearchResponse = Type.Object({
     }),
     degraded: Type.Boolean({
       description:
-        'PostgreSQL answered (database), or products with only some of the words may be missing ' +
-        '(index). The search engine is slow or unavailable or has rejected the search, or the ' +
-        'service is too busy to look for products that contain only some of the words, or it has ' +
-        'an internal error',
+        'True if PostgreSQL answered a search (database), or if products with only some of the ' +
+        'words may be missing (index). The search engine is slow or unavailable, or has rejected ' +
+        'the search. Or the service is too busy to look for products with only some of the ' +
+        'words, or has an internal error. A look-up by `sku` is never degraded',
     }),
     indexedAt: Nullable(
       Type.String({

@@ -156,14 +156,15 @@ export const spanishTexts: Record<string, string> = {
     'tiene exactamente ese SKU',
   'The search engine (index) or PostgreSQL (database)':
     'El motor de búsqueda (index) o PostgreSQL (database)',
-  ['PostgreSQL answered (database), or products with only some of the words may be missing ' +
-    '(index). The search engine is slow or unavailable or has rejected the search, or the ' +
-    'service is too busy to look for products that contain only some of the words, or it has an ' +
-    'internal error']:
-    'Contestó PostgreSQL (database), o pueden faltar productos que solo tienen algunas de las ' +
-    'palabras (index). El motor de búsqueda está lento o no disponible o ha rechazado la ' +
-    'búsqueda, o el servicio está demasiado ocupado para buscar productos que solo contienen ' +
-    'algunas de las palabras, o tiene un error interno',
+  ['True if PostgreSQL answered a search (database), or if products with only some of the words ' +
+    'may be missing (index). The search engine is slow or unavailable, or has rejected the ' +
+    'search. Or the service is too busy to look for products with only some of the words, or ' +
+    'has an internal error. A look-up by `sku` is never degraded']:
+    'True si PostgreSQL contestó una búsqueda (database), o si pueden faltar productos que solo ' +
+    'tienen algunas de las palabras (index). El motor de búsqueda está lento o no disponible, o ' +
+    'ha rechazado la búsqueda. O el servicio está demasiado ocupado para buscar productos que ' +
+    'solo tienen algunas de las palabras, o tiene un error interno. En una consulta por `sku` ' +
+    'siempre es false',
   ['The index contains every change committed up to this instant. Null: it is not known yet, ' +
     'or `sku` is given']:
     'El índice contiene todo cambio confirmado hasta este instante. Null: aún no se conoce, o ' +
