@@ -3,7 +3,8 @@ import { type Operation, queryParameters } from '../api-docs/endpoint-descriptio
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
-import { Hit, SearchParameters, SearchResponse } from './schema.ts'
+import { maxHits } from '../search-engine/result-limits.ts'
+import { Hit, maxSkus, SearchParameters, SearchResponse } from './schema.ts'
 import { searchUnavailable } from './search-with-fallback.ts'
 
 const description = `
@@ -23,12 +24,14 @@ Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
 * While the search engine is slow or unavailable, PostgreSQL answers in the same shape and
   \`meta.degraded\` is true. It answers few searches at a time: repeat a 503 after \`Retry-After\`.
 
-* \`sku=A&sku=B\` asks for up to 100 exact SKUs instead, for integrations: \`bySku\` has the product
+* \`sku=A&sku=B\` asks for up to ${maxSkus} exact SKUs instead, for integrations: \`bySku\` has the product
   of each, in that order, or null. PostgreSQL answers with what is committed; no search engine is
   needed.
 
 Abort a search when the next key is pressed: the service then cancels its work.
 `.trim()
+
+const invalidLimit = `must be a whole number from 1 to ${maxHits}`
 
 const hammer: Hit = {
   id: '4711',
@@ -95,10 +98,11 @@ export const searchOperation: Operation = {
       },
     },
     ...problemResponses({
+      // The example of a key that lacks the scope has the scope of statistics only.
       ...commonProblems('search:read', 'stats:read'),
       invalid_parameter: {
-        detail: 'limit: must be a whole number from 1 to 50',
-        errors: [{ parameter: 'limit', detail: 'must be a whole number from 1 to 50' }],
+        detail: `limit: ${invalidLimit}`,
+        errors: [{ parameter: 'limit', detail: invalidLimit }],
       },
       unavailable: searchUnavailable,
     }),

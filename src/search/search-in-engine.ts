@@ -88,11 +88,11 @@ export async function searchInEngine(
     const scope = { indexUid: indexName, filter: toEngineFilters(request) }
     const subqueries = new Subqueries(engine, scope, limit.signal)
     const loadWords = () => loadQueryWords(subqueries, query)
-    // Relaxing the query needs the words and their numbers of products. If it will probably be
-    // relaxed, they are requested now, at the same time as the hit groups.
+    // Relaxing the query needs the number of products with each word. If it will probably be
+    // relaxed, these numbers are requested now, at the same time as the hit groups.
     const earlyWords = relaxationForecast.shouldCountEarly(query) ? loadWords() : null
-    // If the first request fails, nobody awaits `earlyWords`. Without this, its rejection would be
-    // unhandled and would end the process.
+    // If the first request fails, nothing else awaits `earlyWords`. An unhandled rejection would
+    // end the process.
     earlyWordsSettled = Promise.allSettled([earlyWords])
     const found = await requestHitGroups(engine, request, indexName, limit.signal)
     const isToBeRelaxed = needsRelaxation(query, found.groups)
@@ -110,8 +110,8 @@ export async function searchInEngine(
     limit.abort()
     return toFailedAnswer(error, firstResult)
   } finally {
-    // The request for `earlyWords` may still run if the query was not relaxed. After a success it
-    // may finish: aborting it would close a connection that can be used again.
+    // After a success, let the request for `earlyWords` finish, because aborting it would close a
+    // connection that can be used again. It may still run if the query was not relaxed.
     void earlyWordsSettled.then(limit.end)
   }
 }
@@ -121,8 +121,8 @@ function toFailedAnswer(error: unknown, firstResult: SearchResult | null): Engin
   const isOfEngine = error instanceof EngineFailure
   const cause = isOfEngine ? error.cause : error
   // If relaxing the query took too long, the first result is sent even if it has no hits. The
-  // caller has waited for the whole time limit, and many such searches would overload PostgreSQL.
-  // After any other failure PostgreSQL may find more than a first result without hits.
+  // caller has already waited for the whole time limit, and many such searches would overload
+  // PostgreSQL. After any other failure, PostgreSQL is asked if the first result has no hits.
   const isUseful = cause instanceof EngineTimeout || (firstResult?.total ?? 0) > 0
   return {
     ending: isOfEngine ? classifyFailure(cause) : 'defect',
@@ -170,8 +170,8 @@ async function sendGroupQueries(
 }
 
 /**
- * Whether to relax the query. It is not relaxed in three cases: this cannot find more products
- * (canRelax), a code was found, or the first hit of a group contains all the words.
+ * Whether to relax the query. It is not relaxed in three cases: relaxing it cannot find more
+ * products (canRelax), a code was found, or the first hit of a group contains all the words.
  */
 function needsRelaxation(query: ParsedQuery, groups: HitGroupResult[]): boolean {
   if (!canRelax(query)) return false

@@ -130,7 +130,7 @@ export class SearchService {
    * nor PostgreSQL answers.
    */
   async search(request: SearchRequest, context: SearchContext): Promise<ServiceResponse | null> {
-    // Read once, because the key must have the version of the words that are searched with.
+    // Read once, so that the key and the search use the same words.
     const words = this.#companyWords.current()
     const key = toCacheKey(request, words.version)
     const cached = this.#findCachedResponse(key)
@@ -200,7 +200,8 @@ export class SearchService {
   /** Returns the response with what an engine or PostgreSQL has found. */
   #toServiceResponse(answer: SearchAnswer, result: SerializedResult): ServiceResponse {
     const { source, degradedReason: reason, attempts, failedAttempt } = answer
-    // A response from PostgreSQL says how old the newest index is, which could not be used.
+    // In a response from PostgreSQL, `indexedAt` is that of the newest index, although that index
+    // did not answer.
     const indexedAt =
       answer.source === 'index'
         ? answer.indexState.indexedAt
