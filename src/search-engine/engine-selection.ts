@@ -95,7 +95,7 @@ export class EngineSelection {
    * Returns whether `select` returns an engine. Like `select`, it ends an idle pause, in which the
    * states of the indexes are not read.
    */
-  checkForHealthy(): boolean {
+  checkForHealthyEngine(): boolean {
     return this.#listHealthy().length > 0
   }
 

@@ -61,12 +61,25 @@ export class ResponseCache {
   }
 }
 
+/** A property that `SearchRequest` gets must be added to the key, or the compiler objects. */
+type KeyParts = { [Name in keyof Required<SearchRequest>]: SearchRequest[Name] }
+
+/**
+ * Returns the key of a request in the cache. Equal requests have the same key, whatever the order
+ * of their properties. Synonyms and pins change the result, so the key begins with their version.
+ */
+export function toCacheKey(request: SearchRequest, wordsVersion: string | null): string {
+  const { text, limit, offset, facets, category, brand } = request
+  const parts: KeyParts = { text, limit, offset, facets, category, brand }
+  return wordsVersion + JSON.stringify(parts)
+}
+
 /** `facets` is left out if the request asked for none. */
 export function serializeResult(
-  { text, facets: facetNames }: SearchRequest,
+  { text, facets: requestedFacets }: SearchRequest,
   { hits, total, facets }: SearchResult,
 ): SerializedResult {
-  const response = { query: text, hits, total, ...(facetNames.length > 0 && { facets }) }
+  const response = { query: text, hits, total, ...(requestedFacets.length > 0 && { facets }) }
   return { json: JSON.stringify(response), hasHits: total > 0 }
 }
 

@@ -35,7 +35,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       config: {
         requiredScope: 'search:read',
         // Load shedding calls it for every GET and HEAD request, before Fastify handles it.
-        hasCapacity: (url) => service.hasCapacity(url),
+        hasCapacity: (url) => service.checkCapacity(url),
       },
     },
     async (request, reply) => {

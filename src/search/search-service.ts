@@ -20,7 +20,13 @@ import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.t
 import { isSkuLookUp, parseSearchUrl } from './query-parameters.ts'
 import { RelaxationForecast } from './relaxation/relaxation-forecast.ts'
 import { RelaxationQueue } from './relaxation/relaxation-queue.ts'
-import { addMeta, ResponseCache, type SerializedResult, serializeResult } from './response-cache.ts'
+import {
+  addMeta,
+  ResponseCache,
+  type SerializedResult,
+  serializeResult,
+  toCacheKey,
+} from './response-cache.ts'
 import type { SearchMeta, SearchRequest } from './schema.ts'
 import {
   type SearchAnswer,
@@ -110,22 +116,23 @@ export class SearchService {
   }
 
   /**
-   * Returns whether a request for this URL can be answered now or after a short wait. A cached
-   * response needs no capacity. Every other search and look-up counts towards the limit of the
-   * process. A search in PostgreSQL also counts towards `fallbackLimit`, which is smaller. So while
-   * no engine is healthy, `fallbackLimit` decides for searches. A look-up of exact SKUs uses the
-   * general pool, so the limit of the process always decides for it.
+   * Returns whether a request for this URL can be answered now or after a short wait. If it is a
+   * search, this also ends the idle pause, in which the states of the indexes are not read.
+   *
+   * A cached response needs no capacity. Every other search and look-up counts towards the limit of
+   * the process. A search in PostgreSQL also counts towards `fallbackLimit`, which is smaller. So
+   * while no engine is healthy, `fallbackLimit` decides for searches. A look-up of exact SKUs uses
+   * the general pool, so the limit of the process always decides for it.
    */
-  hasCapacity(url: string): boolean {
-    // checkForHealthy() ends the idle pause, in which the states of the indexes are not read. A
-    // look-up needs no index, so it does not end the pause.
-    const usesFallback = !isSkuLookUp(url) && !this.#selection.checkForHealthy()
+  checkCapacity(url: string): boolean {
+    // A look-up needs no index, so it does not end the idle pause.
+    const usesFallback = !isSkuLookUp(url) && !this.#selection.checkForHealthyEngine()
     const limit = usesFallback ? this.#resources.fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)
   }
 
   /**
-   * Returns the response to a search, from the cache if it can; null if the client has
+   * Returns the response to a search, from the cache if it can. Null if the client has
    * disconnected. Throws an `unavailable` problem if there is no capacity, or if neither an engine
    * nor PostgreSQL answers.
    */
@@ -224,15 +231,6 @@ export class SearchService {
     const key = toCacheKey(request, this.#companyWords.current().version)
     return this.#findCachedResponse(key) !== null
   }
-}
-
-/**
- * Returns the key of a request in the cache. Synonyms and pins change the result, so the key begins
- * with their version. Equal requests have the same key only because `toSearchRequest` always adds
- * the properties in the same order.
- */
-function toCacheKey(request: SearchRequest, wordsVersion: string | null): string {
-  return wordsVersion + JSON.stringify(request)
 }
 
 function toResponse(

@@ -85,13 +85,13 @@ t.test('an exact look-up does not wait for searches in PostgreSQL', async (t) =>
   )
   const searches = Array.from({ length: searchConnections + maxQueuedFallbacks }, () => search())
   await new Promise(setImmediate)
-  t.notOk(service.hasCapacity('/api/search?q=martillo'), 'the limit of searches is reached')
-  t.ok(service.hasCapacity('/api/search?sku=AB-1'))
-  t.ok(service.hasCapacity('/api/search?key=k&sku=AB-1&sku=AB-2'))
+  t.notOk(service.checkCapacity('/api/search?q=martillo'), 'the limit of searches is reached')
+  t.ok(service.checkCapacity('/api/search?sku=AB-1'))
+  t.ok(service.checkCapacity('/api/search?key=k&sku=AB-1&sku=AB-2'))
   t.match(JSON.parse(await service.lookUp(['AB-1'])), { bySku: [{ sku: 'AB-1' }] })
   for (const connection of held) connection.release()
   for (const response of await Promise.all(searches)) t.match(response?.json, /"sku":"AB-1"/)
-  t.ok(service.hasCapacity('/api/search?q=martillo'))
+  t.ok(service.checkCapacity('/api/search?q=martillo'))
 })
 
 t.test('what an engine has answered needs no capacity, whichever engine is next', async (t) => {
@@ -119,9 +119,9 @@ t.test('what an engine has answered needs no capacity, whichever engine is next'
   const stalled = Array.from({ length: maxRunningSearches + maxQueuedSearches }, (_, n) =>
     search(`stalled${n}`),
   )
-  t.notOk(service.hasCapacity('/api/search?q=sierra'))
+  t.notOk(service.checkCapacity('/api/search?q=sierra'))
   for (let n = 0; n < 4; n++) {
-    t.ok(service.hasCapacity('/api/search?q=martillo'))
+    t.ok(service.checkCapacity('/api/search?q=martillo'))
     t.equal((await search())?.logFields.source, 'cache')
   }
   endStalled()
@@ -156,7 +156,7 @@ t.test('while the index is of another database, only PostgreSQL has capacity', a
   )
   const searches = Array.from({ length: searchConnections + maxQueuedFallbacks }, () => search())
   await new Promise(setImmediate)
-  t.notOk(service.hasCapacity('/api/search?q=martillo'))
+  t.notOk(service.checkCapacity('/api/search?q=martillo'))
   for (const connection of held) connection.release()
   await Promise.all(searches)
 })

@@ -1,6 +1,7 @@
-// The cache of search results: for which versions of an index it has them.
+// The cache of search results: their keys, and for which versions of an index it has them.
 import t from 'tap'
-import { ResponseCache } from '../../src/search/response-cache.ts'
+import { ResponseCache, toCacheKey } from '../../src/search/response-cache.ts'
+import type { SearchRequest } from '../../src/search/schema.ts'
 
 const result = { json: '{"hits":[]}', hasHits: false }
 
@@ -41,4 +42,31 @@ t.test('nothing is cached without a version or without memory', async (t) => {
   const disabled = new ResponseCache(0, 1)
   disabled.set('main', versions('version 1'), 'martillo', result)
   t.equal(disabled.get('main', 'version 1', 'martillo'), undefined)
+})
+
+t.test('the key has every property of the request, and the version of the words', async (t) => {
+  const request: Required<SearchRequest> = {
+    text: 'martillo',
+    limit: 8,
+    offset: 0,
+    facets: ['brand'],
+    category: 'Herramientas',
+    brand: 'Bellota',
+  }
+  const reversed = Object.fromEntries(Object.entries(request).reverse()) as SearchRequest
+  t.equal(toCacheKey(reversed, '1'), toCacheKey(request, '1'), 'in any order')
+  const { category, brand, ...unfiltered } = request
+  const keys = [
+    toCacheKey(request, '1'),
+    toCacheKey(request, '2'),
+    toCacheKey(request, null),
+    toCacheKey(unfiltered, '1'),
+    toCacheKey({ ...unfiltered, category }, '1'),
+    toCacheKey({ ...unfiltered, brand }, '1'),
+    toCacheKey({ ...request, text: 'taladro' }, '1'),
+    toCacheKey({ ...request, limit: 9 }, '1'),
+    toCacheKey({ ...request, offset: 9 }, '1'),
+    toCacheKey({ ...request, facets: [] }, '1'),
+  ]
+  t.equal(new Set(keys).size, keys.length)
 })
