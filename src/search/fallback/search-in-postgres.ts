@@ -7,7 +7,7 @@
 //   an exact SKU is first, then other spellings   test/search/exact-sku-and-filters.test.ts
 //   pinned products are next                      test/words/company-words.test.ts
 //   parts of codes find the same products         test/search/code-keys.test.ts
-//   a code allows no typo                         test/search/relevance.test.ts
+//   a code allows no typo                         test/search/partial-codes.test.ts
 //   filters, synonyms and hidden words            test/search/exact-sku-and-filters.test.ts,
 //                                                 test/words/company-words.test.ts
 //   every text is answered                        test/search/hostile-input.test.ts

@@ -1,0 +1,109 @@
+// Parts of SKUs and beginnings of HS codes: what they find, and that they allow no typo.
+import t from 'tap'
+import type { Hit } from '../../src/search/schema.ts'
+import { searchProducts } from '../support/database/search-products.ts'
+import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { searchIndex, startCatalogue } from '../support/service/start-catalogue.ts'
+import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
+
+lengthenSearchTimeouts(t)
+
+t.test('finds part of a code with any separators', async (t) => {
+  const { skus } = await startCatalogue(t, [
+    { sku: 'QW-742-X', name: 'Uno' },
+    { sku: 'QW742X', name: 'Dos' },
+  ])
+  for (const q of ['qw-742', 'qw742', 'qw 742', 'QW.742', '742-x', '742x'])
+    t.same((await skus(q)).slice(0, 2).sort(), ['QW-742-X', 'QW742X'], q)
+  t.same(await skus('QW743X'), [])
+})
+
+t.test('a code with separators is counted, filtered and paged exactly', async (t) => {
+  const service: TestService = await testService(t)
+  const group = (make: (n: number) => { sku: string; name: string }, count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...make(n),
+      category: `C${n % 3}`,
+      brand: n % 2 === 0 ? 'Ácana' : 'Bellota',
+    }))
+  const products = [
+    ...group((n) => ({ sku: `K229${n}X`, name: 'En una pieza' }), 45),
+    ...group((n) => ({ sku: `22.9${n}`, name: 'Empieza' }), 25),
+    ...group((n) => ({ sku: `Ü-22-9${n}`, name: 'En las mismas piezas' }), 40),
+    ...group((n) => ({ sku: `P-${n}`, name: `Perfil de 22 9${n}` }), 30),
+    ...group((n) => ({ sku: `5${'-'.repeat(n)}5`, name: 'Un código con muchas rayas' }), 23),
+  ]
+  await service.db.insertInto('products').values(products).execute()
+  await service.db
+    .insertInto('products')
+    .values({ sku: 'M-1', name: 'Martillo de bola', hs_code: '820520' })
+    .execute()
+  await service.sync()
+  const search = (parameters: Record<string, string>) => searchIndex(t, service, parameters)
+  const all = products.filter(
+    ({ sku, name }) => sku.replace(/\W/g, '').includes('229') || name.includes('22 9'),
+  )
+  for (const [q, filter] of [
+    ['22-9', {}],
+    ['22 9', { category: 'C1' }],
+    ['22/9', { category: 'C2', brand: 'Bellota' }],
+  ] as const) {
+    const expected = all.filter((product) =>
+      Object.entries(filter).every(([name, value]) => product[name as 'category'] === value),
+    )
+    const { total, facets } = await search({ q, ...filter, facets: 'category' })
+    const found: Hit[] = []
+    for (let offset = 0; offset <= total; offset += 17)
+      found.push(...(await search({ q, ...filter, limit: '17', offset: String(offset) })).hits)
+    t.equal(found.length, total, q)
+    t.same(found.map(({ sku }) => sku).sort(), expected.map(({ sku }) => sku).sort(), q)
+    for (const category of new Set(expected.map(({ category }) => category)))
+      t.equal(
+        facets?.category?.[category],
+        expected.filter((product) => product.category === category).length,
+        `${q} ${category}`,
+      )
+  }
+  t.match(
+    (await search({ q: '22-9' })).hits[0]?.sku,
+    /^22\.9/,
+    'codes that begin with the query come first',
+  )
+  const { hits: umlautHits } = await search({ q: 'u2.29', limit: '50' })
+  t.same(
+    umlautHits.map(({ sku }) => sku).sort(),
+    products
+      .map(({ sku }) => sku)
+      .filter((sku) => sku.startsWith('Ü'))
+      .sort(),
+    'accents in a SKU are ignored',
+  )
+  const spellings = new Set<string>()
+  for (let offset = 0; offset < 30; offset += 5)
+    for (const { sku } of (await search({ q: '5-5', limit: '5', offset: String(offset) })).hits)
+      if (sku.startsWith('5')) spellings.add(sku)
+  t.equal(spellings.size, 23, 'all spellings of one code are found, also beyond the ordered ones')
+
+  for (const q of ['820520', '8205.20', '8205.2', '82-05'])
+    t.match(
+      await search({ q }),
+      {
+        total: 1,
+        hits: [{ sku: 'M-1', highlights: { hsCode: [[0, q.replace(/\D/g, '').length]] } }],
+      },
+      q,
+    )
+  for (const q of ['K229-99X', 'P-77-9', '99999999-9', '8205.20.9'])
+    t.match(
+      await search({ q }),
+      { total: 0, hits: [] },
+      `${q}: finds nothing, as without separators`,
+    )
+})
+
+t.test('PostgreSQL finds no product by a similar code', async (t) => {
+  const { app, db } = await testService(t, { config: withoutEngine })
+  await db.insertInto('products').values({ sku: 'AB-742-X', name: 'Martillo' }).execute()
+  t.match(await searchProducts(app, { q: 'AB-742-X' }), { total: 1, meta: { source: 'database' } })
+  t.match(await searchProducts(app, { q: 'AB-742-Z' }), { total: 0, meta: { source: 'database' } })
+})
