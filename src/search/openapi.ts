@@ -24,9 +24,9 @@ Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
 * While the search engine is slow or unavailable, PostgreSQL answers in the same shape and
   \`meta.degraded\` is true. It answers few searches at a time: repeat a 503 after \`Retry-After\`.
 
-* \`sku=A&sku=B\` asks for up to ${maxSkus} exact SKUs instead, for integrations: \`bySku\` has the product
-  of each, in that order, or null. PostgreSQL answers with what is committed; no search engine is
-  needed.
+* \`sku=A&sku=B\` asks for up to ${maxSkus} exact SKUs instead, for integrations: \`bySku\` has
+  the product of each, in that order, or null. PostgreSQL answers with what is committed. No search
+  engine is needed.
 
 Abort a search when the next key is pressed: the service then cancels its work.
 `.trim()

@@ -1,6 +1,6 @@
-// Caches the JSON of search results while the index is unchanged, because people often type the
-// same beginnings of words. `meta` is not cached, because it changes whenever the state of the
-// index is read again.
+// Caches the JSON of search results while the index is unchanged. People often type the same
+// beginnings of words. `meta` is not cached, because it changes whenever the state of the index is
+// read again.
 import { LRUCache } from 'lru-cache'
 import type { SearchMeta, SearchRequest, SearchResult } from './schema.ts'
 

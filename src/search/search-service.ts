@@ -44,7 +44,7 @@ export type SearchServiceOptions = {
   /** Searches are distributed over the healthy engines. */
   engines: [RegisteredEngine, ...RegisteredEngine[]]
   indexName: string
-  /** The size of the response cache; 0 disables it. */
+  /** The size of the response cache. 0 disables it. */
   cacheBytes: number
   observer: SearchObserver
   /** Shares readings of the states of the indexes with other processes. */
@@ -191,7 +191,7 @@ export class SearchService {
     }
   }
 
-  /** Returns the response with the cached result of an engine; null if no engine has one. */
+  /** Returns the response with the cached result of an engine. Null if no engine has one. */
   #findCachedResponse(key: string): ServiceResponse | null {
     for (const engine of this.#selection.listCacheable()) {
       const { registrationName, engineName } = engine

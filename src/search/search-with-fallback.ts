@@ -18,7 +18,7 @@ import {
 
 export const searchUnavailable = 'Search is temporarily unavailable. Try again in a moment.'
 
-/** At most two engines are tried, so a search waits for at most two timeouts. */
+/** A search tries at most this many engines, so it waits for at most two timeouts. */
 const maxEngines = 2
 
 /** Why a search is degraded: the `reason` in the log. docs/search.md says when each occurs. */
@@ -56,12 +56,12 @@ export type SearchAnswer = {
   result: SearchResult
   /** How many engines the search was sent to. */
   attempts: number
-  /** Why the first engine did not answer; null unless a second one was tried. */
+  /** Why the first engine did not answer. Null unless a second one was tried. */
   failedAttempt: DegradedReason | null
 } & (
   | {
       source: 'index'
-      /** Why the result may lack products; null if the index has answered completely. */
+      /** Why the result may lack products. Null if the index has answered completely. */
       degradedReason: DegradedReason | null
       engine: WatchedEngine
       /** Read before the search: the result contains at least what this state says. */
@@ -95,9 +95,9 @@ export type SearchContext = {
 }
 
 /**
- * Searches in the first of these engines, in the second one if it fails, and then in PostgreSQL.
- * Returns null if the client has disconnected. Throws an `unavailable` problem if PostgreSQL fails
- * too, or if too many searches wait for it.
+ * Searches in the first of these engines. If it fails, searches in the second one, and then in
+ * PostgreSQL. Returns null if the client has disconnected. Throws an `unavailable` problem if
+ * PostgreSQL fails too, or if too many searches wait for it.
  */
 export async function searchWithFallback(
   resources: SearchResources,
@@ -160,7 +160,7 @@ function reportAnswer(
   breaker.record(breakerOutcome, 'error' in answer ? answer.error : undefined)
 }
 
-/** Returns what the circuit breaker records for an answer of its engine; null for nothing. */
+/** Returns what the circuit breaker of an engine records for its answer. Null: nothing. */
 function toBreakerOutcome({ ending, result }: EngineAnswer): RequestOutcome | null {
   switch (ending) {
     case 'complete':

@@ -10,7 +10,7 @@ type Translation = {
 /** The texts by operation id. The Markdown is that of markdown.ts. */
 export const spanishOperations: Record<string, Translation> = {
   searchProducts: {
-    translatedFrom: '1a3ef9b3b243',
+    translatedFrom: 'f6040bbbdc5f',
     summary: 'Buscar productos mientras se escribe',
     description: `Búsqueda de productos a medida que se escribe: para una paleta (Ctrl+K), un ERP
 o un CRM.
@@ -30,7 +30,7 @@ o un CRM.
   \`meta.degraded\` es true. Atiende pocas búsquedas a la vez: repite un 503 tras \`Retry-After\`.
 
 * \`sku=A&sku=B\` pide en cambio hasta 100 SKU exactos, para integraciones: \`bySku\` tiene el
-  producto de cada uno, en ese orden, o null. Contesta PostgreSQL con lo confirmado; no hace falta
+  producto de cada uno, en ese orden, o null. Contesta PostgreSQL con lo confirmado. No hace falta
   motor de búsqueda.
 
 Cancela la búsqueda cuando se pulse la tecla siguiente: el servicio cancela entonces su trabajo.

@@ -83,8 +83,8 @@ function findWordPrefixes(value: string, words: Set<string>): Range[] {
 }
 
 /**
- * Returns the length of the longest of `words` with which the found word begins, in code units of
- * the found word, or 0.
+ * Returns how many code units of the found word match the longest of `words` with which it begins.
+ * Returns 0 if it begins with none.
  */
 function prefixLength(found: string, words: Set<string>): number {
   const folded = foldText(found)
@@ -93,8 +93,7 @@ function prefixLength(found: string, words: Set<string>): number {
     if (word.length > longest && folded.startsWith(word)) longest = word.length
   if (longest === 0 || folded.length === found.length) return longest
   // Folding has changed the length: the word has combining accents, or letters that fold to two. So
-  // this counts the characters that fold to this beginning, with the accents that follow the last
-  // of them.
+  // this counts the characters that fold to the beginning, and the accents after the last of them.
   let [end, foldedLength] = [0, 0]
   for (const character of found) {
     const width = foldText(character).length

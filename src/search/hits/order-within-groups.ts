@@ -9,8 +9,8 @@ export const maxOrderedSkus = 200
 const afterSameKey = 0.5
 
 /**
- * Orders products whose SKUs equal the query except for case and separators: first those spelled as
- * typed, then those that differ in case only, then those that differ in separators.
+ * Orders products whose SKUs equal the query except for case and separators. Those spelled as typed
+ * come first, then those that differ in case only, then those that differ in separators.
  */
 export function putExactSpellingFirst(hits: EngineHit[], typed: string): EngineHit[] {
   const lowerCaseTyped = typed.toLowerCase()

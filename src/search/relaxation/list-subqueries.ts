@@ -9,13 +9,16 @@ import { quote, type Subquery } from './subqueries.ts'
 
 /** The number of hits requested for each subquery. More hits cost the engine more. */
 const subqueryHits = 15
-/** The same for each word of two, because their only pair is the query itself. */
+/**
+ * The number of hits requested for each word of a query of two. It is higher, because these are its
+ * only subqueries besides translations: the pair is the query itself.
+ */
 const hitsPerWordOfTwo = 40
 /** Pairs of known words that are further apart are not requested. */
 const maxPairDistance = 4
 /**
- * At most this many triples of words are requested. Only a query of which every pair is frequent
- * needs them (test/search/relevance.test.ts).
+ * At most this many triples of words are requested. A query needs them only if many products have
+ * each pair of its words (test/search/relevance.test.ts).
  */
 const maxTriples = 10
 /** At most this many translated words and this many translated pairs are requested. */
@@ -40,8 +43,9 @@ export function listSingleWords(words: QueryWord[]): WordSubquery[] {
 
 /**
  * Returns the pairs of words, except those of words that are far apart and both known. A query has
- * at most ten words, and so at most 45 pairs. The only pair of two words is the whole query, which
- * was requested first. So for two words, returns each of them instead; for one word, nothing.
+ * at most ten words, and so at most 45 pairs. Returns nothing for one word. For two words, returns
+ * each of them instead of their pair, because the pair is the whole query, which was requested
+ * first.
  */
 export function listPairsOrWords(words: QueryWord[], synonyms: SynonymMap): WordSubquery[] {
   if (words.length === 2) return listSingleWords(words)
@@ -60,7 +64,7 @@ function toPair([earlier, later]: WordPair, synonyms: SynonymMap): Subquery {
   const isAdjacent = later.position - earlier.position === 1
   if (isAdjacent && synonyms.has(`${foldText(earlier.text)} ${foldText(later.text)}`))
     return toSubquery(`${earlier.text} ${later.text}`, { endsQuoted: false })
-  // The engine completes only the last word. An unknown word may be incomplete, so it is sent last.
+  // An unknown word may be incomplete. It is sent last, because the engine completes only the last.
   const isReversed = isUnknown(earlier) && !isUnknown(later)
   const [sentFirst, sentLast] = isReversed ? [later, earlier] : [earlier, later]
   const quoteIfWanted = (word: QueryWord) =>
@@ -71,10 +75,10 @@ function toPair([earlier, later]: WordPair, synonyms: SynonymMap): Subquery {
 }
 
 /**
- * Whether a word of a pair is quoted, so that it is searched as typed, which costs less:
- * - An unknown word never, because it may have a typo.
- * - A known word always, if the words of the pair are not neighbours in the query.
- * - A known word of neighbours only if it is not last and not rare, and has no synonyms.
+ * Whether a word of a pair is quoted. Then the engine searches it as typed, which costs less.
+ * - An unknown word is never quoted, because it may have a typo.
+ * - A known word is always quoted if the words of the pair are not neighbours in the query.
+ * - A known word of neighbours is quoted only if it is not last and not rare, and has no synonyms.
  */
 function shouldQuote(word: QueryWord, isAdjacent: boolean): boolean {
   if (isUnknown(word)) return false
@@ -100,7 +104,7 @@ export function listTriples(
 }
 
 /**
- * Returns the translated words, their pairs with every other word, and the whole query translated.
+ * Returns the whole query translated, the translated words, and their pairs with every other word.
  * Words without a translation, such as brands, stay as they are.
  */
 export function listTranslations(words: QueryWord[]): Subquery[] {

@@ -1,6 +1,6 @@
 // Compares the text of a product with the words of a query: which of them it contains, in which
-// field, and how exactly. This ranks the hits of relaxed queries (relax-query.ts). Each number has
-// its measured effect ("What each number gains" in docs/measurements.md).
+// field, and how exactly. This ranks the hits of relaxed queries (relax-query.ts). The numbers were
+// measured ("What each number gains" in docs/measurements.md).
 
 import { oneTypoLetters, twoTyposLetters } from '../../search-engine/letters-for-typos.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
@@ -13,13 +13,13 @@ import { isUnknown, type QueryWord } from './query-words.ts'
 /** The weight of a match in the category or the description. In the other fields it is 1. */
 const otherFieldWeight = 0.5
 /**
- * How much a match with typos counts, or one with the beginning of a word. An equal word, its
+ * How much a match with typos counts, or a match with the beginning of a word. An equal word, its
  * plural or a translation counts 1. So for "broca", "broca" ranks before the similar "brocha".
  */
 const inexactQuality = 0.9
-/** A shorter word, unless it is the last, is not a prefix, because too many words begin with it. */
+/** Too many words begin with a shorter word. It is a prefix only if it is the last word. */
 const minLettersForPrefix = 3
-/** A shorter word is not looked for in SKUs, because too many contain it. */
+/** Too many SKUs contain a shorter word, so it is not looked for in them. */
 const minCodePartLength = 3
 /** The rest of a longer description is not compared. */
 const maxDescriptionLength = 1_000
@@ -33,9 +33,9 @@ type ComparedWord = {
   phrases: string[]
   folded: string
   isLast: boolean
-  /** The last word may be unfinished. One that no product contains as typed may be cut short. */
+  /** The last word may be unfinished. A word that no product has as typed may be cut short. */
   mayBePrefix: boolean
-  /** How well words of products match this word. A cache, because words recur in many products. */
+  /** How well words of products match this word. Cached, because words recur in many products. */
   qualities: Map<string, number>
 }
 
@@ -132,8 +132,8 @@ function compareWords(word: ComparedWord, candidate: string): number {
 
 /**
  * Returns the number of letters that were replaced, added, lost or swapped with the next one
- * (optimal string alignment), or more than `max` if there are more than `max`. Letters are UTF-16
- * code units here: hardly any letter has two, and half of one is never returned.
+ * (optimal string alignment). If there are more than `max`, returns any number above `max`. Letters
+ * are UTF-16 code units here, because hardly any letter has two.
  */
 export function countTypos(a: string, b: string, max: number): number {
   if (Math.abs(a.length - b.length) > max) return max + 1

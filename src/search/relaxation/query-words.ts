@@ -17,7 +17,7 @@ export type QueryWord = {
   productCount: number
   /** Folded words and phrases. */
   synonyms: readonly string[]
-  /** The translations, if it is unknown, the likelier first. */
+  /** The translations, the likelier first. Only an unknown word has some. */
   translations: readonly string[]
 }
 
@@ -30,8 +30,8 @@ export const isUnknown = ({ productCount }: QueryWord): boolean => productCount 
 export const isRare = ({ productCount }: QueryWord): boolean => productCount < defaultHits
 
 /**
- * Whether a relaxed query can find more: there are several words, or a word has a translation.
- * False for a code, because codes are exact.
+ * Whether a relaxed query can find more products: it has several words, or a word has a
+ * translation. False for a code, because codes are exact.
  */
 export function canRelax({ engineText, translations, code }: ParsedQuery): boolean {
   return !code.isOnlyCode && (engineText.words.length > 1 || translations.size > 0)
@@ -39,7 +39,7 @@ export function canRelax({ engineText, translations, code }: ParsedQuery): boole
 
 /**
  * Whether a hit lacks a word that is not a stop word. False if the engine reported no score
- * details. For a query of one word they are not requested: every hit contains that word.
+ * details. They are not requested for a query of one word, because every hit contains that word.
  */
 export function missesWords(hit: EngineHit, words: string[]): boolean {
   const matched = hit._rankingScoreDetails?.words

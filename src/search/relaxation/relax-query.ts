@@ -93,7 +93,7 @@ function mayHaveMoreProducts(
   return result === undefined || result.estimatedTotalHits > result.hits.length
 }
 
-/** Returns how many products have a word; with typos or as a prefix, if it is unknown. */
+/** Returns how many products have a word. They may have an unknown word with typos or endings. */
 function countMatches(word: QueryWord, subqueries: Subqueries): number {
   if (!isUnknown(word)) return word.productCount
   const result = subqueries.result(word.text)

@@ -1,6 +1,6 @@
 // Forecasts whether a query will be relaxed. If so, the service counts the products with each of
-// its words while the first request runs, and not after it (docs/decisions/0006). A caller who
-// types sends the same text again with one more letter. For example, if "taladro percutor bl"
+// its words while the first request runs, and not after it (docs/decisions/0006). At each keystroke
+// a caller sends the same text again with one more letter. For example, if "taladro percutor bl"
 // needed relaxation, "taladro percutor blu" probably needs it too.
 import { LRUCache } from 'lru-cache'
 import type { ParsedQuery } from '../../text/parse-query.ts'
@@ -36,7 +36,7 @@ export class RelaxationForecast {
 
   /**
    * Looks up the text itself, then the text without its last letter, and so on, up to
-   * `maxLettersBefore` letters. Returns whether the first one that is known needed relaxation, or
+   * `maxLettersBefore` letters. Returns whether the first known text needed relaxation. Returns
    * true if none is known. The result is only probable, because the catalogue and the filters may
    * differ.
    */

@@ -18,8 +18,8 @@ export class RelaxationQueue {
 
   /**
    * Calls `relax` for a query of `wordCount` words, at once or when others have finished. Returns
-   * null without a call if that takes longer than `search.relaxation` in timeouts.ts, or if
-   * `signal` aborts before.
+   * null without a call if the wait takes longer than `search.relaxation` in timeouts.ts, or if
+   * `signal` aborts first.
    */
   async run<Result>(
     wordCount: number,
@@ -37,8 +37,8 @@ export class RelaxationQueue {
   }
 
   /**
-   * Returns true when another query has ended and this one may start. Returns false if that takes
-   * too long, or if `signal` aborts before.
+   * Returns true when another query has ended and this one may start. Returns false if the wait
+   * takes too long, or if `signal` aborts first.
    */
   #waitForPlace(wordCount: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {

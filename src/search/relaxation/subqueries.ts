@@ -14,7 +14,7 @@ const parallelRequests = 2
 type SearchScope = { indexUid: string; filter: string[] }
 
 /**
- * Finds the products that match a text; at most `limit` of them are returned. `endsQuoted`: its
+ * Finds the products that match a text. At most `limit` of them are returned. `endsQuoted`: the
  * last word is quoted, so the engine does not complete it and answers fast.
  */
 export type Subquery = { text: string; limit: number; endsQuoted: boolean }
@@ -43,8 +43,8 @@ export class Subqueries {
   }
 
   /**
-   * Returns for each text, which is a word, how many products contain it as typed. Does not store
-   * the results. Throws like `requestResults`.
+   * Returns how many products contain each of these words as typed. Does not store the results.
+   * Throws like `requestResults`.
    */
   async count(texts: string[]): Promise<{ text: string; productCount: number }[]> {
     const queries = new Map(texts.map((text) => [text, this.#toQuery(quote(text), 0)]))
@@ -68,7 +68,7 @@ export class Subqueries {
     await Promise.all(divideEvenly(unsent).map((request) => this.#request(request)))
   }
 
-  /** Returns the result for a text; undefined if it was not sent. */
+  /** Returns the result for a text. Undefined if it was not sent. */
   result(text: string): EngineResult | undefined {
     return this.#results.get(text)
   }
@@ -95,7 +95,7 @@ export class Subqueries {
   }
 }
 
-/** Divides the subqueries among the parallel requests, and the slow ones evenly. */
+/** Divides the subqueries among the parallel requests. Each gets its share of the slow ones. */
 function divideEvenly(subqueries: Subquery[]): Subquery[][] {
   const slowFirst = subqueries.toSorted((a, b) => Number(a.endsQuoted) - Number(b.endsQuoted))
   const count = Math.min(parallelRequests, subqueries.length)

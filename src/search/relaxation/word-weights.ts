@@ -1,9 +1,9 @@
 // Weighs the words of a relaxed query: how much a match of each counts in the ranking of hits.
 
 /**
- * The weight of a word is a small power of its inverse frequency. A word of one product weighs 1, a
- * word of a million products 0.501. So two such frequent words together count more than one word of
- * a single product. docs/measurements.md compares the exponent with others.
+ * A word that many products have weighs less. A word of one product weighs 1, a word of a million
+ * products 0.501. So two such frequent words together count more than one word of a single product.
+ * docs/measurements.md compares the exponent with others.
  */
 const rarityExponent = 0.05
 
