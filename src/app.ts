@@ -103,10 +103,6 @@ export async function buildApp({
       rewriteUrl: replaceMalformedLinkPath,
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
-  // A response contains every field that the route returns, also those missing from its schema.
-  // Only serializers made of the schemas would remove such fields. To create them would take 80 ms
-  // at the start. test/support/openapi-conformance.ts finds additional fields in tests.
-  app.setSerializerCompiler(() => JSON.stringify)
   const isRegisteredOrigin = createOriginCheck(db, app.log)
   const isStopping = trackStopping(app)
   // Node handles an Expect header other than 100-continue itself. Load shedding and Fastify never

@@ -8,8 +8,9 @@
 // 2. Write its route in a feature. `config` of the route must state its `requiredScope`, which is
 //    null if the route is open to everybody. It may state when load shedding rejects its requests.
 //    src/auth/access-control.ts and src/overload/load-shedding.ts declare what `config` may
-//    contain. The route must select the fields that it returns, because response schemas remove
-//    none (src/app.ts).
+//    contain. If the route returns an object, the response has only the fields of its schema. If
+//    it sends text or bytes, it must select the fields itself, and its `serializerCompiler` is
+//    `serializeOnlyProblems`.
 // 3. Limit its requests. A `RateLimit` counts the requests of each caller: it is the `preParsing`
 //    of the route. A `TargetRateLimit` counts the requests for each target, such as a quote link:
 //    the handler of the route calls it. For a new limit, write the setting in

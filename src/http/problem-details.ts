@@ -1,6 +1,6 @@
 // Problem responses (RFC 9457): the closed list of codes, and how a problem is sent.
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify'
 import { noStore } from './common-headers.ts'
 import type { LogFields } from './request-log.ts'
 
@@ -161,6 +161,13 @@ export function addProblemToRequestLog(request: FastifyRequest, { code, reason }
   if (lastReason !== undefined) fields.reason = lastReason
   request.logFields = fields
 }
+
+/**
+ * The `serializerCompiler` of a route that sends finished text or bytes. Only its problems are
+ * objects, and buildProblemBody selects their fields. Serializers made of the large schemas of such
+ * a route would never run, and to make them takes 80 ms at the start.
+ */
+export const serializeOnlyProblems: FastifySerializerCompiler<unknown> = () => JSON.stringify
 
 /** Returns the JSON body of a problem. */
 export function buildProblemBody(problem: Problem, requestId: string): ProblemBody {

@@ -10,6 +10,7 @@ import {
   type Problem,
   ProblemBody,
   sendProblem,
+  serializeOnlyProblems,
 } from '../http/problem-details.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { QuoteFailure } from './failures.ts'
@@ -72,9 +73,9 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     {
       schema: {
         ...parameters,
-        // For the documentation. The handler sends finished bytes, so no schema removes a field.
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
+      serializerCompiler: serializeOnlyProblems,
       config: {
         // The link itself is the permission.
         requiredScope: null,

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import { noStore } from '../http/common-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
-import { ProblemBody } from '../http/problem-details.ts'
+import { ProblemBody, serializeOnlyProblems } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, listSkus, toSearchRequest } from './query-parameters.ts'
 import { facetNames, SearchParameters, type SearchRequest, SearchResponse } from './schema.ts'
@@ -30,6 +30,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         querystring: SearchParameters,
         response: { 200: SearchResponse, '4xx': ProblemBody, '5xx': ProblemBody },
       },
+      serializerCompiler: serializeOnlyProblems,
       preParsing: rateLimit,
       preValidation: prepareQuery,
       config: {
@@ -95,10 +96,7 @@ function abortOnDisconnect(reply: FastifyReply): AbortSignal {
   return disconnect.signal
 }
 
-/**
- * The text is already JSON, so Fastify does not serialise it. The schema of the 200 response is for
- * the documentation only.
- */
+/** The text is already JSON, so Fastify does not serialise it. */
 function sendJson(reply: FastifyReply, json: string): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json)
 }

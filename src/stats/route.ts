@@ -13,7 +13,7 @@ import type { Tables } from '../database/table-types.ts'
 import type { ContentEncoding } from '../http/choose-encoding.ts'
 import { statsPath } from '../http/endpoint-paths.ts'
 import { matchesEtag } from '../http/etag.ts'
-import { Problem, ProblemBody } from '../http/problem-details.ts'
+import { Problem, ProblemBody, serializeOnlyProblems } from '../http/problem-details.ts'
 import type { LogFields } from '../http/request-log.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
@@ -71,6 +71,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
           '5xx': ProblemBody,
         },
       },
+      serializerCompiler: serializeOnlyProblems,
       config: { requiredScope: 'stats:read' },
       preParsing: rateLimit,
     },
