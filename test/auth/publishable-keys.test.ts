@@ -99,7 +99,7 @@ t.test('rejects requests without Origin, except from pages of the service itself
     t.equal((await searchFrom(site, ownKey)).statusCode, 403, site)
 })
 
-t.test('a publishable key can only search (S4)', async (t) => {
+t.test('a publishable key cannot be used for another scope than search (S4)', async (t) => {
   const { app, key, db } = await serviceWithKey(t)
   const headers = { origin: shop }
   const stats = await app.inject({
@@ -126,7 +126,7 @@ t.test('a publishable key can only search (S4)', async (t) => {
 })
 
 t.test(
-  'rejects a secret key as `key` in the URL, even a valid one, and never logs any key (S13)',
+  'no key can be read in logs: a secret key in the URL is rejected, none is logged (S13)',
   async (t) => {
     const lines: string[] = []
     const service = await testService(t, {

@@ -7,7 +7,7 @@ import { testService } from '../support/service/test-service.ts'
 lengthenSearchTimeouts(t)
 
 t.test(
-  'answers only for the host of PUBLIC_BASE_URL and loopback, on any port (S45)',
+  'a page that points its own host name at the service reads nothing: 421 (S45)',
   async (t) => {
     const { app } = await testService(t, {
       config: { PUBLIC_BASE_URL: 'https://Quotes.example/erp' },

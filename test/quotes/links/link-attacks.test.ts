@@ -64,14 +64,19 @@ t.test(
 )
 
 t.test('no response repeats Host or X-Forwarded-Host (S12)', async (t) => {
-  const { app, url } = unchanged
+  const { app, url } = await startServiceWithLink(t, { config: { ALLOWED_HOSTS: ['*'] } })
   const evil = {
     host: 'evil.example',
     'x-forwarded-host': 'evil.example',
     'x-forwarded-proto': 'gopher',
   }
-  for (const path of [url, `${url}?format=json`, getUnknownLinkPath(1)]) {
+  for (const [path, status] of [
+    [url, 200],
+    [`${url}?format=json`, 200],
+    [getUnknownLinkPath(1), 404],
+  ] as const) {
     const response = await app.inject({ url: path, headers: evil })
+    t.equal(response.statusCode, status, path)
     t.notMatch(response.body + JSON.stringify(response.headers), /evil|gopher/)
   }
   t.match((await app.inject(url)).body, 'href="?format=pdf"', 'the page links to its PDF')
