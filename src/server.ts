@@ -29,6 +29,7 @@ import { readUnfoldedChanges } from './stats/summary/fold-changes.ts'
 import { timeouts } from './timeouts.ts'
 import { openTraces, type Traces } from './tracing/open-traces.ts'
 
+/** FastifyInstance, which only the files that build apps import. */
 type App = Awaited<ReturnType<typeof buildApp>>
 
 /** Starts the process. Resolves when it listens. Tests pass a `clock` to replace the time. */
@@ -82,7 +83,16 @@ export async function start(clock?: () => Date): Promise<void> {
     },
   })
   if (signal.aborted) return
-  await app.listen({ host: config.HOST, port: config.PORT })
+  await app.listen({ host: getListenAddress(config.HOST), port: config.PORT })
+}
+
+/**
+ * Returns the address to listen on. With `localhost`, Fastify would listen on 127.0.0.1 and on ::1,
+ * with a second server for the latter. Load shedding and the stop of the process know only the
+ * first one.
+ */
+function getListenAddress(host: string): string {
+  return host === 'localhost' ? '127.0.0.1' : host
 }
 
 async function logPooler({ pool }: Connections, app: App): Promise<void> {

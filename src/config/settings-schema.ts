@@ -102,7 +102,7 @@ export const Settings = Type.Object({
   HOST: Type.String({
     minLength: 1,
     default: '127.0.0.1',
-    description: 'Address on which the API listens',
+    description: 'Address on which the API listens; localhost is 127.0.0.1',
   }),
   PORT: Port('Port of the API', 3000),
   OPS_HOST: Type.String({

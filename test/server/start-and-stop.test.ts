@@ -12,6 +12,7 @@ import { type RunningProgram, startProgram } from '../support/run-program.ts'
 import { bearer, createSecretKey } from '../support/secret-keys.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { fastStart } from '../support/service/fast-start.ts'
 import { withLongerTimeouts } from '../support/service/longer-timeouts.ts'
 import { delayedListen, withSlowListen } from '../support/service/slow-listen.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -288,6 +289,16 @@ t.test('a signal while the process begins to listen does not make it ready', asy
   faultyProxy.slowMs = 3_000
   t.equal(await api.exit, 0, api.output())
   t.notMatch(api.output(), /cannot be recorded/)
+})
+
+t.test('with HOST=localhost, the API has one server, which load shedding protects', async (t) => {
+  const preload = import.meta.resolve('../support/service/preload-two-localhosts.ts')
+  const api = await createStarter(t)({
+    HOST: 'localhost',
+    NODE_OPTIONS: `${fastStart.NODE_OPTIONS} --import=${preload}`,
+  })
+  await waitForStatus(t, `${api.url}/api/stats`, 200, api)
+  t.equal(await status(`http://[::1]:${api.port}/api/stats`), 0)
 })
 
 t.test('counts a search for the report although another request takes too long', async (t) => {
