@@ -2,6 +2,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { registerAccessControl } from './auth/access-control.ts'
+import { mayContainKey } from './auth/api-key-format.ts'
 import { createOriginCheck } from './auth/registered-origins.ts'
 import { getPublicBaseUrl } from './config.ts'
 import type { Connections } from './connections.ts'
@@ -62,7 +63,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * | ----------------------- | ---------------------------------------------------------------- |
  * | `traceRequests`         | The span of a request contains all other hooks.                  |
  * | `logRequests`           | The duration contains every hook that takes time.                |
- * | `registerErrorHandlers` | Its onRoute hook adds the 405 to each route that follows.        |
+ * | `registerErrorHandlers` | Each route that follows gets others, for 405 and preflights.     |
  * | `addCommonHeaders`      | The problem of every rejection that follows has these headers.   |
  * | `rejectInvalidHosts`    | A request for another host cannot try keys.                      |
  * | `registerAccessControl` | An invalid key gets 401, and a valid key has its own rate limit. |
@@ -84,7 +85,7 @@ export async function buildApp({
   driftCheckMs = timeouts.stats.driftCheck.ms,
 }: AppOptions): Promise<FastifyInstance> {
   const { db, dbWithPreparedStatements, searchPool, searchEngines } = connections
-  const generateRequestId = createRequestIdGenerator()
+  const generateRequestId = createRequestIdGenerator(mayContainKey)
   // The visitor of a quote link gets a page instead of a problem.
   const malformedRequests = new MalformedRequestResponder(
     metrics.requests,

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
-import { clientClosedRequest } from '../http/request-log.ts'
+import { onRequestEnd } from '../http/request-log.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { GuessLimit } from '../rate-limits/guess-limit.ts'
 import { ApiKeyCache, TooManyLookUpsError } from './api-key-cache.ts'
@@ -21,16 +21,10 @@ import { takePresentedKey } from './presented-key.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 declare module 'fastify' {
-  /** Only this module sets these fields. */
   interface FastifyRequest {
     /**
-     * The id of the key if the key exists and its secret is right, whether or not the request is
-     * then allowed. The id is not secret. For logs and counts.
-     */
-    knownKeyId: string | null
-    /**
-     * The key whose rights the request has. Set once validity, scope and origin have been checked.
-     * It stays set if a rate limit rejects the request later.
+     * The key whose rights the request has. Only this module sets it, once validity, scope and
+     * origin have been checked. It stays set if a rate limit rejects the request later.
      */
     admittedKey: ApiKey | null
   }
@@ -58,11 +52,10 @@ type AccessOptions = {
 /**
  * Answers preflights, and rejects callers without the scope that their route requires. Applies to
  * the routes that are registered later. A route that does not state its `requiredScope` cannot be
- * registered, so that no route is open by accident. Routes call `requireAdditionalScope` of what
- * this returns, if some of their parameters need a further scope.
+ * registered, so that no route is open by accident. A route calls `requireAdditionalScope` of the
+ * result if some of its parameters need a further scope. Call `logRequests` first.
  */
 export function registerAccessControl(app: FastifyInstance, options: AccessOptions): AccessControl {
-  app.decorateRequest('knownKeyId', null)
   app.decorateRequest('admittedKey', null)
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.requiredScope === undefined)
@@ -77,16 +70,8 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
     // requiredScope.
     if (requiredScope && !rejectsMethod) await access.admit(request, reply, requiredScope)
   })
-  const countRequest = ({ knownKeyId }: FastifyRequest, status: number) => {
+  onRequestEnd(app, ({ knownKeyId }, status) => {
     if (knownKeyId !== null) usage.recordRequest(knownKeyId, status)
-  }
-  app.addHook('onResponse', (request, { statusCode }, done) => {
-    countRequest(request, statusCode)
-    done()
-  })
-  app.addHook('onRequestAbort', (request, done) => {
-    countRequest(request, clientClosedRequest)
-    done()
   })
   app.addHook('onClose', () => usage.stop())
   return access
@@ -112,9 +97,11 @@ export class AccessControl {
   }
 
   /**
-   * Sets the key of the request. Throws a problem if the caller may not use the scope. Adds CORS
-   * headers if pages of other sites may use the scope: for an admitted publishable key its origin,
-   * for a rejected request every registered origin.
+   * Sets the key of the request. Throws a problem if the caller may not use the scope.
+   *
+   * Adds CORS headers if pages of other sites may use the scope. On success, they allow the origin
+   * of the request if the key is publishable. On rejection, they allow this origin if any valid
+   * publishable key is bound to it, so that the page can read the error.
    */
   async admit(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void> {
     if (scope !== publishableScope) return this.#checkCaller(request, reply, scope)
@@ -194,14 +181,14 @@ export class AccessControl {
   }
 }
 
-/** Returns for the log why a key is refused. The caller must not learn which keys exist. */
+/** Returns for the log why a key is not valid. The caller must not learn which keys exist. */
 function describeInvalidKey(apiKey: ApiKey | null): string {
   if (!apiKey) return 'unknown key'
   return apiKey.isRevoked ? 'revoked key' : 'expired key'
 }
 
-/** Throws a problem unless the key has the scope. Its message begins with `refusal`. */
-function checkScope({ scopes }: ApiKey, scope: Scope, refusal: string): void {
+/** Throws a problem unless the key has the scope. Its message begins with `reason`. */
+function checkScope({ scopes }: ApiKey, scope: Scope, reason: string): void {
   if (scopes.includes(scope)) return
-  throw new Problem('insufficient_scope', `${refusal}; it has ${scopes.join(', ')}.`)
+  throw new Problem('insufficient_scope', `${reason}; it has ${scopes.join(', ')}.`)
 }

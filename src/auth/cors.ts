@@ -21,8 +21,8 @@ export function corsHeaders(origin: string): Record<string, string> {
 }
 
 /**
- * Returns the headers with which pages of registered origins can read an error: a refusal, a 400 or
- * a 503.
+ * Returns the headers with which pages of registered origins can read an error. Empty for another
+ * origin, and without one.
  */
 export async function corsHeadersOfError(
   origin: string | undefined,
@@ -47,6 +47,11 @@ export function getRequestOrigin(request: FastifyRequest, ownOrigin: string): st
 /**
  * Answers preflights for every registered origin, because a preflight does not say which key it is
  * for. Private network access (`Access-Control-Request-Private-Network`) is not granted.
+ *
+ * `rejectOtherMethods` (src/http/error-handlers.ts) adds an OPTIONS route to each path, with the
+ * `config` of the GET route and an `onRequest` that throws 405. The hook of this function answers
+ * before that, because hooks of the app run before those of a route. Without the OPTIONS route,
+ * `config` would be empty here.
  */
 export function registerPreflights(app: FastifyInstance, isRegisteredOrigin: OriginCheck): void {
   // A callback, because a promise for each request would cost more than this check.

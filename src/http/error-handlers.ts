@@ -42,8 +42,8 @@ function formatList(items: string[]): string {
 
 /**
  * Returns the problem that the caller sees for an error. For a validation error it names each
- * invalid parameter. For any other error that is not a problem it gives no reason, because the
- * message may contain anything: only the log has it, under the request id as `reqId`.
+ * invalid parameter. For any other error it gives no reason, because the message may contain
+ * anything. Only the log has the message, under the request id as `reqId`.
  */
 export function toProblem(error: FastifyError | Problem): Problem {
   if (error instanceof Problem) return error
@@ -94,9 +94,9 @@ function rejectOtherMethods(app: FastifyInstance): void {
   }
   for (const method of otherMethods)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  // Added in the scope of the route, so that the error handler of its feature applies. Rejected in
-  // onRequest, so that no body is read. The OPTIONS route needs the same `config`, because
-  // registerPreflights (auth/cors.ts) reads the required scope from it.
+  // The routes are added in the plugin of the GET route, so that its error handler applies. They
+  // reject in onRequest, so that no body is read. registerPreflights (src/auth/cors.ts) answers
+  // some requests for the OPTIONS routes before that. It reads the `config` of the GET route.
   app.addHook('onRoute', function ({ url, method, config = {} }) {
     if ([method].flat().includes('GET'))
       this.route({

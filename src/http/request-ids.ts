@@ -1,7 +1,6 @@
 // Chooses the request id that the log line and the response share.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { mayContainKey } from '../auth/api-key-format.ts'
 
 export type RequestIdGenerator = (request: Pick<IncomingMessage, 'headers'>) => string
 
@@ -9,9 +8,12 @@ const validId = /^[A-Za-z0-9._-]{1,64}$/
 
 /**
  * Returns a function that chooses the id of a request: the X-Request-Id of the caller if it is
- * valid and contains no API key, and otherwise a random prefix of this process with a counter.
+ * valid, and otherwise a random prefix of this process with a counter. An id for which
+ * `mayContainKey` returns true is not valid, because the log has it.
  */
-export function createRequestIdGenerator(): RequestIdGenerator {
+export function createRequestIdGenerator(
+  mayContainKey: (id: string) => boolean,
+): RequestIdGenerator {
   const processPrefix = randomBytes(5).toString('hex')
   let lastNumber = 0
   return ({ headers }) => {

@@ -1,4 +1,4 @@
-// Logs and counts each request after its response was sent or its client disconnected.
+// Logs and counts each request when it ends, and tells other modules when a request ends.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getLoggedNetwork } from './client-address.ts'
 
@@ -9,11 +9,13 @@ declare module 'fastify' {
      * (addProblemToRequestLog).
      */
     logFields: LogFields | null
-    /**
-     * When the request began, by performance.now(). Set for every request. The duration of one that
-     * the client cancels needs it, because onRequestAbort has no reply.
-     */
+    /** When the request began, by performance.now(). */
     startedAt: number
+    /**
+     * The id of the key of the request. Access control sets it if the key exists and its secret is
+     * right, whether or not the request is then allowed. The id is not secret.
+     */
+    knownKeyId: string | null
   }
 }
 
@@ -42,45 +44,55 @@ type RequestCounters = {
 }
 
 /** The status for a client that disconnected before the response, as nginx counts it. */
-export const clientClosedRequest = 499
+const clientClosedRequest = 499
+
+/**
+ * Calls `handle` when a request ends: its response was sent, or its client has disconnected. In the
+ * latter case `status` is 499.
+ */
+export function onRequestEnd(
+  app: FastifyInstance,
+  handle: (request: FastifyRequest, status: number) => void,
+): void {
+  app.addHook('onResponse', (request, { statusCode }, done) => {
+    handle(request, statusCode)
+    done()
+  })
+  app.addHook('onRequestAbort', (request, done) => {
+    handle(request, clientClosedRequest)
+    done()
+  })
+}
 
 /**
  * Logs the pattern of the route and never the URL, which may contain the token of a quote link.
- * Logs the id of the caller's key, which access control sets, and the network of the caller's
- * address instead of the address.
+ * Logs the id of the caller's key, and the network of the caller's address instead of the address.
  */
 export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
   app.decorateRequest('logFields', null)
   app.decorateRequest('startedAt', 0)
+  app.decorateRequest('knownKeyId', null)
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now()
     done()
   })
-  const count = (request: FastifyRequest, status: number, durationMs: number) => {
-    requests.countRequest(request.routeOptions.url, status, durationMs)
-    callers.countCaller(request.knownKeyId, getNetwork(request), status)
-  }
-  app.addHook('onResponse', (request, { statusCode, elapsedTime }, done) => {
-    count(request, statusCode, elapsedTime)
-    const ms = Math.round(elapsedTime)
-    request.log.info({ ...describeRequest(request, statusCode), ms }, 'request')
-    done()
-  })
-  app.addHook('onRequestAbort', (request, done) => {
-    // This hook has no reply, whose `elapsedTime` has the duration of the other requests.
+  onRequestEnd(app, (request, status) => {
+    const { method, routeOptions, knownKeyId, logFields } = request
     const durationMs = performance.now() - request.startedAt
-    count(request, clientClosedRequest, durationMs)
-    const fields = describeRequest(request, clientClosedRequest)
-    request.log.info({ ...fields, ms: Math.round(durationMs) }, 'request cancelled by the client')
-    done()
+    const network = getLoggedNetwork(request.ip)
+    requests.countRequest(routeOptions.url, status, durationMs)
+    callers.countCaller(knownKeyId, network, status)
+    request.log.info(
+      {
+        method,
+        route: routeOptions.url ?? null,
+        status,
+        key: knownKeyId,
+        network,
+        ...logFields,
+        ms: Math.round(durationMs),
+      },
+      status === clientClosedRequest ? 'request cancelled by the client' : 'request',
+    )
   })
 }
-
-function describeRequest(request: FastifyRequest, status: number) {
-  const { method, routeOptions, knownKeyId, logFields } = request
-  const route = routeOptions.url ?? null
-  return { method, route, status, key: knownKeyId, network: getNetwork(request), ...logFields }
-}
-
-/** Returns the network of the caller. The address is undefined if the client has disconnected. */
-const getNetwork = (request: FastifyRequest): string => getLoggedNetwork(request.ip)

@@ -13,6 +13,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { onRequestEnd } from '../http/request-log.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { timeouts } from '../timeouts.ts'
 import type { Traces } from './open-traces.ts'
@@ -143,7 +144,7 @@ function traceRequests(
     spans.set(request, span)
     current.run(trace.setSpan(parent, span), done)
   })
-  const end = (request: FastifyRequest, status: number) => {
+  onRequestEnd(app, (request, status) => {
     const span = spans.get(request)
     if (!span) return
     const { source, degraded, reason, code } = request.logFields ?? {}
@@ -157,14 +158,6 @@ function traceRequests(
     })
     if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
     span.end()
-  }
-  app.addHook('onResponse', (request, { statusCode }, done) => {
-    end(request, statusCode)
-    done()
-  })
-  app.addHook('onRequestAbort', (request, done) => {
-    end(request, 499)
-    done()
   })
 }
 

@@ -5,6 +5,8 @@ import { registerAccessControl } from '../../src/auth/access-control.ts'
 import { hashKey } from '../../src/auth/api-key-format.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
+import { logRequests } from '../../src/http/request-log.ts'
+import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { GuessLimit } from '../../src/rate-limits/guess-limit.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { stopDate } from '../support/fresh-window.ts'
@@ -97,6 +99,7 @@ t.test('rejects expired and revoked keys with 401', async (t) => {
 t.test('the required scope of a route decides who may call it, and from which pages', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
+  logRequests(app, createMetrics())
   registerErrorHandlers(app, [])
   registerAccessControl(app, {
     db,
