@@ -11,7 +11,7 @@ import { hashKey, parseKey } from './api-key-format.ts'
 import type { ApiKey } from './api-keys.ts'
 import { RefreshedValue } from './refreshed-value.ts'
 
-const { cache, cacheOutage, lookUp, lookUpRecovery } = timeouts.auth
+const { discardAfter, lookUp, lookUpRecovery, waitAfter } = timeouts.auth
 
 /** A row of api_keys. */
 type KeyRow = { apiKey: ApiKey; secretHash: Buffer }
@@ -46,7 +46,7 @@ export class ApiKeyCache {
   readonly #foundKeys = new LRUCache<string, ParsedKey>({ max: maxCachedKeys })
   /** By id. Null once the row was deleted. */
   readonly #rows = new LRUCache<string, RefreshedValue<KeyRow | null>>({ max: maxCachedKeys })
-  readonly #unknownIds = new LRUCache<string, true>({ max: maxCachedKeys, ttl: cache.ms })
+  readonly #unknownIds = new LRUCache<string, true>({ max: maxCachedKeys, ttl: waitAfter.ms })
   /** The look-ups of ids that are neither in `#rows` nor in `#unknownIds`. */
   readonly #lookUps = new Map<string, Promise<KeyRow | null>>()
   readonly #failures: FailureLog
@@ -61,7 +61,7 @@ export class ApiKeyCache {
       {
         failure: (cause) =>
           `API keys cannot be read (${cause}). Cached keys stay valid for up to ` +
-          `${cacheOutage.ms / 60_000} minutes, even if they are revoked`,
+          `${discardAfter.ms / 60_000} minutes, even if they are revoked`,
         recovery: 'API keys can be read again',
       },
       lookUpRecovery,
@@ -82,8 +82,8 @@ export class ApiKeyCache {
   }
 
   /**
-   * Returns the key if this process has found it before and need not read it again now, or else
-   * null. Without the promises of `find`, which most requests would wait for.
+   * Returns the key if this process has found it before and need not read it again now. Otherwise
+   * returns null. Synchronous, because awaiting `find` would slow most requests.
    */
   findFresh(key: string): ApiKey | null {
     const parsed = this.#foundKeys.get(key)

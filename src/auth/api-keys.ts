@@ -64,10 +64,10 @@ async function insertKey(db: Kysely<Tables>, newKey: NewKey): Promise<{ id: stri
 }
 
 /**
- * Revokes a key. `cache` in src/timeouts/auth-timeouts.ts says how soon it is rejected.
- * During an outage of PostgreSQL, a cached key stays valid for up to `cacheOutage`.
+ * Revokes a key. Returns false if it is unknown or already revoked.
  *
- * Returns false if the key is unknown or already revoked.
+ * A process that has cached the key still accepts it for up to `waitAfter`, and during an outage of
+ * PostgreSQL for up to `discardAfter` (src/timeouts/auth-timeouts.ts).
  */
 export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db

@@ -3,19 +3,21 @@
 import type { FailureLog } from '../monitoring/log/failure-log.ts'
 import { timeouts } from '../timeouts.ts'
 
-const { cache, cacheOutage, cacheRefresh } = timeouts.auth
+const { discardAfter, refreshAfter, waitAfter } = timeouts.auth
 
 /**
- * What `get` does depends on the age of the last finished query, measured from its start:
+ * What `get` does depends on the time since the last finished query began. It does not matter
+ * whether that query succeeded.
  *
- * | age                  | `get`                                            |
+ * | time                 | `get`                                            |
  * | -------------------- | ------------------------------------------------ |
- * | below `cacheRefresh` | Returns the value.                               |
- * | from `cacheRefresh`  | Returns the value, and starts to read it again.  |
- * | from `cache`         | Waits for this query, and returns the new value. |
+ * | below `refreshAfter` | Returns the value.                               |
+ * | from `refreshAfter`  | Returns the value, and starts to read it again.  |
+ * | from `waitAfter`     | Waits for this query, and returns the new value. |
  *
- * If the query fails, the old value stays in use until `cacheOutage` has passed since it was read.
- * From then on, and before the first value, `get` waits for a query and rejects if that fails.
+ * If the query fails, `get` returns the old value. Once `discardAfter` has passed since the last
+ * successful query began, the old value is discarded. Then `get` waits for a query, and rejects if
+ * that fails. So it does before the first value.
  */
 export class RefreshedValue<Value> {
   readonly #read: () => Promise<Value>
@@ -36,14 +38,14 @@ export class RefreshedValue<Value> {
   /** Returns the value in an object, or null if `get` would start a query or wait for one. */
   getFresh(): { value: Value } | null {
     const queryAgeMs = performance.now() - this.#queriedAt
-    return queryAgeMs < cacheRefresh.ms ? this.#findUnexpired() : null
+    return queryAgeMs < refreshAfter.ms ? this.#findUndiscarded() : null
   }
 
   async get(): Promise<Value> {
     const fresh = this.getFresh()
     if (fresh) return fresh.value
     const queryAgeMs = performance.now() - this.#queriedAt
-    const latest = queryAgeMs < cache.ms ? this.#findUnexpired() : null
+    const latest = queryAgeMs < waitAfter.ms ? this.#findUndiscarded() : null
     this.#query ??= this.#readAgain().finally(() => {
       this.#query = null
     })
@@ -53,10 +55,10 @@ export class RefreshedValue<Value> {
     return latest.value
   }
 
-  /** Returns the last value in an object. Null without one, or if it was read `cacheOutage` ago. */
-  #findUnexpired(): { value: Value } | null {
+  /** Returns the last value in an object, or null if there is none or it is discarded. */
+  #findUndiscarded(): { value: Value } | null {
     const latest = this.#latest
-    return latest && performance.now() - latest.readAt < cacheOutage.ms ? latest : null
+    return latest && performance.now() - latest.readAt < discardAfter.ms ? latest : null
   }
 
   /**
@@ -72,7 +74,7 @@ export class RefreshedValue<Value> {
       return value
     } catch (error) {
       this.#failures.logFailure(error)
-      const latest = this.#findUnexpired()
+      const latest = this.#findUndiscarded()
       if (latest) return latest.value
       throw error
     } finally {

@@ -8,7 +8,7 @@ import { RefreshedValue } from './refreshed-value.ts'
 
 /**
  * Resolves to whether a valid publishable key is bound to the origin. Rejects if the list of
- * origins cannot be read and the last one is older than `cacheOutage`.
+ * origins cannot be read and the last one is discarded.
  */
 export type OriginCheck = (origin: string) => Promise<boolean>
 
@@ -28,7 +28,7 @@ export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck
   const failures = new FailureLog(log, {
     failure: (cause) =>
       `The origins of publishable keys cannot be read (${cause}). The last list stays in use for ` +
-      `up to ${timeouts.auth.cacheOutage.ms / 60_000} minutes`,
+      `up to ${timeouts.auth.discardAfter.ms / 60_000} minutes`,
     recovery: 'The origins of publishable keys can be read again',
   })
   const origins = new RefreshedValue(() => readOrigins(db), failures)

@@ -14,23 +14,23 @@ export const authTimeouts = {
     why: 'Some look-ups succeed meanwhile, and each change would be a line of the log.',
     afterwards: 'The log says that keys can be looked up again.',
   },
-  cacheRefresh: {
+  refreshAfter: {
     ms: 1_500,
-    what: 'Between two reads of a cached key, or of the cached list of origins, while it is used',
-    why: 'Half of its lifetime, so a key in use never waits for PostgreSQL.',
-    afterwards: 'It is read in the background, and used meanwhile.',
+    what: 'Since the last query for a cached key or the list of origins, also if it failed',
+    why: 'Half of `waitAfter`, so a key in use never waits for PostgreSQL.',
+    afterwards: 'The next request uses it, and starts to read it again in the background.',
   },
-  cache: {
+  waitAfter: {
     ms: 3_000,
-    what: 'Lifetime of a cached key, of the list of origins, and of an id that does not exist',
+    what: 'Since the last query for a cached key, the list of origins, or an unknown id',
     why: 'Every process rejects a revoked key within 5 s. This and a look-up are shorter.',
-    afterwards: 'It is read before the request continues.',
+    afterwards: 'The next request waits until it is read again.',
   },
-  cacheOutage: {
+  discardAfter: {
     ms: 900_000,
-    what: 'Lifetime of a cached key, or of the list of origins, that cannot be read again',
+    what: 'Since the last successful query for a cached key or the list of origins',
     why: 'Searches continue during an outage that is repaired within 15 minutes.',
-    afterwards: '503.',
+    afterwards: 'It is discarded. The next request waits for a query, and gets 503 if that fails.',
   },
   preflightCache: {
     ms: 600_000,

@@ -59,8 +59,8 @@ t.test('logs once that too many keys are looked up, and the end after a while', 
 
 /** From now on, each use of a cached key or origin waits for a query. */
 function expireCachesAtOnce(t: Test): void {
-  replaceUntilEnd(t, timeouts.auth.cacheRefresh, { ms: 0 })
-  replaceUntilEnd(t, timeouts.auth.cache, { ms: 0 })
+  replaceUntilEnd(t, timeouts.auth.refreshAfter, { ms: 0 })
+  replaceUntilEnd(t, timeouts.auth.waitAfter, { ms: 0 })
 }
 
 t.test('accepts cached keys while PostgreSQL hangs, and rejects other keys', async (t) => {
@@ -130,9 +130,9 @@ t.test('logs once that reads of keys fail while others succeed, and the end', as
   t.same(lines.slice(1), ['info: API keys can be read again'])
 })
 
-t.test('uses the last list of origins for `cacheOutage`, and logs the outage once', async (t) => {
+t.test('uses the last list of origins for `discardAfter`, and logs the outage once', async (t) => {
   expireCachesAtOnce(t)
-  replaceUntilEnd(t, timeouts.auth.cacheOutage, { ms: 120_000 })
+  replaceUntilEnd(t, timeouts.auth.discardAfter, { ms: 120_000 })
   const { url, db: direct } = await testDatabase(t)
   const faultyProxy = await startFaultyProxy(t, url)
   const db = openDatabase(faultyProxy.url)
@@ -153,7 +153,7 @@ t.test('uses the last list of origins for `cacheOutage`, and logs the outage onc
     () => lines.length > 0,
   )
   t.equal(await isRegistered(origin), true)
-  timeouts.auth.cacheOutage.ms = 0
+  timeouts.auth.discardAfter.ms = 0
   await t.rejects(isRegistered(origin), 'not for longer')
   faultyProxy.restore()
   const check = () => isRegistered(origin).catch(() => null)

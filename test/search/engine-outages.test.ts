@@ -134,7 +134,7 @@ t.test(
     ).body.meta
     postgres.refuseConnections()
     // Cached keys and the index state must have expired, which no request can observe.
-    await sleep(timeouts.auth.cache.ms + 500)
+    await sleep(timeouts.auth.waitAfter.ms + 500)
     t.match(await search(app, 'martillo'), {
       status: 200,
       body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } },
