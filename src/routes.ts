@@ -11,14 +11,14 @@
 //    contain. If the route returns an object, the response has only the fields of its schema. If
 //    it sends text or bytes, it must select the fields itself, and its `serializerCompiler` is
 //    `serializeOnlyProblems`.
-// 3. Limit its requests. A `RateLimit` counts the requests of each caller: it is the `preParsing`
-//    of the route. A `TargetRateLimit` counts the requests for each target, such as a quote link:
-//    the handler of the route calls it. For a new limit, write the setting in
+// 3. Limit its requests. A `CallerRateLimit` counts the requests of each caller: it is the
+//    `preParsing` of the route. A `TargetRateLimit` counts the requests for each target, such as a
+//    quote link: the handler of the route calls it. For a new limit, write the setting in
 //    src/config/settings-schema.ts and scripts/env.ts, and create the limit here. Register the
-//    route here.
+//    route here. test/http/route-schemas.test.ts fails if a route with a scope has no limit.
 // 4. Describe it as an `Operation` in the feature, and add that to `apiOperations`.
-// 5. A new scope belongs in the type `Scope` (src/database/table-types.ts), in `allScopes`
-//    (src/auth/api-keys.ts), and in a migration of the check constraint `api_keys_scopes_check`.
+// 5. Add a new scope to `allScopes` (src/database/table-types.ts), and to the check constraint
+//    `api_keys_scopes_check` in a migration. test/auth/access-control.test.ts compares them.
 import type { FastifyInstance } from 'fastify'
 import { buildOpenApiDocument, type OpenApiDocument } from './api-docs/openapi-document.ts'
 import { apiDocsRoutes } from './api-docs/route.ts'
@@ -33,9 +33,9 @@ import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
 import { GuessLimit } from './rate-limits/guess-limit.ts'
 import {
+  type CallerRateLimit,
   createCallerRateLimit,
   createTargetRateLimit,
-  type RateLimit,
 } from './rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from './redis/optional-redis.ts'
 import { searchOperation } from './search/openapi.ts'
@@ -171,7 +171,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
 async function registerSearchReport(
   app: FastifyInstance,
   { config, db, redis, searchEngines, indexName, access }: RouteOptions,
-  rateLimit: RateLimit,
+  rateLimit: CallerRateLimit,
 ): Promise<QueryRecorder> {
   const recorder = new QueryRecorder({
     db,

@@ -12,7 +12,10 @@ type RateLimitStore = {
   child(route: { path?: string; groupId?: string }): RateLimitStore
 }
 
-/** Without Redis, a caller whose count is dropped begins again at 0. */
+/**
+ * The maximum number of callers per limit that a process remembers. The least recently used is
+ * dropped. Without Redis, that caller begins again at 0.
+ */
 const maxCounts = 10_000
 const maxBatchSize = 1_000
 /** Larger batches would cost fewer commands of Redis, but callers could exceed limits by more. */

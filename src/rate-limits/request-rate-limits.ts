@@ -8,10 +8,11 @@ import { countNoun } from '../text/count-noun.ts'
 import { createStoreClass } from './rate-limit-store.ts'
 
 /**
- * A hook that applies a rate limit. A route states it as its `preParsing`. It must run after the
- * onRequest hook of access control: an invalid key gets 401, and a valid key has its own count.
+ * A hook that limits the requests of each caller. A route states it as its `preParsing`, because it
+ * must run after the onRequest hook of access control: an invalid key gets 401, and a valid key has
+ * its own count.
  */
-export type RateLimit = preParsingHookHandler
+export type CallerRateLimit = preParsingHookHandler
 
 /** The lengths of the windows in which requests are counted, in milliseconds. */
 export const rateWindowsMs = { second: 1_000, minute: 60_000 }
@@ -66,7 +67,7 @@ export function createRateProblem(limit: string, remainingMs: number, reason: st
   })
 }
 
-/** Counts a request for a target, such as a link. Throws a 429 problem above the limit. */
+/** Counts a request for a target, such as a quote link. Throws a 429 problem above the limit. */
 export type TargetRateLimit = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -99,7 +100,7 @@ export function createTargetRateLimit(app: FastifyInstance, limit: Limit): Targe
  * Returns a hook that limits the requests of each caller. A key can have a multiple of the limit,
  * or no limit.
  */
-export function createCallerRateLimit(app: FastifyInstance, limit: Limit): RateLimit {
+export function createCallerRateLimit(app: FastifyInstance, limit: Limit): CallerRateLimit {
   const { maxRequests } = limit
   const findMaxRequests = ({ admittedKey }: FastifyRequest) =>
     admittedKey?.limitFactor == null

@@ -6,7 +6,7 @@ import { timeouts } from '../timeouts.ts'
 
 type CountOptions = {
   redis: OptionalRedis
-  /** Above this number, the count that was last used longest ago is dropped. */
+  /** Above this number, the least recently used count is dropped. */
   maxCounts: number
   /** Windows are numbered since 1970. */
   buildRedisKey(key: string, window: number): string

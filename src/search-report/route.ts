@@ -5,13 +5,13 @@ import type { AccessControl } from '../auth/access-control.ts'
 import type { Tables } from '../database/table-types.ts'
 import { noStore } from '../http/common-headers.ts'
 import { ProblemBody } from '../http/problem-details.ts'
-import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import type { CallerRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { maxReportDays, readSearchReport, SearchReport } from './read-report.ts'
 
 export type SearchReportOptions = {
   db: Kysely<Tables>
   access: AccessControl
-  rateLimit: RateLimit
+  rateLimit: CallerRateLimit
 }
 
 const ReportQuery = Type.Object(

@@ -4,13 +4,13 @@ import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fas
 import { noStore } from '../http/common-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody, serializeOnlyProblems } from '../http/problem-details.ts'
-import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import type { CallerRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, listSkus, toSearchRequest } from './query-parameters.ts'
 import { facetNames, SearchParameters, type SearchRequest, SearchResponse } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
 export type SearchOptions = SearchServiceOptions & {
-  rateLimit: RateLimit
+  rateLimit: CallerRateLimit
   /**
    * Called when a search for a first page without filters was answered completely. `caller` is the
    * id of a secret key, or the address.

@@ -15,7 +15,7 @@ import { statsPath } from '../http/endpoint-paths.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { Problem, ProblemBody, serializeOnlyProblems } from '../http/problem-details.ts'
 import type { LogFields } from '../http/request-log.ts'
-import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import type { CallerRateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
 import { createDataVersionPoller, type DataVersionPoller } from './cache/data-version-poller.ts'
@@ -39,7 +39,7 @@ export type StatsOptions = {
   redisPrefix: string
   company: Company
   access: AccessControl
-  rateLimit: RateLimit
+  rateLimit: CallerRateLimit
   clock: () => Date
   /** The time between two comparisons of a month of the summary with the quotes. */
   driftCheckMs: number

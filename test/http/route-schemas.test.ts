@@ -1,5 +1,5 @@
 // The JSON schemas of all routes, which the service itself does not check, to start sooner. Also
-// their scopes, which the OpenAPI document repeats.
+// their scopes, which the OpenAPI document repeats, and their rate limits.
 import diagnostics from 'node:diagnostics_channel'
 import { Ajv } from 'ajv'
 import type { FastifyInstance, RouteOptions } from 'fastify'
@@ -16,9 +16,14 @@ const schemas: { name: string; part: string; schema: Schema }[] = []
 /** By path, as the OpenAPI document writes it. Null for a route that is open to everybody. */
 const requiredScopes = new Map<string, string | null | undefined>()
 
-function collectRoute({ method, url, schema = {}, config }: RouteOptions): void {
+/** The paths of the routes that limit the requests of each caller. */
+const limitedPaths: string[] = []
+
+function collectRoute({ method, url, schema = {}, config, preParsing }: RouteOptions): void {
   if (method !== 'GET') return
   requiredScopes.set(toOpenApiPath(url), config?.requiredScope)
+  // A rate limit is the only `preParsing` that a route may have (CallerRateLimit).
+  if (preParsing !== undefined) limitedPaths.push(toOpenApiPath(url))
   const { response = {}, ...others } = schema
   for (const [part, each] of Object.entries({ ...others, ...(response as object) }))
     schemas.push({ name: `${url} ${part}`, part, schema: each as Schema })
@@ -65,6 +70,11 @@ t.test('only pages, documentation and quote links are open to everybody', async 
     '/quote/share/{token}',
   ])
   t.ok(open.some(isStatic))
+})
+
+t.test('every route that requires a scope limits the requests of each caller', async (t) => {
+  const paths = [...requiredScopes].filter(([, scope]) => scope !== null).map(([path]) => path)
+  t.same(limitedPaths.toSorted(), paths.toSorted())
 })
 
 /** Keywords that do not limit the values of a string. */
