@@ -28,8 +28,12 @@ export const maxCountedAddresses = 100_000
  * API key or an unknown quote link.
  *
  * With Redis all processes share the counts. A process reads the shared count of an address only
- * when it counts a guess itself. So each process accepts at most one guess too many. Without Redis
- * each process counts on its own.
+ * when it counts a guess itself. So of guesses that come one after the other, each process looks up
+ * at most one too many. Without Redis each process counts on its own.
+ *
+ * A guess is counted after its look-up, because only that tells it from a known key or link. So
+ * simultaneous guesses are all looked up, and those beyond the limit get 429 afterwards. Of keys,
+ * at most `maxConcurrentLookUps` are looked up at once (src/auth/api-key-cache.ts).
  */
 export class GuessLimit {
   readonly #options: GuessOptions
@@ -46,10 +50,12 @@ export class GuessLimit {
     })
   }
 
-  /** Throws a 429 problem if the address has used up its guesses. */
+  /** Throws a 429 problem if the address has used up its guesses. Call it before a look-up. */
   rejectIfExceeded({ ip }: Caller): void {
     const count = this.#counts.find(getCountedAddress(ip), windowMs)
-    if (count && count.knownTotal >= this.#options.maxPerMinute) throw this.#createProblem(count)
+    if (count && count.knownTotal >= this.#options.maxPerMinute)
+      // What the caller has sent may be known.
+      throw this.#createProblem(count, ' Yours was not checked.')
   }
 
   /** Counts a guess. Throws a 429 problem if it exceeds the limit. */
@@ -58,11 +64,13 @@ export class GuessLimit {
     if ((await count.sendToRedis()) > this.#options.maxPerMinute) throw this.#createProblem(count)
   }
 
-  #createProblem({ endsAt }: WindowCount): Problem {
+  #createProblem({ endsAt }: WindowCount, addition = ''): Problem {
     const { kind, maxPerMinute } = this.#options
+    const limit = `the limit is ${maxPerMinute} per minute.${addition}`
     return createRateProblem(
-      `Too many unknown ${kind} from your address: the limit is ${maxPerMinute} per minute.`,
+      `Too many unknown ${kind} from your address: ${limit}`,
       endsAt - Date.now(),
+      // The log calls guesses so, and the runbook explains it.
       'too many failed attempts',
     )
   }

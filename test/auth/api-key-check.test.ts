@@ -39,7 +39,7 @@ t.test('rejects a revoked key in every process within 5 s', async (t) => {
   t.ok(areFast(), `after ${durationsMs.join(', ')} ms`)
 })
 
-t.test('limits invalid keys per address, but not keys that were found before (S9)', async (t) => {
+t.test('an address can guess few keys, and use keys that were found before (S9)', async (t) => {
   lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
@@ -94,20 +94,45 @@ t.test('rejects keys with 503 while too many are looked up, without an error eac
   t.equal(lines.filter(({ level }) => level >= 50).length, 1)
 })
 
-t.test('a valid key that is new to a process is limited with its address (S9)', async (t) => {
+t.test('after guesses, a valid key that is new to a process is limited too (S9)', async (t) => {
   lengthenSearchTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
     index: false,
   })
+  const request = (key: string, remoteAddress: string) =>
+    app.inject({ url: '/api/search', headers: bearer(key), remoteAddress })
   const search = async (key: string, remoteAddress: string) =>
-    (await app.inject({ url: '/api/search', headers: bearer(key), remoteAddress })).statusCode
+    (await request(key, remoteAddress)).statusCode
   stopDate(t)
   for (let n = 0; n < 5; n += 1) t.equal(await search(unknownKey(n), '192.0.2.1'), 401)
   const key = await createSecretKey(db)
-  t.equal(await search(key, '192.0.2.1'), 429)
+  t.match((await request(key, '192.0.2.1')).json(), {
+    status: 429,
+    detail: /^Too many unknown keys from your address: .+ Yours was not checked\. Try again in/,
+  })
   t.equal(await search(key, '192.0.2.2'), 200)
   t.equal(await search(key, '192.0.2.1'), 200, 'once this process has found it elsewhere')
+})
+
+t.test('simultaneous guesses are all looked up, and only the limit of them gets 401', async (t) => {
+  lengthenSearchTimeouts(t)
+  const { app, db } = await testService(t, {
+    config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
+    index: false,
+  })
+  const valid = await createSecretKey(db)
+  const keys = Array.from({ length: 100 }, (_, n) => (n === 30 ? valid : unknownKey(n)))
+  stopDate(t)
+  const responses = await Promise.all(
+    keys.map((key) => app.inject({ url: '/api/search', headers: bearer(key) })),
+  )
+  const countStatus = (status: number) =>
+    responses.filter(({ statusCode }) => statusCode === status).length
+  t.equal(responses[30]?.statusCode, 200, 'more keys were looked up than the limit')
+  t.equal(countStatus(401), 5)
+  t.equal(countStatus(429) + countStatus(503), 94, 'too many guesses, or too many look-ups')
+  t.ok(countStatus(429) > 0)
 })
 
 /** A service with what it logs about requests, and functions that create and use keys. */
@@ -325,7 +350,7 @@ t.test('the report counts calls, refusals and wrong secrets of each key', async 
   t.match(counts.get(idOf(expired)), { calls: '1', refusals: '1', wrong_secrets: '0' })
 })
 
-t.test('counts an IPv4-mapped address as the IPv4 address (S9)', async (t) => {
+t.test('another spelling of an IPv4 address gives no more guesses of keys (S9)', async (t) => {
   lengthenSearchTimeouts(t)
   const { app } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3 },
@@ -343,7 +368,7 @@ t.test('counts an IPv4-mapped address as the IPv4 address (S9)', async (t) => {
   t.same(statuses, [401, 401, 401, 429, 429, 429])
 })
 
-t.test('keys have only their prefix in common (S1)', async (t) => {
+t.test('no key can be guessed from others: they share only their prefix (S1)', async (t) => {
   const { db } = await testDatabase(t)
   const keys = await Promise.all(
     Array.from({ length: 500 }, () => createSecretKey(db, { name: 'x' })),

@@ -19,7 +19,7 @@ t.test('drops the count of the least recently used address first', async (t) => 
     redis: null,
     redisPrefix: 'test:',
     maxPerMinute: 2,
-    kind: 'links',
+    kind: 'keys',
   })
   const oldest = { ip: '198.51.100.1' }
   await limit.recordGuessOrReject(oldest)
@@ -34,8 +34,8 @@ t.test('drops the count of the least recently used address first', async (t) => 
   t.throws(() => limit.rejectIfExceeded(guesser), {
     code: 'rate_limited',
     message:
-      'Too many unknown links from your address: the limit is 2 per minute. ' +
-      'Try again in 30 seconds.',
+      'Too many unknown keys from your address: the limit is 2 per minute. ' +
+      'Yours was not checked. Try again in 30 seconds.',
     headers: { 'retry-after': '30' },
   })
   await limit.recordGuessOrReject({ ip: '192.0.2.2' })
