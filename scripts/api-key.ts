@@ -1,15 +1,9 @@
 // Creates, lists, rotates and revokes API keys.
-import {
-  allScopes,
-  createApiKey,
-  publishableScope,
-  revokeApiKey,
-  rotateApiKey,
-} from '../src/auth/api-keys.ts'
+import { createApiKey, publishableScope, revokeApiKey, rotateApiKey } from '../src/auth/api-keys.ts'
 import { parseWebOrigin } from '../src/auth/registered-origins.ts'
 import { readDatabaseConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
-import type { Scope } from '../src/database/table-types.ts'
+import { allScopes, type Scope } from '../src/database/table-types.ts'
 import { formatKeyTable } from './cli/api-key-list.ts'
 import { formatKeyReport } from './cli/api-key-report.ts'
 import {

@@ -34,21 +34,25 @@ export async function formatKeyTable(
 }
 
 function readKeys(db: Kysely<Tables>): Promise<KeyRow[]> {
-  return db
-    .selectFrom('api_keys')
-    .selectAll()
-    .select(
-      sql<KeyState>`
+  return (
+    db
+      .selectFrom('api_keys')
+      .selectAll()
+      // The driver returns the infinite instants of PostgreSQL as numbers.
+      .select(sql<Date | null>`case when isfinite(expires_at) then expires_at end`.as('expires_at'))
+      .select(
+        sql<KeyState>`
         case
           when revoked_at is not null then 'revoked'
           when expires_at <= now() then 'expired'
-          when expires_at is not null then 'ends'
+          when expires_at < 'infinity' then 'ends'
           else 'valid'
         end`.as('state'),
-    )
-    .orderBy('created_at', 'desc')
-    .orderBy('id')
-    .execute()
+      )
+      .orderBy('created_at', 'desc')
+      .orderBy('id')
+      .execute()
+  )
 }
 
 function formatCells(key: KeyRow): string[] {

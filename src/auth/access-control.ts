@@ -71,7 +71,7 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
     if (requiredScope && !rejectsMethod) await access.admit(request, reply, requiredScope)
   })
   onRequestEnd(app, ({ knownKeyId }, status) => {
-    if (knownKeyId !== null) usage.recordRequest(knownKeyId, status)
+    if (knownKeyId !== null) usage.recordCall(knownKeyId, status)
   })
   app.addHook('onClose', () => usage.stop())
   return access
@@ -122,7 +122,7 @@ export class AccessControl {
     checkScope(apiKey, scope, `The key lacks the scope ${scope}`)
     if (apiKey.kind === 'publishable') this.#checkOrigin(apiKey, request, reply)
     request.admittedKey = apiKey
-    this.#usage.recordUse(apiKey.id)
+    this.#usage.recordLastUse(apiKey.id)
   }
 
   /** Returns the key if it is valid. Otherwise throws a 401 problem, or 429 after too many. */

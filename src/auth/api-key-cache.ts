@@ -161,7 +161,7 @@ async function readRow(db: Kysely<Tables>, id: string): Promise<KeyRow | null> {
       'unlimited',
       'limit_factor',
       'secret_hash',
-      'expires_at as expiresAt',
+      'expires_at',
       sql<boolean>`revoked_at is not null`.as('isRevoked'),
     ])
     .where('id', '=', id)
@@ -170,6 +170,14 @@ async function readRow(db: Kysely<Tables>, id: string): Promise<KeyRow | null> {
     message: 'PostgreSQL did not return the API key in time',
   })
   if (!row) return null
-  const { secret_hash: secretHash, limit_factor: factor, ...key } = row
-  return { secretHash, apiKey: { ...key, limitFactor: factor === null ? null : Number(factor) } }
+  const { secret_hash: secretHash, limit_factor: factor, expires_at: expiresAt, ...key } = row
+  return {
+    secretHash,
+    apiKey: {
+      ...key,
+      limitFactor: factor === null ? null : Number(factor),
+      // `infinity` of PostgreSQL is not a Date but the number Infinity.
+      expiresAtMs: expiresAt === null ? Number.POSITIVE_INFINITY : Number(expiresAt),
+    },
+  }
 }

@@ -8,24 +8,29 @@ import { timeouts } from '../timeouts.ts'
 
 type DailyCounts = {
   keyId: string
-  /** Days since 1970, in UTC. Formatted only when the counts are written: requests are frequent. */
+  /** Days since 1970, in UTC. Formatted only when the counts are written: calls are frequent. */
   day: number
+  /** Requests with the id and the secret of the key, whether or not they are rejected. */
   calls: number
+  /** The calls that are rejected because of who calls, how often, or under which host. */
   refusals: number
+  /** Requests with the id of the key and a wrong secret. They are no calls. */
   wrongSecrets: number
 }
 
 /**
- * While PostgreSQL is unreachable, counts accumulate up to this limit. Counts of further keys or
- * days are dropped.
+ * The maximum number of counts that wait while PostgreSQL is unreachable: one for each key and day.
+ * Further ones are dropped.
  */
 export const maxPendingCounts = 10_000
 
 /**
- * The methods that record do not wait for a write. A failed write is logged once per cause. Its
- * counts are written with the next ones, unless the process ends or `maxPendingCounts` is reached.
- * A time of last use that could not be written is not written again: the SQL writes now(), which
- * would be too late by then. The next use of the key after `lastUsedInterval` is written instead.
+ * The methods that record do not wait for a write. A failed write is logged once per cause.
+ *
+ * - Its counts are written with the next ones, unless the process ends or `maxPendingCounts` is
+ *   reached.
+ * - Its times of last use are not written again. The SQL writes now(), which would be too late by
+ *   then. The first admitted call after `lastUsedInterval` is written instead.
  */
 export class ApiKeyUsage {
   readonly #db: Kysely<Tables>
@@ -49,8 +54,8 @@ export class ApiKeyUsage {
     this.#timer = setInterval(() => void this.writePending(), timeouts.auth.usageWrite.ms).unref()
   }
 
-  /** Notes that the key is used now, at most once per `lastUsedInterval` for each key. */
-  recordUse(keyId: string): void {
+  /** Records that a call is admitted now, at most once per `lastUsedInterval` for each key. */
+  recordLastUse(keyId: string): void {
     const now = performance.now()
     const recordedAt = this.#lastRecordedAt.get(keyId) ?? Number.NEGATIVE_INFINITY
     if (now - recordedAt < timeouts.auth.lastUsedInterval.ms) return
@@ -58,13 +63,13 @@ export class ApiKeyUsage {
     this.#usedIds.add(keyId)
   }
 
-  /** Counts a request with a known key, even if the key was refused. */
-  recordRequest(keyId: string, status: number, now = new Date()): void {
+  /** Counts a call. `status` says whether it is a refusal. */
+  recordCall(keyId: string, status: number, now = new Date()): void {
     const refusals = Number(isRefusal(status))
     this.#add({ keyId, day: getDay(now), calls: 1, refusals, wrongSecrets: 0 })
   }
 
-  /** Counts a request with the id of a key and a wrong secret. It does not count as a call. */
+  /** Counts a request with the id of the key and a wrong secret. */
   recordWrongSecret(keyId: string, now = new Date()): void {
     this.#add({ keyId, day: getDay(now), calls: 0, refusals: 0, wrongSecrets: 1 })
   }
@@ -143,10 +148,11 @@ const getDay = (instant: Date) => Math.floor(instant.getTime() / dayMs)
 const formatDay = (day: number) => new Date(day * dayMs).toISOString().slice(0, 10)
 
 /**
- * Skips a key whose row another process is updating at that moment, instead of waiting. The lock is
- * not `for update`, which would also skip the keys whose counts are being written: a new row of
- * api_key_usage locks its key. Also skips a key whose last use another process has recorded within
- * half of `lastUsedInterval`.
+ * Skips a key whose row another process is updating at that moment, instead of waiting. Also skips
+ * a key whose last use another process has recorded within half of `lastUsedInterval`.
+ *
+ * The lock is not `for update`. A new row of api_key_usage locks its key, so `for update` would
+ * also skip a key whose counts are being written.
  */
 async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
   if (ids.length === 0) return

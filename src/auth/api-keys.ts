@@ -3,9 +3,6 @@ import { type Kysely, sql } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { generateKey, hashKey, type KeyKind } from './api-key-format.ts'
 
-/** What keys may allow. The constraint api_keys_scopes_check of the table lists the scopes too. */
-export const allScopes: readonly Scope[] = ['search:read', 'stats:read', 'stats:detail']
-
 /** The only scope of a publishable key, because every visitor of the page can read the key. */
 export const publishableScope: Scope = 'search:read'
 
@@ -18,7 +15,8 @@ export type ApiKey = {
   unlimited: boolean
   /** Multiplies the configured rate limits; null for the configured ones. */
   limitFactor: number | null
-  expiresAt: Date | null
+  /** In milliseconds since 1970. Infinity if the key never expires. */
+  expiresAtMs: number
   isRevoked: boolean
 }
 export type NewKey = {
@@ -35,8 +33,8 @@ export type NewKey = {
  * Returns whether the key is neither revoked nor expired. Uses the clock of this process, because
  * cached keys are also checked while PostgreSQL is unreachable.
  */
-export function isUsable({ isRevoked, expiresAt }: ApiKey): boolean {
-  return !isRevoked && (expiresAt === null || expiresAt.getTime() > Date.now())
+export function isUsable({ isRevoked, expiresAtMs }: ApiKey): boolean {
+  return !isRevoked && expiresAtMs > Date.now()
 }
 
 /** Stores only the hash of a new key. Returns the key itself, which cannot be read again. */
@@ -94,7 +92,8 @@ export async function rotateApiKey(
   overlapDays: number,
 ): Promise<RotatedKey | null> {
   // Seconds and hours, because a day of an interval has 23 or 25 hours when the clocks change.
-  const lifetime = sql`make_interval(secs => extract(epoch from expires_at - created_at))`
+  const lifetime = sql`
+    make_interval(secs => extract(epoch from nullif(expires_at, 'infinity') - created_at))`
   const overlapEnd = sql`now() + make_interval(hours => ${24 * overlapDays})`
   return db.transaction().execute(async (transaction) => {
     const old = await transaction

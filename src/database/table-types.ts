@@ -12,7 +12,9 @@ type Count = ColumnType<string, number, number>
 type Instant = ColumnType<Date, Date | string, Date | string>
 
 export type QuoteStatus = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired' | 'superseded'
-export type Scope = 'search:read' | 'stats:read' | 'stats:detail'
+/** What API keys may allow. The check constraint `api_keys_scopes_check` lists the same. */
+export const allScopes = ['search:read', 'stats:read', 'stats:detail'] as const
+export type Scope = (typeof allScopes)[number]
 
 /** The day on which a quote counts: of issue, or of acceptance. */
 export type DateKind = 'issued' | 'accepted'

@@ -1,9 +1,10 @@
 // Authentication: anonymous scopes, scopes of keys, rate limits per key and address.
 import Fastify from 'fastify'
+import { sql } from 'kysely'
 import t from 'tap'
 import { registerAccessControl } from '../../src/auth/access-control.ts'
 import { hashKey } from '../../src/auth/api-key-format.ts'
-import type { Scope } from '../../src/database/table-types.ts'
+import { allScopes, type Scope } from '../../src/database/table-types.ts'
 import { registerErrorHandlers } from '../../src/http/error-handlers.ts'
 import { logRequests } from '../../src/http/request-log.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
@@ -142,6 +143,15 @@ t.test('the required scope of a route decides who may call it, and from which pa
     t.equal(answer.headers['access-control-allow-origin'], allowedOrigin)
     t.equal((await app.inject({ method: 'POST', url })).statusCode, 405, `POST ${url}`)
   }
+})
+
+t.test('the database allows exactly the known scopes', async (t) => {
+  const { rows } = await sql<{ definition: string }>`
+    select pg_get_constraintdef(oid) as definition from pg_constraint
+    where conname = 'api_keys_scopes_check'
+  `.execute(db)
+  const scopes = rows[0]?.definition.match(/(?<=')\w+:\w+(?=')/g)
+  t.same(scopes, allScopes)
 })
 
 t.test('stores only the hash of a key', async (t) => {

@@ -216,11 +216,27 @@ t.test('does not rotate a key twice', async (t) => {
   t.equal((await db.selectFrom('api_keys').select('id').execute()).length, 2)
 })
 
-t.test('rotates each of several keys of the same name, and never later ends one', async (t) => {
+t.test('rotates keys of the same name, and never extends the life of an old key', async (t) => {
   const { db } = await testDatabase(t)
   const expiresAt = new Date(Date.now() + 3 * dayMs)
   const keys = [await createSecretKey(db, { expiresAt }), await createSecretKey(db, { expiresAt })]
   for (const key of keys) t.same((await rotateApiKey(db, idOf(key), 7))?.oldEndsAt, expiresAt)
+})
+
+t.test('a key that expires at infinity is valid, listed, and can be rotated', async (t) => {
+  const { app, db, url } = await testService(t, { index: false })
+  const endless = await createSecretKey(db)
+  const ended = await createSecretKey(db)
+  await sql`update api_keys set expires_at = 'infinity' where id = ${idOf(endless)}`.execute(db)
+  await sql`update api_keys set expires_at = '-infinity' where id = ${idOf(ended)}`.execute(db)
+  t.equal(await statusOf(app, '/api/search', endless), 200)
+  t.equal(await statusOf(app, '/api/search', ended), 401)
+  const listed = createRunner(url)('list', '--all')
+  t.match(listed.stdout, new RegExp(`${idOf(endless)} .+ valid$`, 'm'), listed.stderr)
+  t.match(listed.stdout, new RegExp(`${idOf(ended)} .+ expired$`, 'm'), listed.stderr)
+  const rotated = await rotateApiKey(db, idOf(endless), 7)
+  t.equal(rotated?.endsAt, null)
+  t.equal(await statusOf(app, '/api/search', rotated?.key ?? ''), 200)
 })
 
 t.test('an upgrade records the successors of keys that were rotated before', async (t) => {
@@ -283,7 +299,7 @@ t.test('records the last use of a key while its calls are written', async (t) =>
     await sql`
       insert into api_key_usage (key_id, day, calls, refusals) values (${id}, current_date, 1, 0)
     `.execute(transaction)
-    usage.recordUse(id)
+    usage.recordLastUse(id)
     await usage.writePending()
   })
   t.ok(
@@ -312,27 +328,30 @@ async function countWaitingQueries(db: Kysely<Tables>): Promise<number> {
   return rows.length
 }
 
-t.test('a failed record of the use of keys is logged once and repeated', async (t) => {
-  const { db } = await testDatabase(t)
-  const id = idOf(await createSecretKey(db))
-  const { lines, log } = collectLines()
-  const usage = new ApiKeyUsage(db, log)
-  t.teardown(() => usage.stop())
-  await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
-  for (const _ of [1, 2]) {
-    usage.recordUse(id)
-    usage.recordRequest(id, 200)
+t.test(
+  'a failed write of the use of keys is logged once, and its counts are written again',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const id = idOf(await createSecretKey(db))
+    const { lines, log } = collectLines()
+    const usage = new ApiKeyUsage(db, log)
+    t.teardown(() => usage.stop())
+    await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
+    for (const _ of [1, 2]) {
+      usage.recordLastUse(id)
+      usage.recordCall(id, 200)
+      await usage.writePending()
+    }
+    t.match(lines, [/cannot be recorded \(relation "api_key_usage" does not exist\)/])
+    t.equal(lines.length, 1)
+    await db.schema.alterTable('missing').renameTo('api_key_usage').execute()
     await usage.writePending()
-  }
-  t.match(lines, [/cannot be recorded \(relation "api_key_usage" does not exist\)/])
-  t.equal(lines.length, 1)
-  await db.schema.alterTable('missing').renameTo('api_key_usage').execute()
-  await usage.writePending()
-  const { calls } = await db.selectFrom('api_key_usage').select('calls').executeTakeFirstOrThrow()
-  t.equal(Number(calls), 2, 'no call is lost')
-  t.match(lines.slice(1), ['info: The use of API keys can be recorded again'])
-  t.equal(lines.length, 2)
-})
+    const { calls } = await db.selectFrom('api_key_usage').select('calls').executeTakeFirstOrThrow()
+    t.equal(Number(calls), 2, 'no call is lost')
+    t.match(lines.slice(1), ['info: The use of API keys can be recorded again'])
+    t.equal(lines.length, 2)
+  },
+)
 
 t.test('logs both if neither the last use of keys nor their calls can be written', async (t) => {
   const { db } = await testDatabase(t)
@@ -342,8 +361,8 @@ t.test('logs both if neither the last use of keys nor their calls can be written
   t.teardown(() => usage.stop())
   await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
   await db.schema.alterTable('api_keys').renameColumn('last_used_at', 'used_at').execute()
-  usage.recordUse(id)
-  usage.recordRequest(id, 200)
+  usage.recordLastUse(id)
+  usage.recordCall(id, 200)
   await usage.writePending()
   t.match(lines.sort(), [/column "last_used_at" .*does not exist/, /relation "api_key_usage"/])
 })
@@ -354,7 +373,7 @@ t.test('logs how many requests were not counted because too many counts waited',
   const usage = new ApiKeyUsage(db, log)
   t.teardown(() => usage.stop())
   await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
-  for (let n = 0; n < maxPendingCounts + 3; n += 1) usage.recordRequest(`key${n}`, 200)
+  for (let n = 0; n < maxPendingCounts + 3; n += 1) usage.recordCall(`key${n}`, 200)
   await usage.writePending()
   t.equal(lines.length, 1, 'nothing is known of the end of the outage')
   await db.schema.alterTable('missing').renameTo('api_key_usage').execute()
@@ -374,7 +393,7 @@ t.test('stops after a write that has already begun', async (t) => {
   let isStopped = false
   const { stopping } = await db.transaction().execute(async (transaction) => {
     await sql`lock table api_key_usage in access exclusive mode`.execute(transaction)
-    usage.recordRequest(id, 200)
+    usage.recordCall(id, 200)
     void usage.writePending()
     const stopping = usage.stop().then(() => {
       isStopped = true
@@ -394,8 +413,8 @@ t.test('logs at the end how many requests were not recorded', async (t) => {
   const { lines, log } = collectLines()
   const usage = new ApiKeyUsage(db, log)
   await db.schema.alterTable('api_key_usage').renameTo('missing').execute()
-  usage.recordRequest(id, 200)
-  usage.recordRequest(id, 200)
+  usage.recordCall(id, 200)
+  usage.recordCall(id, 200)
   usage.recordWrongSecret(id)
   await usage.stop()
   t.match(lines, [
@@ -420,8 +439,8 @@ t.test('the report lists the requests and refusals of each key by day', async (t
     [429, today],
     [403, yesterday],
   ] as const)
-    usage.recordRequest(id, status, day)
-  usage.recordRequest('000000000000', 200, today)
+    usage.recordCall(id, status, day)
+  usage.recordCall('000000000000', 200, today)
   usage.recordWrongSecret(id, today)
   usage.recordWrongSecret(id, today)
   await usage.writePending()
