@@ -84,7 +84,7 @@ export const statsTimeouts = {
     ms: 1_000,
     what: 'A response to the query for the data version',
     why: 'The query reads one row, so a longer wait means that PostgreSQL hangs.',
-    afterwards: 'PostgreSQL counts as failing, and requests get cached statistics at once.',
+    afterwards: 'PostgreSQL counts as failing. Requests hardly wait before they get older statistics.',
   },
   fold: {
     ms: 1_000,

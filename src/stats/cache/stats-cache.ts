@@ -5,20 +5,22 @@
 //
 //   below refreshAge  The cached statistics are sent.
 //   below maxAge      They are sent, and refreshed in the background.
-//   from maxAge       The request waits for a refresh, but at most `refresh`, and at most
-//                     `refreshDuringOutage` while PostgreSQL is known not to respond, or if an
-//                     earlier request has waited for this refresh in vain. If the refresh fails
-//                     or takes longer, they are sent as stale.
+//   from maxAge       The request waits for a refresh, at most `refresh`. If the refresh fails or
+//                     takes longer, the cached statistics are sent as stale.
 //   none cached       The same with those in Redis. If it has none either, the request waits at
 //                     most `firstComputation`. It gets 503 if PostgreSQL is unavailable or takes
 //                     longer, and 500 if computing fails because of a defect.
 //
-// If they were computed for another day, the request waits as from maxAge, however young they are.
-// Since midnight, more quotes have expired.
+// Sometimes a wait for a refresh is unlikely to help: PostgreSQL is known not to respond, or an
+// earlier request has waited for the same refresh in vain. Then a request that can get older
+// statistics waits only `refreshDuringOutage`.
 //
-// A refresh takes the statistics from Redis if they are current there, or else computes them. If
-// computing fails or takes too long, whichever is newer, those in Redis or those in this process,
-// are sent as stale. Each new cause of a failure is logged once.
+// Statistics that were computed for another day count as older than maxAge: since midnight, more
+// quotes have expired.
+//
+// A refresh takes the statistics from Redis if they are current there. Otherwise it computes them.
+// If it fails or takes too long, older statistics are sent as stale: those in Redis or those in
+// this process, whichever are newer. Each new cause of a failure is logged once.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout, { TimeoutError } from 'p-timeout'
@@ -45,8 +47,14 @@ import type { SharedStatsCache } from './shared-stats-cache.ts'
 export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
 
 /**
- * Why statistics are stale. `database is failing`: the request did not wait for the refresh,
- * because the last query of the data version failed or had no response in time.
+ * Why statistics are stale.
+ *
+ * - `refresh is slow`: the refresh did not end while the request waited. Or it ended, but took so
+ *   long that its statistics are already as old as `maxAge`. Statistics of a replica that is behind
+ *   can be that old too.
+ * - `refresh failed`: computing failed.
+ * - `database is failing`: the refresh did not end within `refreshDuringOutage`. The request waited
+ *   no longer, because the last query of the data version failed or had no response in time.
  */
 export type StaleReason = 'refresh is slow' | 'refresh failed' | 'database is failing'
 
@@ -154,6 +162,7 @@ export class StatsCache {
     return this.#now() - entry.knownCurrentAt
   }
 
+  /** `local` are the older statistics of this process. */
   async #waitForRefresh(
     key: string,
     request: StatsRequest,
@@ -161,27 +170,21 @@ export class StatsCache {
   ): Promise<CachedStats> {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
     const isPrimaryFailing = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
-    const tooSlow = new TimeoutError('Computing the statistics takes too long')
     const refresh = this.#refresh(key, request)
     const shared = await refresh.shared
-    let refreshed: Refreshed
-    try {
-      refreshed = await pTimeout(refresh.finished, {
-        milliseconds: maxWaitMs(local ?? shared, isPrimaryFailing || refresh.isSlow),
-        message: tooSlow,
-      })
-    } catch (error) {
-      if (error === tooSlow) refresh.isSlow = true
-      this.#versions.readInBackground()
-      const newest = this.#keepNewer(key, shared) ?? local
-      if (!newest) throw error
-      // #load logs the error, unless the refresh is only slow and continues.
-      const slowReason = isPrimaryFailing ? 'database is failing' : 'refresh is slow'
-      const reason = error === tooSlow ? slowReason : 'refresh failed'
-      this.#advanceIfCurrent(newest)
-      return toStaleStats(newest, reason, this.#ageMsOf(newest))
-    }
-    const { entry, cacheResult } = refreshed
+    const waitMs = maxWaitMs(local ?? shared, isPrimaryFailing || refresh.isSlow)
+    const outcome = await waitFor(refresh, waitMs)
+    if (outcome.state === 'finished') return this.#toResult(outcome.refreshed, isJoined)
+    this.#versions.readInBackground()
+    const newest = this.#keepNewer(key, shared) ?? local
+    if (!newest) throw outcome.error
+    this.#advanceIfCurrent(newest)
+    const reason = staleReasonOf(outcome.state, isPrimaryFailing)
+    return toStaleStats(newest, reason, this.#ageMsOf(newest))
+  }
+
+  /** `isJoined`: an earlier request had begun the refresh. */
+  #toResult({ entry, cacheResult }: Refreshed, isJoined: boolean): CachedStats {
     this.#advanceIfCurrent(entry)
     const ageMs = this.#ageMsOf(entry)
     if (ageMs >= timeouts.stats.maxAge.ms) return toStaleStats(entry, 'refresh is slow', ageMs)
@@ -315,6 +318,37 @@ function isNewer(shared: ComputedStats, local: ComputedStats): boolean {
   if (shared.version.changeCount !== local.version.changeCount)
     return shared.version.changeCount > local.version.changeCount
   return shared.today > local.today
+}
+
+/**
+ * How a wait for a refresh ended. The error of a failed refresh is logged by #load. A slow refresh
+ * continues, and `error` is a TimeoutError.
+ */
+type Outcome =
+  | { state: 'finished'; refreshed: Refreshed }
+  | { state: 'failed' | 'slow'; error: unknown }
+
+/** Waits for the refresh, and marks it as slow if it takes longer. Never rejects. */
+function waitFor(refresh: Refresh, milliseconds: number): Promise<Outcome> {
+  const ended = refresh.finished.then(
+    (refreshed): Outcome => ({ state: 'finished', refreshed }),
+    (error: unknown): Outcome => ({ state: 'failed', error }),
+  )
+  return pTimeout(ended, {
+    milliseconds,
+    fallback(): Outcome {
+      refresh.isSlow = true
+      return {
+        state: 'slow',
+        error: new TimeoutError('Computing the statistics takes too long'),
+      }
+    },
+  })
+}
+
+function staleReasonOf(state: 'failed' | 'slow', isPrimaryFailing: boolean): StaleReason {
+  if (state === 'failed') return 'refresh failed'
+  return isPrimaryFailing ? 'database is failing' : 'refresh is slow'
 }
 
 /**

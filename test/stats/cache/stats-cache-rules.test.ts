@@ -166,7 +166,7 @@ t.test('while PostgreSQL hangs, the newer of local and shared statistics are sen
   }
 })
 
-t.test('no request waits for a refresh for which an earlier one has waited in vain', async (t) => {
+t.test('a request hardly waits for a refresh that an earlier one has waited for in vain', async (t) => {
   const { refresh, refreshDuringOutage } = timeouts.stats
   t.teardown(() => mock.timers.reset())
   const { cache, state } = cacheWithoutServers()
