@@ -14,13 +14,13 @@ export const statsTimeouts = {
     why: 'The refresh ends before the statistics are two seconds old.',
     afterwards: 'A refresh starts. The request gets the cached statistics without waiting.',
   },
-  refresh: {
+  refreshWait: {
     ms: 1_000,
     what: 'A refresh, if the process or Redis has older statistics',
     why: 'Computing takes 17 ms at a million quotes (p95), so a longer wait means a failure.',
     afterwards: 'The older statistics are sent, marked stale.',
   },
-  refreshDuringOutage: {
+  refreshWaitDuringOutage: {
     ms: 1,
     what: 'A refresh that a request has waited for in vain, or while PostgreSQL does not respond',
     why: 'A longer wait is unlikely to help.',
@@ -38,7 +38,7 @@ export const statsTimeouts = {
     why: 'Some requests may succeed while others fail. The log must not call this a recovery.',
     afterwards: 'The next statistics that are computed are logged as the recovery.',
   },
-  sharedStats: {
+  sharedStatsResponse: {
     ms: 100,
     what: 'Reading shared statistics from Redis',
     why: 'Computing the statistics takes less time than a slow Redis.',
@@ -74,7 +74,7 @@ export const statsTimeouts = {
     why: 'Reading PostgreSQL takes less time than a slow Redis.',
     afterwards: 'The process reads PostgreSQL itself, and does not use Redis for a pause.',
   },
-  recentDataVersion: {
+  dataVersionMaxAge: {
     ms: 500,
     what: 'The age up to which a data version that was read earlier is used for a refresh',
     why: 'Shared versions are at most 0.4 s old. A refresh rarely needs another query.',
@@ -84,9 +84,9 @@ export const statsTimeouts = {
     ms: 1_000,
     what: 'A response to the query for the data version',
     why: 'The query reads one row, so a longer wait means that PostgreSQL hangs.',
-    afterwards: 'PostgreSQL counts as failing. Requests hardly wait before they get older statistics.',
+    afterwards: 'PostgreSQL counts as failing. Requests get older statistics almost at once.',
   },
-  fold: {
+  foldCheck: {
     ms: 1_000,
     what: 'The time between two checks whether changes have to be folded',
     why: 'Readers add up unfolded changes, so few of them may accumulate.',

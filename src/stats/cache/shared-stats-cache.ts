@@ -38,7 +38,7 @@ export class SharedStatsCache {
    */
   async read(databaseId: string, key: string): Promise<ComputedStats | null> {
     const redisKey = this.#redisKey(databaseId, key)
-    const text = await this.#redis.run(timeouts.stats.sharedStats.ms, (redis) =>
+    const text = await this.#redis.run(timeouts.stats.sharedStatsResponse.ms, (redis) =>
       redis.get(redisKey),
     )
     return text === null ? null : parseStored(text)

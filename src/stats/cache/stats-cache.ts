@@ -5,15 +5,15 @@
 //
 //   below refreshAge  The cached statistics are sent.
 //   below maxAge      They are sent, and refreshed in the background.
-//   from maxAge       The request waits for a refresh, at most `refresh`. If the refresh fails or
-//                     takes longer, the cached statistics are sent as stale.
+//   from maxAge       The request waits for a refresh, at most `refreshWait`. If the refresh fails
+//                     or takes longer, the cached statistics are sent as stale.
 //   none cached       The same with those in Redis. If it has none either, the request waits at
 //                     most `firstComputation`. It gets 503 if PostgreSQL is unavailable or takes
 //                     longer, and 500 if computing fails because of a defect.
 //
 // Sometimes a wait for a refresh is unlikely to help: PostgreSQL is known not to respond, or an
 // earlier request has waited for the same refresh in vain. Then a request that can get older
-// statistics waits only `refreshDuringOutage`.
+// statistics waits only `refreshWaitDuringOutage`.
 //
 // Statistics that were computed for another day count as older than maxAge: since midnight, more
 // quotes have expired.
@@ -53,8 +53,8 @@ export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
  *   long that its statistics are already as old as `maxAge`. Statistics of a replica that is behind
  *   can be that old too.
  * - `refresh failed`: computing failed.
- * - `database is failing`: the refresh did not end within `refreshDuringOutage`. The request waited
- *   no longer, because the last query of the data version failed or had no response in time.
+ * - `database is failing`: the refresh did not end within `refreshWaitDuringOutage`. The request
+ *   waited no longer, because the last query of the data version failed or had no response in time.
  */
 export type StaleReason = 'refresh is slow' | 'refresh failed' | 'database is failing'
 
@@ -228,7 +228,7 @@ export class StatsCache {
   ): Promise<Refreshed> {
     const requestedAt = this.#now()
     try {
-      const latest = await this.#versions.readIfOlderThan(timeouts.stats.recentDataVersion.ms)
+      const latest = await this.#versions.readIfOlderThan(timeouts.stats.dataVersionMaxAge.ms)
       const isSameDatabase = latest === null || latest.databaseId === versionAtStart?.databaseId
       const found = await (isSameDatabase ? shared : this.#readShared(latest, key))
       const isCurrent =
@@ -356,8 +356,9 @@ function staleReasonOf(state: 'failed' | 'slow', isPrimaryFailing: boolean): Sta
  * are such statistics.
  */
 function maxWaitMs(older: ComputedStats | null, isUnlikelyToFinish: boolean): number {
-  if (!older) return timeouts.stats.firstComputation.ms
-  return isUnlikelyToFinish ? timeouts.stats.refreshDuringOutage.ms : timeouts.stats.refresh.ms
+  const { firstComputation, refreshWait, refreshWaitDuringOutage } = timeouts.stats
+  if (!older) return firstComputation.ms
+  return isUnlikelyToFinish ? refreshWaitDuringOutage.ms : refreshWait.ms
 }
 
 function toCachedStats(

@@ -44,16 +44,16 @@ const failureTexts: FailureTexts = {
 }
 
 /**
- * Checks after each `timeouts.stats.fold` whether changes have to be folded, and folds them. `stop`
- * waits for the running batch. A failed batch is rolled back, counted and repeated. A failure is
- * logged once per cause.
+ * Checks after each `timeouts.stats.foldCheck` whether changes have to be folded, and folds them.
+ * `stop` waits for the running batch. A failed batch is rolled back, counted and repeated. A failure
+ * is logged once per cause.
  */
 export function startFolding(
   db: Kysely<Tables>,
   { log, observer }: { log: TaskLog; observer: FoldObserver },
 ): BackgroundTask {
   const failures = new FailureLog(log, failureTexts)
-  const pauseMs = timeouts.stats.fold.ms
+  const pauseMs = timeouts.stats.foldCheck.ms
   /** A statement with many quotes can append more rows than fit into one batch. */
   let mayHaveMore = false
   return repeatInBackground({

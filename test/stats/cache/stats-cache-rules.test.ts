@@ -116,26 +116,26 @@ t.test('during an outage, the newer of local and shared statistics are sent', as
 })
 
 t.test('while PostgreSQL hangs, the newer of local and shared statistics are sent', async (t) => {
-  const { refresh, refreshDuringOutage } = timeouts.stats
+  const { refreshWait, refreshWaitDuringOutage } = timeouts.stats
   t.teardown(() => mock.timers.reset())
   for (const { local, hanging, isFailing, waitMs, expected } of [
-    { local: null, hanging: 'computing', waitMs: refresh.ms, expected: 'shared' },
-    { local: null, hanging: 'readingVersion', waitMs: refresh.ms, expected: 'shared' },
+    { local: null, hanging: 'computing', waitMs: refreshWait.ms, expected: 'shared' },
+    { local: null, hanging: 'readingVersion', waitMs: refreshWait.ms, expected: 'shared' },
     {
       local: null,
       hanging: 'readingVersion',
       isFailing: true,
-      waitMs: refreshDuringOutage.ms,
+      waitMs: refreshWaitDuringOutage.ms,
       expected: 'shared',
     },
-    { local: 1, hanging: 'computing', waitMs: refresh.ms, expected: 'shared' },
-    { local: 1, hanging: 'readingVersion', waitMs: refresh.ms, expected: 'shared' },
-    { local: 3, hanging: 'computing', waitMs: refresh.ms, expected: 'local' },
+    { local: 1, hanging: 'computing', waitMs: refreshWait.ms, expected: 'shared' },
+    { local: 1, hanging: 'readingVersion', waitMs: refreshWait.ms, expected: 'shared' },
+    { local: 3, hanging: 'computing', waitMs: refreshWait.ms, expected: 'local' },
     {
       local: 1,
       hanging: 'computing',
       isFailing: true,
-      waitMs: refreshDuringOutage.ms,
+      waitMs: refreshWaitDuringOutage.ms,
       expected: 'shared',
     },
   ] as const) {
@@ -166,8 +166,8 @@ t.test('while PostgreSQL hangs, the newer of local and shared statistics are sen
   }
 })
 
-t.test('a request hardly waits for a refresh that an earlier one has waited for in vain', async (t) => {
-  const { refresh, refreshDuringOutage } = timeouts.stats
+t.test('a request hardly waits for a refresh that has been too slow before', async (t) => {
+  const { refreshWait, refreshWaitDuringOutage } = timeouts.stats
   t.teardown(() => mock.timers.reset())
   const { cache, state } = cacheWithoutServers()
   await cache.read(request)
@@ -182,15 +182,15 @@ t.test('a request hardly waits for a refresh that an earlier one has waited for 
     return Promise.race([response, nextTurn('still waits')])
   }
   const slow = { cacheResult: 'stale', staleReason: 'refresh is slow' }
-  t.equal(await readAfter(refresh.ms - 1), 'still waits')
+  t.equal(await readAfter(refreshWait.ms - 1), 'still waits')
   mock.timers.tick(1)
   await finishRefreshes()
-  t.match(await readAfter(refreshDuringOutage.ms), slow)
+  t.match(await readAfter(refreshWaitDuringOutage.ms), slow)
   finish()
   await finishRefreshes()
   state.moment += maxAgeMs
   state.computing = new Promise(() => undefined)
-  t.equal(await readAfter(refreshDuringOutage.ms), 'still waits', 'for the next refresh')
+  t.equal(await readAfter(refreshWaitDuringOutage.ms), 'still waits', 'for the next refresh')
 })
 
 t.test('while PostgreSQL hangs, a request waits for the first statistics', async (t) => {
