@@ -41,7 +41,7 @@ export type StatsOptions = {
   access: AccessControl
   rateLimit: CallerRateLimit
   clock: () => Date
-  /** The time between two comparisons of a month of the summary with the quotes. */
+  /** The time between two drift checks. Each compares a month of the summary with the quotes. */
   driftCheckMs: number
   observer: StatsObserver
 }
@@ -94,8 +94,8 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
 }
 
 /**
- * Starts to poll the data version, to fold changes, and to compare the summary with the quotes. All
- * stop when the app closes. Returns the poller of the data version.
+ * Starts to poll the data version, to fold changes, and to check for drift. All stop when the app
+ * closes. Returns the poller of the data version.
  */
 function startBackgroundTasks(
   app: FastifyInstance,
@@ -154,7 +154,12 @@ function rethrowAsProblem(cause: unknown): never {
   })
 }
 
-/** The Cache-Status header (RFC 9211). */
+/**
+ * The Cache-Status header (RFC 9211). `fwd=stale` deviates from it: older statistics are sent,
+ * because their refresh failed or is slow. The RFC would write `hit` with a negative `ttl`, and
+ * `fwd=stale` only if the refresh had succeeded. Clients recognize older statistics by `fwd=stale`,
+ * as openapi.ts says, so it stays.
+ */
 const cacheStatus: Record<CacheResult, string> = {
   hit: 'stats; hit',
   shared: 'stats; hit; detail=shared',
@@ -168,6 +173,10 @@ function cacheStatusOf({ cacheResult, staleReason }: CachedStats): string {
   return staleReason === null ? status : `${status}; detail="${staleReason}"`
 }
 
+/**
+ * `source` is the CacheResult: `shared` means the cache in Redis, not a server. `reason` is the
+ * StaleReason. The log lines of searches have the same fields with other values.
+ */
 function loggedFieldsOf({ cacheResult, staleReason }: CachedStats): LogFields {
   const source = cacheResult
   return staleReason === null ? { source } : { source, degraded: true, reason: staleReason }

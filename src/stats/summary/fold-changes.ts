@@ -45,8 +45,8 @@ const failureTexts: FailureTexts = {
 
 /**
  * Checks after each `timeouts.stats.foldCheck` whether changes have to be folded, and folds them.
- * `stop` waits for the running batch. A failed batch is rolled back, counted and repeated. A failure
- * is logged once per cause.
+ * `stop` waits for the running batch. A failed batch is rolled back, counted and repeated. Each
+ * cause of failures is logged once.
  */
 export function startFolding(
   db: Kysely<Tables>,
