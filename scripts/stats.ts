@@ -48,7 +48,10 @@ async function verify(db: Database): Promise<number> {
   for (const difference of [...differences, ...wrongTotals])
     console.error(`Different: ${difference}`)
   if (differences.length > 0)
-    console.error('The summary is wrong: run `scripts/run stats rebuild`.')
+    console.error(
+      'The summary is wrong. Look for the cause before you run `scripts/run stats rebuild`, ' +
+        'which removes the wrong rows: see StatsDrift in docs/operations/runbook.md.',
+    )
   if (wrongTotals.length > 0)
     console.error(
       'The amounts of these quotes are not the totals of their lines: ' +

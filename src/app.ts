@@ -38,7 +38,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
   traces: Traces | null
   /** Returns the current time for statistics and quote links. Tests replace it. */
   clock?: () => Date
-  /** The time between two comparisons of the statistics summary. Tests pass a shorter one. */
+  /** The time between two drift checks of the statistics summary. Tests pass a shorter one. */
   driftCheckMs?: number
 }
 

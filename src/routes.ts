@@ -64,7 +64,7 @@ export type RouteOptions = Pick<
   /** Each feature gets its part as `observer`, and calls it to count what happens. */
   metrics: Metrics
   clock: () => Date
-  /** The time between two comparisons of the statistics summary. */
+  /** The time between two drift checks of the statistics summary. */
   driftCheckMs: number
 }
 

@@ -15,8 +15,8 @@ import {
  */
 export type UnfoldedChanges = { count: number; oldestSeconds: number }
 /**
- * What the comparison of the statistics summary with the quotes found: rows that differ, and the
- * time since the last completed comparison.
+ * What the drift check of the statistics summary found: rows that differ from the quotes. Also the
+ * time since the last completed check.
  */
 export type SummaryDrift = { differentRowCount: number; checkAgeSeconds: number }
 type Pool = { totalCount: number; idleCount: number; waitingCount: number }

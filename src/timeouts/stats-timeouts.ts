@@ -100,7 +100,7 @@ export const statsTimeouts = {
   },
   driftCheck: {
     ms: 60_000,
-    what: 'The time between two comparisons of a month of the summary with the quotes',
+    what: 'The time between two drift checks, each of one month of the summary',
     why: 'A month of 140,000 quotes takes one or two seconds, and a difference is rare.',
     afterwards: 'One of the API processes compares the next month.',
   },

@@ -1,4 +1,5 @@
-// Compares the summary with the quotes in the background, one month at a time.
+// The drift check: compares the summary with the quotes in the background, one month at a time.
+// verify-and-rebuild.ts has the full comparison, which `scripts/stats.ts verify` makes.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type FailureTexts, type TaskLog } from '../../monitoring/log/failure-log.ts'
@@ -8,8 +9,8 @@ export type DriftObserver = { countDriftCheck(): void; countDriftCheckFailure():
 
 /**
  * The result for a month. `month` is its first day. `differentRows` names the rows of the summary
- * that differ from the quotes, at most 20. `hasChanged` says whether the result differs from the
- * last one for this month, in any process.
+ * that differ from the quotes, at most 20. `hasChanged` says whether the result differs from that
+ * of the last check of this month, in any process.
  */
 type MonthResult = { month: string; differentRows: string[]; hasChanged: boolean }
 
@@ -21,10 +22,10 @@ const failureTexts: FailureTexts = {
 }
 
 /**
- * Compares a month after each interval until `stop`: the newest month first, then the older ones,
- * then the newest again. `stop` waits for the running comparison. All processes on a database
- * together compare one month in each interval. A difference is logged when it is found, and when it
- * is gone. A failed comparison is counted, and logged once per cause.
+ * Checks a month after each interval until `stop`: the newest month first, then the older ones,
+ * then the newest again. `stop` waits for the running check. All processes on a database together
+ * check one month in each interval. A difference is logged when it is found, and when it is gone. A
+ * failed check is counted, and logged once per cause.
  */
 export function startDriftCheck(
   db: Kysely<Tables>,
@@ -39,7 +40,7 @@ export function startDriftCheck(
         observer.countDriftCheck()
         logResult(log, result)
       }
-      // Without a result, another process has begun the comparison. It may have failed.
+      // Without a result, another process has begun the check. It may have failed.
       if (failures.isFailing() && (result || (await isLastCheckCompleted(db))))
         failures.logSuccess()
       return intervalMs
@@ -52,9 +53,9 @@ export function startDriftCheck(
 }
 
 /**
- * Compares the next month. Returns null if a process began a comparison less than `pauseMs` ago.
- * The claim of a month is committed before the comparison, so that a month whose comparison fails
- * is skipped instead of retried forever.
+ * Checks the next month. Returns null if a process began a check less than `pauseMs` ago. The claim
+ * of a month is committed before its check. So a month whose check fails is skipped instead of
+ * retried forever.
  */
 export async function checkNextMonth(
   db: Kysely<Tables>,
@@ -85,7 +86,7 @@ function logResult(log: TaskLog, { month, differentRows, hasChanged }: MonthResu
     )
 }
 
-/** Returns whether the process that began the last comparison also completed it. */
+/** Returns whether the process that began the last check also completed it. */
 async function isLastCheckCompleted(db: Kysely<Tables>): Promise<boolean> {
   const { isCompleted } = await db
     .selectFrom('summary_check')
@@ -95,9 +96,10 @@ async function isLastCheckCompleted(db: Kysely<Tables>): Promise<boolean> {
 }
 
 /**
- * Returns the result of the comparisons of all processes. `differentRowCount` is the number of rows
- * of the summary that differ from the quotes, at most 20 for each month. `checkAgeSeconds` is the
- * time since the last completed comparison, or since the migration before the first one.
+ * Returns the result of the drift checks of all processes. `differentRowCount` is the number of
+ * rows of the summary that differ from the quotes, at most 20 for each month. `checkAgeSeconds` is
+ * the time since the last completed check. Before the first one, it is the time since the migration
+ * that added the check.
  */
 export async function readDrift(
   db: Kysely<Tables>,
@@ -105,7 +107,7 @@ export async function readDrift(
   return db
     .selectFrom('summary_check')
     .select([
-      // Differences found before the last rebuild no longer count: it began another generation.
+      // A rebuild begins another generation. Differences that were found before no longer count.
       sql<number>`(
         select count(distinct name)::integer from summary_differences, unnest(different_rows) name
         where generation = (select generation from quote_summary)

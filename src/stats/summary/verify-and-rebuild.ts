@@ -1,5 +1,5 @@
-// Verifies that the summary agrees with the quotes, and the quotes with their lines. Rebuilds the
-// summary from the quotes.
+// What `scripts/stats.ts verify` and `scripts/stats.ts rebuild` do. drift-check.ts compares the
+// summary with the quotes in the background.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 

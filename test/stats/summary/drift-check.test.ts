@@ -1,5 +1,5 @@
-// The comparison of the summary with the quotes in the background: it finds damaged figures, does
-// one month at a time for all processes, and reports failures.
+// The drift check compares the summary with the quotes in the background: it finds damaged figures,
+// checks one month at a time for all processes, and reports failures.
 import { sql } from 'kysely'
 import t from 'tap'
 import type { Database } from '../../../src/database/postgres-pool.ts'

@@ -1,4 +1,4 @@
-// The locks of the summary: readers, folds, rebuilds, truncates, verifications and writers wait for
+// The locks of the summary: readers, folds, rebuilds, truncates, drift checks and writers wait for
 // each other at most until a transaction ends, and never deadlock.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -56,8 +56,8 @@ t.test(
       'a fold of another process': () => sql`select fold_quote_changes(3)`.execute(busy),
       'a rebuild': () => rebuildSummary(busy).then(() => sleep(100)),
       'a change of the company': () => recordCompanyAgain(busy).then(() => sleep(700)),
-      'a verification': () => findSummaryDifferences(busy),
-      'a check in the background': () => checkNextMonth(busy, 0),
+      'a `verify`': () => findSummaryDifferences(busy),
+      'a drift check': () => checkNextMonth(busy, 0),
       'a count of the changes that wait': () => readUnfoldedChanges(busy),
       'a truncate': () => truncateSlowly(busy).then(() => sleep(400)),
       'a writer of few quotes': () => writeFew(busy),
@@ -85,7 +85,7 @@ t.test('a partly locked truncate never deadlocks with readers, writers or foldin
   // The order in which a truncate locks.
   const tables = ['quotes', 'quote_lines', 'quote_summary', 'quote_changes', 'quote_figures']
   const readers = {
-    'the check in the background': () => checkNextMonth(db, 0),
+    'the drift check': () => checkNextMonth(db, 0),
     'the count of the changes that wait': () => readUnfoldedChanges(db),
     'a reader': () => readStats(db, company, request),
   }
