@@ -1,6 +1,6 @@
 // Computes the statistics from one snapshot of the database: period, rates, average, months, days
 // and comparison.
-import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { addDays, countDaysIncluded, getMonthBounds, listMonths } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import { requireCurrencyDigits } from '../company/currencies.ts'
@@ -14,7 +14,6 @@ import { computeDaysToDecision } from './days-to-decision.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import { resolvePeriod } from './resolve-period.ts'
 import {
-  hasBreakdown,
   type Period,
   ratioDecimals,
   type Stats,
@@ -28,6 +27,7 @@ import {
   readDayTotals,
   readPeriodTotals,
 } from './summary/period-totals.ts'
+import { prepareSnapshot } from './summary/prepare-snapshot.ts'
 import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 
@@ -68,59 +68,6 @@ export async function readStats(
   }
   return retryIfConnectionBreaks(read)
 }
-
-/**
- * In the order that docs/statistics.md defines for every program.
- * test/stats/summary/summary-locks.test.ts compares it with the functions of the database.
- */
-export const summaryTables = [
-  'quote_summary',
-  'quote_changes',
-  'quote_figures',
-  'quote_figures_unfolded',
-  'quote_validity',
-  'quote_validity_unfolded',
-  'customer_figures',
-  'customer_figures_unfolded',
-  'product_figures',
-  'product_figures_unfolded',
-]
-
-/**
- * Prepares a transaction to read the summary. All statements are one text, so that they take one
- * round trip to PostgreSQL. A query parameter would break this: PostgreSQL accepts only one
- * statement with parameters.
- */
-export async function prepareSnapshot(
-  transaction: Transaction<Tables>,
-  request: Pick<StatsRequest, 'by'>,
-): Promise<void> {
-  await sql`${lockBeforeSnapshot(request)}; ${planShortStatements}`.execute(transaction)
-}
-
-/**
- * Lock before the snapshot, because TRUNCATE ignores snapshots: it empties a table also for a
- * snapshot that is older. Statistics would lack its rows and still be labelled with the version
- * before the truncate. test/stats/summary/summary-locks.test.ts checks that no table is missing.
- */
-function lockBeforeSnapshot(request: Pick<StatsRequest, 'by'>) {
-  // A breakdown also reads quotes and names. Locking this view locks its tables.
-  const tables = hasBreakdown(request) ? ['breakdown_sources', ...summaryTables] : summaryTables
-  return sql`lock table ${sql.join(tables.map((table) => sql.id(table)))} in access share mode`
-}
-
-/**
- * For statements of a few milliseconds. Parallel workers and compiled expressions (JIT) would cost
- * more than they save. Sequential scans would read the dead rows that folding leaves behind while
- * an old snapshot is open. A generic plan is reused, and does not depend on table statistics, which
- * are out of date after a bulk write.
- */
-const planShortStatements = sql`
-  set local max_parallel_workers_per_gather = 0;
-  set local jit = off;
-  set local enable_seqscan = off;
-  set local plan_cache_mode = force_generic_plan
-`
 
 /**
  * Returns the statistics of a period and of its comparison period. `snapshot` is repeatable read:

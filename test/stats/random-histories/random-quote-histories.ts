@@ -6,9 +6,10 @@ import type { Pool } from 'pg'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
 import { readVersion } from '../../../src/stats/cache/data-version.ts'
-import { assembleStats, prepareSnapshot, readStats } from '../../../src/stats/read-stats.ts'
+import { assembleStats, readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsRequest } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
+import { prepareSnapshot } from '../../../src/stats/summary/prepare-snapshot.ts'
 import {
   findSummaryDifferences,
   rebuildSummary,

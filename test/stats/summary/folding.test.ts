@@ -3,13 +3,13 @@ import { sql } from 'kysely'
 import t from 'tap'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
-import { prepareSnapshot } from '../../../src/stats/read-stats.ts'
 import {
   batchSize,
   foldBatch,
   fullBatchThreshold,
   readUnfoldedChanges,
 } from '../../../src/stats/summary/fold-changes.ts'
+import { prepareSnapshot } from '../../../src/stats/summary/prepare-snapshot.ts'
 import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'
 import { logins } from '../../support/database/database-roles.ts'
 import { testDatabase } from '../../support/database/test-database.ts'

@@ -6,14 +6,10 @@ import t from 'tap'
 import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { readVersion } from '../../../src/stats/cache/data-version.ts'
-import {
-  assembleStats,
-  prepareSnapshot,
-  readStats,
-  summaryTables,
-} from '../../../src/stats/read-stats.ts'
+import { assembleStats, readStats } from '../../../src/stats/read-stats.ts'
 import { checkNextMonth } from '../../../src/stats/summary/drift-check.ts'
 import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
+import { prepareSnapshot, summaryTables } from '../../../src/stats/summary/prepare-snapshot.ts'
 import {
   findSummaryDifferences,
   rebuildSummary,
