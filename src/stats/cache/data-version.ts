@@ -7,12 +7,13 @@ import type { Moment } from './moments.ts'
 /**
  * `changeCount` counts the changes of this generation that the snapshot contains, folded or not. It
  * grows with each commit, also with that of a transaction that began long ago. Folding does not
- * change it.
+ * change it. src/stats/summary/summary-query.ts explains these terms.
  *
- * `generation` changes when the summary is rebuilt, when the quotes are truncated, and when the
- * database is restored. It is `<id> <oid> <start time>`: the column `generation` of quote_summary,
- * the oid of this table, and the start time of the PostgreSQL server. A restored copy has the same
- * id and continues the count from an older state, so the id alone would not be enough.
+ * `generation` changes when the summary is rebuilt, when the quotes are truncated, when the
+ * database is restored, and when PostgreSQL restarts. It is `<id> <oid> <start time>`: the column
+ * `generation` of quote_summary, the oid of this table, and the start time of the server. The id
+ * alone would not be enough: a restored copy has the same id, and continues the count from an older
+ * state.
  */
 export type DataVersion = { generation: string; changeCount: number }
 

@@ -25,7 +25,7 @@ export type BreakdownRow = {
 export type BaseCurrency = { currency: string; digits: number }
 
 /** What is added up for each customer or product. */
-const breakdownFigures = ['counted', 'accepted', 'net', 'unconverted'] as const
+const breakdownFigures = ['counted', 'accepted', 'revenue', 'unconverted'] as const
 type BreakdownFigure = (typeof breakdownFigures)[number]
 
 /** A part of the totals of a customer or product. Parts with sign -1 are subtracted. */
@@ -47,7 +47,7 @@ export function readCustomerRows(
     sql`customer_id`.as('key'),
     sql`quotes`.as('counted'),
     sql`accepted`.as('accepted'),
-    sql`base_net`.as('net'),
+    sql`base_net`.as('revenue'),
     sql`unconverted`.as('unconverted'),
   ]
   const parts = groupBySign(ranges).map(({ sign, ranges: rangesOfSign }) =>
@@ -81,10 +81,11 @@ export function readProductRows(
     sql`sku collate "C"`.as('key'),
     sql`lines`.as('counted'),
     sql`0`.as('accepted'),
-    // Quotes in the base currency need no rate. The summary of products does not know the base
-    // currency, so it is compared here: docs/decisions/0020-statistics-by-customer-and-product.md
-    // says why. For customers, `base_net` is already chosen.
-    sql`case when currency = ${currency} then net else rated_net end`.as('net'),
+    // In the base currency. Quotes in that currency need no rate. The summary of products does not
+    // know the base currency, so it is compared here:
+    // docs/decisions/0020-statistics-by-customer-and-product.md says why. For customers, `base_net`
+    // is already chosen.
+    sql`case when currency = ${currency} then net else rated_net end`.as('revenue'),
     sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ]
   const parts = groupBySign(rows).map(({ sign, ranges: rangesOfSign }) =>
@@ -158,7 +159,9 @@ function rankGroups(db: Kysely<Tables>, parts: PartQuery[], digits: number) {
           .where('counted', '>', '0')
           .selectAll()
           .select(
-            sql<string>`row_number() over (order by round(net, ${digits}) desc, key)`.as('rank'),
+            sql<string>`row_number() over (order by round(revenue, ${digits}) desc, key)`.as(
+              'rank',
+            ),
           ),
       )
       // The first groups stay as they are. The others become one row after them, without a key.
@@ -178,7 +181,7 @@ function rankGroups(db: Kysely<Tables>, parts: PartQuery[], digits: number) {
       .selectFrom('listed')
       .select(sql<string | null>`listed_key::text`.as('key'))
       .select(['groupCount', 'counted', 'accepted', 'unconverted'])
-      .select(sql<string>`round(net, ${digits})`.as('revenue'))
+      .select(sql<string>`round(revenue, ${digits})`.as('revenue'))
       .orderBy('listed_rank')
   )
 }

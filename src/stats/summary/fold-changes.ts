@@ -1,5 +1,5 @@
 // Folds the changes that writers appended into the summary, and counts those that are not folded.
-// Folding changes no statistic, only the cost of reading it.
+// Folding changes no statistic, only the cost of reading it. summary-query.ts explains the terms.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type FailureTexts, type TaskLog } from '../../monitoring/log/failure-log.ts'
@@ -10,8 +10,8 @@ import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
 export const batchSize = 20_000
 /**
  * If a fold moves at least this many rows, more may be waiting. A fold moves at most `batchSize`
- * rows of each table, but only an eighth of it of product_figures_unfolded: each of these rows is
- * folded into eight rows of product_figures (two date kinds, four grains). The SQL function
+ * rows of each table. Of product_figures_unfolded it moves only an eighth of that, because each row
+ * is folded into eight rows of product_figures (two date kinds, four grains). The SQL function
  * fold_quote_changes divides the batch by the same number. test/stats/summary/folding.test.ts
  * checks it.
  */
@@ -68,8 +68,8 @@ export function startFolding(
       // Changes that were appended during the fold wait for the next check: folding those few now
       // would update the same rows of the summary once more.
       mayHaveMore = moved >= fullBatchThreshold
-      // Moving nothing while changes remain proves no recovery: another process may hold the fold
-      // lock and fail.
+      // If nothing was moved while changes remain, this is no recovery: another process may hold
+      // the lock of folding and fail.
       if (moved > 0 || count === 0) failures.logSuccess()
       return mayHaveMore ? 0 : pauseMs
     },

@@ -19,33 +19,21 @@ import {
  * are not in the response, which has their mean and median instead.
  *
  * Amounts are the net in the base currency, as decimal text with its digits. They lack the quotes
- * that have no rate. A column without a note has the quotes with that status. The columns are those
- * of summary-query.ts.
- *
- *     field                     columns                         quotes
- *     byStatus.draft            drafts
- *     byStatus.sent             open_quotes                     sent and still valid
- *     byStatus.accepted         accepted
- *     byStatus.rejected         rejected
- *     byStatus.expired          expired + sent - open_quotes    expired, or sent and not valid now
- *     money.open                base_open                       as byStatus.sent
- *     money.won                 base_net                        as byStatus.accepted
- *     money.lost                base_lost + base_sent           as byStatus.rejected and
- *                               - base_open                     byStatus.expired
- *     daysToDecision.quotes     decided                         accepted or rejected, on a day that
- *                                                               is known
- *     daysToDecision.days       decision_days                   as daysToDecision.quotes
- *     daysToDecision.histogram  decision_histogram              as daysToDecision.quotes
- *
- * The response has `money.won` also as `revenue`. Its rate `acceptance.ofDecided` counts accepted,
- * rejected and expired quotes as decided.
+ * that have no rate.
  */
 export type GroupTotals = {
+  /** `sent` are the sent quotes that are still valid. The other sent quotes are in `expired`. */
   byStatus: Stats['quotes']['byStatus']
+  /**
+   * `open` is the net of `byStatus.sent`, and `lost` that of rejected and expired quotes. `won` is
+   * the net of accepted quotes, which the response also calls `revenue`.
+   */
   money: { open: string; won: string; lost: string }
   /**
-   * `days` is the sum of the days from issue to decision. `histogram` is the number of quotes by
-   * these days, packed into one number as days-to-decision.ts explains.
+   * `quotes` are the accepted and rejected quotes whose day of decision is known. Unlike in
+   * `acceptance.ofDecided` of the response, expired quotes do not count. `days` is the sum of the
+   * days from issue to decision. `histogram` is the number of quotes by these days, packed into one
+   * number as days-to-decision.ts explains.
    */
   daysToDecision: { quotes: number; days: number; histogram: string }
 }

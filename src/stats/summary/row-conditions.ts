@@ -22,9 +22,10 @@ type SummaryView = ExpressionBuilder<
 /**
  * Returns the condition that a row lies in one of the ranges and meets `condition`.
  *
- * Each branch of the OR repeats `condition` with a parameter of its own. If all branches had the
- * same one, PostgreSQL would move it in front of the OR. A plan that was made while the table was
- * almost empty could then use it alone for the index scan, and read every row of a date kind later.
+ * Each branch of the OR repeats `condition` with a parameter of its own: do not simplify this. With
+ * one shared parameter, PostgreSQL would factor `date_kind = $1` out of the OR. A plan that was
+ * made while the table was almost empty could scan the index by it alone. Later, that plan would
+ * read every row of the date kind. test/stats/summary/cached-plans.test.ts checks it.
  */
 export const isWithin =
   <Range extends RowRange>(

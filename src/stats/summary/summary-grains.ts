@@ -32,9 +32,9 @@ export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRa
 })
 
 /**
- * Returns the rows of years, months and days that cover the range. Some are subtracted. Whole
- * months are split again as if they were added, which they always are: splitRange subtracts rows of
- * the small grain alone.
+ * Returns the rows of years, months and days that cover the range. Some are subtracted. The second
+ * split ignores the sign of a range of months. That is safe, because splitRange never subtracts
+ * ranges of the big grain.
  */
 export function coverWithYears(range: DateRange): GrainRange[] {
   return splitRange(range, monthBoundsOf, 'day', 'month').flatMap((part) =>
@@ -74,7 +74,7 @@ export function coverValidityWithDays(range: DateRange, day: string): ValidityRa
  * Returns the rows of quotes that were issued in the range and are valid on `day`. Their last valid
  * day is in a later month, or in the month of `day` from `day` on. For that month, either the days
  * from `day` on are added, or the days before `day` are subtracted from the month, whichever are
- * fewer. The subtraction is right because whole months are always added: see splitRange.
+ * fewer. `sign: -1` is right, because splitRange never subtracts whole months.
  */
 export function coverValidityWithMonths(range: DateRange, day: string): ValidityRange[] {
   const month = monthBoundsOf(day)

@@ -2,7 +2,27 @@
 // day. Their cost depends on the number of days, countries and currencies, not of quotes.
 // summary-query.sql shows the statements that PostgreSQL gets for two typical requests.
 //
-// docs/statistics.md explains the terms. The columns that decide which rows are read:
+// The terms of this folder (docs/statistics.md has more):
+//
+//   summary     The tables quote_figures, quote_validity, customer_figures and product_figures:
+//               sums of days, months and years, so that no request reads all quotes.
+//   change      What a trigger appends when quotes change. A statement with at most 200 quotes
+//               appends rows to quote_changes, and one with more quotes appends sums to the tables
+//               whose names end with `_unfolded`.
+//   to fold     To add waiting changes to the summary and to delete them. Readers add unfolded
+//               changes themselves, so folding changes no statistic.
+//   generation  Changes when the count of changes may start again: after a rebuild, a truncate, a
+//               restore or a restart of PostgreSQL.
+//   grain       What a row of the summary covers, such as a month of one country.
+//   edition     A numbered copy of the years and the totals of months. A new one lets readers skip
+//               the dead rows that folding has left in older ones.
+//
+// src/database/schema.sql has the SQL. `quote_figures_of` and `quote_validity_of` define what a
+// quote contributes, `append_quote_changes` is the trigger, `fold_quote_changes` folds,
+// `count_unfolded_changes` counts for the data version, and `begin_summary_edition` begins an
+// edition.
+//
+// The columns that decide which rows are read:
 //
 //   date_kind         Whether quotes count by issue (`issued`) or acceptance (`accepted`).
 //   grain of figures  What a row covers: a day, month or year of one country, or of all countries
@@ -15,16 +35,16 @@
 //
 // The views that are read:
 //
-//   grouped_figures   The figures of the summary, and those of statements that changed many quotes
-//                     and are not folded yet: quote_figures and quote_figures_unfolded.
-//   changed_figures   The figures of single changes that are not folded yet, by day.
-//   current_figures   grouped_figures, plus the changed figures, repeated once for each grain.
+//   grouped_figures   quote_figures and quote_figures_unfolded. So it lacks only the rows of
+//                     quote_changes.
+//   changed_figures   The figures of the unfolded rows of quote_changes, by day.
+//   current_figures   grouped_figures and changed_figures. The latter are repeated for each grain.
 //   current_validity  The sent quotes by last valid day, folded or not.
 //
-// The totals need rows of several grains. They read grouped_figures and changed_figures separately,
-// because PostgreSQL would compute the figures of each change again for each read of
-// current_figures. The first and last day with quotes need only rows of single days, which are read
-// once. There current_figures is enough.
+// The totals need rows of several grains. They read grouped_figures and changed_figures separately.
+// PostgreSQL would compute the figures of each change again for each read of current_figures.
+// queryDateRange needs only rows of single days, which are read once. There current_figures is
+// enough.
 import { type InferResult, type Kysely, type QueryCreator, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Measures, Tables } from '../../database/table-types.ts'
@@ -44,20 +64,19 @@ import {
 
 /**
  * The columns of quote_figures that are added up. docs/statistics.md says how to add a figure. The
- * sum of a column has the name of the column. Only the rows that the queries return have other
- * names, those of the response: the table above GroupTotals has both.
+ * sum of a column keeps the name of the column up to the last step, `totalsColumns`. That step
+ * gives the names of the response, such as `won` for `base_net`.
  *
  *     drafts              quotes with this status
- *     sent                quotes with this status, still valid or not; `sent` of a returned row
- *                         is `open_quotes`
- *     open_quotes         sent quotes that are still valid
+ *     sent                quotes with this status, still valid or not
+ *     open_quotes         sent quotes that are still valid: `sent` in the response
  *     accepted            quotes with this status
  *     rejected            quotes with this status
  *     expired             quotes with this status
  *     decided             accepted and rejected quotes whose day of decision is known; unlike
  *                         `ofDecided` in the response, without expired quotes
  *     decision_days       the sum of the days from issue to decision
- *     decision_histogram  `decided` by these days, packed into one number
+ *     decision_histogram  `decided` by these days, packed into one number (days-to-decision.ts)
  *     unconverted         accepted quotes without a rate
  *
  * In the base currency, without quotes that have no rate:
@@ -182,8 +201,8 @@ type LevelSums = Record<(typeof summedColumns)[number], string> & {
 }
 
 /**
- * Sums what grouped_figures lacks, by month, country and currency: the single changes that are not
- * folded, and the sent quotes that are still valid.
+ * Sums what grouped_figures lacks, by month, country and currency: the unfolded rows of
+ * quote_changes, and the sent quotes that are still valid.
  */
 function selectChangedAndOpen(db: Kysely<Tables>, request: StatsRequest, range: DateRange) {
   return sumChangedFigures(db, request, range)
@@ -231,7 +250,7 @@ function sumGroups(query: FromGroups) {
     .groupBy(sql`grouping sets ((), (country), (currency))`)
     .select(sumsOfSums)
     .select([
-      // In grouping(), a bit is set for each column that a row is not grouped by.
+      // grouping() is 3 without country and currency, and 1 without currency, so by country.
       sql<SummaryLevel>`case grouping(country, currency)
         when 3 then 'total' when 1 then 'country' else 'currency' end`.as('level'),
       sql<string | null>`null::date`.as('month'),
@@ -346,8 +365,8 @@ export function queryDateRange(
 }
 
 /**
- * The columns of a returned row that make up GroupTotals, and `unconverted`. A sent quote that is
- * no longer valid counts as expired, and its net as lost.
+ * The columns of a returned row, with the names of the response. They make up GroupTotals, except
+ * `unconverted`. A sent quote that is no longer valid counts as expired, and its net as lost.
  */
 const totalsColumns = (baseDigits: number) =>
   [
@@ -404,7 +423,7 @@ function sumGroupedFigures(db: QueryCreator<Tables>, request: StatsRequest, rang
   )
 }
 
-/** Returns a query for the single changes in the range that are not folded. */
+/** Returns a query for the unfolded rows of quote_changes in the range. */
 function sumChangedFigures(db: Kysely<Tables>, request: StatsRequest, { from, to }: DateRange) {
   return db
     .selectFrom('changed_figures')
