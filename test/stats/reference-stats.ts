@@ -22,7 +22,7 @@ type Group = { quotes: number; accepted: number; revenue: Amount } & Outcomes
 /** A customer or product with its totals, and the number of those in the rest. */
 type Breakdown = { rows: Record<string, unknown>[]; rest: Record<string, unknown> | null }
 
-export type Stats = {
+export type ExpectedStats = {
   period: { from: string; to: string; timeZone: string; date: string }
   quotes: { total: number } & Outcomes
   revenue: {
@@ -38,11 +38,13 @@ export type Stats = {
   byProduct?: Breakdown
   comparison:
     | null
-    | (Pick<Stats, 'period' | 'quotes' | 'revenue'> & { change: Record<string, string | null> })
+    | (Pick<ExpectedStats, 'period' | 'quotes' | 'revenue'> & {
+        change: Record<string, string | null>
+      })
 }
 
 /** `bounds` are the parameters `from` and `to`; null if the request has neither. */
-export type StatsQuery = {
+export type ExpectedQuery = {
   today: string
   date: 'issued' | 'accepted'
   country: string | undefined
@@ -53,7 +55,11 @@ export type StatsQuery = {
 }
 
 /** Throws unless every part of `actual` equals the expected statistics of `quotes`. */
-export function assertExpectedStats(actual: Stats, quotes: Quote[], query: StatsQuery): void {
+export function assertExpectedStats(
+  actual: ExpectedStats,
+  quotes: Quote[],
+  query: ExpectedQuery,
+): void {
   const expected = expectedStats(quotes, query)
   const sorted = sortCurrencies(actual)
   const parts = [
@@ -74,14 +80,14 @@ export function assertExpectedStats(actual: Stats, quotes: Quote[], query: Stats
   }
 }
 
-export const isExpected = (actual: Stats, quotes: Quote[], query: StatsQuery): boolean =>
+export const isExpected = (actual: ExpectedStats, quotes: Quote[], query: ExpectedQuery): boolean =>
   isDeepStrictEqual(sortCurrencies(actual), expectedStats(quotes, query))
 
 /** The contract does not define the order of currencies. */
-function sortCurrencies(stats: Stats): Stats {
+function sortCurrencies(stats: ExpectedStats): ExpectedStats {
   const byCode = (amounts: AmountOfQuotes[]) =>
     amounts.toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
-  const sortRevenue = (revenue: Stats['revenue']) => ({
+  const sortRevenue = (revenue: ExpectedStats['revenue']) => ({
     ...revenue,
     byCurrency: byCode(revenue.byCurrency),
     unconverted: byCode(revenue.unconverted),
@@ -94,7 +100,7 @@ function sortCurrencies(stats: Stats): Stats {
   }
 }
 
-export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
+export function expectedStats(quotes: Quote[], query: ExpectedQuery): ExpectedStats {
   const { today, date, bounds, compare } = query
   const dayOf = (quote: Quote) =>
     date === 'accepted' ? (quote.decided_on ?? quote.issued_on) : quote.issued_on
@@ -148,7 +154,7 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
 
 const isAccepted = ({ status }: Quote) => status === 'accepted'
 
-function isCounted(quote: Quote, { date, country, currency }: StatsQuery): boolean {
+function isCounted(quote: Quote, { date, country, currency }: ExpectedQuery): boolean {
   if (quote.status === 'superseded') return false
   if (date === 'accepted' && !isAccepted(quote)) return false
   if (currency !== undefined && quote.currency !== currency) return false
@@ -166,7 +172,7 @@ function groupOf(quotes: Quote[], today: string): Group {
   }
 }
 
-function groupByCountry(quotes: Quote[], today: string): Stats['byCountry'] {
+function groupByCountry(quotes: Quote[], today: string): ExpectedStats['byCountry'] {
   const units = ({ revenue }: Group) => BigInt(revenue.amount.replace('.', ''))
   return [...new Set(quotes.map(({ country }) => country))]
     .map((country) => ({
@@ -266,7 +272,10 @@ function computeChange(current: Quote[], previous: Quote[]) {
   }
 }
 
-function toCountsAndRevenue(quotes: Quote[], today: string): Pick<Stats, 'quotes' | 'revenue'> {
+function toCountsAndRevenue(
+  quotes: Quote[],
+  today: string,
+): Pick<ExpectedStats, 'quotes' | 'revenue'> {
   const accepted = quotes.filter(isAccepted)
   const converted = accepted.filter((quote) => baseCents(quote) !== null)
   const average = ratio(sumOf(accepted), 100n * BigInt(converted.length), 2)

@@ -1,13 +1,13 @@
 // Starts services for the tests of /api/stats, and requests their statistics.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../src/database/postgres-pool.ts'
+import type { Stats } from '../../src/stats/schema.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 import { insertQuote } from './insert-quotes.ts'
-import type { Stats } from './reference-stats.ts'
 
 type Test = Parameters<typeof testService>[0]
 type ServiceOptions = Parameters<typeof testService>[1]

@@ -9,9 +9,9 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { formatCountry } from '../../src/quotes/formats/country-names.ts'
 import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
+import type { Stats } from '../../src/stats/schema.ts'
 import { pollIntervalMs } from '../../src/web/dashboard/dashboard-intervals.js'
 import { buildQuote, type Quote } from '../stats/quote-builder.ts'
-import type { Stats } from '../stats/reference-stats.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { buildRoleUrl } from '../support/database/database-roles.ts'
 import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
@@ -313,7 +313,7 @@ t.test(
       )
       t.same(
         (await readCells(page, '#statuses')).map(([, count]) => Number(count)),
-        ['accepted', 'sent', 'rejected', 'expired', 'draft'].map(
+        (['accepted', 'sent', 'rejected', 'expired', 'draft'] as const).map(
           (status) => stats.quotes.byStatus[status],
         ),
       )

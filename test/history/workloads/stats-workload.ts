@@ -1,8 +1,9 @@
 // The stats workload: quotes are written, days pass, and every response must show the statistics of
 // a committed state that is no older than the response says.
 
+import type { Stats, StatsWithoutAsOf } from '../../../src/stats/schema.ts'
 import type { Quote } from '../../stats/quote-builder.ts'
-import { isExpected, type Stats, type StatsQuery } from '../../stats/reference-stats.ts'
+import { type ExpectedQuery, isExpected } from '../../stats/reference-stats.ts'
 import { absent, type CommittedStates } from '../committed-states.ts'
 import type { Clock } from '../fast-clock.ts'
 import { day, drawQuoteChanges } from './quote-changes.ts'
@@ -17,7 +18,7 @@ const maxCheckedStates = 5_000
 export function statsWorkload(): Workload {
   /** The last ETag of each path, for conditional requests. */
   const etags = new Map<string, string>()
-  const isExpectedFor = cacheResults((state: Map<string, string>, body: Stats, query: StatsQuery) =>
+  const isExpectedFor = cacheResults((state, body, query) =>
     isExpected(body, quotesOf(state), query),
   )
 
@@ -90,7 +91,7 @@ export function statsWorkload(): Workload {
     for (const { name, values } of states.possibleStates('quote ', from, endedAt)) {
       for (const today of days) {
         const key = `${path} ${today} ${name}`
-        if (isExpectedFor(key, values, stats, text, toStatsQuery(path, today))) return null
+        if (isExpectedFor(key, values, stats, text, toExpectedQuery(path, today))) return null
       }
       checked++
       if (checked === maxCheckedStates) return null
@@ -106,22 +107,22 @@ export function statsWorkload(): Workload {
 }
 
 /** `asOf` in milliseconds since 1970; `text` is the body without it. */
-function parseBody(body: string): { stats: Stats; text: string; asOf: number } {
-  const { asOf, ...stats } = JSON.parse(body) as Stats & { asOf: string }
+function parseBody(body: string): { stats: StatsWithoutAsOf; text: string; asOf: number } {
+  const { asOf, ...stats } = JSON.parse(body) as Stats
   return { stats, text: JSON.stringify(stats), asOf: Date.parse(asOf) }
 }
 
 /** Caches results by body and key: consecutive responses are mostly equal. */
 function cacheResults(
-  compute: (state: Map<string, string>, body: Stats, query: StatsQuery) => boolean,
+  compute: (state: Map<string, string>, body: StatsWithoutAsOf, query: ExpectedQuery) => boolean,
 ) {
   const resultsByBody = new Map<string, Map<string, boolean>>()
   return (
     key: string,
     state: Map<string, string>,
-    stats: Stats,
+    stats: StatsWithoutAsOf,
     body: string,
-    query: StatsQuery,
+    query: ExpectedQuery,
   ): boolean => {
     const results = resultsByBody.get(body) ?? new Map<string, boolean>()
     resultsByBody.set(body, results)
@@ -151,7 +152,7 @@ const queryStrings: [(clock: Clock) => string, ...((clock: Clock) => string)[]] 
   (clock) => `?from=${day(clock, -65)}&to=${day(clock, -3)}&date=accepted&compare=previous_period`,
 ]
 
-function toStatsQuery(path: string, today: string): StatsQuery {
+function toExpectedQuery(path: string, today: string): ExpectedQuery {
   const parameters = new URL(path, 'http://localhost').searchParams
   const [from, to] = [parameters.get('from'), parameters.get('to')]
   return {
@@ -160,6 +161,6 @@ function toStatsQuery(path: string, today: string): StatsQuery {
     country: parameters.get('country') ?? undefined,
     currency: parameters.get('currency') ?? undefined,
     bounds: from !== null && to !== null ? [from, to] : null,
-    compare: (parameters.get('compare') ?? undefined) as StatsQuery['compare'],
+    compare: (parameters.get('compare') ?? undefined) as ExpectedQuery['compare'],
   }
 }

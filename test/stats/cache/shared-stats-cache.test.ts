@@ -10,14 +10,14 @@ import t, { type Test } from 'tap'
 import { startRedis } from '../../../scripts/servers/redis.ts'
 import { codeHash } from '../../../src/stats/cache/code-hash.ts'
 import { SharedStatsCache } from '../../../src/stats/cache/shared-stats-cache.ts'
-import type { StatsWithoutAsOf } from '../../../src/stats/schema.ts'
+import type { Stats, StatsWithoutAsOf } from '../../../src/stats/schema.ts'
 import { servers, testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
 import { unobserved } from '../../support/servers/redis-topologies.ts'
 import { startApi } from '../../support/service/test-service.ts'
 import { insertQuote } from '../insert-quotes.ts'
-import { dayAfter, type Stats } from '../reference-stats.ts'
+import { dayAfter } from '../reference-stats.ts'
 import {
   requestStats,
   secondInstance,

@@ -5,6 +5,7 @@ import t from 'tap'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import type { Scope } from '../../../src/database/table-types.ts'
+import type { Stats } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -12,7 +13,6 @@ import type { FaultyProxy } from '../../support/servers/faulty-proxy.ts'
 import type { TestService } from '../../support/service/test-service.ts'
 import { insertQuote, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
-import type { Stats } from '../reference-stats.ts'
 import {
   findWrongResponses,
   requestStats,

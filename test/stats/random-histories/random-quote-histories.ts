@@ -16,7 +16,7 @@ import {
 } from '../../../src/stats/summary/verify-and-rebuild.ts'
 import { company } from '../../support/database/company.ts'
 import { insertCustomers } from '../insert-quotes.ts'
-import { assertExpectedStats, dayAfter, type StatsQuery } from '../reference-stats.ts'
+import { assertExpectedStats, dayAfter, type ExpectedQuery } from '../reference-stats.ts'
 import { type Quotes, QuoteWriter } from './quote-writer.ts'
 import { arbitraryQuery, customerIds, firstDay, type RandomQuery } from './random-quotes.ts'
 import { arbitraryStep, type Step, writerCount } from './random-steps.ts'
@@ -206,7 +206,7 @@ async function restore(db: Database): Promise<void> {
 function requestOf(
   { date, country, currency, days, compare, by }: RandomQuery,
   day: number,
-): { request: StatsRequest; expectedQuery: StatsQuery } {
+): { request: StatsRequest; expectedQuery: ExpectedQuery } {
   const today = dayAfter(firstDay, day)
   const bounds = days && ([dayAfter(firstDay, days[0]), dayAfter(firstDay, days[1])] as const)
   return {

@@ -11,6 +11,7 @@ import { type Database, openDatabase } from '../../../src/database/postgres-pool
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
+import type { StatsWithoutAsOf } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'
 import { company, writeCompanyFile } from '../../support/database/company.ts'
@@ -18,7 +19,6 @@ import { eventually } from '../../support/eventually.ts'
 import { createTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { insertCustomers, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote, type Quote } from '../quote-builder.ts'
-import type { Stats } from '../reference-stats.ts'
 
 const runbook = readFileSync(
   new URL('../../../docs/operations/runbook.md', import.meta.url),
@@ -186,7 +186,7 @@ function numberedQuotes(prefix: string, count: number): Quote[] {
   )
 }
 
-async function statsOf(db: Database, by?: 'customer' | 'product'): Promise<Stats> {
+async function statsOf(db: Database, by?: 'customer' | 'product'): Promise<StatsWithoutAsOf> {
   const request = { date: 'issued', today: '2026-11-21', ...(by && { by }) } as const
   return (await readStats(db, company, request)).stats
 }

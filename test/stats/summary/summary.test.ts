@@ -10,6 +10,7 @@ import { type Database, openDatabase, openPool } from '../../../src/database/pos
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
+import type { StatsWithoutAsOf } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import {
   findSummaryDifferences,
@@ -22,7 +23,7 @@ import { eventually } from '../../support/eventually.ts'
 import { insertQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
 import { checkHistories } from '../random-histories/random-quote-histories.ts'
-import { assertExpectedStats, type Stats } from '../reference-stats.ts'
+import { assertExpectedStats } from '../reference-stats.ts'
 
 // Each test has its own database.
 t.jobs = 3
@@ -30,7 +31,7 @@ t.jobs = 3
 const today = '2026-11-21'
 const allQuotes = { date: 'issued', country: undefined, bounds: null } as const
 
-async function statsOf(db: Database, day = today): Promise<Stats> {
+async function statsOf(db: Database, day = today): Promise<StatsWithoutAsOf> {
   return (await readStats(db, company, { date: 'issued', today: day })).stats
 }
 
