@@ -107,7 +107,11 @@ t.test('the SQL function limits a batch as fullBatchThreshold says', async (t) =
     ([, limit]) => limit,
   )
   const eighth = `greatest(batch / ${batchSize / fullBatchThreshold}, 1)`
-  t.same([...new Set(limits)].sort(), ['batch', eighth])
+  t.same(
+    [...new Set(limits)].sort(),
+    ['batch', eighth],
+    'if this fails, fullBatchThreshold does not fit the limits in the SQL of fold_quote_changes',
+  )
 })
 
 t.test('rows that do not fit into one batch are folded', async (t) => {

@@ -24,12 +24,12 @@ const runbook = readFileSync(
   new URL('../../../docs/operations/runbook.md', import.meta.url),
   'utf8',
 )
-const publication = /```sql\n([^`]*create publication[^`]*)```/.exec(runbook)?.[1] ?? ''
+const publication = findInRunbook(/```sql\n([^`]*create publication[^`]*)```/)
 /** The commands that rebuild and verify the summary of the subscriber. */
-const rebuildBlock = /```sh\n(node scripts\/stats\.ts rebuild\n[^`]*)```/.exec(runbook)?.[1] ?? ''
+const rebuildBlock = findInRunbook(/```sh\n(node scripts\/stats\.ts rebuild\n[^`]*)```/)
 /** The statements that correct triggers that somebody has disabled and enabled. */
-const repair = /`(alter table quotes enable replica[^`]*)`/.exec(runbook)?.[1] ?? ''
-const repairOthers = /`(alter table quote_lines enable replica[^`]*)`/.exec(runbook)?.[1] ?? ''
+const repair = findInRunbook(/`(alter table quotes enable replica[^`]*)`/)
+const repairOthers = findInRunbook(/`(alter table quote_lines enable replica[^`]*)`/)
 
 const serverUrl = await startReplicatingPostgres()
 const urlOf = (name: string) => new URL(`/${name}`, serverUrl).href
@@ -123,6 +123,13 @@ t.test('a truncate empties the statistics of the subscriber', async (t) => {
   t.equal(await waitForTotal(0), 0)
   t.same(await findSummaryDifferences(subscriber), [])
 })
+
+/** Returns what the parentheses of the pattern contain. Throws if the runbook has no such text. */
+function findInRunbook(pattern: RegExp): string {
+  const text = pattern.exec(runbook)?.[1]
+  if (text === undefined) throw new Error(`The runbook has no block that matches ${pattern}`)
+  return text
+}
 
 /** Starts a server for this file alone: the shared one does not write what replication needs. */
 async function startReplicatingPostgres(): Promise<string> {

@@ -123,7 +123,12 @@ t.test(
     for (const { name, text } of rows) {
       const [, tables] =
         /lock table [^;]*?(quote_summary,[^;]*?)\s+in [a-z ]+ mode;/.exec(text) ?? []
-      t.same(tables?.split(/,\s*/), summaryTables, name)
+      t.same(
+        tables?.split(/,\s*/),
+        summaryTables,
+        `if this fails, \`lock table\` in the SQL function ${name} has other tables, or another ` +
+          'order, than summaryTables',
+      )
     }
   },
 )
