@@ -83,7 +83,8 @@ export function startFolding(
 /**
  * Returns the number of changes that are not folded, and the age of the oldest one. A statement
  * that changes many quotes counts as one change. The age begins with the transaction of the change,
- * and is 0 if there is no change. Throws if quote_summary has no row: no change would be counted.
+ * and is 0 if there is no change. Throws if quote_summary has no row. Otherwise the count would be
+ * 0 whatever the changes.
  *
  * quote_summary is named before the view unfolded_changes, so that it is locked first, as
  * docs/statistics.md requires. The view alone would lock quote_changes before it.
