@@ -9,8 +9,8 @@ const maxSpanDays = maxSpanYears * 366
 const maxQuotedCharacters = 40
 
 /**
- * Throws 400 if a day does not exist, if `from` is after `to`, if they span too many years, or if
- * `by=day` would list too many days.
+ * Throws 400 if a day does not exist, if `from` is later than `to`, if they span too many years, or
+ * if `by=day` would list too many days.
  */
 export function checkPeriod({ from, to, by }: StatsQuery, today: string): void {
   if (from !== undefined) checkDay('from', from)
@@ -52,7 +52,7 @@ function checkDay(parameter: 'from' | 'to', day: string): void {
 }
 
 function checkSpan(from: string, to: string): void {
-  if (from > to) throw createInvalidParameterProblem('from', `${from} is after to (${to})`)
+  if (from > to) throw createInvalidParameterProblem('from', `${from} is later than to (${to})`)
   if (countDays(from, to) > maxSpanDays)
     throw createInvalidParameterProblem(
       'from',

@@ -7,10 +7,10 @@ import type { GroupTotals } from './summary/period-totals.ts'
 const digitsPerCount = 8
 
 /**
- * Returns the number of quotes with a day of decision, and the mean and the median of their days,
- * which are null if there is none. The mean is rounded half up. The median is the middle value, or
- * the mean of the two middle values; it is exact up to 1,000 days, because the database counts more
- * days as 1,000.
+ * Returns the number of quotes with a day of decision, and the mean and the median of their days.
+ * Both are null if there is no such quote. The mean is rounded half up. The median is the middle
+ * value, or the mean of the two middle values. It is at most 1,000, because the database counts
+ * more days as 1,000.
  */
 export function computeDaysToDecision({
   quotes,

@@ -113,8 +113,8 @@ export const statsOperation: Operation = {
       insufficient_scope:
         'by=customer needs the scope stats:detail, which the key lacks; it has stats:read.',
       invalid_parameter: {
-        detail: 'from: 2026-03-01 is after to (2026-01-31)',
-        errors: [{ parameter: 'from', detail: '2026-03-01 is after to (2026-01-31)' }],
+        detail: 'from: 2026-03-01 is later than to (2026-01-31)',
+        errors: [{ parameter: 'from', detail: '2026-03-01 is later than to (2026-01-31)' }],
       },
       rate_limited: 'The limit is 120 requests per minute. Try again in 24 seconds.',
       not_acceptable: notAcceptableDetail,

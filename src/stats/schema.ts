@@ -344,5 +344,4 @@ export type StatsWithoutAsOf = Omit<Stats, 'asOf'>
 /** The details of the problems that only statistics have. */
 export const notAcceptableDetail =
   'Statistics are available as application/json or text/csv: use Accept or ?format=.'
-export const unavailableDetail =
-  'The statistics cannot be computed at the moment. Try again in a moment.'
+export const unavailableDetail = 'The statistics cannot be computed now. Try again in a moment.'

@@ -42,19 +42,20 @@ export async function readVersion(
   }
 }
 
-/** Whether data at `version` contains every change that data at `other` contains. */
+/** Returns whether data at `version` contains every change that data at `other` contains. */
 export function isAtLeast(version: DataVersion, other: DataVersion): boolean {
   return version.generation === other.generation && version.changeCount >= other.changeCount
 }
 
 /**
- * The same as `isAtLeast` for a version that a replica returned and one that its primary returned.
- * The start times of the two servers differ, so they are not compared.
+ * Returns the same as `isAtLeast`, for a version that a replica returned and one that its primary
+ * returned. The start times of the two servers differ, so they are not compared.
  */
 export function isReplicaAtLeast(replica: DataVersion, primary: DataVersion): boolean {
   return isAtLeast(withoutStartTime(replica), withoutStartTime(primary))
 }
 
+/** Removes the last word of the generation. */
 const withoutStartTime = ({ generation, changeCount }: DataVersion): DataVersion => ({
   generation: generation.slice(0, generation.lastIndexOf(' ')),
   changeCount,

@@ -44,7 +44,7 @@ export class SharedStatsCache {
     return text === null ? null : parseStored(text)
   }
 
-  /** Writes in the background. No request waits for it, and a pause of reads does not stop it. */
+  /** Writes in the background. No request waits for it. It also writes while reads pause. */
   write(databaseId: string, key: string, { knownCurrentAt, ...computed }: ComputedStats): void {
     const redisKey = this.#redisKey(databaseId, key)
     const value = JSON.stringify({

@@ -80,7 +80,8 @@ type Refreshed = { entry: Entry; cacheResult: 'shared' | 'miss' }
 
 /**
  * A refresh that is running. `shared` is what Redis has, which may be out of date. It never
- * rejects, and it does not wait for PostgreSQL. `isSlow`: a request has waited for it in vain.
+ * rejects, and it does not wait for PostgreSQL. `isSlow`: a request has waited for the refresh in
+ * vain.
  */
 type Refresh = {
   finished: Promise<Refreshed>
@@ -209,7 +210,7 @@ export class StatsCache {
     return refresh
   }
 
-  /** Returns what Redis has of a database. Null if it has none, or if the database is not known. */
+  /** Returns what Redis has of this database. Null if it has none, or if `database` is null. */
   async #readShared(database: ObservedVersion | null, key: string): Promise<ComputedStats | null> {
     return database && this.#shared.read(database.databaseId, key)
   }

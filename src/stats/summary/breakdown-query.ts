@@ -9,8 +9,9 @@ import { coverWithYears, type DateRange, type GrainRange, groupBySign } from './
 
 /**
  * The totals of a customer or product, or of the rest: all others together. The rest has no `key`
- * and no `name`, and its `groupCount` is the number of customers or products in it. `counted` is
- * the number of quotes or of lines. Amounts are in the base currency.
+ * and no `name`. `groupCount` is the number of customers or products in a row: 1 except for the
+ * rest. `counted` is the number of quotes of customers, or of lines of products. Amounts are in the
+ * base currency.
  */
 export type BreakdownRow = {
   key: string | null
