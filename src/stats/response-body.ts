@@ -69,7 +69,11 @@ export class ResponseBodies {
     const running = this.#compressing.get(key)
     if (running) return running
     const started = compress(plain, encoding)
-      .then((bytes) => this.#keep(format, encoding, { asOf, bytes }))
+      .then((bytes) => {
+        // Meanwhile another `asOf` may have been requested, and its body may be kept already.
+        const isNewest = this.#bodies[format].identity?.asOf === asOf
+        return isNewest ? this.#keep(format, encoding, { asOf, bytes }) : bytes
+      })
       .finally(() => this.#compressing.delete(key))
     this.#compressing.set(key, started)
     return started

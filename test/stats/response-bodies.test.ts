@@ -1,5 +1,6 @@
 // The response bodies of /api/stats: JSON and CSV, encodings, ETags.
 // Numbers such as S25 are those of the attacks in docs/security.md.
+import { randomBytes } from 'node:crypto'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
@@ -235,6 +236,22 @@ t.test('large bodies are compressed once, in another thread', async (t) => {
       t.equal(resized, before + 1)
     }
   }
+})
+
+t.test('a body that took long to compress does not replace one with a later asOf', async (t) => {
+  const months = Array.from({ length: 600 }, () => exampleStats.byMonth).flat()
+  const { asOf: _, ...stats } = exampleStats
+  const bodies = new ResponseBodies({ ...stats, byMonth: months })
+  // So long that compressing the first body takes longer than compressing the second one.
+  const earlier = randomBytes(10_000_000).toString('base64')
+  const later = '2026-11-21T10:00:00Z'
+  const finished: string[] = []
+  await Promise.all([
+    Promise.resolve(bodies.get('json', 'br', earlier)).then(() => finished.push('earlier')),
+    Promise.resolve(bodies.get('json', 'br', later)).then(() => finished.push('later')),
+  ])
+  t.same(finished, ['later', 'earlier'])
+  t.notOk(bodies.get('json', 'br', later) instanceof Promise, 'the later one is kept')
 })
 
 t.test('large responses have the same content in every encoding', async (t) => {
