@@ -20,7 +20,7 @@ export function computeDaysToDecision({
   return {
     quotes,
     mean: divide(days, quotes, daysDecimals),
-    median: medianOf(unpackHistogram(histogram)),
+    median: medianOf(unpackHistogram(histogram, quotes)),
   }
 }
 
@@ -30,15 +30,18 @@ export function computeDaysToDecision({
  * quotes after 0 days and 2 after 1 day. The sum of two such numbers has the counts of both groups,
  * so the database adds them with sum(). Throws if the text is not a whole number.
  *
- * Nothing checks that a count has no more digits: a company would need 100 million quotes that were
- * decided after the same number of days.
+ * A count with more digits would change the next one. Therefore it throws too if the counts do not
+ * add up to `quotes`. A company would need 100 million quotes that were decided after the same
+ * number of days.
  */
-function unpackHistogram(packed: string): number[] {
+function unpackHistogram(packed: string, quotes: number): number[] {
   if (!/^\d+$/.test(packed))
     throw new Error(`The histogram of decision days is not a whole number: ${packed.slice(0, 40)}`)
   const counts: number[] = []
   for (let end = packed.length; end > 0; end -= digitsPerCount)
     counts.push(Number(packed.slice(Math.max(0, end - digitsPerCount), end)))
+  if (counts.reduce((sum, count) => sum + count, 0) !== quotes)
+    throw new Error(`The histogram of decision days does not have ${quotes} quotes`)
   return counts
 }
 

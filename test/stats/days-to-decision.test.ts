@@ -62,8 +62,11 @@ t.test('the database packs histograms in the form that is unpacked', async (t) =
     `.execute(db)
     return rows[0]?.histogram ?? ''
   }
-  const medianOf = async (...decisions: [days: number, quotes: number][]) =>
-    computeDaysToDecision({ ...sumsOf([]), histogram: await readHistogram(decisions) }).median
+  const medianOf = async (...decisions: [days: number, quotes: number][]) => {
+    const quotes = decisions.reduce((sum, [, count]) => sum + count, 0)
+    const histogram = await readHistogram(decisions)
+    return computeDaysToDecision({ ...sumsOf([]), quotes, histogram }).median
+  }
   const maxQuotes = 99_999_999
   t.equal(await medianOf([0, 3], [1, 2]), '0.0')
   t.equal(await medianOf([1, maxQuotes], [2, maxQuotes]), '1.5')
@@ -74,6 +77,21 @@ t.test('the database packs histograms in the form that is unpacked', async (t) =
 t.test('a histogram that is not a whole number is an error', async (t) => {
   for (const histogram of ['', '-1', '1.5', 'NaN', '1e8'])
     t.throws(() => computeDaysToDecision({ ...sumsOf([3]), histogram }), /is not a whole number/)
+})
+
+t.test('a histogram that has overflowed is an error', async (t) => {
+  const { db } = await testDatabase(t)
+  const { rows } = await sql<{ histogram: string }>`
+    select (decision_histogram * 100000000)::text as histogram
+    from quote_figures_of('accepted', 'ES', 'EUR', null, '2020-01-01', null, '2020-01-03', 100,
+      'EUR', 2)
+    where date_kind = 'issued'
+  `.execute(db)
+  const histogram = rows[0]?.histogram ?? ''
+  t.throws(
+    () => computeDaysToDecision({ quotes: 100_000_000, days: 200_000_000, histogram }),
+    /does not have 100000000 quotes/,
+  )
 })
 
 t.test('the median equals the middle of the sorted days', async (t) => {
