@@ -30,9 +30,27 @@ export async function runCommand<Options extends ParseArgsOptionsConfig>(
     process.exitCode = (await main(values, positionals)) ?? 0
   } catch (error) {
     const isUsageError = error instanceof UsageError || isParseError(error)
-    console.error(isUsageError ? `${describeError(error)}\nSee --help.` : describeFatalError(error))
+    console.error(isUsageError ? `${describeError(error)}\nSee --help.` : describeFailure(error))
     process.exitCode = isUsageError ? 2 : 1
   }
+}
+
+function describeFailure(error: unknown): string {
+  if (!isConnectionError(error)) return describeFatalError(error)
+  return (
+    `PostgreSQL cannot be reached: ${describeError(error)}. Check that it is running, and check ` +
+    'its host and port in DATABASE_URL, or in the _DATABASE_URL that you have set.'
+  )
+}
+
+/**
+ * Whether Node could not open a connection. In scripts this is one to PostgreSQL: the client of
+ * the search engine throws errors of its own.
+ */
+function isConnectionError(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isConnectionError)
+  const syscall = error instanceof Error && 'syscall' in error ? error.syscall : undefined
+  return syscall === 'connect' || syscall === 'getaddrinfo'
 }
 
 /** Returns the choice of this name. Throws a UsageError that lists the names if there is none. */

@@ -199,6 +199,16 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
     })
   })
 
+  t.test('says what to check if PostgreSQL cannot be reached', async (t) => {
+    const failed = await runShareScript(service, ['list', 'P-1'], '', {
+      IMPORTER_DATABASE_URL: 'postgres://tqs:tqs@localhost:1/tqs',
+    })
+    t.match(failed, {
+      status: 1,
+      stderr: /^PostgreSQL cannot be reached: connect ECONNREFUSED .+ Check .+ in DATABASE_URL/,
+    })
+  })
+
   t.test('rejects arguments that do not belong together', async (t) => {
     await Promise.all(
       [
