@@ -6,6 +6,7 @@ import { withTemporaryKey } from '../src/indexing/engine/temporary-key.ts'
 import {
   type IndexStatus,
   isIndexUpToDate,
+  readDatabaseTime,
   readIndexLags,
   readIndexStatuses,
 } from '../src/indexing/index-status.ts'
@@ -35,7 +36,8 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
            one engine: one works, and the others take over if it stops or dies. Every hour it
            erases the documents of quote links that were closed long ago, and deletes what the
            report on searches no longer keeps.
-  build    The same, but exits when the index is up to date.
+  build    The same, but exits when the index contains every change that was committed before the
+           start.
   rebuild  Requests a new index and exits when it has replaced the live one. The running indexer
            builds it; if none is running, this program does. Search continues meanwhile.
   verify   Compares every document of the index with its product and lists missing, stale and
@@ -129,7 +131,10 @@ async function serveOperations({ db, registrationName, config, log, state }: Com
 }
 
 async function build(options: IndexerOptions, signal: AbortSignal): Promise<number> {
-  await runIndexer(options, signal, () => isIndexUpToDate(options.db, options.registrationName))
+  const { db, registrationName } = options
+  // Otherwise it would never end while changes arrive all the time.
+  const committedBefore = await readDatabaseTime(db)
+  await runIndexer(options, signal, () => isIndexUpToDate(db, registrationName, { committedBefore }))
   return signal.aborted ? 130 : 0
 }
 

@@ -104,7 +104,8 @@ async function repair(
     return false
   }
   await queueRepair(target, drift)
-  while ((await syncBatch(target, { log })) > 0) throwIfStopped()
+  // Up to the end of the outbox, and not until it is empty: changes may arrive all the time.
+  while ((await syncBatch(target, { log })) > 0 && !target.outbox.hasReachedEnd) throwIfStopped()
   log(`${countNoun(count, 'document')} differed and ${count === 1 ? 'was' : 'were'} corrected.`)
   return true
 }

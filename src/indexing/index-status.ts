@@ -4,6 +4,7 @@ import { isOfThisDatabase } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import { isPendingCondition } from '../search-engine/read-index-states.ts'
 import { listOldestParked, type ParkedDocument } from './documents/parked-documents.ts'
+import { requireFirstRow } from './first-row.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
 type IndexLag = {
@@ -107,15 +108,27 @@ export async function readIndexStatuses(db: Kysely<Tables>): Promise<IndexStatus
   )
 }
 
-/** Whether the index contains every change, has the current shape, and needs no rebuild. */
+/** Returns the time of the database as text, because a Date has no microseconds. */
+export async function readDatabaseTime(db: Kysely<Tables>): Promise<string> {
+  const result = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db)
+  return requireFirstRow(result).now
+}
+
+/**
+ * Whether the index contains every change, has the current shape, and needs no rebuild. With
+ * `committedBefore`, the time of the database, newer changes may be pending.
+ */
 export async function isIndexUpToDate(
   db: Kysely<Tables>,
   registrationName: string,
+  { committedBefore = 'infinity' }: { committedBefore?: string } = {},
 ): Promise<boolean> {
   const { rows } = await sql<{ isUpToDate: boolean }>`
     select shape = ${computeIndexShape()}
       and ${isOfThisDatabase}
-      and rebuild_requested_at is null and not is_pending as "isUpToDate"
+      and rebuild_requested_at is null
+      and (not is_pending or coalesce(indexed_at >= ${committedBefore}::timestamptz, false))
+      as "isUpToDate"
     from ${indexesWithState}
     where registration_name = ${registrationName}
   `.execute(db)

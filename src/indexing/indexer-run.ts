@@ -49,9 +49,9 @@ export type IndexerOptions = {
 export type RunOptions = IndexerOptions & {
   /** Stops the run. */
   signal: AbortSignal
-  /** Is called when no change is pending. If it returns true, the run ends. */
+  /** Called when no job is due and the end of the outbox is reached. If true, the run ends. */
   endWhen: (() => Promise<boolean>) | undefined
-  /** Reset whenever every change has been applied and no check has failed. */
+  /** Reset when the end of the outbox is reached, and every check and job has succeeded. */
   backoff: ErrorBackoff
   rebuildBackoff: RebuildBackoff
   /**
@@ -81,7 +81,7 @@ export class IndexerRun {
   async run(): Promise<void> {
     const { signal, endWhen, log, state } = this.#options
     const checks = this.#createChecks()
-    const idleJobs = this.#createIdleJobs()
+    const jobs = this.#createJobs()
     for (const check of checks) await check.run()
     state.activity = 'following changes'
     while (!signal.aborted) {
@@ -90,23 +90,26 @@ export class IndexerRun {
 
       const changeCount = await syncBatch(this.#target, { log })
       state.appliedChanges += changeCount
-      if (changeCount > 0) continue
+      const isIdle = changeCount === 0
+      // A backlog may take long.
+      if (!isIdle) state.failing = null
 
-      if (await this.#mustRebuildNow()) {
+      if (isIdle && (await this.#mustRebuildNow())) {
         await this.#rebuildIfNecessary()
         continue
       }
       // At most one, so that changes do not wait for several.
-      const idleJob = idleJobs.find((job) => job.isDue())
-      if (idleJob) {
-        await idleJob.run()
+      const job = jobs.find((each) => (isIdle ? each.isDue() : each.isOverdue()))
+      if (job) {
+        await job.run()
         continue
       }
-      // Only after the idle jobs. Otherwise, if an idle job always fails, each new run would report
-      // a recovery first.
+      // Only after all jobs. Otherwise, if a job always fails, each new run would log a recovery
+      // first.
+      if (jobs.some((each) => each.isDue()) || !this.#target.outbox.hasReachedEnd) continue
       this.#noteUpToDate()
       if (await endWhen?.()) return
-      await pause(timeouts.indexing.poll.ms, signal)
+      if (isIdle) await pause(timeouts.indexing.poll.ms, signal)
     }
   }
 
@@ -124,8 +127,11 @@ export class IndexerRun {
     ]
   }
 
-  /** Returns the jobs for the time when no change is pending, the most important first. */
-  #createIdleJobs(): IntervalJob[] {
+  /**
+   * Returns the jobs, the most important first. A job that is due waits until no change is pending,
+   * but at most for `timeouts.indexing.jobDelay`.
+   */
+  #createJobs(): IntervalJob[] {
     const { countCheck, synonymEngineCheck, unusedCheck } = timeouts.indexing
     const { popularityJob, popularityIntervalMs, unusedIndexRemoval } = this.#options
     // Not awaited: it may take longer than a change may wait.
@@ -138,7 +144,10 @@ export class IndexerRun {
     ]
   }
 
-  /** Notes that every change has been applied, and logs the first time and each recovery. */
+  /**
+   * Notes that the last batch was read up to the end of the outbox, and is applied. Logs the first
+   * time and each recovery.
+   */
   #noteUpToDate(): void {
     const { backoff, endWhen, log, state } = this.#options
     const isFirst = state.lastSuccessMs === null
@@ -181,8 +190,8 @@ export class IndexerRun {
   }
 
   /**
-   * Sends the synonyms again if those of the engine differ. Only an idle job may do this, because
-   * the engine might always return the synonyms in a different form.
+   * Sends the synonyms again if those of the engine differ. Not more often than this job runs,
+   * because the engine might always return the synonyms in a different form.
    */
   async #repairSynonyms(): Promise<void> {
     const { synonymLog } = this.#options

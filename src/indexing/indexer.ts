@@ -38,9 +38,10 @@ export const waitingForTransactions =
   'Waiting for transactions that began before this index was registered.'
 
 /**
- * Runs until `signal` is aborted or `endWhen` returns true. `endWhen` is called when no change is
- * pending. While another indexer holds the lease it stands by. It takes over if the other one has
- * not renewed the lease for `timeouts.indexing.lease`.
+ * Runs until `signal` is aborted or `endWhen` returns true. `endWhen` is called each time that the
+ * end of the outbox is reached, even if further changes arrive. While another indexer holds the
+ * lease it stands by. It takes over if the other one has not renewed the lease for
+ * `timeouts.indexing.lease`.
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
  * a late request of the failed run. With `endWhen`, it throws the error instead, unless the lease

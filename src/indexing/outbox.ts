@@ -56,6 +56,7 @@ export class OutboxCursor {
   #lastCompleteReadMs = Number.NEGATIVE_INFINITY
   #round: Round | null = null
   #wasTruncated = false
+  #hasReachedEnd = false
 
   constructor(db: Kysely<Tables>, name: string) {
     this.#db = db
@@ -65,6 +66,11 @@ export class OutboxCursor {
   /** Whether the last read found that products were truncated, which only a rebuild applies. */
   get wasTruncated(): boolean {
     return this.#wasTruncated
+  }
+
+  /** Whether the last read returned every row that was still pending, and no truncation. */
+  get hasReachedEnd(): boolean {
+    return this.#hasReachedEnd
   }
 
   /** Whether an idle indexer must mark the index as settled again, to keep its lag correct. */
@@ -95,11 +101,12 @@ export class OutboxCursor {
     const changes = rows.filter(isProductChange)
     const hasTruncation = changes.length < rows.length
     this.#wasTruncated = hasTruncation
+    this.#hasReachedEnd = rows.length < limit && !hasTruncation
     const { snapshot, readAt } = this.#round ?? now
     return {
       changes,
       hasTruncation,
-      isComplete: rows.length < limit && !hasTruncation,
+      isComplete: this.#hasReachedEnd,
       snapshot,
       readAt,
     }

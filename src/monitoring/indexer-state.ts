@@ -43,7 +43,7 @@ export class IndexerState {
     this.failing = kind
   }
 
-  /** Must be called whenever every change has been applied. */
+  /** Must be called whenever every change that was read up to the end of the outbox is applied. */
   recordSuccess(): void {
     this.failing = null
     this.lastSuccessMs = Date.now()

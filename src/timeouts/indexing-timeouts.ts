@@ -128,6 +128,12 @@ export const indexingTimeouts = {
     why: 'A change that was committed between the two counts is no difference.',
     afterwards: 'If the numbers still differ, the index is rebuilt.',
   },
+  jobDelay: {
+    ms: 5_000,
+    what: 'Longest wait of a job of the indexer, such as counting popularity, for changes',
+    why: 'Changes come first, but may never end. One job then runs after each batch.',
+    afterwards: 'The job runs although changes are pending.',
+  },
   settledMark: {
     ms: 2_000,
     what: 'Interval at which an idle indexer marks the index as settled again',

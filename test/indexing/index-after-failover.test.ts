@@ -222,3 +222,24 @@ t.test('if an indexer dies after it has applied changes, the next one compares',
   t.same(await readNames(), ['dos', 'uno'])
   t.match(await readRegistration(db, target.registrationName), { hasFailedOver: false })
 })
+
+t.test('a repair ends while changes arrive all the time', async (t) => {
+  const service = await startIndexed(t)
+  const { db, target, sync, readNames } = service
+  await db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()
+  await sync()
+  await sql`update search_indexes set is_writing = true`.execute(db)
+  await failOver(service)
+  let changes = 0
+  // After each read of changes, there is another one.
+  const changeAgain = reactToResults(t, hasColumn('readAt'), async () => {
+    changes += 1
+    if (changes > 20) throw new Error('The repair does not end.')
+    await db.updateTable('products').set({ name: `uno ${changes}` }).execute()
+  })
+  const leased = await leaseTarget({ ...target, db: db.withPlugin(changeAgain) })
+  const lines = await logCheck(leased)
+  t.match(lines, [/Comparing/, /differed/])
+  t.match(await readRegistration(db, target.registrationName), { hasFailedOver: false })
+  t.match(await readNames(), [/uno \d/])
+})

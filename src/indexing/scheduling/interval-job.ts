@@ -1,9 +1,10 @@
 // Work that the indexer does once in each interval. It is due at once.
+import { timeouts } from '../../timeouts.ts'
 
 export class IntervalJob {
   readonly #intervalMs: number
   readonly #work: () => unknown
-  #dueAt = Number.NEGATIVE_INFINITY
+  #dueAtMs = performance.now()
 
   constructor(intervalMs: number, work: () => unknown) {
     this.#intervalMs = intervalMs
@@ -11,12 +12,17 @@ export class IntervalJob {
   }
 
   isDue(): boolean {
-    return performance.now() >= this.#dueAt
+    return performance.now() >= this.#dueAtMs
+  }
+
+  /** Whether it has been due for so long that it no longer waits until no change is pending. */
+  isOverdue(): boolean {
+    return performance.now() >= this.#dueAtMs + timeouts.indexing.jobDelay.ms
   }
 
   /** Begins the next interval, and does the work. */
   async run(): Promise<void> {
-    this.#dueAt = performance.now() + this.#intervalMs
+    this.#dueAtMs = performance.now() + this.#intervalMs
     await this.#work()
   }
 }

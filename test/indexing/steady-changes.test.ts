@@ -1,0 +1,100 @@
+// While changes arrive all the time, the indexer also does what it does when no change is pending.
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { timeouts } from '../../src/timeouts.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { eventually } from '../support/eventually.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
+import { type TestService, testService } from '../support/service/test-service.ts'
+import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
+
+/** Changes a product again and again until the test ends, so that each batch finds a change. */
+async function changeSteadily(t: Test, { db, pool }: TestService): Promise<void> {
+  await db.insertInto('products').values({ sku: 'S-1', name: 'Siempre 0' }).execute()
+  let isEnded = false
+  const write = async () => {
+    for (let count = 1; !isEnded; count++) {
+      await pool.query(`update products set name = 'Siempre ${count}' where sku = 'S-1'`)
+      await sleep(5)
+    }
+  }
+  const written = write()
+  t.teardown(async () => {
+    isEnded = true
+    await written
+  })
+}
+
+t.test('every job runs', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 100 })
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
+  await addQuote(service.db, 'Q-1')
+  await changeSteadily(t, service)
+  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+  const startMs = indexer.state.tasks.get('unused_indexes')?.lastSuccessMs
+  await waitForOutput(indexer, 'Following changes.')
+  const { SEARCH_INDEX } = service.config
+  t.match(proxy.getSentText(), `GET /indexes/${SEARCH_INDEX}/stats`, 'documents are counted')
+  t.match(proxy.getSentText(), `GET /indexes/${SEARCH_INDEX}/settings/synonyms`)
+  const popularity = await eventually(
+    () => service.db.selectFrom('product_popularity').selectAll().execute(),
+    (rows) => rows.length > 0,
+  )
+  t.equal(popularity.length, 1)
+  const isRemovalRecorded = async () =>
+    indexer.state.tasks.get('unused_indexes')?.lastSuccessMs !== startMs
+  t.ok(await eventually(isRemovalRecorded, Boolean), 'unused indexes are removed')
+})
+
+t.test('after an error the indexer reports its recovery', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 500 })
+  const service = await testService(t)
+  await changeSteadily(t, service)
+  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+  await waitForOutput(indexer, 'Following changes.')
+  replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 3_600_000 })
+  proxy.cut = { text: 'POST /indexes/', times: 1 }
+  await waitForOutput(indexer, 'Trying again.')
+  const failing = await eventually(
+    async () => indexer.state.failing,
+    (kind) => kind === null,
+  )
+  t.equal(failing, null, 'its health is good as soon as it applies changes')
+  t.notMatch(indexer.output(), 'The indexer works again.')
+  timeouts.indexing.jobDelay.ms = 100
+  t.ok(await waitForOutput(indexer, 'The indexer works again.'))
+})
+
+t.test('a job that always fails is logged once, and changes are applied', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 200 })
+  const service = await testService(t)
+  await changeSteadily(t, service)
+  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+  proxy.cut = { text: `GET /indexes/${service.config.SEARCH_INDEX}/stats`, times: 4 }
+  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
+  const output = await waitForOutput(indexer, 'Following changes.')
+  t.equal(proxy.cut.times, 0)
+  t.equal(output.match(/Trying again\./g)?.length, 1, output)
+  t.ok(indexer.state.appliedChanges > 4)
+})
+
+for (const command of ['build', 'rebuild'])
+  t.test(`the command ${command} ends`, async (t) => {
+    const service = await testService(t, { index: command === 'rebuild' })
+    await changeSteadily(t, service)
+    await service.db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
+    const program = await startIndexerProcess(t, service, [command])
+    const status = await Promise.race([
+      program.exit,
+      sleep(60_000, 'still running', { ref: false }),
+    ])
+    t.equal(status, 0, program.output())
+    const { results } = await service.engine
+      .index(service.config.SEARCH_INDEX)
+      .getDocuments<{ name: string }>({ limit: 10 })
+    t.ok(results.some(({ name }) => name === 'Martillo'))
+  })
