@@ -1,12 +1,13 @@
 // Compares an index with the catalogue, document by document, and queues differences for repair.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import { type Index, MeilisearchApiError } from 'meilisearch'
+import type { Index } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import type { ProductDocument } from '../search-engine/document-fields.ts'
 import { timeouts } from '../timeouts.ts'
 import { deleteDocuments, hashContent } from './documents/document-upload.ts'
 import { readDocuments, readDocumentsAfter } from './documents/product-to-document.ts'
+import { indexExists } from './engine/engine-tasks.ts'
 import type { IndexAddress } from './index-address.ts'
 import { queueProducts } from './outbox.ts'
 import { preventUnhandledRejection } from './scheduling/prevent-unhandled-rejection.ts'
@@ -54,6 +55,8 @@ export async function verifyIndex(
     throwIfStopped = () => undefined,
   }: VerifyOptions = {},
 ): Promise<IndexDrift & { products: number }> {
+  if (!(await indexExists(client, indexName)))
+    throw new Error(`The index ${indexName} does not exist. Build it first.`)
   const index = client.index(indexName)
   const suspectIds = new Set<string>()
   await findExtraDocuments(db, index, suspectIds, { throwIfStopped, applyPendingChanges })
@@ -220,18 +223,12 @@ async function compareSuspects(
 
 /** Returns the content hashes of existing documents by id; '' for a document without a hash. */
 async function readHashes(index: Index, ids: string[]): Promise<Map<string, string>> {
-  try {
-    const { results } = await index.getDocuments<{ id: string; contentHash?: string }>({
-      ids,
-      fields: ['id', 'contentHash'],
-      limit: ids.length,
-    })
-    return new Map(results.map((document) => [document.id, document.contentHash ?? '']))
-  } catch (error) {
-    if (error instanceof MeilisearchApiError && error.cause?.code === 'index_not_found')
-      throw new Error(`The index ${index.uid} does not exist. Build it first.`, { cause: error })
-    throw error
-  }
+  const { results } = await index.getDocuments<{ id: string; contentHash?: string }>({
+    ids,
+    fields: ['id', 'contentHash'],
+    limit: ids.length,
+  })
+  return new Map(results.map((document) => [document.id, document.contentHash ?? '']))
 }
 
 /** In the form in which PostgreSQL writes it: '007' is the id of no product. */

@@ -152,7 +152,7 @@ t.test('reports an unreachable engine in one line, without the query or the key'
   t.equal(await verify.exit, 1)
   t.equal(
     verify.output(),
-    `Request to ${meiliUrl}/indexes/${service.config.SEARCH_INDEX}/documents ${reason}\n`,
+    `Request to ${meiliUrl}/indexes/${service.config.SEARCH_INDEX} ${reason}\n`,
   )
   // Each attempt acquires the lease with a new fencing token.
   const readLease = () =>

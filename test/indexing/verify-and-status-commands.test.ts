@@ -51,6 +51,14 @@ t.test('verify lists missing, stale and extra documents, and --repair repairs th
   t.match(status.output(), /indexer {2}none running/)
 })
 
+t.test('verify says what to do if there is no index', async (t) => {
+  const service = await testService(t, { index: false })
+  const verify = await startIndexerProcess(t, service, ['verify'])
+  t.equal(await verify.exit, 1)
+  const { SEARCH_INDEX } = service.config
+  t.equal(verify.output(), `The index ${SEARCH_INDEX} does not exist. Build it first.\n`)
+})
+
 t.test('a repair deletes documents whose id no product can have', async (t) => {
   const { db, engine, target } = await testService(t)
   const index = engine.index(target.indexName)
