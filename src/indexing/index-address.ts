@@ -13,10 +13,7 @@ import { OutboxCursor } from './outbox.ts'
 /** The address of a live index. */
 export type IndexAddress = {
   db: Kysely<Tables>
-  /**
-   * A client of the engine that has the index. What its key may do depends on the caller: see
-   * `LeasedIndex` for the keys of a run. A function that needs the indexer's key says so.
-   */
+  /** A client of the engine. Its key may at least read the index. */
   client: Meilisearch
   indexName: string
   /**
@@ -26,12 +23,18 @@ export type IndexAddress = {
   registrationName: string
 }
 
-/** An index to which this process may write while it holds the lease. */
+/** A live index, and a client that manages the keys of its engine. */
+export type IndexWithKeys = Pick<IndexAddress, 'indexName' | 'registrationName'> & {
+  /** Opened with the indexer's key, which creates and deletes keys, and writes no documents. */
+  keyClient: Meilisearch
+}
+
+/**
+ * An index to which this process may write while it holds the lease. The key of `client` writes to
+ * the live index and the next one.
+ */
 type LeasedIndex = Pick<IndexAddress, 'db' | 'client' | 'indexName'> & {
-  /**
-   * Its key may create indexes and read every task. The key of `client` is limited to the live
-   * index and the next one.
-   */
+  /** Its key creates indexes and reads every task. */
   taskClient: Meilisearch
   /** The lease of the live index, also for the next one. */
   lease: Lease

@@ -117,10 +117,10 @@ export class IndexerRun {
   #createChecks(): IntervalJob[] {
     const { engineCheck, rebuildCheck, synonymTableCheck } = timeouts.indexing
     const { openClient, indexerApiKey } = this.#options
-    const address = { ...this.#target, client: openClient(indexerApiKey) }
+    const index = { ...this.#target, keyClient: openClient(indexerApiKey) }
     return [
       // First, because the other checks may otherwise ask the wrong server.
-      new IntervalJob(engineCheck.ms, () => requireSingleServer(address)),
+      new IntervalJob(engineCheck.ms, () => requireSingleServer(index)),
       // Before the synonyms, because a rebuild also sets the synonyms.
       new IntervalJob(rebuildCheck.ms, () => this.#rebuildIfNecessary()),
       new IntervalJob(synonymTableCheck.ms, () => this.#applyChangedSynonyms()),

@@ -157,14 +157,14 @@ async function prepareEngine(
   { db, openClient, indexerApiKey, indexName, registrationName, log, signal }: RunOptions,
   lease: AcquiredLease,
 ): Promise<LiveTarget> {
-  const address = { db, client: openClient(indexerApiKey), indexName, registrationName, lease }
-  await requireSingleServer(address)
-  for (const name of await ensureEngineKeys(address.client))
+  const index = { db, keyClient: openClient(indexerApiKey), indexName, registrationName, lease }
+  await requireSingleServer(index)
+  for (const name of await ensureEngineKeys(index.keyClient))
     log(`The key "${name}" of the search engine had other rights and was replaced.`, 'warn')
-  await markUnnoticedFailover(db, lease, await readDatabasesOfKeys(address))
-  const keys = await replaceIndexerKeys(address, lease)
+  await markUnnoticedFailover(db, lease, await readDatabasesOfKeys(index))
+  const keys = await replaceIndexerKeys(index, lease)
   // Copies of one server had the same keys until the line above created new ones on one of them.
-  await requireSingleServer(address)
+  await requireSingleServer(index)
   await executeUnderLease(db, lease, (transaction) =>
     markSeveralServers(transaction, registrationName, false),
   )
@@ -175,7 +175,10 @@ async function prepareEngine(
   signal.throwIfAborted()
   const target: LiveTarget = {
     kind: 'live',
-    ...address,
+    db,
+    indexName,
+    registrationName,
+    lease,
     client: openClient(keys.documents),
     taskClient: openClient(keys.tasks),
     outbox: new OutboxCursor(db, registrationName),

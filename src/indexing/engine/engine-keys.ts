@@ -137,7 +137,7 @@ export async function readAllKeys(client: Meilisearch): Promise<Key[]> {
 
 /** The engine does not know the key of the client. */
 export class KeyUnknown extends Error {
-  constructor(cause: MeilisearchApiError) {
+  constructor(cause?: MeilisearchApiError) {
     super(
       'The search engine does not know this key. scripts/migrate.ts creates the keys. After the ' +
         'engine lost its data, run it again with MEILI_URL and MEILI_MASTER_KEY ' +

@@ -2,17 +2,17 @@
 // indexer, so that Meilisearch rejects its late requests.
 import { createHash } from 'node:crypto'
 import type { Key, KeyCreation, Meilisearch } from 'meilisearch'
-import { type IndexAddress, nextIndexName } from '../index-address.ts'
+import { type IndexAddress, type IndexWithKeys, nextIndexName } from '../index-address.ts'
 import type { AcquiredLease } from '../indexer-lease.ts'
 import { readAllKeys } from './engine-keys.ts'
-
-/** An index of an engine. `client` is opened with the indexer's key. */
-type IndexOfEngine = Pick<IndexAddress, 'client' | 'indexName' | 'registrationName'>
 
 const getNamePrefix = (registrationName: string) => `indexer of ${registrationName}, `
 
 /** Returns the name that the API keys of all indexers of an index share. */
-export const getIndexerKeyName = ({ registrationName, indexName }: IndexOfEngine) =>
+export const getIndexerKeyName = ({
+  registrationName,
+  indexName,
+}: Pick<IndexAddress, 'registrationName' | 'indexName'>) =>
   getNamePrefix(registrationName) + indexName
 
 type IndexerKeys = {
@@ -30,7 +30,7 @@ type IndexerKeys = {
  * was the last that wrote to it. There may be two for a moment, and none for keys that an older
  * release created.
  */
-export async function readDatabasesOfKeys(index: IndexOfEngine): Promise<string[]> {
+export async function readDatabasesOfKeys(index: IndexWithKeys): Promise<string[]> {
   const keys = await readIndexerKeys(index)
   const identities = keys.flatMap(({ description }) => description?.split(databaseLabel)[1] ?? [])
   return [...new Set(identities)]
@@ -44,18 +44,18 @@ const databaseLabel = ', for the database '
  * so that the engine rejects every request of an indexer that has lost its lease.
  */
 export async function replaceIndexerKeys(
-  index: IndexOfEngine,
+  index: IndexWithKeys,
   lease: Pick<AcquiredLease, 'fencingToken' | 'serverStartedAt' | 'databaseIdentity'>,
 ): Promise<IndexerKeys> {
-  const { client, registrationName, indexName } = index
+  const { keyClient, registrationName, indexName } = index
   const { fencingToken, serverStartedAt, databaseIdentity } = lease
-  for (const { uid } of await readIndexerKeys(index)) await client.deleteKey(uid)
+  for (const { uid } of await readIndexerKeys(index)) await keyClient.deleteKey(uid)
   const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
     tasks: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
   } satisfies Record<keyof IndexerKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
   const createKey = async (purpose: keyof IndexerKeys): Promise<string> => {
-    const { key } = await client.createKey({
+    const { key } = await keyClient.createKey({
       uid: uuidFromText(
         [registrationName, indexName, fencingToken, serverStartedAt, purpose].join('/'),
       ),
@@ -98,8 +98,8 @@ const documentActions: KeyCreation['actions'] = [
   'stats.get',
 ]
 
-async function readIndexerKeys(index: IndexOfEngine): Promise<Key[]> {
-  const keys = await readAllKeys(index.client)
+async function readIndexerKeys(index: IndexWithKeys): Promise<Key[]> {
+  const keys = await readAllKeys(index.keyClient)
   return keys.filter(({ name }) => name === getIndexerKeyName(index))
 }
 

@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
-import type { IndexAddress, LiveTarget } from '../index-address.ts'
+import type { IndexWithKeys, LiveTarget } from '../index-address.ts'
 import { executeUnderLease } from '../indexer-lease.ts'
 import { markSeveralServers } from '../registration.ts'
-import { isEngineKey, readAllKeys } from './engine-keys.ts'
+import { isEngineKey, KeyUnknown, readAllKeys } from './engine-keys.ts'
 import { getIndexerKeyName } from './indexer-keys.ts'
 
 /** The URL of an engine leads to several servers. */
@@ -21,7 +21,10 @@ export class SeveralServersFound extends Error {
   }
 }
 
-/** They are sent at once, so that each needs its own connection, perhaps to a different server. */
+/**
+ * The requests of one attempt are sent at the same time. So each needs its own connection, perhaps
+ * to a different server.
+ */
 const requestsPerAttempt = 8
 
 /** scripts/migrate.ts may create keys between the requests of one attempt, but not of every one. */
@@ -30,18 +33,22 @@ const maxAttempts = 3
 /**
  * Throws SeveralServersFound if servers with different API keys answer the requests. First it marks
  * that in the registration, so that the API does not use the index. Each run of an indexer creates
- * keys, so even servers with the same data differ after one run. The `client` of the address is
- * opened with the indexer's key. Throws LeaseLost.
+ * keys, so even servers with the same data differ after one run. Throws KeyUnknown if no server
+ * knows the indexer's key, and LeaseLost.
  */
 export async function requireSingleServer(
-  address: IndexAddress & Pick<LiveTarget, 'lease'>,
+  index: IndexWithKeys & Pick<LiveTarget, 'db' | 'lease'>,
 ): Promise<void> {
+  let identities = new Set<string | null>()
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-    const requests = Array.from({ length: requestsPerAttempt }, () => readIdentity(address))
-    if (new Set(await Promise.all(requests)).size === 1) return
+    const requests = Array.from({ length: requestsPerAttempt }, () => readIdentity(index))
+    identities = new Set(await Promise.all(requests))
+    if (identities.size === 1 && !identities.has(null)) return
     if (attempt < maxAttempts) await sleep(timeouts.indexing.engineRecheck.ms)
   }
-  const { db, lease, registrationName } = address
+  // The same answer each time: no server knows the key.
+  if (identities.size === 1) throw new KeyUnknown()
+  const { db, lease, registrationName } = index
   await executeUnderLease(db, lease, (transaction) =>
     markSeveralServers(transaction, registrationName, true),
   )
@@ -50,19 +57,20 @@ export async function requireSingleServer(
 
 /**
  * Returns a text that identifies the server that answers: its keys that never change and those of
- * the indexers of this index, with the times at which they were created.
+ * the indexers of this index, with the times at which they were created. Returns null if the server
+ * does not know the indexer's key.
  */
-async function readIdentity(address: IndexAddress): Promise<string> {
+async function readIdentity(index: IndexWithKeys): Promise<string | null> {
   try {
-    const keys = await readAllKeys(address.client)
+    const keys = await readAllKeys(index.keyClient)
     return keys
-      .filter(({ uid, name }) => isEngineKey(uid) || name === getIndexerKeyName(address))
+      .filter(({ uid, name }) => isEngineKey(uid) || name === getIndexerKeyName(index))
       .map(({ uid, createdAt }) => `${uid} ${new Date(createdAt).toISOString()}`)
       .sort()
       .join()
   } catch (error) {
-    // One of the servers may not have the indexer's key.
-    if (error instanceof MeilisearchApiError && error.response.status === 403) return 'unknown key'
+    // One of several servers may not have the key.
+    if (error instanceof MeilisearchApiError && error.response.status === 403) return null
     throw error
   }
 }

@@ -38,7 +38,7 @@ t.test(
     t.equal(await readStatus(searching.index(indexName).getDocuments()), 403)
     t.equal(await readStatus(searching.getKeys()), 403)
 
-    const index = { client: engine, registrationName: `main of ${indexName}`, indexName }
+    const index = { keyClient: engine, registrationName: `main of ${indexName}`, indexName }
     await engine.createKey({
       name: `indexer of main of ${indexName}, ${indexName}`,
       description: 'Trade quoting service: documents',
@@ -143,7 +143,7 @@ t.test('an error is kept if the temporary key cannot be deleted afterwards', asy
 
 t.test('all keys of previous indexers are deleted, whatever happens to others', async (t) => {
   const { client: engine } = await startOwnEngine(t, 'a-master-key-for-this-test')
-  const index = { client: engine, registrationName: 'main', indexName: 'products' }
+  const index = { keyClient: engine, registrationName: 'main', indexName: 'products' }
   const replaceKeys = (fencingToken: string) =>
     replaceIndexerKeys(index, { fencingToken, serverStartedAt: '1', databaseIdentity: 'a' })
   await replaceKeys('1')

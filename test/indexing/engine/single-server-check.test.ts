@@ -1,7 +1,9 @@
-// The check that the URL of an engine leads to one server marks the index only under the lease.
+// The check that the URL of an engine leads to one server marks the index only under the lease. It
+// fails if no server knows the indexer's key.
 import type { Meilisearch } from 'meilisearch'
 import t from 'tap'
 import { getIndexerKeyName } from '../../../src/indexing/engine/indexer-keys.ts'
+import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { requireSingleServer } from '../../../src/indexing/engine/single-server-check.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
 import { timeouts } from '../../../src/timeouts.ts'
@@ -19,13 +21,21 @@ function openClientOfSeveral(name: string): Meilisearch {
 t.test('several servers are marked, but not by an indexer that has lost its lease', async (t) => {
   replaceUntilEnd(t, timeouts.indexing.engineRecheck, { ms: 1 })
   const { db, target } = await testService(t)
-  const client = openClientOfSeveral(getIndexerKeyName(target))
-  const leased = { ...(await leaseTarget(target)), client }
-  const newer = { ...(await leaseTarget(target)), client }
+  const keyClient = openClientOfSeveral(getIndexerKeyName(target))
+  const leased = { ...(await leaseTarget(target)), keyClient }
+  const newer = { ...(await leaseTarget(target)), keyClient }
   const readIndexedAt = async () =>
     (await readRegistration(db, target.registrationName))?.indexedAt ?? null
   await t.rejects(requireSingleServer(leased), /has taken over/)
   t.not(await readIndexedAt(), null)
   await t.rejects(requireSingleServer(newer), /several Meilisearch servers/)
   t.equal(await readIndexedAt(), null, 'its contents are unknown')
+})
+
+t.test('a server that does not know the key is no single server', async (t) => {
+  replaceUntilEnd(t, timeouts.indexing.engineRecheck, { ms: 1 })
+  const { config, target } = await testService(t)
+  const keyClient = openIndexingClient(config.MEILI_URL, 'a key that nobody created')
+  const leased = { ...(await leaseTarget(target)), keyClient }
+  await t.rejects(requireSingleServer(leased), /does not know this key/)
 })

@@ -37,7 +37,7 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   t.teardown(() => engine.deleteIndexIfExists(older.indexName))
   // Left by an indexer of that release that was killed during a rebuild.
   await engine.createIndex(nextIndexName(older.indexName)).waitTask()
-  const keys = await replaceIndexerKeys(older, await acquireForTest(older))
+  const keys = await createKeys(older)
   await registerIndex(db, 'another')
 
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
@@ -88,12 +88,12 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   t.match(lines.join('\n'), older.indexName)
 })
 
-/** Acquires and releases the lease of this index. */
-async function acquireForTest({ db, registrationName }: IndexAddress) {
+/** Creates the keys of an indexer of this index, and releases its lease. */
+async function createKeys({ db, client, registrationName, indexName }: IndexAddress) {
   const lease = await acquireLease(db, registrationName, 'an older release')
   if (!lease) throw new Error('The lease is held.')
   await releaseLease(db, lease)
-  return lease
+  return replaceIndexerKeys({ keyClient: client, registrationName, indexName }, lease)
 }
 
 t.test('a first build that never ended is removed, even if another index cannot be', async (t) => {
@@ -106,7 +106,7 @@ t.test('a first build that never ended is removed, even if another index cannot 
   }))
   for (const address of names) {
     await registerIndex(db, address.registrationName)
-    await replaceIndexerKeys(address, await acquireForTest(address))
+    await createKeys(address)
     await engine.createIndex(nextIndexName(address.indexName)).waitTask()
     t.teardown(() => engine.deleteIndexIfExists(nextIndexName(address.indexName)))
   }
