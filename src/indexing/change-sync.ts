@@ -24,7 +24,10 @@ import { rethrowAfterRequeue } from './requeue-after-lease-loss.ts'
 
 const maxBatchRows = 20_000
 const productsPerRead = 2_500
-/** Each upload has a fixed cost in the engine: more than reading this many products costs. */
+/**
+ * Each upload takes the engine a fixed time, longer than reading 10,000 products takes. So several
+ * reads share one upload.
+ */
 const documentsPerUpload = 10_000
 
 type BatchOptions = {
@@ -72,8 +75,8 @@ async function markSettledIfDue(target: WriteTarget, read: OutboxRead): Promise<
 }
 
 /**
- * Marks that the index may contain changes that the settled snapshot does not see. Until
- * `markSettled` is called, no cached answer is used. Throws LeaseLost.
+ * Marks that the index may be ahead of the settled snapshot. Until `markSettled` is called, no
+ * cached answer is used. Throws LeaseLost.
  */
 export async function beginWriting({ db, lease, registrationName }: LiveTarget): Promise<void> {
   await executeUnderLease(db, lease, (transaction) => markWriting(transaction, registrationName))

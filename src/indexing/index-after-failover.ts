@@ -51,19 +51,19 @@ export async function keepIndexAfterFailover(
   const { db, client, taskClient, indexName, registrationName } = target
   const registration = await readRegistration(db, registrationName)
   if (!registration?.hasFailedOver) return
-  const { lastTask, isWriting, indexedAt } = registration
-  const logNotKept = (why: string) =>
+  const { lastTask, mayBeAheadOfSnapshot, indexedAt } = registration
+  const logNotCompared = (why: string) =>
     options.log(`PostgreSQL has failed over. The index is not compared, because ${why}.`)
-  if (indexedAt === null) return logNotKept('it is not known what it contains')
-  if (!(await indexExists(client, indexName))) return logNotKept('it does not exist')
+  if (indexedAt === null) return logNotCompared('it is not known what it contains')
+  if (!(await indexExists(client, indexName))) return logNotCompared('it does not exist')
   const lookup = lastTask && (await lookUpTask(taskClient, lastTask))
   if (lookup === 'never_enqueued')
-    return logNotKept('the search engine was restored to an older state')
+    return logNotCompared('the search engine was restored to an older state')
   // Requests from before the failover may still be in the queue.
   await waitUntilQueueIsEmpty(target, options)
   const newestWrite = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
-  const hasEveryTask = lastTask !== null && lookup !== 'deleted'
-  if (hasEveryTask && !isWriting && (newestWrite ?? 0) <= lastTask.number)
+  const canCompareTasks = lastTask !== null && lookup !== 'deleted'
+  if (canCompareTasks && !mayBeAheadOfSnapshot && (newestWrite ?? 0) <= lastTask.number)
     options.log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return
   await finishComparison(target)
@@ -106,7 +106,11 @@ async function repair(
   await queueRepair(target, drift)
   // Up to the end of the outbox, and not until it is empty: changes may arrive all the time.
   while ((await syncBatch(target, { log })) > 0 && !target.outbox.hasReachedEnd) throwIfStopped()
-  log(`${countNoun(count, 'document')} differed and ${count === 1 ? 'was' : 'were'} corrected.`)
+  log(
+    count === 0
+      ? 'No document differs.'
+      : `${countNoun(count, 'document')} differed and ${count === 1 ? 'was' : 'were'} corrected.`,
+  )
   return true
 }
 

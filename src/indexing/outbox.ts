@@ -17,7 +17,10 @@ export type OutboxRead = {
   hasTruncation: boolean
   /** Whether the index contains every change once these are applied. */
   isComplete: boolean
-  /** The snapshot of the first read of this round. It becomes the settled one with the last. */
+  /**
+   * The snapshot of the first read of this round. After the last read of the round it becomes the
+   * settled snapshot.
+   */
   snapshot: string
   /** Every change committed before this instant is visible to the snapshot. */
   readAt: Date
@@ -126,6 +129,7 @@ export class OutboxCursor {
    * index scan.
    */
   #selectPending(condition: RawBuilder<unknown>, limit: number): RawBuilder<unknown> {
+    // The column `registration_name` of index_outbox holds the name of an outbox.
     const selectRows = (part: RawBuilder<unknown>) => sql`
       select id, product_id, xid from index_outbox
       where registration_name = ${this.name} and ${part} and ${condition}

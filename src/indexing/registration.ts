@@ -6,8 +6,9 @@
 //                        until all older ones have ended          null: markRegistered
 // index_name, shape      of the live index                        markRebuilt
 // is_writing             the index may contain changes that the   true: markWriting;
-//                        settled snapshot does not see; true in   false: markSettled, markRebuilt
-//                        a new row
+//                        settled snapshot does not see, or has    false: markSettled, markRebuilt
+//                        not been compared after a failover;
+//                        true in a new row
 // pending                used by releases before migration 0051;  nothing
 //                        drop it together with the views that
 //                        0051 adds for them
@@ -41,7 +42,11 @@ export type Registration = {
   shape: string | null
   /** The newest task of the engine that is known to belong to the index; null if none is. */
   lastTask: EngineTask | null
-  isWriting: boolean
+  /**
+   * The column `is_writing`: the index may contain changes that the settled snapshot does not see.
+   * After a failover it stays true until the index has been compared.
+   */
+  mayBeAheadOfSnapshot: boolean
   rebuildRequestedAt: Date | null
   isOfThisDatabase: boolean
   hasFailedOver: boolean
@@ -65,7 +70,7 @@ export async function readRegistration(
       'shape',
       'last_task_uid as lastTaskNumber',
       'last_task_enqueued_at as lastTaskEnqueuedAt',
-      'is_writing as isWriting',
+      'is_writing as mayBeAheadOfSnapshot',
       'rebuild_requested_at as rebuildRequestedAt',
       isOfThisDatabase.as('isOfThisDatabase'),
       sql<boolean>`${differsOnlyInTimeline(sql`database_identity()`)}`.as('hasFailedOver'),
@@ -132,7 +137,7 @@ export async function deleteRegistration(
   )
 }
 
-/** Marks that changes are about to be written. */
+/** Marks that the index may contain changes that the settled snapshot does not see. */
 export async function markWriting(
   transaction: LeasedTransaction,
   registrationName: string,

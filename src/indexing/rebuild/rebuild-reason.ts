@@ -77,15 +77,18 @@ export async function findRebuildReason(target: LiveTarget): Promise<RebuildReas
 }
 
 /**
- * Returns which of the engine and the database was restored to an older state, if one was; null if
- * none was. The engine numbers its tasks. A restored engine does not know the task of the
- * registration, or has given its number to a different one. While nothing is being written, an
- * upload that is newer than that task means that the database has lost a commit of the
- * registration, because only the indexer with the lease uploads documents. If the task was deleted,
- * nobody can tell: then the index is rebuilt, and searches go on using it meanwhile.
+ * Compares the tasks of the engine with the last task of the registration, and returns:
+ *
+ * - `database_restored`: another database wrote the index last. Or the engine has a newer upload,
+ *   although nothing was being written. Only the indexer with the lease uploads documents, so the
+ *   database has lost a commit of the registration.
+ * - `engine_restored`: the engine does not know that task, or has given its number to another one.
+ * - `task_deleted`: the engine has deleted that task, so nobody can tell. The index is rebuilt, and
+ *   searches use it meanwhile.
+ * - null: none of these.
  */
 async function findRestored(
-  { lastTask, isWriting, isOfThisDatabase }: Registration,
+  { lastTask, mayBeAheadOfSnapshot, isOfThisDatabase }: Registration,
   { taskClient, indexName }: LiveTarget,
 ): Promise<'engine_restored' | 'task_deleted' | 'database_restored' | null> {
   if (!isOfThisDatabase) return 'database_restored'
@@ -93,7 +96,7 @@ async function findRestored(
   const lookup = await lookUpTask(taskClient, lastTask)
   if (lookup === 'never_enqueued') return 'engine_restored'
   if (lookup === 'deleted') return 'task_deleted'
-  if (isWriting) return null
+  if (mayBeAheadOfSnapshot) return null
   const newest = await readNewestTaskNumber(taskClient, indexName, uploadTypes)
   return newest !== null && newest > lastTask.number ? 'database_restored' : null
 }

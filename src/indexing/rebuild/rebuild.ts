@@ -92,6 +92,7 @@ async function buildAndSwap(
   // (4) Swap the indexes.
   await beginWriting(live)
   const swap = live.client.swapIndexes([
+    // Without a live index there is nothing to swap with.
     { indexes: [next.indexName, live.indexName], rename: !hasLiveIndex },
   ])
   const taskNumber = await waitForSuccess(live.taskClient, swap)
@@ -189,7 +190,8 @@ async function applyRemainingChanges(
     if (changeCount <= fewChanges) break
     if (batch >= maxCatchUpBatches) {
       log(
-        'Changes arrive faster than the new index gets them. Newer ones wait until it is complete.',
+        'Changes arrive faster than the rebuild applies them to the new index. ' +
+          'Further changes wait until the indexes are swapped.',
         'warn',
       )
       break

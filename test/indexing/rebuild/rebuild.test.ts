@@ -110,7 +110,7 @@ t.test('ends the catch-up if changes arrive faster than it applies them', async 
   const lines: string[] = []
   const log = (line: string) => void lines.push(line)
   await rebuildIndex(service.target, { catchUpBatchSize: 1, maxCatchUpBatches: 3, log })
-  t.match(lines, [/^Changes arrive faster than the new index gets them\./])
+  t.match(lines, [/^Changes arrive faster than the rebuild applies them to the new index\./])
   const { missing, stale, extra } = await verifyIndex(service.target)
   t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
 })
