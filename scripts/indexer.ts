@@ -18,7 +18,7 @@ import { registerIndex } from '../src/indexing/register-and-wait.ts'
 import { requestRebuild } from '../src/indexing/registration.ts'
 import { describeError } from '../src/monitoring/describe-error.ts'
 import { buildIndexerOperationsApp } from '../src/monitoring/indexer-operations-app.ts'
-import { IndexerState, type RegularTask } from '../src/monitoring/indexer-state.ts'
+import { IndexerState, type RegularJob } from '../src/monitoring/indexer-state.ts'
 import { openProgramLog } from '../src/monitoring/log/program-log.ts'
 import { eraseDocumentsRegularly } from '../src/quotes/links/erase-documents-of-closed-links.ts'
 import { nameWithoutShape, nameWithShape } from '../src/search-engine/shape-suffix.ts'
@@ -98,7 +98,7 @@ async function follow(options: CommandOptions, signal: AbortSignal): Promise<num
   const operations = await serveOperations(options)
   const ended = new AbortController()
   const purge = { signal: AbortSignal.any([signal, ended.signal]), log }
-  const record = (task: RegularTask) => (succeeded: boolean) => state.recordTask(task, succeeded)
+  const record = (job: RegularJob) => (succeeded: boolean) => state.recordJob(job, succeeded)
   const purging = [
     eraseDocumentsRegularly(db, { ...purge, onResult: record('quote_links') }),
     purgeReportRegularly(db, { ...purge, onResult: record('search_report') }),

@@ -63,7 +63,7 @@ export async function keepIndexAfterFailover(
   await waitUntilQueueIsEmpty(target, options)
   const newestWrite = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
   const canCompareTasks = lastTask !== null && lookup !== 'deleted'
-  if (canCompareTasks && !mayBeAheadOfSnapshot && (newestWrite ?? 0) <= lastTask.number)
+  if (canCompareTasks && !mayBeAheadOfSnapshot && (newestWrite ?? 0) <= lastTask.taskNumber)
     options.log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return
   await finishComparison(target)
@@ -141,8 +141,8 @@ async function waitUntilQueueIsEmpty(
 async function finishComparison(target: LiveTarget): Promise<void> {
   const { db, taskClient, lease, indexName, registrationName } = target
   // The commit that stored the newest task may be among the lost ones.
-  const number = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
-  const task = number === null ? null : await readEngineTask(taskClient, number)
+  const taskNumber = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
+  const task = taskNumber === null ? null : await readEngineTask(taskClient, taskNumber)
   await executeUnderLease(db, lease, async (transaction) => {
     await markCompared(transaction, registrationName)
     if (task) await storeLastTask(transaction, registrationName, task)

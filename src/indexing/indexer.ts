@@ -57,11 +57,11 @@ export async function runIndexer(
   const { db, registrationName, log, state } = options
   const popularityJob = createPopularityJob(db, {
     log,
-    onResult: (succeeded) => state.recordTask('popularity', succeeded),
+    onResult: (succeeded) => state.recordJob('popularity', succeeded),
   })
   const unusedIndexRemoval = createUnusedIndexRemoval(db, registrationName, {
     ...options,
-    onResult: (succeeded) => state.recordTask('unused_indexes', succeeded),
+    onResult: (succeeded) => state.recordJob('unused_indexes', succeeded),
   })
   try {
     await repeatRuns({

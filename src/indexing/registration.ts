@@ -54,8 +54,8 @@ export type Registration = {
   wasTruncated: boolean
 }
 
-const lastTaskColumns = ({ number, enqueuedAt }: EngineTask) => sql`
-  last_task_uid = ${number}, last_task_enqueued_at = ${enqueuedAt}
+const lastTaskColumns = ({ taskNumber, enqueuedAt }: EngineTask) => sql`
+  last_task_uid = ${taskNumber}, last_task_enqueued_at = ${enqueuedAt}
 `
 
 /** Returns the registration of the index; undefined if the index is not registered. */
@@ -92,7 +92,7 @@ export async function readRegistration(
   const lastTask =
     lastTaskNumber === null
       ? null
-      : { number: Number(lastTaskNumber), enqueuedAt: lastTaskEnqueuedAt }
+      : { taskNumber: Number(lastTaskNumber), enqueuedAt: lastTaskEnqueuedAt }
   return { ...others, lastTask }
 }
 
@@ -157,7 +157,8 @@ export async function storeLastTask(
 ): Promise<void> {
   await sql`
     update search_indexes set ${lastTaskColumns(task)}
-    where registration_name = ${registrationName} and coalesce(last_task_uid < ${task.number}, true)
+    where registration_name = ${registrationName}
+      and coalesce(last_task_uid < ${task.taskNumber}, true)
   `.execute(transaction)
 }
 

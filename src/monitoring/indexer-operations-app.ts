@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { addIndexMetrics, type IndexProgress } from './index-metrics.ts'
-import type { IndexerState, TaskState } from './indexer-state.ts'
+import type { IndexerState, JobState } from './indexer-state.ts'
 import { createOperationsApp } from './operations-app.ts'
 import { withHealthTimeout } from './readiness.ts'
 import { addScrapedMetric, samplesBy, singleSample } from './scraped-metric.ts'
@@ -32,7 +32,7 @@ export function buildIndexerOperationsApp({
   })
   addStateMetrics(registry, state, engine)
   addCounters(registry, state)
-  addTaskMetrics(registry, state)
+  addJobMetrics(registry, state)
   const app = createOperationsApp(registry)
   app.get('/health/ready', async (_request, reply) => {
     const { activity, failing, holdsLease, lastSuccessMs, rebuild } = state
@@ -104,31 +104,31 @@ function addCounters(registry: Registry, state: IndexerState): void {
   })
 }
 
-function addTaskMetrics(registry: Registry, { tasks }: IndexerState): void {
-  const readByTask = (readValue: (task: TaskState) => number) => () =>
+function addJobMetrics(registry: Registry, { jobs }: IndexerState): void {
+  const readByJob = (readValue: (job: JobState) => number) => () =>
     samplesBy(
       'task',
-      [...tasks].map(([task, taskState]) => [task, readValue(taskState)]),
+      [...jobs].map(([job, jobState]) => [job, readValue(jobState)]),
     )
   addScrapedMetric(registry, {
     type: 'gauge',
     name: 'tqs_regular_task_failing',
     help: '1 while the last attempt of the task failed',
     labelNames: ['task'],
-    read: readByTask(({ isFailing }) => Number(isFailing)),
+    read: readByJob(({ isFailing }) => Number(isFailing)),
   })
   addScrapedMetric(registry, {
     type: 'gauge',
     name: 'tqs_regular_task_last_success_timestamp_seconds',
     help: 'When the task last succeeded, or when the process started if it never has',
     labelNames: ['task'],
-    read: readByTask(({ lastSuccessMs }) => lastSuccessMs / 1_000),
+    read: readByJob(({ lastSuccessMs }) => lastSuccessMs / 1_000),
   })
   addScrapedMetric(registry, {
     type: 'counter',
     name: 'tqs_regular_task_failures_total',
     help: 'Failures of the task',
     labelNames: ['task'],
-    read: readByTask(({ failures }) => failures),
+    read: readByJob(({ failures }) => failures),
   })
 }

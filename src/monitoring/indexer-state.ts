@@ -11,11 +11,14 @@ const indexerErrorKinds = [
 ] as const
 export type IndexerErrorKind = (typeof indexerErrorKinds)[number]
 
-const regularTasks = ['quote_links', 'search_report', 'popularity', 'unused_indexes'] as const
-/** What an indexer does besides indexing: three kinds of deletion, and counting popularity. */
-export type RegularTask = (typeof regularTasks)[number]
+const regularJobs = ['quote_links', 'search_report', 'popularity', 'unused_indexes'] as const
+/**
+ * What an indexer does besides indexing: three kinds of deletion, and counting popularity. The
+ * metrics call it a task.
+ */
+export type RegularJob = (typeof regularJobs)[number]
 
-export type TaskState = { lastSuccessMs: number; failures: number; isFailing: boolean }
+export type JobState = { lastSuccessMs: number; failures: number; isFailing: boolean }
 type Activity = 'starting' | 'standing by' | 'rebuilding' | 'following changes'
 
 export class IndexerState {
@@ -30,10 +33,10 @@ export class IndexerState {
   rebuilds = { completed: 0, failed: 0 }
   lastRebuildSeconds: number | null = null
   readonly errors = new Map<IndexerErrorKind, number>(indexerErrorKinds.map((kind) => [kind, 0]))
-  /** For a task that has never succeeded, `lastSuccessMs` is the start of the process. */
-  readonly tasks = new Map<RegularTask, TaskState>(
-    regularTasks.map((task) => [
-      task,
+  /** For a job that has never succeeded, `lastSuccessMs` is the start of the process. */
+  readonly jobs = new Map<RegularJob, JobState>(
+    regularJobs.map((job) => [
+      job,
       { lastSuccessMs: Date.now(), failures: 0, isFailing: false },
     ]),
   )
@@ -65,8 +68,8 @@ export class IndexerState {
     }
   }
 
-  recordTask(task: RegularTask, succeeded: boolean): void {
-    const state = this.tasks.get(task)
+  recordJob(job: RegularJob, succeeded: boolean): void {
+    const state = this.jobs.get(job)
     if (!state) return
     state.isFailing = !succeeded
     if (succeeded) state.lastSuccessMs = Date.now()

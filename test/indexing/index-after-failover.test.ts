@@ -112,7 +112,7 @@ t.test('the index is compared if the engine has deleted its finished tasks', asy
   const { db, target } = await startIndexed(t)
   await failOver({ db, target })
   const registration = await readRegistration(db, target.registrationName)
-  const uids = [registration?.lastTask?.number ?? 0]
+  const uids = [registration?.lastTask?.taskNumber ?? 0]
   await target.client.tasks.deleteTasks({ uids }).waitTask()
   t.match(await logCheck(await leaseTarget(target)), [/Comparing/, 'No document differs.'])
   t.match(await readRegistration(db, target.registrationName), { hasFailedOver: false })

@@ -34,7 +34,7 @@ t.test('every job runs', async (t) => {
   await changeSteadily(t, service)
   const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
   const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
-  const startMs = indexer.state.tasks.get('unused_indexes')?.lastSuccessMs
+  const startMs = indexer.state.jobs.get('unused_indexes')?.lastSuccessMs
   await waitForOutput(indexer, 'Following changes.')
   const { SEARCH_INDEX } = service.config
   t.match(proxy.getSentText(), `GET /indexes/${SEARCH_INDEX}/stats`, 'documents are counted')
@@ -45,7 +45,7 @@ t.test('every job runs', async (t) => {
   )
   t.equal(popularity.length, 1)
   const isRemovalRecorded = async () =>
-    indexer.state.tasks.get('unused_indexes')?.lastSuccessMs !== startMs
+    indexer.state.jobs.get('unused_indexes')?.lastSuccessMs !== startMs
   t.ok(await eventually(isRemovalRecorded, Boolean), 'unused indexes are removed')
 })
 

@@ -27,8 +27,6 @@ export type UploadResult = { rejected: Rejection[]; taskNumber: number | null }
 /** Meilisearch accepts 100 MB by default. 16 MB are large enough for speed and use less memory. */
 export const maxPayloadBytes = 16_000_000
 
-const uploadPollMs = timeouts.indexing.uploadPoll.ms
-
 /** The engine rejected a payload because of its contents. */
 export class PayloadRejected extends Error {
   /** Whether processing the payload failed with an internal error of the engine. */
@@ -154,10 +152,10 @@ export async function writeAndDelete(
  * PayloadRejected.
  */
 export async function uploadPayload(index: Index, lines: DocumentLine[]): Promise<number> {
-  const taskUid = await enqueueUpload(index, joinLines(lines))
-  const task = await waitForTask(index, { taskUid }, uploadPollMs)
+  const taskNumber = await enqueueUpload(index, joinLines(lines))
+  const task = await waitForTask(index, taskNumber, timeouts.indexing.uploadPoll.ms)
   requireUploadSuccess(task)
-  return task.uid
+  return taskNumber
 }
 
 /**
@@ -198,12 +196,12 @@ export function requireUploadSuccess(task: Task): void {
 export async function deleteDocuments(index: Index, ids: string[]): Promise<number | null> {
   if (ids.length === 0) return null
   try {
-    const enqueued = await index.httpRequest.post<EnqueuedTask>({
+    const { taskUid } = await index.httpRequest.post<EnqueuedTask>({
       path: `indexes/${index.uid}/documents/delete-batch`,
       body: ids,
       extraRequestInit: onOwnConnection,
     })
-    const task = await waitForTask(index, enqueued, uploadPollMs)
+    const task = await waitForTask(index, taskUid, timeouts.indexing.uploadPoll.ms)
     requireTaskSuccess(task)
     return task.uid
   } catch (error) {

@@ -34,21 +34,21 @@ export class TaskTimedOut extends Error {
 }
 
 /**
- * Waits until the task has ended and returns it. Throws TaskTimedOut after `timeoutMs`. The
+ * Waits until the task with this number has ended and returns it. Throws TaskTimedOut after `timeoutMs`. The
  * wait function of the SDK is not used: if a request fails, it leaves a timer behind, which keeps
  * the process running.
  */
 export async function waitForTask(
   { tasks }: Pick<Meilisearch, 'tasks'>,
-  { taskUid }: Pick<EnqueuedTask, 'taskUid'>,
+  taskNumber: number,
   pollMs: number = timeouts.indexing.taskPoll.ms,
   timeoutMs: number = timeouts.indexing.task.ms,
 ): Promise<Task> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
-    const task = await tasks.getTask(taskUid)
+    const task = await tasks.getTask(taskNumber)
     if (!isUnfinished(task)) return task
-    if (performance.now() > deadline) throw new TaskTimedOut(taskUid, timeoutMs)
+    if (performance.now() > deadline) throw new TaskTimedOut(taskNumber, timeoutMs)
     await sleep(pollMs)
   }
 }
@@ -61,7 +61,8 @@ export async function waitForSuccess(
   client: Meilisearch,
   enqueued: Promise<EnqueuedTask>,
 ): Promise<number> {
-  const task = await waitForTask(client, await enqueued)
+  const { taskUid } = await enqueued
+  const task = await waitForTask(client, taskUid)
   requireTaskSuccess(task)
   return task.uid
 }
@@ -78,16 +79,19 @@ export function requireTaskSuccess({ uid, type, indexUid, status, error }: Accep
 
 /** A task of the engine, and when it was enqueued, by the clock of the engine. */
 export type EngineTask = {
-  number: number
+  taskNumber: number
   /** Null if the engine does not know the task. */
   enqueuedAt: string | null
 }
 
-export async function readEngineTask(client: Meilisearch, number: number): Promise<EngineTask> {
-  const { results } = await client.tasks.getTasks({ from: number, limit: 1 })
+export async function readEngineTask(
+  client: Meilisearch,
+  taskNumber: number,
+): Promise<EngineTask> {
+  const { results } = await client.tasks.getTasks({ from: taskNumber, limit: 1 })
   const [found] = results
-  const isKnown = found?.uid === number
-  return { number, enqueuedAt: isKnown ? new Date(found.enqueuedAt).toISOString() : null }
+  const isKnown = found?.uid === taskNumber
+  return { taskNumber, enqueuedAt: isKnown ? new Date(found.enqueuedAt).toISOString() : null }
 }
 
 /**
@@ -104,12 +108,12 @@ export async function lookUpTask(
   client: Meilisearch,
   task: EngineTask,
 ): Promise<'found' | 'unknown' | 'deleted' | 'never_enqueued'> {
-  const { enqueuedAt } = await readEngineTask(client, task.number)
+  const { enqueuedAt } = await readEngineTask(client, task.taskNumber)
   if (enqueuedAt !== null) return enqueuedAt === task.enqueuedAt ? 'found' : 'never_enqueued'
   if (task.enqueuedAt === null) return 'unknown'
   const { results } = await client.tasks.getTasks({ limit: 1 })
   const [newest] = results
-  return newest !== undefined && newest.uid > task.number ? 'deleted' : 'never_enqueued'
+  return newest !== undefined && newest.uid > task.taskNumber ? 'deleted' : 'never_enqueued'
 }
 
 /** Only an indexer with the lease uploads. `verify --repair` has no lease and deletes documents. */
@@ -127,8 +131,8 @@ export async function readNewestTaskNumber(
 }
 
 /** Returns the highest of these task numbers; null if there is none. */
-export function maxTaskNumber(numbers: (number | null)[]): number | null {
-  const present = numbers.filter((number) => number !== null)
+export function maxTaskNumber(taskNumbers: (number | null)[]): number | null {
+  const present = taskNumbers.filter((taskNumber) => taskNumber !== null)
   return present.length > 0 ? Math.max(...present) : null
 }
 

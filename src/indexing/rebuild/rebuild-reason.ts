@@ -98,7 +98,7 @@ async function findRestored(
   if (lookup === 'deleted') return 'task_deleted'
   if (mayBeAheadOfSnapshot) return null
   const newest = await readNewestTaskNumber(taskClient, indexName, uploadTypes)
-  return newest !== null && newest > lastTask.number ? 'database_restored' : null
+  return newest !== null && newest > lastTask.taskNumber ? 'database_restored' : null
 }
 
 /**

@@ -50,7 +50,7 @@ t.test('if the engine has deleted its finished tasks, the live index is kept', a
   await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   await service.sync()
   const readLastTaskNumber = async () =>
-    (await readRegistration(db, config.SEARCH_ENGINE))?.lastTask?.number ?? 0
+    (await readRegistration(db, config.SEARCH_ENGINE))?.lastTask?.taskNumber ?? 0
   const uids = [await readLastTaskNumber()]
   const { uid: before } = await engine.tasks.deleteTasks({ uids }).waitTask()
   t.match(await buildIndex(service), /has deleted the task .* Building the index\./)
