@@ -42,7 +42,7 @@ type AcceptedUpload = {
   joinedIds: string
   documents: number
   bytes: number
-  acceptedAt: number
+  acceptedAtMs: number
 }
 
 /**
@@ -69,7 +69,7 @@ export class CatalogueUpload {
    * the upload, or when the request has failed.
    */
   #sending: { ids: string[]; answered: Promise<unknown> } | undefined
-  #progressAt = Number.NEGATIVE_INFINITY
+  #progressAtMs = Number.NEGATIVE_INFINITY
   #productCount = 0
   #isFinished = false
 
@@ -104,7 +104,7 @@ export class CatalogueUpload {
    */
   async yieldToChange({ isUrgent = false } = {}): Promise<void> {
     await this.#sending?.answered
-    const decision = this.#pacing.noteChange(this.#queued(), isUrgent)
+    const decision = this.#pacing.handleChange(this.#queued(), { isUrgent })
     if (decision === 'cancel_queued') await this.#cancelAccepted()
   }
 
@@ -155,7 +155,7 @@ export class CatalogueUpload {
         joinedIds: ids.join(' '),
         documents: ids.length,
         bytes,
-        acceptedAt: performance.now(),
+        acceptedAtMs: performance.now(),
       })
     })
     // `yieldToChange` only waits for the answer; an error is handled below.
@@ -187,7 +187,7 @@ export class CatalogueUpload {
 
   /** Removes finished uploads, which the engine processes in order, and notes the throughput. */
   async #processFinishedTasks(): Promise<void> {
-    const since = Math.max(this.#progressAt, this.#accepted[0]?.acceptedAt ?? 0)
+    const sinceMs = Math.max(this.#progressAtMs, this.#accepted[0]?.acceptedAtMs ?? 0)
     let finishedCount = 0
     for (let first = this.#accepted[0]; first; first = this.#accepted[0]) {
       const task = await this.#target.client.tasks.getTask(first.taskNumber)
@@ -196,10 +196,10 @@ export class CatalogueUpload {
       else finishedCount += this.#processResult(task, first)
       this.#accepted = this.#accepted.slice(1)
     }
-    if (finishedCount === 0) return this.#logIfWaiting(since)
+    if (finishedCount === 0) return this.#logIfWaiting(sinceMs)
     this.#waits.logSuccess()
-    this.#progressAt = performance.now()
-    this.#pacing.noteThroughput(finishedCount, this.#progressAt - since)
+    this.#progressAtMs = performance.now()
+    this.#pacing.noteThroughput(finishedCount, this.#progressAtMs - sinceMs)
     this.#noteProgress(finishedCount)
   }
 
@@ -208,10 +208,10 @@ export class CatalogueUpload {
     this.#options.onProgress(this.#productCount)
   }
 
-  #logIfWaiting(since: number): void {
+  #logIfWaiting(sinceMs: number): void {
     const [first] = this.#accepted
     const { ms } = timeouts.indexing.queueReminder
-    if (first && performance.now() - since >= ms)
+    if (first && performance.now() - sinceMs >= ms)
       this.#waits.logFailure(new TaskTimedOut(first.taskNumber, ms))
   }
 

@@ -17,7 +17,7 @@ export type QueuedUploads = { uploads: number; documents: number; bytes: number 
 export class UploadPacing {
   readonly #readClockMs: () => number
   #documentsPerSecond = initialRate
-  #changedAt = Number.NEGATIVE_INFINITY
+  #changedAtMs = Number.NEGATIVE_INFINITY
 
   /** `readClockMs` returns a time that never goes back. */
   constructor(readClockMs: () => number = () => performance.now()) {
@@ -36,9 +36,9 @@ export class UploadPacing {
   }
 
   /**
-   * Whether another upload may be queued. One is always allowed. After a time without changes, more
-   * are allowed: as many as the engine processes in the same time, because the next quiet time is
-   * expected to be as long as the last. A change cancels the queued uploads.
+   * Whether another upload may be queued. One is always allowed. After a time without changes, as
+   * many documents are allowed as the engine can process in a time as long as the present quiet
+   * time. A change cancels the queued uploads.
    */
   hasCapacity({ uploads, documents, bytes }: QueuedUploads): boolean {
     if (uploads === 0) return true
@@ -51,17 +51,20 @@ export class UploadPacing {
   }
 
   /**
-   * Notes a change that must soon be searchable, and decides whether the queued uploads are
-   * cancelled for it. `isUrgent`: the change has waited too long already.
+   * Must be called for each change that must soon be searchable. Returns whether the queued uploads
+   * must be cancelled for it. `isUrgent`: the change has waited too long already.
    *
    * A cancellation corrects the assumed rate:
    * - After a quiet time, the measured rate is that of large uploads, which are faster for each
    *   document than the small ones that follow. The initial rate is assumed again.
    * - While changes arrive, the measured rate was too high. Half of it is assumed.
    */
-  noteChange({ documents }: QueuedUploads, isUrgent: boolean): 'cancel_queued' | 'keep_queued' {
+  handleChange(
+    { documents }: QueuedUploads,
+    { isUrgent }: { isUrgent: boolean },
+  ): 'cancel_queued' | 'keep_queued' {
     const wasQuiet = this.#isQuiet()
-    this.#changedAt = this.#readClockMs()
+    this.#changedAtMs = this.#readClockMs()
     const mustCancel = documents > minUploadDocuments && (wasQuiet || isUrgent)
     if (mustCancel) this.#documentsPerSecond = wasQuiet ? initialRate : this.#documentsPerSecond / 2
     return mustCancel ? 'cancel_queued' : 'keep_queued'
@@ -73,7 +76,7 @@ export class UploadPacing {
   }
 
   #msSinceChange(): number {
-    return this.#readClockMs() - this.#changedAt
+    return this.#readClockMs() - this.#changedAtMs
   }
 
   #isQuiet(): boolean {

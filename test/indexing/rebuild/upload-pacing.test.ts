@@ -23,7 +23,7 @@ t.test('without changes, large uploads fill the queue up to 512 MB', async (t) =
 
 t.test('after a change, one upload at a time takes 2.5 s at the measured rate', async (t) => {
   const { pacing } = startPacing()
-  pacing.noteChange(nothing, false)
+  pacing.handleChange(nothing, { isUrgent: false })
   t.equal(pacing.chooseUploadSize(), 2_500, 'the initial rate is 1,000 documents a second')
   pacing.noteThroughput(4_000, 2_000)
   t.equal(pacing.chooseUploadSize(), 5_000)
@@ -38,7 +38,7 @@ t.test('after a change, one upload at a time takes 2.5 s at the measured rate', 
 t.test('after a quiet time, as much is queued as the engine processes in it', async (t) => {
   const { pacing, clock } = startPacing()
   pacing.noteThroughput(2_000, 1_000)
-  pacing.noteChange(nothing, false)
+  pacing.handleChange(nothing, { isUrgent: false })
   clock.ms += quietMs - 1
   t.notOk(pacing.hasCapacity(few), 'the quiet time is not over')
   clock.ms += 1
@@ -51,22 +51,22 @@ t.test('after a quiet time, as much is queued as the engine processes in it', as
 
 t.test('a change cancels many queued documents, and few only if it has waited', async (t) => {
   const { pacing, clock } = startPacing()
-  t.equal(pacing.noteChange(few, false), 'keep_queued')
+  t.equal(pacing.handleChange(few, { isUrgent: false }), 'keep_queued')
   clock.ms += quietMs
-  t.equal(pacing.noteChange(many, false), 'cancel_queued', 'the first change')
-  t.equal(pacing.noteChange(many, false), 'keep_queued', 'the upload was made for changes')
-  t.equal(pacing.noteChange(few, true), 'keep_queued', 'it ends soon')
-  t.equal(pacing.noteChange(many, true), 'cancel_queued', 'the change has waited too long')
+  t.equal(pacing.handleChange(many, { isUrgent: false }), 'cancel_queued', 'the first change')
+  t.equal(pacing.handleChange(many, { isUrgent: false }), 'keep_queued', 'the upload was made for changes')
+  t.equal(pacing.handleChange(few, { isUrgent: true }), 'keep_queued', 'it ends soon')
+  t.equal(pacing.handleChange(many, { isUrgent: true }), 'cancel_queued', 'the change has waited too long')
 })
 
 t.test('a cancellation lowers the assumed rate', async (t) => {
   const { pacing, clock } = startPacing()
   pacing.noteThroughput(8_000, 1_000)
-  t.equal(pacing.noteChange(many, false), 'cancel_queued')
+  t.equal(pacing.handleChange(many, { isUrgent: false }), 'cancel_queued')
   t.equal(pacing.chooseUploadSize(), 2_500, 'after a quiet time: the initial rate')
   pacing.noteThroughput(4_000, 1_000)
   t.equal(pacing.chooseUploadSize(), 10_000)
   clock.ms += 1
-  t.equal(pacing.noteChange(many, true), 'cancel_queued')
+  t.equal(pacing.handleChange(many, { isUrgent: true }), 'cancel_queued')
   t.equal(pacing.chooseUploadSize(), 5_000, 'otherwise: half of it')
 })
