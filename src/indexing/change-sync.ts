@@ -10,8 +10,8 @@ import {
   splitBySize,
   toDocumentLine,
   type UploadResult,
-  uploadLines,
-  uploadPayload,
+  uploadAndBisect,
+  uploadAllOrNone,
 } from './documents/document-upload.ts'
 import { logParked, parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
@@ -116,7 +116,7 @@ async function applyChanges(
 /** Starts the upload of these documents, in one or more payloads. */
 function sendUploads(writes: ConcurrentWrites, index: Index, lines: DocumentLine[]): void {
   for (const part of splitBySize(lines))
-    writes.add(uploadPayload(index, part), () => uploadLines(index, part))
+    writes.add(uploadAllOrNone(index, part), () => uploadAndBisect(index, part))
 }
 
 type AppliedBatch = UploadResult & {

@@ -5,7 +5,7 @@ import type { Index } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import type { ProductDocument } from '../search-engine/document-fields.ts'
 import { timeouts } from '../timeouts.ts'
-import { deleteDocuments, hashContent } from './documents/document-upload.ts'
+import { deleteDocuments, hashDocument } from './documents/document-upload.ts'
 import { readDocuments, readDocumentsAfter } from './documents/product-to-document.ts'
 import { indexExists } from './engine/engine-tasks.ts'
 import type { IndexAddress } from './index-address.ts'
@@ -106,8 +106,7 @@ async function compareProducts(
     const ids = documents.map(({ id }) => id)
     const indexedHashes = await readHashes(index, ids)
     for (const document of documents) {
-      const hash = hashContent(JSON.stringify(document))
-      if (indexedHashes.get(document.id) !== hash) suspectIds.add(document.id)
+      if (indexedHashes.get(document.id) !== hashDocument(document)) suspectIds.add(document.id)
     }
     await onPage(productCount)
   }
@@ -203,7 +202,7 @@ async function compareSuspects(
   const productIds = ids.filter(isProductId)
   const documents = productIds.length > 0 ? await readDocuments(db, productIds) : []
   const expectedHashes = new Map(
-    documents.map((document) => [document.id, hashContent(JSON.stringify(document))]),
+    documents.map((document) => [document.id, hashDocument(document)]),
   )
   const { rows } = await sql<{ id: string }>`
     select product_id as id from index_outbox

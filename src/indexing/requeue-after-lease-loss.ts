@@ -16,8 +16,9 @@ const maxAttempts = 20
  * The engine may have applied the documents after newer ones of the indexer that took over. The
  * products are queued for the live index, whose changes also reach an index that is being rebuilt.
  *
- * Makes several attempts while PostgreSQL is unreachable. If all fail, throws an AggregateError of
- * `uploadError` and the error of the last attempt.
+ * Makes several attempts while PostgreSQL is unreachable, also during a stop: without the rows, an
+ * outdated document would stay in the index. If all attempts fail, throws an AggregateError of
+ * `uploadError` and the error of the last one.
  */
 export async function rethrowAfterRequeue(
   db: Kysely<Tables>,

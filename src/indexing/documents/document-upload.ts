@@ -42,14 +42,14 @@ export class PayloadRejected extends Error {
 }
 
 /** Returns 132 bits of the SHA-1 of a document without its content hash, in 22 characters. */
-export function hashContent(json: string): string {
-  return hash('sha1', json, 'base64url').slice(0, 22)
-}
+export const hashDocument = (document: ProductDocument) => hashJson(JSON.stringify(document))
+
+const hashJson = (json: string) => hash('sha1', json, 'base64url').slice(0, 22)
 
 /** Returns the document with its content hash as one line. */
 export function toDocumentLine(document: ProductDocument): DocumentLine {
   const json = JSON.stringify(document)
-  return { id: document.id, text: `${json.slice(0, -1)},"contentHash":"${hashContent(json)}"}\n` }
+  return { id: document.id, text: `${json.slice(0, -1)},"contentHash":"${hashJson(json)}"}\n` }
 }
 
 /** Splits the lines into parts of at most 16 MB. A longer line is a part by itself. */
@@ -86,10 +86,10 @@ const joinLines = (lines: DocumentLine[]) => lines.map(({ text }) => text).join(
  * Nothing else may be queued for this index. The engine runs queued uploads together, and after an
  * internal error it fails all of them.
  */
-export async function uploadLines(index: Index, lines: DocumentLine[]): Promise<UploadResult> {
+export async function uploadAndBisect(index: Index, lines: DocumentLine[]): Promise<UploadResult> {
   if (lines.length === 0) return { rejected: [], taskNumber: null }
   try {
-    return { rejected: [], taskNumber: await uploadPayload(index, lines) }
+    return { rejected: [], taskNumber: await uploadAllOrNone(index, lines) }
   } catch (error) {
     if (!(error instanceof PayloadRejected)) throw error
     const [line] = lines
@@ -103,8 +103,8 @@ export async function uploadLines(index: Index, lines: DocumentLine[]): Promise<
 
 async function uploadHalves(index: Index, lines: DocumentLine[]): Promise<UploadResult> {
   const middle = Math.ceil(lines.length / 2)
-  const first = await uploadLines(index, lines.slice(0, middle))
-  const second = await uploadLines(index, lines.slice(middle))
+  const first = await uploadAndBisect(index, lines.slice(0, middle))
+  const second = await uploadAndBisect(index, lines.slice(middle))
   return {
     rejected: [...first.rejected, ...second.rejected],
     taskNumber: maxTaskNumber([first.taskNumber, second.taskNumber]),
@@ -124,7 +124,7 @@ async function confirmRejection(
   if (!isInternal) return { rejected: [{ id: line.id, reason: message }], taskNumber: null }
   const taskNumber = await writeAndDelete(index, createProbeDocument())
   try {
-    return { rejected: [], taskNumber: await uploadPayload(index, [line]) }
+    return { rejected: [], taskNumber: await uploadAllOrNone(index, [line]) }
   } catch (error) {
     if (!(error instanceof PayloadRejected)) throw error
     return {
@@ -143,15 +143,15 @@ export async function writeAndDelete(
   index: Index,
   document: ProductDocument,
 ): Promise<number | null> {
-  await uploadPayload(index, [toDocumentLine(document)])
+  await uploadAllOrNone(index, [toDocumentLine(document)])
   return deleteDocuments(index, [document.id])
 }
 
 /**
- * Uploads one payload, waits until it is applied, and returns the number of its task. Throws
- * PayloadRejected.
+ * Uploads the documents in one payload, waits until it is applied, and returns the number of its
+ * task. Throws PayloadRejected, and then none of them is applied.
  */
-export async function uploadPayload(index: Index, lines: DocumentLine[]): Promise<number> {
+export async function uploadAllOrNone(index: Index, lines: DocumentLine[]): Promise<number> {
   const taskNumber = await enqueueUpload(index, joinLines(lines))
   const task = await waitForTask(index, taskNumber, timeouts.indexing.uploadPoll.ms)
   requireUploadSuccess(task)

@@ -14,7 +14,7 @@ import {
   type Payload,
   PayloadRejected,
   requireUploadSuccess,
-  uploadLines,
+  uploadAndBisect,
 } from '../documents/document-upload.ts'
 import { logParked, parkDocuments } from '../documents/parked-documents.ts'
 import { isUnfinished, TaskTimedOut, waitForSuccess } from '../engine/engine-tasks.ts'
@@ -175,7 +175,7 @@ export class CatalogueUpload {
     const [joinedIds = ''] = this.#rejected
     const productIds = joinedIds.split(' ')
     const lines = await readLines(this.#target.db, productIds)
-    const { rejected } = await uploadLines(this.#index, lines)
+    const { rejected } = await uploadAndBisect(this.#index, lines)
     const { db, lease, outbox } = this.#target
     await executeUnderLease(db, lease, (transaction) =>
       parkDocuments(transaction, outbox.name, rejected),

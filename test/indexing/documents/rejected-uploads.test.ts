@@ -1,6 +1,6 @@
 // Requests with a large body that the engine rejects do not disturb the requests after them.
 import t from 'tap'
-import { deleteDocuments, uploadLines } from '../../../src/indexing/documents/document-upload.ts'
+import { deleteDocuments, uploadAndBisect } from '../../../src/indexing/documents/document-upload.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { servers } from '../../support/database/test-database.ts'
 
@@ -20,7 +20,7 @@ t.test('the engine answers after it has rejected large requests unread', async (
   const ids = Array.from({ length: 40_000 }, (_, n) => String(1_000_000 + n))
   const rejection = { message: /API key is invalid/ }
   for (let attempt = 0; attempt < 5; attempt++) {
-    await t.rejects(uploadLines(index, lines), rejection)
+    await t.rejects(uploadAndBisect(index, lines), rejection)
     await engine.getVersion()
     await t.rejects(deleteDocuments(index, ids), rejection)
     await engine.getVersion()
