@@ -13,7 +13,7 @@ import {
 import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
 import { runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
 import type { IndexerOptions } from '../src/indexing/indexer-run.ts'
-import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
+import { computeIndexShape } from '../src/indexing/documents/index-shape.ts'
 import { registerIndex } from '../src/indexing/register-and-wait.ts'
 import { requestRebuild } from '../src/indexing/registration.ts'
 import { describeError } from '../src/monitoring/describe-error.ts'

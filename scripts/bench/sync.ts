@@ -15,7 +15,7 @@ import { readDocumentsAfter } from '../../src/indexing/documents/product-to-docu
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { OutboxCursor } from '../../src/indexing/outbox.ts'
-import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
+import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
 import { requestRebuild } from '../../src/indexing/registration.ts'
 import { indexSettings } from '../../src/indexing/settings/index-settings.ts'
 import type { ProductDocument } from '../../src/search-engine/document-fields.ts'

@@ -5,7 +5,7 @@ import type { Tables } from '../database/table-types.ts'
 import { isPendingCondition } from '../search-engine/read-index-states.ts'
 import { listOldestParked, type ParkedDocument } from './documents/parked-documents.ts'
 import { requireFirstRow } from './first-row.ts'
-import { computeIndexShape } from './rebuild/index-shape.ts'
+import { computeIndexShape } from './documents/index-shape.ts'
 
 type IndexLag = {
   registrationName: string

@@ -35,7 +35,7 @@ import type { Tables } from '../database/table-types.ts'
 import type { EngineTask } from './engine/engine-tasks.ts'
 import type { LeasedTransaction } from './indexer-lease.ts'
 import { emptySnapshot, type OutboxRead } from './outbox.ts'
-import { computeIndexShape } from './rebuild/index-shape.ts'
+import { computeIndexShape } from './documents/index-shape.ts'
 
 export type Registration = {
   indexedAt: Date | null

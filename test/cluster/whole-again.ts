@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
+import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import {
   findQuotesWithWrongTotals,

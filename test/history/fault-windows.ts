@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
+import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { type Cluster, type EngineName, indexName, type ProcessName } from './cluster.ts'
 

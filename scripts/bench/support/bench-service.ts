@@ -15,7 +15,7 @@ import { type Database, openDatabase, openSearchPool } from '../../../src/databa
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { deriveSearchKey, ensureEngineKeys } from '../../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
-import { computeIndexShape } from '../../../src/indexing/rebuild/index-shape.ts'
+import { computeIndexShape } from '../../../src/indexing/documents/index-shape.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'

@@ -11,7 +11,7 @@ import { requireFirstRow } from '../first-row.ts'
 import type { IndexAddress, LiveTarget } from '../index-address.ts'
 import { type Registration, readRegistration } from '../registration.ts'
 import { listChangedSettings } from '../settings/settings-difference.ts'
-import { computeIndexShape } from './index-shape.ts'
+import { computeIndexShape } from '../documents/index-shape.ts'
 
 type ReasonRules = {
   /** Is logged. */

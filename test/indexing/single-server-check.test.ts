@@ -2,14 +2,14 @@
 // fails if no server knows the indexer's key.
 import type { Meilisearch } from 'meilisearch'
 import t from 'tap'
-import { getIndexerKeyName } from '../../../src/indexing/engine/indexer-keys.ts'
-import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
-import { requireSingleServer } from '../../../src/indexing/engine/single-server-check.ts'
-import { readRegistration } from '../../../src/indexing/registration.ts'
-import { timeouts } from '../../../src/timeouts.ts'
-import { leaseTarget } from '../../support/database/leased-target.ts'
-import { replaceUntilEnd } from '../../support/replace-until-end.ts'
-import { testService } from '../../support/service/test-service.ts'
+import { getIndexerKeyName } from '../../src/indexing/engine/indexer-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { requireSingleServer } from '../../src/indexing/single-server-check.ts'
+import { readRegistration } from '../../src/indexing/registration.ts'
+import { timeouts } from '../../src/timeouts.ts'
+import { leaseTarget } from '../support/database/leased-target.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { testService } from '../support/service/test-service.ts'
 
 /** Returns a client of a URL that leads to several servers, whose keys of this name differ. */
 function openClientOfSeveral(name: string): Meilisearch {

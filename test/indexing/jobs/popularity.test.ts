@@ -2,15 +2,15 @@
 // products still reach the index, and the log says so once.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createPopularityJob } from '../../src/indexing/popularity.ts'
-import { timeouts } from '../../src/timeouts.ts'
-import { addQuote } from '../support/database/add-quote.ts'
-import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
-import { eventually } from '../support/eventually.ts'
-import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
-import { testService } from '../support/service/test-service.ts'
-import { startIndexer } from './run-indexer.ts'
+import { createPopularityJob } from '../../../src/indexing/jobs/popularity.ts'
+import { timeouts } from '../../../src/timeouts.ts'
+import { addQuote } from '../../support/database/add-quote.ts'
+import { isAnySessionWaiting } from '../../support/database/waiting-sessions.ts'
+import { eventually } from '../../support/eventually.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
+import { startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
+import { testService } from '../../support/service/test-service.ts'
+import { startIndexer } from '../run-indexer.ts'
 
 t.test('a count that exceeds its timeout changes nothing', async (t) => {
   replaceUntilEnd(t, timeouts.indexing.popularity, { ms: 500 })

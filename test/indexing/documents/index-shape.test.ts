@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { computeIndexShape } from '../../../src/indexing/rebuild/index-shape.ts'
+import { computeIndexShape } from '../../../src/indexing/documents/index-shape.ts'
 
 const source = join(import.meta.dirname, '../../../src/indexing/documents/product-to-document.ts')
 

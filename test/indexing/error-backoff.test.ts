@@ -1,8 +1,8 @@
 // How long the indexer waits after errors, and what it logs about them.
 import t from 'tap'
-import { LeaseLost, ServerReplaced } from '../../../src/indexing/indexer-lease.ts'
-import { ErrorBackoff } from '../../../src/indexing/scheduling/error-backoff.ts'
-import { timeouts } from '../../../src/timeouts.ts'
+import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
+import { ErrorBackoff } from '../../src/indexing/error-backoff.ts'
+import { timeouts } from '../../src/timeouts.ts'
 
 const stopped = AbortSignal.abort()
 const disconnection = new Error('Connection terminated unexpectedly')

@@ -18,9 +18,9 @@ import {
 } from '../indexer-lease.ts'
 import { deleteRegistration } from '../registration.ts'
 import { BackgroundJob, type BackgroundJobOptions } from '../scheduling/background-job.ts'
-import { deleteIndex } from './engine-tasks.ts'
-import { listKeysOfRegistration } from './indexer-keys.ts'
-import { withTemporaryKey } from './temporary-key.ts'
+import { deleteIndex } from '../engine/engine-tasks.ts'
+import { listKeysOfRegistration } from '../engine/indexer-keys.ts'
+import { withTemporaryKey } from '../engine/temporary-key.ts'
 
 type RemovalOptions = {
   openClient: (key: string) => Meilisearch
@@ -46,7 +46,7 @@ export async function removeUnusedIndexes(
   for (const name of await listUnused(db)) {
     if (name === registrationName || !haveSameEngineName(name, registrationName)) continue
     try {
-      await removeRegistration(db, name, options)
+      await removeUnusedIndex(db, name, options)
     } catch (error) {
       errors.push(error)
     }
@@ -92,7 +92,7 @@ export function createUnusedIndexRemoval(
  * to use it then gets its answers from PostgreSQL. No transaction is open while the engine works,
  * because that may take minutes.
  */
-async function removeRegistration(
+async function removeUnusedIndex(
   db: Kysely<Tables>,
   name: string,
   options: RemovalOptions,
@@ -143,8 +143,8 @@ async function readUnused(
 
 /**
  * Deletes the index of a registration, the next index of an unfinished rebuild, and the API keys of
- * its indexers. Returns the names of the indexes, which the keys also tell if a first build never
- * ended. Throws LeaseLost.
+ * its indexers. Returns the names of the indexes. If the first build never ended, the registration
+ * has no name, and the names of the keys contain it. Throws LeaseLost.
  */
 async function removeFromEngine(
   { name, indexName }: UnusedIndex,

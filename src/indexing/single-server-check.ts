@@ -2,12 +2,12 @@
 // different indexes, so their answers would be mixed and the indexer could not work.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MeilisearchApiError } from 'meilisearch'
-import { timeouts } from '../../timeouts.ts'
-import type { IndexWithKeys, LiveTarget } from '../index-address.ts'
-import { executeUnderLease } from '../indexer-lease.ts'
-import { markSeveralServers } from '../registration.ts'
-import { isEngineKey, KeyUnknown, readAllKeys } from './engine-keys.ts'
-import { getIndexerKeyName } from './indexer-keys.ts'
+import { timeouts } from '../timeouts.ts'
+import type { IndexWithKeys, LiveTarget } from './index-address.ts'
+import { executeUnderLease } from './indexer-lease.ts'
+import { markSeveralServers } from './registration.ts'
+import { isEngineKey, KeyUnknown, readAllKeys } from './engine/engine-keys.ts'
+import { getIndexerKeyName } from './engine/indexer-keys.ts'
 
 /** The URL of an engine leads to several servers. */
 export class SeveralServersFound extends Error {

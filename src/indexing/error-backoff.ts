@@ -1,13 +1,13 @@
 // Decides how long the indexer waits after an error, and which errors it logs.
-import { describeError, describeStacks } from '../../monitoring/describe-error.ts'
-import type { IndexerErrorKind } from '../../monitoring/indexer-state.ts'
-import type { LogLine } from '../../monitoring/log/program-log.ts'
-import { toSentence } from '../../text/to-sentence.ts'
-import { timeouts } from '../../timeouts.ts'
-import { describeErrorWithAdvice } from '../engine/request-rejection.ts'
-import { findErrorKind } from '../indexer-error-kind.ts'
-import { LeaseLost } from '../indexer-lease.ts'
-import { pause } from './pause.ts'
+import { describeError, describeStacks } from '../monitoring/describe-error.ts'
+import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
+import type { LogLine } from '../monitoring/log/program-log.ts'
+import { toSentence } from '../text/to-sentence.ts'
+import { timeouts } from '../timeouts.ts'
+import { describeErrorWithAdvice } from './engine/request-rejection.ts'
+import { findErrorKind } from './indexer-error-kind.ts'
+import { LeaseLost } from './indexer-lease.ts'
+import { pause } from './scheduling/pause.ts'
 
 const maxRememberedCauses = 100
 

@@ -1,11 +1,11 @@
 // Counts how often products are quoted. This popularity decides between equal hits, and orders the
 // hits of the empty query.
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../database/table-types.ts'
-import { toSentence } from '../text/to-sentence.ts'
-import { timeouts } from '../timeouts.ts'
-import { requireFirstRow } from './first-row.ts'
-import { BackgroundJob, type BackgroundJobOptions } from './scheduling/background-job.ts'
+import type { Tables } from '../../database/table-types.ts'
+import { toSentence } from '../../text/to-sentence.ts'
+import { timeouts } from '../../timeouts.ts'
+import { requireFirstRow } from '../first-row.ts'
+import { BackgroundJob, type BackgroundJobOptions } from '../scheduling/background-job.ts'
 
 /**
  * The letters "popt" as a number; no other advisory lock uses it. Without the lock, two
