@@ -1,9 +1,5 @@
-// Where an index and its outbox are, and the right to write to them.
-//
-// lease.registrationName  The name of the live index in search_indexes and index_leases. The next
-//                         index of a rebuild has no row of its own there, and uses this lease.
-// outbox.name             The name of one index in its outbox rows and parked documents. It is the
-//                         registration name, and with the suffix `~next` that of the next index.
+// Where an index and its outbox are, and the right to write to them. The head of indexer.ts explains
+// the terms.
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'

@@ -1,6 +1,18 @@
 // The indexer: acquires the lease of an index, prepares the engine, and starts a run.
 // docs/indexing.md follows one change of a product through these files. It lists the states of an
-// index and of an indexer, and explains the terms.
+// index and of an indexer, and explains all terms. The most frequent ones:
+//
+// registration      The row of an index in search_indexes.
+// lease             The right to write to a registered index. It expires unless it is renewed.
+// fencing token     A number that rises each time the lease is acquired. Older ones are refused.
+// next index        The index that a rebuild builds, and then swaps with the live one.
+// outbox name       The name of an index in its outbox rows and parked documents. For the live
+//                   index it is the name of the registration. The next index adds `~next`.
+// round             The reads of the outbox until one reaches its end.
+// settled snapshot  The snapshot of PostgreSQL of which the index contains every change.
+// timeline          A number of PostgreSQL that rises at each failover.
+// keys              The indexer's key creates two others for each run: the key for documents
+//                   writes to the index, and the key for tasks reads tasks and creates indexes.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'

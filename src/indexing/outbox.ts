@@ -1,5 +1,5 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-// docs/indexing.md explains the terms: snapshot, settled, pending, round, outbox name.
+// The head of indexer.ts explains the terms.
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
