@@ -51,7 +51,7 @@ export const emptySnapshot = '1:1:'
  * That snapshot does not see 12, so the next round reads the rows of 12.
  */
 export class OutboxCursor {
-  /** The name of the outbox: see index-address.ts. */
+  /** See the head of indexer.ts. */
   readonly name: string
   readonly #db: Kysely<Tables>
   #settledSnapshot = emptySnapshot
