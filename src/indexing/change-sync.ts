@@ -39,11 +39,15 @@ type BatchOptions = {
 }
 
 /**
- * Applies one batch of outbox rows to the index and returns their number. Delivery is at least
- * once and idempotent: rows are deleted after the engine has applied them, and only the rows that
- * were read, so a change that is committed meanwhile stays pending. Parks rejected documents. If no
- * row is pending, may mark a live index as settled. Throws LeaseLost, after queueing the products
- * again, if the lease is lost. Its cause is the error that ended the batch.
+ * Applies one batch of outbox rows to the index and returns their number. Parks rejected documents.
+ * If no row is pending, may mark a live index as settled.
+ *
+ * Rows are deleted after the engine has applied them. If the indexer dies before, they are applied
+ * again, which does no harm. Only the rows that were read are deleted, so a change that is
+ * committed meanwhile stays pending.
+ *
+ * If the lease is lost, queues the products again and throws LeaseLost, whose cause is the error
+ * that ended the batch.
  */
 export async function syncBatch(
   target: WriteTarget,

@@ -81,8 +81,8 @@ export class IndexerRun {
   async run(): Promise<void> {
     const { signal, endWhen, log, state } = this.#options
     const checks = this.#createChecks()
-    const jobs = this.#createJobs()
     for (const check of checks) await check.run()
+    const jobs = this.#createJobs()
     state.activity = 'following changes'
     while (!signal.aborted) {
       this.#renewal.throwIfLost()
@@ -91,7 +91,7 @@ export class IndexerRun {
       const changeCount = await syncBatch(this.#target, { log })
       state.appliedChanges += changeCount
       const isIdle = changeCount === 0
-      // A backlog may take long.
+      // It works again, although more changes may be pending.
       if (!isIdle) state.failing = null
 
       if (isIdle && (await this.#mustRebuildNow())) {

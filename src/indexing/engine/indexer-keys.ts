@@ -26,9 +26,9 @@ type IndexerKeys = {
 }
 
 /**
- * Returns the identity of the database whose indexer created the present keys of this index, and so
- * was the last that wrote to it. There may be two for a moment, and none for keys that an older
- * release created.
+ * Returns the identity of the database whose indexer created the present keys of this index. That
+ * indexer was the last that wrote to it. There may be two identities for a moment, and none for
+ * keys that an older release created.
  */
 export async function readDatabasesOfKeys(index: IndexWithKeys): Promise<string[]> {
   const keys = await readIndexerKeys(index)
