@@ -6,6 +6,7 @@ import type { LogLine } from '../monitoring/log/program-log.ts'
 import { ConcurrentWrites } from './documents/concurrent-writes.ts'
 import {
   type DocumentLine,
+  deleteAndBisect,
   deleteDocuments,
   splitBySize,
   toDocumentLine,
@@ -107,8 +108,7 @@ async function applyChanges(
       lines = []
     }
     sendUploads(writes, index, lines)
-    const deleteAbsent = () => deleteDocuments(index, absentIds)
-    writes.add(deleteAbsent(), async () => ({ rejected: [], taskNumber: await deleteAbsent() }))
+    writes.add(deleteDocuments(index, absentIds), () => deleteAndBisect(index, absentIds))
   } finally {
     // After an error, too, no request may be running: the engine could apply it after a later
     // batch, or after rethrowAfterRequeue has queued its products again.

@@ -1,7 +1,7 @@
 // Writes to one index that are sent without waiting for each other.
-import { maxTaskNumber, TaskFailed } from '../engine/engine-tasks.ts'
+import { maxTaskNumber } from '../engine/engine-tasks.ts'
 import { preventUnhandledRejection } from '../scheduling/prevent-unhandled-rejection.ts'
-import { PayloadRejected, type Rejection, type UploadResult } from './document-upload.ts'
+import { isInternalFailure, PayloadRejected, type Rejection, type UploadResult } from './document-upload.ts'
 
 type Repeat = () => Promise<UploadResult>
 
@@ -48,6 +48,6 @@ export class ConcurrentWrites {
   }
 }
 
-/** Whether an upload was rejected, or a deletion failed that ran together with such an upload. */
+/** Whether an upload was rejected, or a deletion failed, perhaps together with such an upload. */
 const mustRepeat = (error: unknown) =>
-  error instanceof PayloadRejected || (error instanceof TaskFailed && error.code === 'internal')
+  error instanceof PayloadRejected || isInternalFailure(error)

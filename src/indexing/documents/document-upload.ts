@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { EnqueuedTask, Index, Task } from 'meilisearch'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
-import { maxTaskNumber, requireTaskSuccess, waitForTask } from '../engine/engine-tasks.ts'
+import { maxTaskNumber, requireTaskSuccess, TaskFailed, waitForTask } from '../engine/engine-tasks.ts'
 import {
   describeErrorWithAdvice,
   isRequestRejected,
@@ -96,15 +96,19 @@ export async function uploadAndBisect(index: Index, lines: DocumentLine[]): Prom
     const isSingle = line !== undefined && lines.length === 1
     const result = isSingle
       ? await confirmRejection(index, line, error)
-      : await uploadHalves(index, lines)
+      : await writeHalves(lines, (half) => uploadAndBisect(index, half))
     return { ...result, taskNumber: maxTaskNumber([error.taskNumber, result.taskNumber]) }
   }
 }
 
-async function uploadHalves(index: Index, lines: DocumentLine[]): Promise<UploadResult> {
-  const middle = Math.ceil(lines.length / 2)
-  const first = await uploadAndBisect(index, lines.slice(0, middle))
-  const second = await uploadAndBisect(index, lines.slice(middle))
+/** Calls `write` with the first half and then with the second one. Returns both results as one. */
+async function writeHalves<Item>(
+  items: Item[],
+  write: (half: Item[]) => Promise<UploadResult>,
+): Promise<UploadResult> {
+  const middle = Math.ceil(items.length / 2)
+  const first = await write(items.slice(0, middle))
+  const second = await write(items.slice(middle))
   return {
     rejected: [...first.rejected, ...second.rejected],
     taskNumber: maxTaskNumber([first.taskNumber, second.taskNumber]),
@@ -211,3 +215,30 @@ export async function deleteDocuments(index: Index, ids: string[]): Promise<numb
     return deleteDocuments(index, ids.slice(middle))
   }
 }
+
+/**
+ * Deletes documents like `deleteDocuments`. If the engine fails internally, bisects the ids to find
+ * those at which it fails, and returns them as rejected. Throws if it then accepts no document
+ * either. As for an upload, nothing else may be queued for this index.
+ */
+export async function deleteAndBisect(index: Index, ids: string[]): Promise<UploadResult> {
+  try {
+    return { rejected: [], taskNumber: await deleteDocuments(index, ids) }
+  } catch (error) {
+    if (!isInternalFailure(error)) throw error
+    const [id] = ids
+    if (id === undefined || ids.length > 1)
+      return writeHalves(ids, (half) => deleteAndBisect(index, half))
+    const taskNumber = await writeAndDelete(index, createProbeDocument())
+    try {
+      return { rejected: [], taskNumber: await deleteDocuments(index, ids) }
+    } catch (repeated) {
+      if (!isInternalFailure(repeated)) throw repeated
+      return { rejected: [{ id, reason: repeated.message }], taskNumber }
+    }
+  }
+}
+
+/** Whether a task failed with an internal error of the engine. */
+export const isInternalFailure = (error: unknown): error is TaskFailed =>
+  error instanceof TaskFailed && error.code === 'internal'

@@ -61,6 +61,32 @@ t.test('an empty index gets the first product that is not at fault', async (t) =
   t.same([...fixture.engine.documents.keys()], ['6'])
 })
 
+t.test('a document that cannot be deleted blocks no other change', async (t) => {
+  const fixture = await createFixture(t)
+  const { db, engine, target } = fixture
+  await addProducts(fixture, ['Bomba', 'Tuerca', 'Broca'])
+  await applyBatch(target)
+  await db.deleteFrom('products').where('id', 'in', ['1', '2']).execute()
+  await sql`update products set name = 'Broca nueva' where id = 3`.execute(db)
+  engine.behaviour.isFatal = (text) => text === '1'
+  await applyBatch(target)
+  t.same(await readParkedIds(fixture), ['1'])
+  t.same([...engine.documents.keys()], ['1', '3'])
+  t.match(engine.documents.get('3'), 'Broca nueva')
+  t.same(await db.selectFrom('index_outbox').selectAll().execute(), [])
+})
+
+t.test('nothing is parked while the engine fails at every deletion and document', async (t) => {
+  const fixture = await createFixture(t)
+  const { db, engine, target } = fixture
+  await addProducts(fixture, ['Bomba'])
+  await applyBatch(target)
+  await db.deleteFrom('products').execute()
+  engine.behaviour.isFatal = () => true
+  await t.rejects(applyBatch(target), /the thread that indexes has panicked/)
+  t.same(await readParkedIds(fixture), [])
+})
+
 t.test('no product is parked while the engine fails at every document', async (t) => {
   const fixture = await createFixture(t)
   const { engine, target } = fixture

@@ -10,8 +10,8 @@ type FakeTask = Pick<Task, 'uid' | 'status' | 'error'> & {
 }
 
 type Behaviour = {
-  /** Whether writing this document or setting fails with an internal error. */
-  isFatal: (document: string) => boolean
+  /** Whether writing this document or setting, or deleting this id, fails with an internal error. */
+  isFatal: (text: string) => boolean
   /** How long the engine works for other indexes before each batch of writes. */
   pauseMs: number
   /** How long the engine works on these documents. */
@@ -83,7 +83,8 @@ export class FakeEngine {
     const added = batch.flatMap(({ write }) => ('added' in write ? write.added : []))
     const { isFatal, chooseDurationMs } = this.behaviour
     const settings = batch.flatMap(({ write }) => ('setting' in write ? [write.setting] : []))
-    const isFailure = [...added, ...settings].some(isFatal)
+    const deletedIds = batch.flatMap(({ write }) => ('deletedIds' in write ? write.deletedIds : []))
+    const isFailure = [...added, ...settings, ...deletedIds].some(isFatal)
     await sleep(chooseDurationMs(added))
     for (const task of batch) {
       task.status = isFailure ? 'failed' : 'succeeded'
