@@ -1,6 +1,6 @@
 // While changes arrive all the time, the indexer also does what it does when no change is pending.
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
@@ -9,21 +9,20 @@ import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
-/** Changes a product again and again until the test ends, so that each batch finds a change. */
-async function changeSteadily(t: Test, { db, pool }: TestService): Promise<void> {
-  await db.insertInto('products').values({ sku: 'S-1', name: 'Siempre 0' }).execute()
-  let isEnded = false
-  const write = async () => {
-    for (let count = 1; !isEnded; count++) {
-      await pool.query(`update products set name = 'Siempre ${count}' where sku = 'S-1'`)
-      await sleep(5)
-    }
-  }
-  const written = write()
-  t.teardown(async () => {
-    isEnded = true
-    await written
-  })
+/** Adds a product, and lets another change be pending after each batch of changes. */
+async function changeSteadily({ db, pool }: TestService): Promise<void> {
+  await pool.query(`
+    create function add_change() returns trigger language plpgsql as $$
+    begin
+      insert into index_outbox (registration_name, product_id)
+      select registration_name, product_id from deleted
+      where registration_name not like '%~next' limit 1;
+      return null;
+    end $$;
+    create trigger add_change after delete on index_outbox
+    referencing old table as deleted for each statement execute function add_change()
+  `)
+  await db.insertInto('products').values({ sku: 'S-1', name: 'Siempre' }).execute()
 }
 
 t.test('every job runs', async (t) => {
@@ -31,7 +30,7 @@ t.test('every job runs', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   await addQuote(service.db, 'Q-1')
-  await changeSteadily(t, service)
+  await changeSteadily(service)
   const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
   const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
   const startMs = indexer.state.jobs.get('unused_indexes')?.lastSuccessMs
@@ -52,7 +51,7 @@ t.test('every job runs', async (t) => {
 t.test('after an error the indexer reports its recovery', async (t) => {
   replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 500 })
   const service = await testService(t)
-  await changeSteadily(t, service)
+  await changeSteadily(service)
   const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
   const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
   await waitForOutput(indexer, 'Following changes.')
@@ -72,7 +71,7 @@ t.test('after an error the indexer reports its recovery', async (t) => {
 t.test('a job that always fails is logged once, and changes are applied', async (t) => {
   replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 200 })
   const service = await testService(t)
-  await changeSteadily(t, service)
+  await changeSteadily(service)
   const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
   proxy.cut = { text: `GET /indexes/${service.config.SEARCH_INDEX}/stats`, times: 4 }
   const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
@@ -84,8 +83,8 @@ t.test('a job that always fails is logged once, and changes are applied', async 
 
 for (const command of ['build', 'rebuild'])
   t.test(`the command ${command} ends`, async (t) => {
-    const service = await testService(t, { index: command === 'rebuild' })
-    await changeSteadily(t, service)
+    const service = await testService(t)
+    await changeSteadily(service)
     await service.db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
     const program = await startIndexerProcess(t, service, [command])
     const status = await Promise.race([
