@@ -1,6 +1,7 @@
 // Runs the indexer, requests a rebuild, verifies an index, or shows the status of all indexes.
 import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
+import { computeIndexShape } from '../src/indexing/documents/index-shape.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
 import { withTemporaryKey } from '../src/indexing/engine/temporary-key.ts'
 import {
@@ -13,7 +14,6 @@ import {
 import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
 import { runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
 import type { IndexerOptions } from '../src/indexing/indexer-run.ts'
-import { computeIndexShape } from '../src/indexing/documents/index-shape.ts'
 import { registerIndex } from '../src/indexing/register-and-wait.ts'
 import { requestRebuild } from '../src/indexing/registration.ts'
 import { describeError } from '../src/monitoring/describe-error.ts'
@@ -134,7 +134,9 @@ async function build(options: IndexerOptions, signal: AbortSignal): Promise<numb
   const { db, registrationName } = options
   // Otherwise it would never end while changes arrive all the time.
   const committedBefore = await readDatabaseTime(db)
-  await runIndexer(options, signal, () => isIndexUpToDate(db, registrationName, { committedBefore }))
+  await runIndexer(options, signal, () =>
+    isIndexUpToDate(db, registrationName, { committedBefore }),
+  )
   return signal.aborted ? 130 : 0
 }
 

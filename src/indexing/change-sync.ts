@@ -11,8 +11,8 @@ import {
   splitBySize,
   toDocumentLine,
   type UploadResult,
-  uploadAndBisect,
   uploadAllOrNone,
+  uploadAndBisect,
 } from './documents/document-upload.ts'
 import { logParked, parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'

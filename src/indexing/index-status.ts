@@ -3,9 +3,9 @@ import { type Kysely, sql } from 'kysely'
 import { isOfThisDatabase } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import { isPendingCondition } from '../search-engine/read-index-states.ts'
+import { computeIndexShape } from './documents/index-shape.ts'
 import { listOldestParked, type ParkedDocument } from './documents/parked-documents.ts'
 import { requireFirstRow } from './first-row.ts'
-import { computeIndexShape } from './documents/index-shape.ts'
 
 type IndexLag = {
   registrationName: string

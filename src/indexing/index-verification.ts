@@ -201,9 +201,7 @@ async function compareSuspects(
   const indexedHashes = await readHashes(index, ids)
   const productIds = ids.filter(isProductId)
   const documents = productIds.length > 0 ? await readDocuments(db, productIds) : []
-  const expectedHashes = new Map(
-    documents.map((document) => [document.id, hashDocument(document)]),
-  )
+  const expectedHashes = new Map(documents.map((document) => [document.id, hashDocument(document)]))
   const { rows } = await sql<{ id: string }>`
     select product_id as id from index_outbox
     where registration_name = ${registrationName} and product_id = any(${productIds}::bigint[])

@@ -6,8 +6,8 @@ import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
 import { KeyUnknown } from './engine/engine-keys.ts'
 import { TaskFailed, TaskTimedOut } from './engine/engine-tasks.ts'
-import { SeveralServersFound } from './single-server-check.ts'
 import { LeaseLost, ServerReplaced } from './indexer-lease.ts'
+import { SeveralServersFound } from './single-server-check.ts'
 
 /** Returns the kind of an error that ended a run; of several errors, the first known kind. */
 export function findErrorKind(error: unknown): IndexerErrorKind {

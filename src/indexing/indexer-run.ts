@@ -8,7 +8,7 @@ import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { syncBatch } from './change-sync.ts'
 import { deleteIndex } from './engine/engine-tasks.ts'
-import { requireSingleServer } from './single-server-check.ts'
+import type { ErrorBackoff } from './error-backoff.ts'
 import type { LiveTarget } from './index-address.ts'
 import { keepIndexAfterFailover } from './index-after-failover.ts'
 import { type LeaseRenewal, requireLease } from './indexer-lease.ts'
@@ -21,7 +21,6 @@ import {
 } from './rebuild/rebuild-reason.ts'
 import { isRebuildRequested } from './registration.ts'
 import type { BackgroundJob } from './scheduling/background-job.ts'
-import type { ErrorBackoff } from './error-backoff.ts'
 import { IntervalJob } from './scheduling/interval-job.ts'
 import type { OnceLog } from './scheduling/once-log.ts'
 import { pause } from './scheduling/pause.ts'
@@ -30,6 +29,7 @@ import {
   haveSynonymsChangedInEngine,
   haveSynonymsChangedInTables,
 } from './settings/synonym-sync.ts'
+import { requireSingleServer } from './single-server-check.ts'
 
 export type IndexerOptions = {
   db: Kysely<Tables>

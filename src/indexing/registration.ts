@@ -32,10 +32,10 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { differsOnlyInTimeline, isOfThisDatabase } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
+import { computeIndexShape } from './documents/index-shape.ts'
 import type { EngineTask } from './engine/engine-tasks.ts'
 import type { LeasedTransaction } from './indexer-lease.ts'
 import { emptySnapshot, type OutboxRead } from './outbox.ts'
-import { computeIndexShape } from './documents/index-shape.ts'
 
 export type Registration = {
   indexedAt: Date | null

@@ -3,11 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../timeouts.ts'
+import { isEngineKey, KeyUnknown, readAllKeys } from './engine/engine-keys.ts'
+import { getIndexerKeyName } from './engine/indexer-keys.ts'
 import type { IndexWithKeys, LiveTarget } from './index-address.ts'
 import { executeUnderLease } from './indexer-lease.ts'
 import { markSeveralServers } from './registration.ts'
-import { isEngineKey, KeyUnknown, readAllKeys } from './engine/engine-keys.ts'
-import { getIndexerKeyName } from './engine/indexer-keys.ts'
 
 /** The URL of an engine leads to several servers. */
 export class SeveralServersFound extends Error {

@@ -35,10 +35,7 @@ export class IndexerState {
   readonly errors = new Map<IndexerErrorKind, number>(indexerErrorKinds.map((kind) => [kind, 0]))
   /** For a job that has never succeeded, `lastSuccessMs` is the start of the process. */
   readonly jobs = new Map<RegularJob, JobState>(
-    regularJobs.map((job) => [
-      job,
-      { lastSuccessMs: Date.now(), failures: 0, isFailing: false },
-    ]),
+    regularJobs.map((job) => [job, { lastSuccessMs: Date.now(), failures: 0, isFailing: false }]),
   )
 
   countError(kind: IndexerErrorKind): void {

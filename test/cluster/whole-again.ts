@@ -1,9 +1,9 @@
 // Compares everything that the cluster holds with PostgreSQL: both indexes, the figures, and what
 // each API process answers.
 import { sql } from 'kysely'
+import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import {
   findQuotesWithWrongTotals,

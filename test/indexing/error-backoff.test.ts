@@ -1,7 +1,7 @@
 // How long the indexer waits after errors, and what it logs about them.
 import t from 'tap'
-import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
 import { ErrorBackoff } from '../../src/indexing/error-backoff.ts'
+import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
 
 const stopped = AbortSignal.abort()

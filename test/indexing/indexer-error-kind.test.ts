@@ -8,9 +8,9 @@ import { PayloadRejected } from '../../src/indexing/documents/document-upload.ts
 import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { TaskFailed, TaskTimedOut } from '../../src/indexing/engine/engine-tasks.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { SeveralServersFound } from '../../src/indexing/single-server-check.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
 import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
+import { SeveralServersFound } from '../../src/indexing/single-server-check.ts'
 import { servers } from '../support/database/test-database.ts'
 
 const withCode = (code: string) => Object.assign(new Error('failed'), { code })

@@ -1,7 +1,12 @@
 // Writes to one index that are sent without waiting for each other.
 import { maxTaskNumber } from '../engine/engine-tasks.ts'
 import { preventUnhandledRejection } from '../scheduling/prevent-unhandled-rejection.ts'
-import { isInternalFailure, PayloadRejected, type Rejection, type UploadResult } from './document-upload.ts'
+import {
+  isInternalFailure,
+  PayloadRejected,
+  type Rejection,
+  type UploadResult,
+} from './document-upload.ts'
 
 type Repeat = () => Promise<UploadResult>
 
@@ -49,5 +54,4 @@ export class ConcurrentWrites {
 }
 
 /** Whether an upload was rejected, or a deletion failed, perhaps together with such an upload. */
-const mustRepeat = (error: unknown) =>
-  error instanceof PayloadRejected || isInternalFailure(error)
+const mustRepeat = (error: unknown) => error instanceof PayloadRejected || isInternalFailure(error)

@@ -3,7 +3,12 @@ import { hash } from 'node:crypto'
 import type { EnqueuedTask, Index, Task } from 'meilisearch'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
-import { maxTaskNumber, requireTaskSuccess, TaskFailed, waitForTask } from '../engine/engine-tasks.ts'
+import {
+  maxTaskNumber,
+  requireTaskSuccess,
+  TaskFailed,
+  waitForTask,
+} from '../engine/engine-tasks.ts'
 import {
   describeErrorWithAdvice,
   isRequestRejected,

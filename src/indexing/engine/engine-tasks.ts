@@ -34,9 +34,9 @@ export class TaskTimedOut extends Error {
 }
 
 /**
- * Waits until the task with this number has ended and returns it. Throws TaskTimedOut after `timeoutMs`. The
- * wait function of the SDK is not used: if a request fails, it leaves a timer behind, which keeps
- * the process running.
+ * Waits until the task with this number has ended and returns it. Throws TaskTimedOut after
+ * `timeoutMs`. The wait function of the SDK is not used: if a request fails, it leaves a timer
+ * behind, which keeps the process running.
  */
 export async function waitForTask(
   { tasks }: Pick<Meilisearch, 'tasks'>,
@@ -84,10 +84,7 @@ export type EngineTask = {
   enqueuedAt: string | null
 }
 
-export async function readEngineTask(
-  client: Meilisearch,
-  taskNumber: number,
-): Promise<EngineTask> {
+export async function readEngineTask(client: Meilisearch, taskNumber: number): Promise<EngineTask> {
   const { results } = await client.tasks.getTasks({ from: taskNumber, limit: 1 })
   const [found] = results
   const isKnown = found?.uid === taskNumber

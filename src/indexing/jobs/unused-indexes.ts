@@ -7,6 +7,9 @@ import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { haveSameEngineName } from '../../search-engine/shape-suffix.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
+import { deleteIndex } from '../engine/engine-tasks.ts'
+import { listKeysOfRegistration } from '../engine/indexer-keys.ts'
+import { withTemporaryKey } from '../engine/temporary-key.ts'
 import { nextIndexName, nextOutboxName } from '../index-address.ts'
 import {
   acquireLease,
@@ -18,9 +21,6 @@ import {
 } from '../indexer-lease.ts'
 import { deleteRegistration } from '../registration.ts'
 import { BackgroundJob, type BackgroundJobOptions } from '../scheduling/background-job.ts'
-import { deleteIndex } from '../engine/engine-tasks.ts'
-import { listKeysOfRegistration } from '../engine/indexer-keys.ts'
-import { withTemporaryKey } from '../engine/temporary-key.ts'
 
 type RemovalOptions = {
   openClient: (key: string) => Meilisearch

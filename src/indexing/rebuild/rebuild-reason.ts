@@ -1,6 +1,7 @@
 // Decides whether the index must be rebuilt, and why.
 import { sql } from 'kysely'
 import { countNoun } from '../../text/count-noun.ts'
+import { computeIndexShape } from '../documents/index-shape.ts'
 import {
   indexExists,
   lookUpTask,
@@ -11,7 +12,6 @@ import { requireFirstRow } from '../first-row.ts'
 import type { IndexAddress, LiveTarget } from '../index-address.ts'
 import { type Registration, readRegistration } from '../registration.ts'
 import { listChangedSettings } from '../settings/settings-difference.ts'
-import { computeIndexShape } from '../documents/index-shape.ts'
 
 type ReasonRules = {
   /** Is logged. */

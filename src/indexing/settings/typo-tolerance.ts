@@ -3,8 +3,8 @@ import type { TypoTolerance } from 'meilisearch'
 import { oneTypoLetters, twoTyposLetters } from '../../search-engine/letters-for-typos.ts'
 
 /**
- * Words of 4 letters may have one typo, words of 8 letters two, numbers and codes none. Measurements
- * of real queries decided this. People have judged their hits.
+ * Words of 4 letters may have one typo, words of 8 letters two, numbers and codes none.
+ * Measurements of real queries decided this. People have judged their hits.
  */
 export const typoTolerance = {
   enabled: true,

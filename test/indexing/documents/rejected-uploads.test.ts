@@ -1,6 +1,9 @@
 // Requests with a large body that the engine rejects do not disturb the requests after them.
 import t from 'tap'
-import { deleteDocuments, uploadAndBisect } from '../../../src/indexing/documents/document-upload.ts'
+import {
+  deleteDocuments,
+  uploadAndBisect,
+} from '../../../src/indexing/documents/document-upload.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { servers } from '../../support/database/test-database.ts'
 

@@ -10,7 +10,7 @@ type FakeTask = Pick<Task, 'uid' | 'status' | 'error'> & {
 }
 
 type Behaviour = {
-  /** Whether writing this document or setting, or deleting this id, fails with an internal error. */
+  /** Whether writing this document or setting, or deleting this id, fails internally. */
   isFatal: (text: string) => boolean
   /** How long the engine works for other indexes before each batch of writes. */
   pauseMs: number

@@ -82,7 +82,7 @@ t.test('an indexer that starts over logs the same failure of the count once', as
   const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
   const waitForFailures = (count: number) =>
     eventually(
-      async () => indexer.state.tasks.get('popularity')?.failures ?? 0,
+      async () => indexer.state.jobs.get('popularity')?.failures ?? 0,
       (failures) => failures >= count,
     )
   t.equal(await waitForFailures(1), 1)

@@ -4,9 +4,9 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { replaceIndexerKeys } from '../../../src/indexing/engine/indexer-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
-import { removeUnusedIndexes } from '../../../src/indexing/jobs/unused-indexes.ts'
 import { type IndexAddress, nextIndexName } from '../../../src/indexing/index-address.ts'
 import { acquireLease, readLeaseHolder, releaseLease } from '../../../src/indexing/indexer-lease.ts'
+import { removeUnusedIndexes } from '../../../src/indexing/jobs/unused-indexes.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { nameWithoutShape, nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
 import { timeouts } from '../../../src/timeouts.ts'
@@ -189,7 +189,7 @@ t.test('a removal that fails is logged once and does not disturb the indexer', a
   t.notMatch(output, 'Trying again', 'it does not start over')
   t.equal(output.match(/The indexes of other releases stay\./g)?.length, 1, 'logged once')
   t.match(output, 'Removed the index')
-  t.match(indexer.state.tasks.get('unused_indexes'), { failures: 3, isFailing: false })
+  t.match(indexer.state.jobs.get('unused_indexes'), { failures: 3, isFailing: false })
 })
 
 t.test(

@@ -54,9 +54,17 @@ t.test('a change cancels many queued documents, and few only if it has waited', 
   t.equal(pacing.handleChange(few, { isUrgent: false }), 'keep_queued')
   clock.ms += quietMs
   t.equal(pacing.handleChange(many, { isUrgent: false }), 'cancel_queued', 'the first change')
-  t.equal(pacing.handleChange(many, { isUrgent: false }), 'keep_queued', 'the upload was made for changes')
+  t.equal(
+    pacing.handleChange(many, { isUrgent: false }),
+    'keep_queued',
+    'the upload was made for changes',
+  )
   t.equal(pacing.handleChange(few, { isUrgent: true }), 'keep_queued', 'it ends soon')
-  t.equal(pacing.handleChange(many, { isUrgent: true }), 'cancel_queued', 'the change has waited too long')
+  t.equal(
+    pacing.handleChange(many, { isUrgent: true }),
+    'cancel_queued',
+    'the change has waited too long',
+  )
 })
 
 t.test('a cancellation lowers the assumed rate', async (t) => {

@@ -19,10 +19,10 @@ import {
   openSearchPool,
 } from '../../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../../src/database/prepared-statements.ts'
+import { computeIndexShape } from '../../../src/indexing/documents/index-shape.ts'
 import { deriveSearchKey, ensureEngineKeys } from '../../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import type { IndexAddress } from '../../../src/indexing/index-address.ts'
-import { computeIndexShape } from '../../../src/indexing/documents/index-shape.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
 import type { Metrics } from '../../../src/monitoring/process-metrics.ts'
