@@ -1,14 +1,13 @@
-// What a visitor gets instead of a quote, and why: the error pages, and one row for each reason.
-//
-// Several requests may wait for one rendering. RenderingCache therefore logs its failure at most
-// once and sets `skipErrorLog`. The error handler of route.ts logs the failures without this mark.
+// What a visitor gets instead of a quote. `failureRules` has one row for each reason. A row names
+// the code of the problem (JSON) and the error page (HTML), and says what the operator learns.
 import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * The error pages. Their texts are in quote-texts/. `action` is the link on the page: none, to the
- * page or the PDF of the quote, or to the same URL again. No page reloads by itself, because that
- * would interrupt a screen reader (WCAG 2.2.1).
+ * The error pages. A page that only one reason or problem code has is named like that. `action` is
+ * the link on the page: none, to the page or the PDF of the quote, or to the same URL again. No
+ * page reloads by itself, because that would interrupt a screen reader (WCAG 2.2.1). The texts are
+ * in quote-texts/.
  */
 export const errorPages = {
   not_found: { action: null },
@@ -21,72 +20,54 @@ export const errorPages = {
   wrong_request: { action: null },
   pdf_unsupported: { action: 'open-page' },
   pdf_unavailable: { action: 'open-page' },
-  page_too_large: { action: 'open-pdf' },
-  rendering_pending: { action: 'try-again' },
+  rendering_too_large: { action: 'open-pdf' },
+  pending: { action: 'try-again' },
 } as const
 export type ErrorPageName = keyof typeof errorPages
 
-/**
- * The pages of problems that other parts of the service report, such as the rate limit. Problems
- * of the request itself, such as another method, share one page. It says to open the link as it was
- * received.
- */
-export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
-  invalid_parameter: 'wrong_request',
-  unauthenticated: 'wrong_request',
-  insufficient_scope: 'wrong_request',
-  not_found: 'not_found',
-  method_not_allowed: 'wrong_request',
-  not_acceptable: 'not_acceptable',
-  link_expired: 'link_expired',
-  link_revoked: 'link_revoked',
-  misdirected_request: 'wrong_request',
-  rate_limited: 'rate_limited',
-  internal_error: 'internal_error',
-  unavailable: 'unavailable',
-}
-
 type FailureRule = {
-  /** The code of the response. problemKinds in http/problem-details.ts gives it a status. */
+  /** The code of the problem. problemKinds in http/problem-details.ts gives it a status. */
   code: ProblemCode
-  /** Default: the page of the code. */
-  page?: ErrorPageName
-  /**
-   * The page if the request was for a PDF. Default: `page`. The metric of failed PDFs counts only
-   * failures with this page.
-   */
+  page: ErrorPageName
+  /** The page if the request was for a PDF. Default: `page`. */
   pdfPage?: ErrorPageName
+  /** The text of the problem. */
   detail: string
   /** The response contains the seller's contact, which is public. */
   showsContact?: true
-  /** The time after which a new request makes sense. */
+  /** The time after which a new request makes sense. Default: no Retry-After is sent. */
   retryAfterMs?: number
   /**
-   * The log contains an error: one for a failed rendering, and otherwise one for each request.
-   * Without this, the failure appears only as `reason` in the log line of the request.
+   * Logged as an error: once for each failed rendering, otherwise once for each request. Without
+   * this, the failure appears only as `reason` in the log line of the request.
    */
   isLoggedAsError?: true
+  /** Counted in the metric of failed PDFs if the request was for a PDF. */
+  countsAsFailedPdf?: true
   /** When a rendering that failed in this way is tried again. Default: at the next request. */
   retryRendering?: 'after-pause' | 'never'
 }
 
 const unreadableRule: FailureRule = {
   code: 'unavailable',
+  page: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfterMs: timeouts.quotes.retryAfter.ms,
   isLoggedAsError: true,
 }
 const notRenderedRule: FailureRule = {
   code: 'unavailable',
+  page: 'unavailable',
   pdfPage: 'pdf_unavailable',
   detail:
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
   retryAfterMs: timeouts.quotes.retryAfter.ms,
+  countsAsFailedPdf: true,
 }
 const notRenderedYetRule: FailureRule = {
   code: 'unavailable',
-  page: 'rendering_pending',
+  page: 'pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
   retryAfterMs: timeouts.quotes.pendingRetryAfter.ms,
 }
@@ -94,12 +75,27 @@ const notRenderedYetRule: FailureRule = {
 const rules = {
   // These three are also the states of a link: requireOpen (links/link-access.ts) throws them. A
   // link is also unknown if its token is malformed, or if its quote was deleted or is a draft.
-  unknown_link: { code: 'not_found', detail: 'There is no quote behind this link.' },
-  link_expired: { code: 'link_expired', detail: 'This link has expired.', showsContact: true },
-  link_revoked: { code: 'link_revoked', detail: 'This link was revoked.', showsContact: true },
+  unknown_link: {
+    code: 'not_found',
+    page: 'not_found',
+    detail: 'There is no quote behind this link.',
+  },
+  link_expired: {
+    code: 'link_expired',
+    page: 'link_expired',
+    detail: 'This link has expired.',
+    showsContact: true,
+  },
+  link_revoked: {
+    code: 'link_revoked',
+    page: 'link_revoked',
+    detail: 'This link was revoked.',
+    showsContact: true,
+  },
   // The request accepts none of the formats of a quote.
   not_acceptable: {
     code: 'not_acceptable',
+    page: 'not_acceptable',
     detail:
       'A quote is available as text/html, application/json, application/pdf: request one of ' +
       'them in Accept or ?format=.',
@@ -108,8 +104,8 @@ const rules = {
   database_unreadable: unreadableRule,
   // The link is open and has no document.
   no_document: unreadableRule,
-  // Somebody has changed the document or the hash of its link. The two do not match, or the hash is
-  // another one than before.
+  // Somebody has changed the document or the hash of its link. The two do not match, or the hash
+  // differs from the one that this process saw before.
   altered: unreadableRule,
   // No PDF can ever show this quote, because the fonts lack a character.
   pdf_unsupported: {
@@ -128,7 +124,7 @@ const rules = {
   // The page or its JSON would have more than maxPageOrJsonBytes.
   rendering_too_large: {
     code: 'unavailable',
-    page: 'page_too_large',
+    page: 'rendering_too_large',
     detail: 'This representation of the quote is too large. Request another one.',
     isLoggedAsError: true,
     retryRendering: 'never',
@@ -150,49 +146,61 @@ const rules = {
 export type FailureReason = keyof typeof rules
 export const failureRules: Record<FailureReason, FailureRule> = rules
 
-/** The message is for the log. The visitor gets the row of `reason` in `failureRules`. */
+/**
+ * The pages of problems that other parts of the service report, such as the rate limit. Problems
+ * of the request itself, such as another method, share one page. It says to open the link as it was
+ * received.
+ */
+export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
+  invalid_parameter: 'wrong_request',
+  unauthenticated: 'wrong_request',
+  insufficient_scope: 'wrong_request',
+  not_found: 'not_found',
+  method_not_allowed: 'wrong_request',
+  not_acceptable: 'not_acceptable',
+  link_expired: 'link_expired',
+  link_revoked: 'link_revoked',
+  misdirected_request: 'wrong_request',
+  rate_limited: 'rate_limited',
+  internal_error: 'internal_error',
+  unavailable: 'unavailable',
+}
+
+/** Why a request does not get its quote. The message is for the log. */
 export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense. Null: no Retry-After is sent. */
   readonly retryAfterMs: number | null
-  /** True for a failed rendering. RenderingCache has decided whether to log it. */
-  readonly skipErrorLog: boolean
 
   constructor(
     reason: FailureReason,
     message: string = failureRules[reason].detail,
-    {
-      retryAfterMs = failureRules[reason].retryAfterMs ?? null,
-      skipErrorLog = false,
-      cause,
-    }: {
-      retryAfterMs?: number | null
-      skipErrorLog?: boolean
-      cause?: unknown
-    } = {},
+    { retryAfterMs, cause }: { retryAfterMs?: number; cause?: unknown } = {},
   ) {
     super(message, { cause })
     this.reason = reason
-    this.retryAfterMs = retryAfterMs
-    this.skipErrorLog = skipErrorLog
+    this.retryAfterMs = retryAfterMs ?? failureRules[reason].retryAfterMs ?? null
   }
 }
+
+/**
+ * What each request gets that waits for a rendering that fails, or that comes too early for another
+ * attempt. The failure of the rendering itself is logged once (rendering/rendering-cache.ts).
+ */
+export class RenderingFailure extends QuoteFailure {}
 
 /** Returns why a rendering failed. */
 export function getRenderingFailureReason(error: unknown): FailureReason {
   return error instanceof QuoteFailure ? error.reason : 'rendering_failed'
 }
 
-/** Returns whether the error must be logged as an error. Any but a QuoteFailure is a defect. */
+/** Returns whether to log an error. Any but a QuoteFailure is a defect. */
 export function needsErrorLog(error: unknown): boolean {
-  if (!(error instanceof QuoteFailure)) return true
-  return failureRules[error.reason].isLoggedAsError === true && !error.skipErrorLog
+  if (error instanceof RenderingFailure) return false
+  return !(error instanceof QuoteFailure) || failureRules[error.reason].isLoggedAsError === true
 }
 
-/**
- * Returns whether a request for a PDF that ended with this error counts as a failed PDF. Failures
- * that the page of the quote has too, such as an altered document, do not count.
- */
+/** Returns whether a request for a PDF that ended with this error counts as a failed PDF. */
 export function isFailedPdf(error: unknown): boolean {
-  return !(error instanceof QuoteFailure) || failureRules[error.reason].pdfPage !== undefined
+  return !(error instanceof QuoteFailure) || failureRules[error.reason].countsAsFailedPdf === true
 }

@@ -6,6 +6,7 @@ import {
   isFailedPdf,
   needsErrorLog,
   QuoteFailure,
+  RenderingFailure,
 } from '../../src/quotes/failures.ts'
 
 const reasons = Object.keys(failureRules) as FailureReason[]
@@ -25,8 +26,8 @@ t.test(
     const logged = reasons.filter((reason) => needsErrorLog(new QuoteFailure(reason)))
     t.same(logged.toSorted(), loggedAsErrors)
     t.equal(needsErrorLog(new Error('a defect')), true)
-    const again = new QuoteFailure('altered', 'a message', { skipErrorLog: true })
-    t.equal(needsErrorLog(again), false)
+    const isLogged = needsErrorLog(new RenderingFailure('rendering_failed'))
+    t.equal(isLogged, false, 'a failed rendering has been logged before requests get it')
   },
 )
 

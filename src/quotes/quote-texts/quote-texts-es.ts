@@ -137,11 +137,11 @@ export const es: QuoteTexts = {
         'Es demasiado grande o hay mucha demanda. Inténtelo más tarde. La página se puede ' +
         'imprimir o guardar como PDF con la función de impresión de su navegador.',
     },
-    page_too_large: {
+    rendering_too_large: {
       title: 'Este presupuesto es demasiado grande para una página',
       explanation: 'Ábralo en PDF o pídaselo a quien se lo envió.',
     },
-    rendering_pending: {
+    pending: {
       title: 'Estamos preparando el documento',
       explanation: 'Es grande o hay mucha demanda. Estará listo en unos segundos.',
     },

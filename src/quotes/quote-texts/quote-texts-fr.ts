@@ -144,11 +144,11 @@ export const fr: QuoteTexts = {
         'peut être imprimée ou enregistrée en PDF avec la fonction d’impression de votre ' +
         'navigateur.',
     },
-    page_too_large: {
+    rendering_too_large: {
       title: 'Ce devis est trop grand pour une page',
       explanation: 'Ouvrez-le en PDF, ou demandez-le à la personne qui vous l’a envoyé.',
     },
-    rendering_pending: {
+    pending: {
       title: 'Le document est en préparation',
       explanation:
         'Il est volumineux, ou la demande est forte. Il sera prêt dans quelques secondes.',

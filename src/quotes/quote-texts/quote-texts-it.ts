@@ -140,11 +140,11 @@ export const it: QuoteTexts = {
         'È troppo grande o ci sono molte richieste. Riprovi più tardi. La pagina si può ' +
         'stampare o salvare come PDF con la funzione di stampa del browser.',
     },
-    page_too_large: {
+    rendering_too_large: {
       title: 'Questo preventivo è troppo grande per una pagina',
       explanation: 'Lo apra in PDF, o lo chieda a chi glielo ha inviato.',
     },
-    rendering_pending: {
+    pending: {
       title: 'Stiamo preparando il documento',
       explanation: 'È grande o ci sono molte richieste. Sarà pronto tra pochi secondi.',
     },

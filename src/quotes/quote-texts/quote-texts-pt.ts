@@ -140,11 +140,11 @@ export const pt: QuoteTexts = {
         'É demasiado grande ou há muitos pedidos. Tente mais tarde. A página pode ser ' +
         'impressa ou guardada como PDF com a função de impressão do seu navegador.',
     },
-    page_too_large: {
+    rendering_too_large: {
       title: 'Este orçamento é demasiado grande para uma página',
       explanation: 'Abra-o em PDF ou peça-o a quem lho enviou.',
     },
-    rendering_pending: {
+    pending: {
       title: 'Estamos a preparar o documento',
       explanation: 'É grande ou há muitos pedidos. Estará pronto dentro de segundos.',
     },

@@ -6,7 +6,7 @@ import {
   type FailureReason,
   failureRules,
   getRenderingFailureReason,
-  QuoteFailure,
+  RenderingFailure,
 } from '../failures.ts'
 
 type FailedRendering = {
@@ -35,22 +35,21 @@ export class FailedRenderings {
     return failed !== undefined && failed.retryAt > this.#now()
   }
 
-  /** Throws QuoteFailure if the rendering failed and may not be tried again yet. */
+  /** Throws RenderingFailure if the rendering failed and may not be tried again yet. */
   rejectEarlyRetry(key: string): void {
     const failed = this.#failedByKey.get(key)
     if (!failed || !this.isBlocked(key)) return
     const { reason, message, retryAt } = failed
-    throw new QuoteFailure(reason, `The rendering failed before: ${message}`, {
-      skipErrorLog: true,
-      retryAfterMs: Number.isFinite(retryAt) ? retryAt - this.#now() : null,
+    throw new RenderingFailure(reason, `The rendering failed before: ${message}`, {
+      ...(Number.isFinite(retryAt) && { retryAfterMs: retryAt - this.#now() }),
     })
   }
 
   /**
-   * Remembers the failure if it will probably recur. Returns the failure to throw to the requests
-   * that wait.
+   * Returns what the requests get that wait for a rendering which ended with this error. Remembers
+   * it if it will probably recur.
    */
-  record(key: string, error: unknown): QuoteFailure {
+  wrapAndRemember(key: string, error: unknown): RenderingFailure {
     const reason = getRenderingFailureReason(error)
     const message = error instanceof Error ? error.message : String(error)
     const { retryRendering } = failureRules[reason]
@@ -58,9 +57,8 @@ export class FailedRenderings {
     const pauseMs = getPauseMs(retryRendering, count)
     if (pauseMs > 0)
       this.#failedByKey.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
-    return new QuoteFailure(reason, message, {
+    return new RenderingFailure(reason, message, {
       cause: error,
-      skipErrorLog: true,
       ...(retryRendering === 'after-pause' && { retryAfterMs: pauseMs }),
     })
   }

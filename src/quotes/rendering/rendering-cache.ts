@@ -86,8 +86,8 @@ export class RenderingCache<Content extends object> {
   }
 
   /**
-   * Starts a rendering that later calls share. Throws QuoteFailure if it failed before and may not
-   * be tried again yet.
+   * Starts a rendering that later calls share. Throws RenderingFailure if it failed before and may
+   * not be tried again yet.
    */
   #start(
     key: string,
@@ -112,7 +112,7 @@ export class RenderingCache<Content extends object> {
       return content
     } catch (error) {
       if (needsErrorLog(error)) logFailure(error)
-      throw this.#failed.record(key, error)
+      throw this.#failed.wrapAndRemember(key, error)
     }
   }
 }

@@ -42,8 +42,7 @@ export function describeFailure(
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
     }),
   })
-  const pageForFormat = (format === 'pdf' ? pdfPage : undefined) ?? page
-  return { problem, page: pageForFormat ?? pagesOfProblems[code], showsContact }
+  return { problem, page: (format === 'pdf' && pdfPage) || page, showsContact }
 }
 
 /** Describes any other error. */

@@ -31,6 +31,6 @@ export function watchProcesses(
 export const requestUntilReady = (app: FastifyInstance, url: string) =>
   eventually(
     () => app.inject(url),
-    ({ body }) => !body.includes(quoteTexts.es.errors.rendering_pending.title),
+    ({ body }) => !body.includes(quoteTexts.es.errors.pending.title),
     120_000,
   )
