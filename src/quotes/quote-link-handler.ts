@@ -104,9 +104,9 @@ export class QuoteLinkHandler {
   ): Promise<LinkResponse> {
     const { token } = request.params
     // 1. Find the link by the hash of its token. Only this query tells a guess from a customer. So
-    //    every guess costs one query on the primary, also if it gets 429. The connection pool
+    //    every guess costs one query on the primary, even if it gets 429. The connection pool
     //    limits how many of these queries run at once.
-    const found = await this.#links.read(token)
+    const found = await this.#links.readState(token)
     // 2. Limit requests: for unknown links by the caller's IP address, for known links by their id.
     //    So customers who share an IP address with an attacker can open their links.
     if (found.state === 'unknown_link') await this.#options.guessLimit.recordGuessOrReject(request)
@@ -121,7 +121,7 @@ export class QuoteLinkHandler {
         ? await this.#getPdf(request, link)
         : await this.#getPageOrJson(request, link, format)
     // 5. The link may have been closed during the rendering.
-    if (!isCached) requireOpen(await this.#links.read(token))
+    if (!isCached) requireOpen(await this.#links.readState(token))
     // 6. Count the view in the background.
     if (isHumanView(request)) this.#countView?.(link.linkId)
     return response

@@ -9,7 +9,7 @@ import type { Replica } from '../../database/replica/replica.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { QuoteFailure } from '../failures.ts'
 import { queryDocument, queryReplicatedDocument } from './query-document.ts'
-import { identifyLink, type LinkState, type OpenLink, readLink } from './read-link.ts'
+import { getLinkIdentity, type LinkState, type OpenLink, readLink } from './read-link.ts'
 
 type LinkAccessOptions = {
   db: Kysely<Tables>
@@ -37,7 +37,7 @@ export class LinkAccess {
   }
 
   /** Returns the state of a link, always from the primary. */
-  async read(token: string): Promise<LinkState> {
+  async readState(token: string): Promise<LinkState> {
     const { db, timeZone, clock } = this.#options
     return readLink(db, token, { timeZone, now: clock() })
   }
@@ -51,7 +51,7 @@ export class LinkAccess {
     this.#rejectChangedHash(link)
     const documentJson =
       (await this.#readFromReplica(token, link)) ?? (await this.#readFromPrimary(token, link))
-    this.#knownHashes.set(identifyLink(link), link.contentHash)
+    this.#knownHashes.set(getLinkIdentity(link), link.contentHash)
     return documentJson
   }
 
@@ -64,7 +64,7 @@ export class LinkAccess {
     if (!replica) return null
     return replica.read('document', async () => {
       const documentJson = await queryReplicatedDocument(replica.db, token, link)
-      return documentJson !== null && hasHash(documentJson, link) ? documentJson : null
+      return documentJson !== null && matchesHash(documentJson, link) ? documentJson : null
     })
   }
 
@@ -78,10 +78,10 @@ export class LinkAccess {
     })
     if (documentJson === null) {
       // If the link was closed after it had been read, the visitor learns that.
-      requireOpen(await this.read(token))
+      requireOpen(await this.readState(token))
       throw new QuoteFailure('no_document', `Link ${link.linkId} has no document.`)
     }
-    if (!hasHash(documentJson, link))
+    if (!matchesHash(documentJson, link))
       throw this.#createAlteredFailure(
         `The document of link ${link.linkId} does not match its hash.`,
       )
@@ -89,7 +89,7 @@ export class LinkAccess {
   }
 
   #rejectChangedHash(link: OpenLink): void {
-    const knownHash = this.#knownHashes.get(identifyLink(link))
+    const knownHash = this.#knownHashes.get(getLinkIdentity(link))
     if (knownHash !== undefined && knownHash !== link.contentHash)
       throw this.#createAlteredFailure(
         `The hash of link ${link.linkId} has changed since this process showed it.`,
@@ -110,6 +110,6 @@ export function requireOpen(link: LinkState): OpenLink {
 }
 
 /** Returns whether the SHA-256 of the document is the hash of the link. */
-function hasHash(documentJson: string, { contentHash }: OpenLink): boolean {
+function matchesHash(documentJson: string, { contentHash }: OpenLink): boolean {
   return createHash('sha256').update(documentJson).digest('hex') === contentHash
 }

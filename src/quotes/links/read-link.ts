@@ -35,10 +35,10 @@ export type LinkState =
   | { state: 'unknown_link' }
 
 /**
- * Returns a key for the link. It contains the hash of the token, because a restored database may
- * give the id of a lost link to a new one.
+ * Returns what identifies the link. It contains the hash of the token, because a restored database
+ * may give the id of a lost link to a new one.
  */
-export const identifyLink = ({ linkId, tokenHash }: OpenLink) => `${linkId} ${tokenHash}`
+export const getLinkIdentity = ({ linkId, tokenHash }: OpenLink) => `${linkId} ${tokenHash}`
 
 type LinkRow = {
   share_id: string
@@ -56,7 +56,9 @@ type LinkRow = {
 // The query is text, because every request for a link runs it and Kysely would build it each time.
 // The clock of the database decides whether a link has expired. The clock of the API may differ.
 const linkQuery = `
-  select *, coalesce(expires_at <= now(), false) as is_expired from read_quote_share($1)
+  select share_id, status, valid_until, content_hash, expires_at, revoked_at, document_bytes,
+    row_version, coalesce(expires_at <= now(), false) as is_expired
+  from read_quote_share($1)
 `
 
 /**

@@ -1,5 +1,5 @@
 // Counts the views of a link. Each response with the page, the JSON or the PDF of its quote is a
-// view. Programs that check links or show previews do not count, as far as they are known. Under
+// view. Programs that check links or show previews do not count if their user agent is known. Under
 // load some views are not counted. Nothing about the visitor is stored.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'

@@ -3,7 +3,7 @@
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import {
-  getLinkKey,
+  getLinkCacheKey,
   type RenderedContent,
   RenderingCache,
   type RenderingContext,
@@ -89,5 +89,5 @@ function toBuffers({ identity, gzip, br }: EncodedContent): EncodedContent {
 function getCacheKey(link: OpenLink, variant: PageOrJsonVariant): string {
   const suffix =
     variant.format === 'json' ? 'json' : `page ${variant.language} ${variant.offersPdf}`
-  return `${getLinkKey(link)} ${suffix}`
+  return `${getLinkCacheKey(link)} ${suffix}`
 }

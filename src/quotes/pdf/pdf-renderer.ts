@@ -3,7 +3,7 @@ import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import {
-  getLinkKey,
+  getLinkCacheKey,
   type RenderedContent,
   RenderingCache,
   type RenderingContext,
@@ -88,5 +88,5 @@ export function createPdfProcess(
 
 /** The key contains everything that a PDF depends on, except the brand of the service. */
 function getCacheKey(link: OpenLink, language: Language | null): string {
-  return `${getLinkKey(link)} ${language}`
+  return `${getLinkCacheKey(link)} ${language}`
 }

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 import { needsErrorLog, QuoteFailure } from '../failures.ts'
-import { identifyLink, type OpenLink } from '../links/read-link.ts'
+import { getLinkIdentity, type OpenLink } from '../links/read-link.ts'
 import { FailedRenderings } from './failed-renderings.ts'
 
 type RenderingCacheOptions<Content> = {
@@ -32,9 +32,9 @@ export type RenderedContent<Content> = { content: Content; isCached: boolean }
  * Returns the part of a cache key that identifies the link, the version of its row, and the status
  * that is shown. If somebody changes the row, the document is read and verified again.
  */
-export function getLinkKey(link: OpenLink): string {
+export function getLinkCacheKey(link: OpenLink): string {
   const { rowVersion, contentHash, quoteStatus } = link
-  return `${identifyLink(link)} ${rowVersion} ${contentHash} ${quoteStatus}`
+  return `${getLinkIdentity(link)} ${rowVersion} ${contentHash} ${quoteStatus}`
 }
 
 /** The renderings of one kind. A key contains everything that a rendering depends on. */

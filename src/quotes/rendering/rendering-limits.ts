@@ -40,8 +40,8 @@ export type RenderingProcessLimits = {
    */
   maxElapsedMs: number
   /**
-   * The process is replaced after a rendering that leaves it above this. For example, with 35 s for
-   * `maxProcessorMs` and 20 s here, every rendering has at least 15 s of processor time left.
+   * The process is replaced after a rendering that leaves it above this. The difference between
+   * `maxProcessorMs` and this is the processor time that every rendering has at least.
    */
   replaceAbove: { processorMs: number; residentBytes?: number }
   /**

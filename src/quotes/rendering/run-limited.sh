@@ -7,8 +7,8 @@ shift 3
 # No core files, because they would contain a quote.
 ulimit -c 0 2>/dev/null
 # A soft limit, so that the signal (SIGXCPU) says why the process has ended.
-# Setting a limit can fail for two reasons. A lower limit is already in force: then that one stays.
-# Or the system has no limits of memory, as macOS: then only the time is limited.
+# Setting a limit fails silently in two cases. A lower limit is already in force: then that one
+# stays. Or the system has no limit of memory, as macOS: then only the time is limited.
 ulimit -S -t "$max_processor_seconds" 2>/dev/null
 ulimit -d "$max_data_kilobytes" 2>/dev/null
 exec nice -n "$nice_increment" "$@"
