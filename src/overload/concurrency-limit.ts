@@ -49,15 +49,15 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Runs the operation, which may wait in the queue for 100 ms and `moreWaitMs`. Throws a 503
+   * Runs the operation, which may wait in the queue for 100 ms and `extraWaitMs`. Throws a 503
    * problem if the queue is full or the wait is too long.
    */
   async run<Result>(
     operation: () => Promise<Result>,
-    { moreWaitMs = 0 }: { moreWaitMs?: number } = {},
+    { extraWaitMs = 0 }: { extraWaitMs?: number } = {},
   ): Promise<Result> {
     if (this.#running < this.#options.maxRunning) this.#running += 1
-    else if (this.hasCapacity()) await this.#waitInQueue(timeouts.overload.queue.ms + moreWaitMs)
+    else if (this.hasCapacity()) await this.#waitInQueue(timeouts.overload.queue.ms + extraWaitMs)
     else throw overloadedProblem
     try {
       return await operation()

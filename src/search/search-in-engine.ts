@@ -56,18 +56,24 @@ export type EngineSearchResources = {
 }
 
 /**
- * The ending of a search in an engine:
+ * How a search in an engine ended:
  * - `complete`: products contain all the words, or the query was relaxed.
  * - `not relaxed`: other queries were being relaxed, and this one waited too long for its turn, or
  *   until the time limit of the search. The result may lack products.
- * - `defect`: the code of this service failed, because of `error`.
- * - otherwise: a request to the engine failed, because of `error`.
- * If only relaxing the query failed, the result is what was found before. It may lack products.
+ * - `rejected`, `timeout`, `outage` (RequestOutcome): a request to the engine failed.
+ * - `defect`: the code of this service failed.
+ */
+export type SearchEnding = 'complete' | 'not relaxed' | FailedEnding
+type FailedEnding = FailedOutcome | 'defect'
+
+/**
+ * What a search in an engine returns. `error` is the cause of a failure. If only relaxing the query
+ * failed, the result is what was found before. It may lack products.
  */
 export type EngineAnswer =
-  | { ending: 'complete' | 'not relaxed'; result: SearchResult }
-  | { ending: FailedOutcome | 'defect'; result: SearchResult; error: unknown }
-  | { ending: FailedOutcome | 'defect'; result: null; error: unknown }
+  | { ending: Exclude<SearchEnding, FailedEnding>; result: SearchResult }
+  | { ending: FailedEnding; result: SearchResult; error: unknown }
+  | { ending: FailedEnding; result: null; error: unknown }
 
 /**
  * Searches the index for the requested page of hits. If no product contains all the words, further
@@ -82,7 +88,7 @@ export async function searchInEngine(
 ): Promise<EngineAnswer> {
   const { query } = request
   const limit = startEngineTimeLimit(disconnected)
-  let earlyWordsSettled: Promise<unknown> = Promise.resolve()
+  let earlyWords: Promise<QueryWord[]> | null = null
   let firstResult: SearchResult | null = null
   try {
     const scope = { indexUid: indexName, filter: toEngineFilters(request) }
@@ -90,15 +96,17 @@ export async function searchInEngine(
     const loadWords = () => loadQueryWords(subqueries, query)
     // Relaxing the query needs the number of products with each word. If it will probably be
     // relaxed, these numbers are requested now, at the same time as the hit groups.
-    const earlyWords = relaxationForecast.shouldCountEarly(query) ? loadWords() : null
-    // If the first request fails, nothing else awaits `earlyWords`. An unhandled rejection would
-    // end the process.
-    earlyWordsSettled = Promise.allSettled([earlyWords])
+    if (relaxationForecast.shouldCountEarly(query)) {
+      earlyWords = loadWords()
+      // If the first request fails too, its error is reported. Nothing awaits this one then, and an
+      // unhandled rejection would end the process.
+      earlyWords.catch(() => undefined)
+    }
     const found = await requestHitGroups(engine, request, indexName, limit.signal)
-    const isToBeRelaxed = needsRelaxation(query, found.groups)
-    relaxationForecast.record(query, isToBeRelaxed)
+    const mustRelax = needsRelaxation(query, found.groups)
+    relaxationForecast.record(query, mustRelax)
     firstResult = mergeHitGroups(request, found)
-    if (!isToBeRelaxed) return { ending: 'complete', result: firstResult }
+    if (!mustRelax) return { ending: 'complete', result: firstResult }
 
     const wordCount = query.engineText.words.length
     const relaxed = await relaxationQueue.run(wordCount, limit.signal, async () =>
@@ -110,22 +118,22 @@ export async function searchInEngine(
     limit.abort()
     return toFailedAnswer(error, firstResult)
   } finally {
-    // After a success, let the request for `earlyWords` finish, because aborting it would close a
-    // connection that can be used again. It may still run if the query was not relaxed.
-    void earlyWordsSettled.then(limit.end)
+    // The request for the counts may still be running. After a success it may finish, because
+    // aborting it would close a connection that can be used again.
+    void Promise.allSettled([earlyWords]).then(limit.end)
   }
 }
 
 /** Returns the answer after an error. `firstResult` is null if the first request failed. */
 function toFailedAnswer(error: unknown, firstResult: SearchResult | null): EngineAnswer {
-  const isOfEngine = error instanceof EngineFailure
-  const cause = isOfEngine ? error.cause : error
+  const isEngineFailure = error instanceof EngineFailure
+  const cause = isEngineFailure ? error.cause : error
   // If relaxing the query took too long, the first result is sent even if it has no hits. The
   // caller has already waited for the whole time limit, and many such searches would overload
   // PostgreSQL. After any other failure, PostgreSQL is asked if the first result has no hits.
   const isUseful = cause instanceof EngineTimeout || (firstResult?.total ?? 0) > 0
   return {
-    ending: isOfEngine ? classifyFailure(cause) : 'defect',
+    ending: isEngineFailure ? classifyFailure(cause) : 'defect',
     result: isUseful ? firstResult : null,
     error: cause,
   }

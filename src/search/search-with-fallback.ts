@@ -13,6 +13,7 @@ import type { ParsedRequest, SearchResult } from './schema.ts'
 import {
   type EngineAnswer,
   type EngineSearchResources,
+  type SearchEnding,
   searchInEngine,
 } from './search-in-engine.ts'
 
@@ -30,26 +31,29 @@ export type DegradedReason =
   | 'not relaxed'
   | 'internal error'
 
-/** How the log and the metric report a search in an engine. */
+/** What a search in an engine leaves in the log, in the metric and in the circuit breaker. */
 type Report = {
   /** The `reason` in the log, if this search degrades the response. */
   reason: DegradedReason | null
   /** The `outcome` in the metric of attempts (SearchObserver). */
   outcome: RequestOutcome | 'defect'
+  /** What the circuit breaker of the engine records. Null: nothing. */
+  breaker: RequestOutcome | null
 }
 
 /**
- * The reports by the ending of a search in an engine. The log, the metric and the circuit breaker
- * (toBreakerOutcome) use different words for the same ending.
+ * The reports by the ending of a search in an engine. There is one exception: if a first result was
+ * found before the timeout, the breaker records `answered` (reportAnswer).
  */
 const reports = {
-  complete: { reason: null, outcome: 'answered' },
-  'not relaxed': { reason: 'not relaxed', outcome: 'answered' },
-  rejected: { reason: 'engine rejected', outcome: 'rejected' },
-  timeout: { reason: 'engine timeout', outcome: 'timeout' },
-  outage: { reason: 'engine outage', outcome: 'outage' },
-  defect: { reason: 'internal error', outcome: 'defect' },
-} satisfies Record<EngineAnswer['ending'], Report>
+  complete: { reason: null, outcome: 'answered', breaker: 'answered' },
+  'not relaxed': { reason: 'not relaxed', outcome: 'answered', breaker: 'answered' },
+  rejected: { reason: 'engine rejected', outcome: 'rejected', breaker: 'rejected' },
+  timeout: { reason: 'engine timeout', outcome: 'timeout', breaker: 'timeout' },
+  outage: { reason: 'engine outage', outcome: 'outage', breaker: 'outage' },
+  // Our own code failed. That says nothing about the engine, and may precede the request to it.
+  defect: { reason: 'internal error', outcome: 'defect', breaker: null },
+} satisfies Record<SearchEnding, Report>
 
 /** What answered a search. */
 export type SearchAnswer = {
@@ -137,8 +141,8 @@ export async function searchWithFallback(
   context.onFallback({ attempts, ...(failedAttempt && { failedAttempt }), reason })
   // Without an attempt, no engine used up its time limit. So the wait for PostgreSQL may be longer
   // by that much.
-  const moreWaitMs = attempts === 0 ? timeouts.search.engine.ms : 0
-  const result = await searchInDatabase(resources, request, disconnected, moreWaitMs)
+  const extraWaitMs = attempts === 0 ? timeouts.search.engine.ms : 0
+  const result = await searchInDatabase(resources, request, disconnected, extraWaitMs)
   return result && { source: 'database', result, degradedReason: reason, attempts, failedAttempt }
 }
 
@@ -149,32 +153,18 @@ function reportAnswer(
   answer: EngineAnswer,
   { disconnected, logger }: SearchContext,
 ): void {
-  const { outcome } = reports[answer.ending]
+  const { outcome, breaker: breakerOutcome } = reports[answer.ending]
   observer.countEngineAttempt(engineName, disconnected.aborted ? 'cancelled' : outcome)
   if (answer.ending === 'defect') log.logDefect(logger, answer.error)
   // The client may have disconnected before the engine received a request or answered it.
   if (disconnected.aborted) return
   if (answer.ending === 'rejected') log.logRejection(logger, engineName, answer.error)
-  const breakerOutcome = toBreakerOutcome(answer)
   if (breakerOutcome === null) return
-  breaker.record(breakerOutcome, 'error' in answer ? answer.error : undefined)
-}
-
-/** Returns what the circuit breaker of an engine records for its answer. Null: nothing. */
-function toBreakerOutcome({ ending, result }: EngineAnswer): RequestOutcome | null {
-  switch (ending) {
-    case 'complete':
-    case 'not relaxed':
-      return 'answered'
-    case 'timeout':
-      // If only relaxing the query took too long, the engine has answered the first request.
-      return result === null ? 'timeout' : 'answered'
-    case 'defect':
-      // An error of our own code says nothing about the engine, and may precede the request to it.
-      return null
-    default:
-      return ending
-  }
+  // The metric counts such a timeout as `timeout`, but the engine has answered the first request.
+  // Only relaxing the query took too long, so the breaker must not open.
+  const onlyRelaxingTimedOut = answer.ending === 'timeout' && answer.result !== null
+  const error = 'error' in answer ? answer.error : undefined
+  breaker.record(onlyRelaxingTimedOut ? 'answered' : breakerOutcome, error)
 }
 
 /** Returns null if the client has disconnected. */
@@ -182,11 +172,11 @@ async function searchInDatabase(
   { database, fallbackLimit }: SearchResources,
   request: ParsedRequest,
   disconnected: AbortSignal,
-  moreWaitMs: number,
+  extraWaitMs: number,
 ): Promise<SearchResult | null> {
   try {
     const search = () => searchInPostgres(database, request, disconnected)
-    return await fallbackLimit.run(search, { moreWaitMs })
+    return await fallbackLimit.run(search, { extraWaitMs })
   } catch (cause) {
     if (disconnected.aborted) return null
     throw toSearchProblem(cause)

@@ -59,7 +59,7 @@ t.test('rejects operations beyond the queue with 503 and those that wait too lon
 t.test('an operation with a longer wait is not rejected after 100 ms', async (t) => {
   const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 2 })
   const { running, results } = startOperations(limit, 1)
-  const patient = limit.run(async () => 'answered', { moreWaitMs: 60_000 })
+  const patient = limit.run(async () => 'answered', { extraWaitMs: 60_000 })
   const impatient = limit.run(async () => 'answered').catch((error: unknown) => error)
   t.type(await impatient, Problem)
   running[0]?.finish()
