@@ -10,7 +10,7 @@ import {
   isOnlyCode,
   toCodeKey,
   toDistinctSkuKey,
-  toPossibleCodeKey,
+  toPartialCodeKey,
   toSkuKey,
 } from './sku-and-hs-codes.ts'
 import { stopWords } from './stop-words.ts'
@@ -69,7 +69,7 @@ type CodeKeys = {
   /** A key that distinguishes SKUs with the same `skuKey`, if many may have it; here undefined. */
   distinctSkuKey: string | undefined
   /** The folded key of a text that may be a code, or contain one: ab742. */
-  possibleKey: string | undefined
+  partialCodeKey: string | undefined
   /** Whether the text is a code and nothing else. Codes are exact: an unknown one finds nothing. */
   isOnlyCode: boolean
 }
@@ -102,7 +102,7 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
     code: {
       skuKey: toSkuKey(text),
       distinctSkuKey: toDistinctSkuKey(text),
-      possibleKey: toPossibleCodeKey(text),
+      partialCodeKey: toPartialCodeKey(text),
       isOnlyCode: isOnlyCode(text),
     },
     synonyms,

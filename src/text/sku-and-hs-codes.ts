@@ -2,23 +2,26 @@
 // or an HS code, or part of one. Codes allow no typo. Two codes are equal if their keys are equal.
 // Each function returns a different key:
 //
-//   text       toCodeKey   toFoldedCodeKey   toPossibleCodeKey   toSkuKey   toDistinctSkuKey
-//   Ñu-742     ñu742       nu742             nu742               ñu742      undefined
-//   8205.20    820520      820520            820520              820520     undefined
-//   B-١        b           b                 undefined           b          =b١
-//   *          (empty)     (empty)           undefined           *          undefined
-//   martillo   martillo    martillo          undefined           martillo   undefined
+//   text       toCodeKey   toFoldedCodeKey   toPartialCodeKey   toSkuKey   toDistinctSkuKey
+//   Ñu-742     ñu742       nu742             nu742              ñu742      undefined
+//   8205.20    820520      820520            820520             820520     undefined
+//   B-١        b           b                 undefined          b          =b١
+//   *          (empty)     (empty)           undefined          *          undefined
+//   martillo   martillo    martillo          undefined          martillo   undefined
 //
 //   function            stored by documents in           compared in a search
 //   toSkuKey            skuKey                           with an exact SKU
 //   toDistinctSkuKey    skuKey, as its second value      with an exact SKU, first
 //   toPinKey            (it is one of these two)         with pinned SKUs
-//   toFoldedCodeKey     skuForms, with all its endings   (by toPossibleCodeKey)
-//   toPossibleCodeKey   (not stored)                     with starts of skuKey, skuForms, hsCode
+//   toFoldedCodeKey     skuForms, with all its endings   (by toPartialCodeKey)
+//   toPartialCodeKey    (not stored)                     with starts of skuKey, skuForms, hsCode
 //   toCodeKey           (not stored)                     for highlights and relaxed queries
 //
 // PostgreSQL stores the key of toSkuKey in products.sku_key. Its function code_key computes it, and
-// also the key of a query in the fallback.
+// also the key of a query in the fallback. So code_key is toSkuKey and not toCodeKey.
+//
+// A parsed query has the results of toSkuKey, toDistinctSkuKey and toPartialCodeKey as skuKey,
+// distinctSkuKey and partialCodeKey.
 import { removeAccents } from './accent-folding.ts'
 import { findSizes } from './sizes-with-units.ts'
 
@@ -92,7 +95,7 @@ export function listCodeSuffixes(key: string): string[] {
  * for "8205.20". Undefined for any other text, and for sizes. The engine finds such a code by
  * itself only if it is stored with the same separators, because typos are off for codes.
  */
-export function toPossibleCodeKey(text: string): string | undefined {
+export function toPartialCodeKey(text: string): string | undefined {
   const parts = text.match(/[\p{L}\p{N}]+/gu) ?? []
   if (parts.length < 2 || parts.length > maxCodeParts) return undefined
   if (parts.some((part) => part.length > maxPartLength)) return undefined

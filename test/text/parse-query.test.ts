@@ -32,11 +32,11 @@ t.test('the example in the comments of ParsedQuery holds', async (t) => {
 
 t.test('recognises codes', async (t) => {
   t.match(parseQuery('AB-742-X'), {
-    code: { isOnlyCode: true, skuKey: 'ab742x', possibleKey: 'ab742x' },
+    code: { isOnlyCode: true, skuKey: 'ab742x', partialCodeKey: 'ab742x' },
     highlight: { codes: ['ab742x', '742'] },
   })
-  t.match(parseQuery('ab 742 x'), { code: { isOnlyCode: false, possibleKey: 'ab742x' } })
-  t.match(parseQuery('18-volt'), { code: { isOnlyCode: false, possibleKey: undefined } })
+  t.match(parseQuery('ab 742 x'), { code: { isOnlyCode: false, partialCodeKey: 'ab742x' } })
+  t.match(parseQuery('18-volt'), { code: { isOnlyCode: false, partialCodeKey: undefined } })
   t.equal(parseQuery('N\u0303U-7').code.skuKey, 'ñu7')
   t.equal(parseQuery('日本-1').code.skuKey, '日本1')
   t.match(parseQuery('B-١'), { code: { skuKey: 'b', distinctSkuKey: '=b١' } })

@@ -121,7 +121,7 @@ function toPinnedCondition(pinnedSkus: readonly string[]): string {
  * `skuForms` has the key of the SKU and its endings, so any part of a SKU begins one of them.
  */
 function listPartialCodeConditions({ code }: ParsedQuery): string[] {
-  const key = code.possibleKey
+  const key = code.partialCodeKey
   if (key === undefined) return []
   const fields = ['skuKey', 'skuForms', ...(canBeginHsCode(key) ? ['hsCode'] : [])]
   return fields.map((field) => `${field} STARTS WITH ${quoteFilterValue(key)}`)

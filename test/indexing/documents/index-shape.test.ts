@@ -29,7 +29,7 @@ const confirmedHashes: Record<string, string> = {
   'src/text/plurals.ts': 'dedb02218f4fcb69',
   'src/text/sizes-with-units.ts': '79ef9efb17cae5e6',
   'src/text/unit-spellings.ts': '619fc20b50aa54d1',
-  'src/text/sku-and-hs-codes.ts': 'e5628a8f7e212b60',
+  'src/text/sku-and-hs-codes.ts': '3b1d11decc10d87e',
   'src/text/words-beside-symbols.ts': '3e1ee776b477bec5',
 }
 
