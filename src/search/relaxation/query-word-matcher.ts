@@ -7,7 +7,7 @@ import type { EngineHit } from '../../search-engine/search-client.ts'
 import { foldText } from '../../text/accent-folding.ts'
 import { listNumberForms } from '../../text/plurals.ts'
 import { findSizeForms } from '../../text/sizes-with-units.ts'
-import { toCodeKey } from '../../text/sku-and-hs-codes.ts'
+import { canBePartOfCode, toCodeKey } from '../../text/sku-and-hs-codes.ts'
 import { isUnknown, type QueryWord } from './query-words.ts'
 
 /** The weight of a match in the category or the description. In the other fields it is 1. */
@@ -19,8 +19,6 @@ const otherFieldWeight = 0.5
 const inexactQuality = 0.9
 /** Too many words begin with a shorter word. It is a prefix only if it is the last word. */
 const minLettersForPrefix = 3
-/** Too many SKUs contain a shorter word, so it is not looked for in them. */
-const minCodePartLength = 3
 /** The rest of a longer description is not compared. */
 const maxDescriptionLength = 1_000
 
@@ -32,6 +30,8 @@ type ComparedWord = {
   /** Its synonyms of several words, folded, exactly as the company wrote them. */
   phrases: string[]
   folded: string
+  /** Its key, if the word is looked for in SKUs. */
+  codeKey: string | undefined
   isLast: boolean
   /** The last word may be unfinished. A word that no product has as typed may be cut short. */
   mayBePrefix: boolean
@@ -46,10 +46,12 @@ export class QueryWordMatcher {
     this.#words = words.map((word) => {
       const { text, isLast, translations, synonyms } = word
       const folded = foldText(text)
+      const codeKey = toCodeKey(folded)
       return {
         forms: new Set([folded, ...translations, ...synonyms].flatMap(listNumberForms)),
         phrases: synonyms.filter((synonym) => synonym.includes(' ')),
         folded,
+        codeKey: canBePartOfCode(codeKey) ? codeKey : undefined,
         mayBePrefix: isLast || (isUnknown(word) && text.length >= minLettersForPrefix),
         isLast,
         qualities: new Map(),
@@ -74,7 +76,7 @@ export class QueryWordMatcher {
     ]
     const sku = foldText(toCodeKey(product.sku))
     return this.#words.map((word) => {
-      if (isPartOfCode(word.folded, sku)) return 1
+      if (word.codeKey !== undefined && sku.includes(word.codeKey)) return 1
       return fields.reduce((best, [words, weight]) => {
         // A match in this field cannot be better.
         if (best >= weight) return best
@@ -89,10 +91,6 @@ const shortenDescription = (text: string | null) => (text ?? '').slice(0, maxDes
 
 function listFoldedWords(text: string): string[] {
   return foldText(text).match(textWords) ?? []
-}
-
-function isPartOfCode(word: string, sku: string): boolean {
-  return /\d/.test(word) && word.length >= minCodePartLength && sku.includes(toCodeKey(word))
 }
 
 /** Whether these words, in their order, contain a synonym of several words. */

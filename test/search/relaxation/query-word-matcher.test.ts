@@ -43,6 +43,7 @@ t.test('singular, plural, sizes, codes, translations and synonyms count as the w
   t.same(compare(['motores', 'luces'], { name: 'Motor con luz' }), [1, 1])
   t.same(compare(['18v'], { name: 'Taladro 18 V' }), [1])
   t.same(compare(['742'], { sku: 'AB-742-X', name: 'Uno' }), [1])
+  t.same(compare(['1/2'], { sku: 'AB-120', name: 'Uno' }), [0], 'two digits are in too many SKUs')
   const syringes = { name: 'Jeringas desechables' }
   t.same(compare(['syringe'], syringes, { translations: ['jeringa'] }), [1])
   t.same(compare(['inyectadora'], syringes, { synonyms: ['jeringa'] }), [1])
