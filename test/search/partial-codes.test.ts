@@ -101,6 +101,20 @@ t.test('a code with separators is counted, filtered and paged exactly', async (t
     )
 })
 
+t.test('a letter that only the service knows leaves no wildcard in a code', async (t) => {
+  const { app, db } = await testService(t, { config: withoutEngine })
+  // A letter of Unicode 17. For an older PostgreSQL it is a sign, so both texts are their own keys.
+  const letter = '\u{16ebb}'
+  await db
+    .insertInto('products')
+    .values({ sku: `#${letter}${letter}`, name: 'Martillo' })
+    .execute()
+  t.match(await searchProducts(app, { q: `%${letter}` }), {
+    total: 0,
+    meta: { source: 'database' },
+  })
+})
+
 t.test('PostgreSQL finds no product by a similar code', async (t) => {
   const { app, db } = await testService(t, { config: withoutEngine })
   await db.insertInto('products').values({ sku: 'AB-742-X', name: 'Martillo' }).execute()

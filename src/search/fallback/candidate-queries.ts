@@ -5,7 +5,8 @@
 // `may_be_incomplete` is true in all rows of the query. search-in-postgres.ts also checks whether
 // all queries together have found as many candidates as they may.
 //
-// Candidates with a higher score rank first. One that several queries find has its highest score.
+// Candidates with a higher score rank first. A candidate found by several queries keeps its highest
+// score.
 //   empty query   0
 //   code, name    2 for the whole SKU (AB-742), 1 for a part of a code (742), 0 for the beginning
 //                 of a name (a query of one or two letters)
@@ -106,8 +107,9 @@ export function buildPinnedQuery(query: ParsedQuery, productCondition: Sql): Sql
 }
 
 /**
- * Returns the SQL of the key of a SKU, as PostgreSQL computes it for `sku_key`. The key in the
- * search engine may differ for letters of a newer Unicode version, which only one of the two knows.
+ * Returns the SQL of the key of a SKU (toSkuKey), as PostgreSQL computes it for `sku_key`. The key
+ * in the search engine may differ for letters of a newer Unicode version, which only one of the two
+ * knows.
  */
 export function buildSkuKey(text: string): Sql {
   return sql`code_key(${text})`
@@ -163,8 +165,9 @@ function buildPartialCodeQueries({ text }: ParsedQuery, productCondition: Sql): 
   const key = toCodeKey(text)
   if (key === '') return []
   const conditions = [
-    // The key has letters and digits only, so nothing in it is a wildcard.
-    sql`sku_key like ${canBePartOfCode(key) ? '%' : ''} || ${buildSkuKey(text)} || '%'`,
+    // `key` has letters and digits only, so nothing in it is a wildcard. The SKU key of the text
+    // may have signs: if PostgreSQL does not know its letters, the whole text is its key.
+    sql`sku_key like ${canBePartOfCode(key) ? '%' : ''} || ${buildSkuKey(key)} || '%'`,
     ...(canBeginHsCode(key) ? [sql`hs_code like ${`${key}%`}`] : []),
   ]
   return conditions.map((condition) =>
