@@ -46,6 +46,13 @@ export function listSingleWords(words: QueryWord[]): WordSubquery[] {
  * at most ten words, and so at most 45 pairs. Returns nothing for one word. For two words, returns
  * each of them instead of their pair, because the pair is the whole query, which was requested
  * first.
+ *
+ * For example, the query is `tornillo inoxidabel cabeza avellanada`, and all words but `inoxidabel`
+ * are frequent. Its pairs are the following. The engine searches words in quotes as typed, and
+ * others also with typos (shouldQuote).
+ *
+ *     "tornillo" inoxidabel     "tornillo" "cabeza"         "tornillo" "avellanada"
+ *     "cabeza" inoxidabel       "avellanada" inoxidabel     "cabeza" avellanada
  */
 export function listPairsOrWords(words: QueryWord[], synonyms: SynonymMap): WordSubquery[] {
   if (words.length === 2) return listSingleWords(words)

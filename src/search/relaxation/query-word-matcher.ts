@@ -68,7 +68,7 @@ export class QueryWordMatcher {
 
   /** Returns for each word how well the product matches it: from 0 (not at all) to 1. */
   rateMatches(product: EngineHit): number[] {
-    const fields: [words: string[], weight: number][] = [
+    const fields: [fieldWords: string[], weight: number][] = [
       [listFoldedWords(`${product.name} ${product.brand ?? ''}`), 1],
       [findSizeForms(product.name), 1],
       [listFoldedWords(product.category ?? ''), otherFieldWeight],
@@ -77,10 +77,10 @@ export class QueryWordMatcher {
     const sku = foldText(toCodeKey(product.sku))
     return this.#words.map((word) => {
       if (word.codeKey !== undefined && sku.includes(word.codeKey)) return 1
-      return fields.reduce((best, [words, weight]) => {
+      return fields.reduce((best, [fieldWords, weight]) => {
         // A match in this field cannot be better.
         if (best >= weight) return best
-        const quality = hasPhrase(word, words) ? 1 : bestQuality(word, words)
+        const quality = hasPhrase(word, fieldWords) ? 1 : bestQuality(word, fieldWords)
         return Math.max(best, weight * quality)
       }, 0)
     })
@@ -93,17 +93,17 @@ function listFoldedWords(text: string): string[] {
   return foldText(text).match(textWords) ?? []
 }
 
-/** Whether these words, in their order, contain a synonym of several words. */
-function hasPhrase({ phrases }: ComparedWord, words: string[]): boolean {
+/** Whether the words of a field, in their order, contain a synonym of several words. */
+function hasPhrase({ phrases }: ComparedWord, fieldWords: string[]): boolean {
   if (phrases.length === 0) return false
-  const text = ` ${words.join(' ')} `
+  const text = ` ${fieldWords.join(' ')} `
   return phrases.some((phrase) => text.includes(` ${phrase} `))
 }
 
-/** Returns the quality of the best match among these words. */
-function bestQuality(word: ComparedWord, words: string[]): number {
+/** Returns the quality of the best match among the words of a field. */
+function bestQuality(word: ComparedWord, fieldWords: string[]): number {
   let best = 0
-  for (const candidate of words) {
+  for (const candidate of fieldWords) {
     if (best === 1) return best
     const cached = word.qualities.get(candidate)
     const quality = cached ?? compareWords(word, candidate)

@@ -1,5 +1,4 @@
 // The words of a query that may be relaxed, and what is known about each of them.
-import { defaultHits } from '../../search-engine/result-limits.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import { foldText } from '../../text/accent-folding.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
@@ -26,8 +25,11 @@ export type QueryWord = {
  */
 export const isUnknown = ({ productCount }: QueryWord): boolean => productCount === 0
 
-/** Whether fewer products contain a word as typed than a page has. */
-export const isRare = ({ productCount }: QueryWord): boolean => productCount < defaultHits
+const minProductsOfFrequentWord = 8
+
+/** Whether few products contain a word as typed. */
+export const isRare = ({ productCount }: QueryWord): boolean =>
+  productCount < minProductsOfFrequentWord
 
 /**
  * Whether a relaxed query can find more products: it has several words, or a word has a

@@ -1,6 +1,5 @@
 // Relaxes a query that no product satisfies: finds products that contain some of its words, and
 // ranks them. docs/search.md lists all that decides the order of hits.
-import { defaultHits } from '../../search-engine/result-limits.ts'
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import {
@@ -16,10 +15,10 @@ import type { Subqueries } from './subqueries.ts'
 import { weighWord } from './word-weights.ts'
 
 /**
- * If fewer products are found, single words are requested too. This is the size of a page without
- * `limit`. The `limit` of the request is not used, because all pages must show the same list.
+ * If fewer products are found, single words are requested too. The `limit` of the request is not
+ * used, because all pages must show the same list.
  */
-const enoughHits = defaultHits
+const enoughHits = 8
 /**
  * Reciprocal rank fusion: score = Σ 1 / (k + rank), where the first rank is 0. 60 is the value of
  * Cormack, Clarke and Büttcher (2009). docs/measurements.md compares it with others.
@@ -30,22 +29,10 @@ const fusionK = 60
  * Finds products that contain some of the words of a query, in three steps:
  * 1. Request each pair of words, the unknown words (isUnknown), and the translations. With only two
  *    words, their pair is the query itself, so each word is requested alone instead.
- * 2. If few products were found, request single words too. If each pair of three words has more
- *    products than were returned, request the triple too.
+ * 2. If the pairs and the first hits together are fewer than `enoughHits` products, request the
+ *    other single words too. Request each triple of words for whose pairs products may be missing
+ *    (mayLackProducts).
  * 3. Rank all products that were found, and the first hits (firstHitCount) of the whole text.
- *
- * For example, the query is `tornillo inoxidabel cabeza avellanada`, and all words but `inoxidabel`
- * are frequent. Step 1 requests `inoxidabel` and these six pairs. Words in quotes are searched as
- * typed, others also with typos (listPairsOrWords):
- *
- *     "tornillo" inoxidabel     "tornillo" "cabeza"         "tornillo" "avellanada"
- *     "cabeza" inoxidabel       "avellanada" inoxidabel     "cabeza" avellanada
- *
- * If the pairs and the first hits together are fewer than `enoughHits` products, step 2 requests
- * `tornillo`, `cabeza` and `avellanada`. The hits of the single word `inoxidabel` and of
- * translations do not count, because they need not contain any other word. If each pair of three
- * words has more products than were returned, step 2 requests the triple, such as
- * `"tornillo" "cabeza" "avellanada"`.
  *
  * Returns these products, best first, and the matcher of the words. The products depend on the
  * words and the filters only. So pages are consistent, and the number of hits is the total. Throws
@@ -63,11 +50,12 @@ export async function relaxQuery(
   const pairsOrWords = listPairsOrWords(words, synonyms)
   await subqueries.send([...pairsOrWords, ...unknownWords, ...listTranslations(words)])
 
-  // Step 2.
+  // Step 2. The hits of single unknown words and of translations do not count, because they need
+  // not contain any other word.
   const hitsOfPairsOrWords = pairsOrWords.map(({ text }) => subqueries.result(text)?.hits ?? [])
   const hasEnough = countDistinctHits([...firstHits, ...hitsOfPairsOrWords]) >= enoughHits
   const triples = listTriples(words, (earlier, later) =>
-    mayHaveMoreProducts(earlier, later, pairsOrWords, subqueries),
+    mayLackProducts(earlier, later, pairsOrWords, subqueries),
   )
   await subqueries.send([...(hasEnough ? [] : singleWords), ...triples])
 
@@ -82,7 +70,7 @@ export async function relaxQuery(
  * Whether a product with both words may be missing from what was found: the pair was not requested,
  * or has more products than were returned.
  */
-function mayHaveMoreProducts(
+function mayLackProducts(
   earlier: QueryWord,
   later: QueryWord,
   pairs: WordSubquery[],
