@@ -71,7 +71,16 @@ export function planHitGroups(
       ...(hasSeveralWords && { showRankingScoreDetails: true }),
     }
     const needsFirstHitsQuery = offset > 0 && canRelax(request.query)
-    return { kind, query, ...(needsFirstHitsQuery && { firstHitsQuery: toFirstHitsQuery(query) }) }
+    if (!needsFirstHitsQuery) return { kind, query }
+    // Neither the facets nor the highlights of the first hits are used.
+    const firstHitsQuery = {
+      ...query,
+      offset: 0,
+      limit: firstHitCount,
+      facets: [],
+      showMatchesPosition: false,
+    }
+    return { kind, query, firstHitsQuery }
   })
   return { groups, skippedHits }
 }
@@ -139,16 +148,4 @@ function quoteFilterValue(value: string): string {
 function minLimit(kind: HitGroupKind, hasSeveralWords: boolean): number {
   if (isOrderedByService(kind)) return maxOrderedSkus
   return usesWords(kind) && hasSeveralWords ? firstHitCount : 0
-}
-
-function toFirstHitsQuery({ indexUid, q, filter = [] }: EngineQuery): EngineQuery {
-  return {
-    indexUid,
-    q,
-    limit: firstHitCount,
-    filter,
-    matchingStrategy: 'frequency',
-    attributesToRetrieve: shownAttributes,
-    showRankingScoreDetails: true,
-  }
 }
