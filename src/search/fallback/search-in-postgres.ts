@@ -22,6 +22,7 @@ import { maxFacetValues, maxTotal } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { toSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { highlightByComparison } from '../hits/highlights.ts'
+import { otherSpellingDistance } from '../hits/order-within-groups.ts'
 import { type ProductRow, productColumns, toProduct } from '../product-rows.ts'
 import {
   type FacetName,
@@ -68,12 +69,13 @@ export async function searchInPostgres(
         : sql`(${matches}) union all ${buildPinnedQuery(query, productCondition)}`
     const statement = buildPageStatement(request, candidates).compile(database.db)
     const [row] = await runCancellableQuery<SearchRow>(database, statement, signal)
+    if (row === undefined) throw new Error('the statement of a search has returned no row')
     return row
   }
   if (query.text === '') return toResult(request, await find(buildEmptyTextQuery(productCondition)))
   const row = await find(buildMatchQuery(query, productCondition))
   // A code allows no typo, so similar products are no match for it.
-  const shouldSearchSimilar = !row?.matching && !query.code.isOnlyCode
+  const shouldSearchSimilar = row.matching === 0 && !query.code.isOnlyCode
   const similarMatches = shouldSearchSimilar ? buildSimilarWordQuery(query, productCondition) : null
   return toResult(request, similarMatches ? await find(similarMatches) : row)
 }
@@ -87,13 +89,12 @@ type SearchRow = {
   may_be_incomplete: boolean
 } & Record<FacetName, Record<string, number> | null>
 
-function toResult({ query, facets }: ParsedRequest, row: SearchRow | undefined): SearchResult {
-  const total = row?.total ?? 0
+function toResult({ query, facets }: ParsedRequest, row: SearchRow): SearchResult {
   return {
-    hits: (row?.hits ?? []).map((product) => toHit(product, query)),
-    total: Math.min(maxTotal, total),
-    facets: Object.fromEntries(facets.map((name) => [name, row?.[name] ?? {}])) as Facets,
-    facetsOmitted: facets.length > 0 && row?.may_be_incomplete === true,
+    hits: (row.hits ?? []).map((product) => toHit(product, query)),
+    total: Math.min(maxTotal, row.total),
+    facets: Object.fromEntries(facets.map((name) => [name, row[name] ?? {}])) as Facets,
+    facetsOmitted: facets.length > 0 && row.may_be_incomplete,
   }
 }
 
@@ -114,7 +115,7 @@ const hitColumnsSql = sql.join(
 /**
  * Returns the statement for the requested page, the totals and the facet counts. It orders the
  * candidates. A pinned SKU has its place in the list of pinned SKUs, and another spelling of it
- * half a place more. In the example of buildPinnedKeys, "B-١" has 1 and "ab 1" has 2.5.
+ * `otherSpellingDistance` more. In the example of buildPinnedKeys, "B-١" has 1 and "ab 1" has 2.5.
  */
 function buildPageStatement(
   { query, facets, limit, offset }: ParsedRequest,
@@ -139,7 +140,8 @@ function buildPageStatement(
           sku_key = ${buildSkuKey(text)} desc,
           coalesce(
             array_position(${pinnedSkus}::text[], sku),
-            array_position(${buildPinnedKeys(query)}, sku_key) + 0.5
+            array_position(${buildPinnedKeys(query)}, sku_key)
+              + ${sql.lit(otherSpellingDistance)}
           ),
           score desc nulls last,
           times_quoted desc nulls last,

@@ -5,8 +5,8 @@ import { toPinKey } from '../../text/sku-and-hs-codes.ts'
 
 /** The service orders at most this many products with the same SKU key by their spelling. */
 export const maxOrderedSkus = 200
-/** Puts another spelling of a pinned SKU between that SKU and the next one. */
-const afterSameKey = 0.5
+/** How many places after a pinned SKU its other spellings are: before the next pinned SKU. */
+export const otherSpellingDistance = 0.5
 
 /**
  * Orders products whose SKUs equal the query except for case and separators. Those spelled as typed
@@ -30,7 +30,7 @@ export function putInPinnedOrder(hits: EngineHit[], pinnedSkus: readonly string[
     if (pinnedSkus.includes(sku)) return pinnedSkus.indexOf(sku)
     const sameKey = keys.indexOf(toPinKey(sku))
     // No pinned SKU has this key: the filters of the engine do not distinguish "①" from "1".
-    return sameKey < 0 ? keys.length : sameKey + afterSameKey
+    return sameKey < 0 ? keys.length : sameKey + otherSpellingDistance
   }
   return hits.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
