@@ -74,8 +74,8 @@ export class SearchLog {
   /**
    * Logs an error of this service: it has sent a request that is invalid for the engine. `logger`
    * is that of the HTTP request. A caller may cause such an error at every keystroke. So this logs
-   * at most one per engine and interval (`rejectionLog`). The next line counts those left out, of
-   * all engines.
+   * at most one per engine and interval (`rejectionLog`). The next logged line says how many
+   * rejections, of all engines, were not logged.
    */
   logRejection(logger: Logger, engine: string, err: unknown): void {
     const alsoRejected = this.#rejections.countLeftOut(engine)
@@ -85,8 +85,8 @@ export class SearchLog {
 
   /**
    * Logs an error of the code of this service with its stack, once per cause and interval
-   * (`defectLog`). The next line counts those left out, and metrics count all (`defect` in
-   * SearchObserver). `logger` is that of the HTTP request.
+   * (`defectLog`). The next logged line says how many were not logged, and metrics count all
+   * (`defect` in SearchObserver). `logger` is that of the HTTP request.
    */
   logDefect(logger: Logger, err: unknown): void {
     const alsoFailed = this.#defects.countLeftOut(describeError(err))

@@ -79,7 +79,8 @@ function findInvalidIntegers(
 ): Problem | undefined {
   const invalid = listInvalidIntegers(query)
   if (invalid.length === 0) return undefined
-  // The problem must name every invalid parameter, so the others are validated here.
+  // Fastify validates nothing after a problem of step 1. So the other parameters are validated
+  // here, and the same problem names them.
   const invalidNames = new Set<string>(invalid)
   const others = Object.entries(query).filter(([name]) => !invalidNames.has(name))
   return createInvalidParametersProblem([

@@ -116,8 +116,7 @@ export class SearchService {
   }
 
   /**
-   * Returns whether a request for this URL can be answered now or after a short wait. If it is a
-   * search, this also ends the idle pause, in which the states of the indexes are not read.
+   * Returns whether a request for this URL can be answered now or after a short wait.
    *
    * A cached response needs no capacity. Every other search and look-up counts towards the limit of
    * the process. A search in PostgreSQL also counts towards `fallbackLimit`, which is smaller. So
@@ -125,7 +124,8 @@ export class SearchService {
    * the general pool, so the limit of the process always decides for it.
    */
   checkCapacity(url: string): boolean {
-    // A look-up needs no index, so it does not end the idle pause.
+    // The states of the indexes are not read while no search arrives. checkForHealthyEngine starts
+    // reading them again. A look-up needs no index, so it does not call it.
     const usesFallback = !isSkuLookUp(url) && !this.#selection.checkForHealthyEngine()
     const limit = usesFallback ? this.#resources.fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)
@@ -138,15 +138,15 @@ export class SearchService {
    */
   async search(request: SearchRequest, context: SearchContext): Promise<ServiceResponse | null> {
     // Read once, so that the key and the search use the same words.
-    const words = this.#companyWords.current()
-    const key = toCacheKey(request, words.version)
+    const companyWords = this.#companyWords.current()
+    const key = toCacheKey(request, companyWords.version)
     const cached = this.#findCachedResponse(key)
     if (cached) {
       this.#observer.countResponse('cache')
       return cached
     }
     const answer = await this.#run(() => {
-      const parsed = { ...request, query: parseQuery(request.text, words) }
+      const parsed = { ...request, query: parseQuery(request.text, companyWords) }
       // Selected after the wait for capacity, during which a circuit breaker may have opened.
       const engines = this.#selection.select()
       return searchWithFallback(this.#resources, engines, parsed, context)
