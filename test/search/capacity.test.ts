@@ -11,11 +11,12 @@ import {
 } from '../../src/overload/concurrency-limit.ts'
 import { SearchService } from '../../src/search/search-service.ts'
 import type { RegisteredEngine } from '../../src/search-engine/engine-selection.ts'
-import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
+import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
 import { readMetric } from '../support/service/read-metric.ts'
+import { createStubEngine, noHits } from '../support/stub-engine.ts'
 
 lengthenSearchTimeouts(t)
 
@@ -61,14 +62,10 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
 
 /** Returns an engine that finds nothing, and fails while `down` has its name. */
 function toEngine(registrationName: string, down = new Set<string>()): RegisteredEngine {
-  const engine: SearchEngine = {
-    async search(queries) {
-      if (down.has(registrationName)) throw new Error('no connection')
-      return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
-    },
-    health: async () => undefined,
-    close: async () => undefined,
-  }
+  const engine = createStubEngine(async (queries) => {
+    if (down.has(registrationName)) throw new Error('no connection')
+    return queries.map(() => noHits)
+  })
   return { registrationName, engine }
 }
 
@@ -96,14 +93,10 @@ t.test('an exact look-up does not wait for searches in PostgreSQL', async (t) =>
 
 t.test('what an engine has answered needs no capacity, whichever engine is next', async (t) => {
   const { promise: end, resolve: endStalled } = Promise.withResolvers<void>()
-  const engine: SearchEngine = {
-    async search(queries) {
-      if (queries.some(({ q }) => q.startsWith('stalled'))) await end
-      return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
-    },
-    health: async () => undefined,
-    close: async () => undefined,
-  }
+  const engine = createStubEngine(async (queries) => {
+    if (queries.some(({ q }) => q.startsWith('stalled'))) await end
+    return queries.map(() => noHits)
+  })
   const { service, search } = await startService(t, [
     { registrationName: 'first', engine },
     { registrationName: 'second', engine },
@@ -164,15 +157,11 @@ t.test('while the index is of another database, only PostgreSQL has capacity', a
 t.test('a search that waits for capacity is not sent if its client disconnects', async (t) => {
   const { promise: end, resolve: endStalled } = Promise.withResolvers<void>()
   const sent: string[] = []
-  const engine: SearchEngine = {
-    async search(queries) {
-      sent.push(...queries.map(({ q }) => q))
-      if (queries.some(({ q }) => q.startsWith('stalled'))) await end
-      return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
-    },
-    health: async () => undefined,
-    close: async () => undefined,
-  }
+  const engine = createStubEngine(async (queries) => {
+    sent.push(...queries.map(({ q }) => q))
+    if (queries.some(({ q }) => q.startsWith('stalled'))) await end
+    return queries.map(() => noHits)
+  })
   const { search, metrics } = await startService(t, [{ registrationName: 'main', engine }])
   const stalled = Array.from({ length: maxRunningSearches }, (_, n) => search(`stalled${n}`))
   const client = new AbortController()
@@ -192,16 +181,12 @@ t.test('a search that waits for capacity is not sent if its client disconnects',
 t.test('a search that waits for capacity is not sent to an engine that has failed', async (t) => {
   const { promise: end, resolve: endStalled } = Promise.withResolvers<void>()
   const sent: string[] = []
-  const engine: SearchEngine = {
-    async search(queries) {
-      sent.push(...queries.map(({ q }) => q))
-      if (queries.some(({ q }) => q.startsWith('failing'))) throw new Error('no connection')
-      await end
-      return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
-    },
-    health: async () => undefined,
-    close: async () => undefined,
-  }
+  const engine = createStubEngine(async (queries) => {
+    sent.push(...queries.map(({ q }) => q))
+    if (queries.some(({ q }) => q.startsWith('failing'))) throw new Error('no connection')
+    await end
+    return queries.map(() => noHits)
+  })
   const { search } = await startService(t, [{ registrationName: 'main', engine }])
   const stalled = Array.from({ length: maxRunningSearches - 1 }, (_, n) => search(`stalled${n}`))
   const failing = search('failing')

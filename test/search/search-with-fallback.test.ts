@@ -17,12 +17,12 @@ import {
   type EngineQuery,
   type EngineResult,
   requestResults,
-  type SearchEngine,
 } from '../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { createStubEngine, exampleHit, noHits } from '../support/stub-engine.ts'
 
 type Answer = (
   queries: EngineQuery[],
@@ -38,7 +38,6 @@ t.teardown(async () => {
   await pool.end()
 })
 
-const noHits: EngineResult = { hits: [], estimatedTotalHits: 0 }
 const answerNothing: Answer = (queries) => queries.map(() => noHits)
 const breakDown: Answer = () => Promise.reject(new Error('no connection'))
 const isCount = ({ limit }: EngineQuery) => limit === 0
@@ -51,16 +50,8 @@ const answerFirstRequest: Answer = (queries) =>
     q === '' ? noHits : { hits: [hitWithOneOfTwoWords], estimatedTotalHits: 1 },
   )
 const hitWithOneOfTwoWords: EngineHit = {
-  id: '1',
+  ...exampleHit,
   sku: 'E-1',
-  name: 'Martillo',
-  description: null,
-  category: null,
-  brand: null,
-  unit: 'C62',
-  price: null,
-  hsCode: null,
-  originCountry: null,
   _rankingScoreDetails: { words: { matchingWords: 1, maxMatchingWords: 2 } },
 }
 
@@ -72,17 +63,14 @@ const hitWithAllWords: EngineHit = {
 function toWatchedEngine(t: Test, engineName: string, answer: Answer): WatchedEngine {
   const breaker = new CircuitBreaker({ probe: async () => undefined, onChange: () => undefined })
   t.teardown(() => breaker.stop())
-  const engine: SearchEngine = {
-    search: async (queries, signal) =>
-      Promise.race([
-        answer(queries, signal),
-        new Promise<never>((_, reject) =>
-          signal.addEventListener('abort', () => reject(signal.reason)),
-        ),
-      ]),
-    health: async () => undefined,
-    close: async () => undefined,
-  }
+  const engine = createStubEngine(async (queries, signal) =>
+    Promise.race([
+      answer(queries, signal),
+      new Promise<never>((_, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason)),
+      ),
+    ]),
+  )
   const state = { indexedAt: null, version: null, isOfThisDatabase: true }
   return {
     registrationName: engineName,

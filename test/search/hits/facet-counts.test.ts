@@ -1,7 +1,8 @@
 // Facet counts: spellings that a filter treats as equal are one value, the most frequent first.
 import t from 'tap'
 import { countFacets, sumFacetCounts } from '../../../src/search/hits/facet-counts.ts'
-import type { EngineHit, EngineResult } from '../../../src/search-engine/search-client.ts'
+import type { EngineResult } from '../../../src/search-engine/search-client.ts'
+import { exampleHit } from '../../support/stub-engine.ts'
 
 t.test('counts of several results are added', async (t) => {
   const results = [{ Brocas: 1, Tubos: 2 }, { TUBOS: 3 }, undefined].map(
@@ -21,7 +22,7 @@ t.test('counts of several results are added', async (t) => {
 
 t.test('hits without a value are not counted, nor rare values beyond a hundred', async (t) => {
   const names = [null, 'Ácana', 'ácana', 'Acana', ...Array.from({ length: 120 }, (_, n) => `B${n}`)]
-  const hits = names.map((brand) => ({ brand, category: null }) as EngineHit)
+  const hits = names.map((brand) => ({ ...exampleHit, brand }))
   const { brand = {}, category } = countFacets(['brand', 'category'], hits)
   t.same(category, {})
   t.same(Object.entries(brand).slice(0, 2), [

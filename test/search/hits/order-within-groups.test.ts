@@ -6,8 +6,9 @@ import {
   putInPinnedOrder,
 } from '../../../src/search/hits/order-within-groups.ts'
 import type { EngineHit } from '../../../src/search-engine/search-client.ts'
+import { exampleHit } from '../../support/stub-engine.ts'
 
-const toHits = (skus: string[]) => skus.map((sku) => ({ sku }) as EngineHit)
+const toHits = (skus: string[]) => skus.map((sku) => ({ ...exampleHit, sku }))
 const toSkus = (hits: EngineHit[]) => hits.map(({ sku }) => sku)
 
 t.test('the SKU as typed is first, then other cases, then other separators', async (t) => {

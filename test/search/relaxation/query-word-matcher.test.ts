@@ -2,9 +2,9 @@
 import t from 'tap'
 import { countTypos, QueryWordMatcher } from '../../../src/search/relaxation/query-word-matcher.ts'
 import type { EngineHit } from '../../../src/search-engine/search-client.ts'
+import { exampleHit } from '../../support/stub-engine.ts'
 
-const product = (values: Partial<EngineHit>) =>
-  ({ sku: 'A-1', name: '', brand: null, category: null, description: null, ...values }) as EngineHit
+const product = (values: Partial<EngineHit>) => ({ ...exampleHit, name: '', ...values })
 const createMatcher = (
   words: string[],
   {

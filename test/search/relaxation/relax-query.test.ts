@@ -2,7 +2,7 @@
 import t from 'tap'
 import { QueryWordMatcher } from '../../../src/search/relaxation/query-word-matcher.ts'
 import { rankByMatchedWords } from '../../../src/search/relaxation/relax-query.ts'
-import type { EngineHit } from '../../../src/search-engine/search-client.ts'
+import { exampleHit } from '../../support/stub-engine.ts'
 
 const matcher = new QueryWordMatcher(
   ['martillo', 'fresno'].map((text, position) => ({
@@ -15,8 +15,7 @@ const matcher = new QueryWordMatcher(
   })),
 )
 
-const toHit = (name: string): EngineHit =>
-  ({ id: name, sku: 'A-1', name, brand: null, category: null, description: null }) as EngineHit
+const toHit = (name: string) => ({ ...exampleHit, id: name, name })
 
 const rank = (weights: number[], ...lists: string[][]) =>
   rankByMatchedWords(

@@ -3,27 +3,19 @@ import t from 'tap'
 import { loadQueryWords } from '../../../src/search/relaxation/query-words.ts'
 import { relaxQuery } from '../../../src/search/relaxation/relax-query.ts'
 import { Subqueries } from '../../../src/search/relaxation/subqueries.ts'
-import type {
-  EngineQuery,
-  EngineResult,
-  SearchEngine,
-} from '../../../src/search-engine/search-client.ts'
+import type { EngineQuery, EngineResult } from '../../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../../src/text/parse-query.ts'
+import { createStubEngine, noHits } from '../../support/stub-engine.ts'
 
 const scope = { indexUid: 'products', filter: [] }
 
 /** Returns an engine without products, and the requests that it has received. */
 function recordRequests(answer?: (queries: EngineQuery[]) => Promise<EngineResult[]>) {
   const requests: EngineQuery[][] = []
-  const engine: SearchEngine = {
-    async search(queries) {
-      requests.push(queries)
-      if (answer) return answer(queries)
-      return queries.map(() => ({ hits: [], estimatedTotalHits: 0 }))
-    },
-    health: async () => undefined,
-    close: async () => undefined,
-  }
+  const engine = createStubEngine(async (queries) => {
+    requests.push(queries)
+    return answer ? answer(queries) : queries.map(() => noHits)
+  })
   const subqueries = new Subqueries(engine, scope, new AbortController().signal)
   const sentTexts = () => requests.flat().map(({ q }) => q)
   return { subqueries, requests, sentTexts }
