@@ -133,7 +133,7 @@ function createStatsCache(
     isPrimaryFailing: () => versions.isFailing(timeouts.stats.dataVersionResponse.ms),
   }
   return new StatsCache({
-    shared: new SharedStatsCache(redis, redisPrefix),
+    redisCache: new SharedStatsCache(redis, redisPrefix),
     versions,
     readToday,
     compute: (request) => readStatsPreferringReplica(source, request),
@@ -143,8 +143,8 @@ function createStatsCache(
 }
 
 /**
- * Throws an `unavailable` problem if PostgreSQL cannot answer now, and otherwise the error. The
- * TimeoutError of a computation that takes too long (StatsCache) counts as the former.
+ * Throws an `unavailable` problem if PostgreSQL cannot answer now, and otherwise the error. A
+ * TimeoutError from StatsCache also becomes `unavailable`.
  */
 function rethrowAsProblem(cause: unknown): never {
   if (!isPostgresUnavailable(cause)) throw cause

@@ -41,8 +41,9 @@ import type { SharedStatsCache } from './shared-stats-cache.ts'
  * - `shared`: found in Redis, and younger than `maxAge`.
  * - `miss`: computed for this request.
  * - `collapsed`: computed for an earlier request that was still waiting for the same statistics.
- * - `stale`: not younger than `maxAge` or of another day, because computing failed or took too
- *   long. Also statistics of any age from Redis, for the same reasons.
+ * - `stale`: not younger than `maxAge` or of another day, because computing failed or was slow.
+ *   Statistics from Redis that were sent because computing failed or was slow are `stale` whatever
+ *   their age.
  */
 export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
 
@@ -53,8 +54,8 @@ export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
  *   long that its statistics are already as old as `maxAge`. Statistics of a replica that is behind
  *   can be that old too.
  * - `refresh failed`: computing failed.
- * - `database is failing`: the refresh did not end within `refreshWaitDuringOutage`. The request
- *   waited no longer, because the last query of the data version failed or had no response in time.
+ * - `database is failing`: the refresh did not end within `refreshWaitDuringOutage`. The wait was
+ *   cut short because the last version query failed or timed out.
  */
 export type StaleReason = 'refresh is slow' | 'refresh failed' | 'database is failing'
 
@@ -79,18 +80,18 @@ type Entry = ComputedStats & { bodies: ResponseBodies; asOf: string }
 type Refreshed = { entry: Entry; cacheResult: 'shared' | 'miss' }
 
 /**
- * A refresh that is running. `shared` is what Redis has, which may be out of date. It never
+ * A refresh that is running. `fromRedis` is what Redis has, which may be out of date. It never
  * rejects, and it does not wait for PostgreSQL. `isSlow`: a request has waited for the refresh in
  * vain.
  */
 type Refresh = {
   finished: Promise<Refreshed>
-  shared: Promise<ComputedStats | null>
+  fromRedis: Promise<ComputedStats | null>
   isSlow: boolean
 }
 
 export type StatsCacheOptions = {
-  shared: Pick<SharedStatsCache, 'read' | 'write'>
+  redisCache: Pick<SharedStatsCache, 'read' | 'write'>
   versions: Pick<DataVersionPoller, 'latest' | 'readIfOlderThan' | 'readInBackground' | 'isFailing'>
   /** Returns the current local day, as requests have it. */
   readToday(): string
@@ -103,7 +104,7 @@ export type StatsCacheOptions = {
 }
 
 export class StatsCache {
-  readonly #shared: StatsCacheOptions['shared']
+  readonly #redisCache: StatsCacheOptions['redisCache']
   readonly #versions: StatsCacheOptions['versions']
   readonly #readToday: StatsCacheOptions['readToday']
   readonly #compute: StatsCacheOptions['compute']
@@ -115,7 +116,7 @@ export class StatsCache {
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
   constructor(options: StatsCacheOptions) {
-    this.#shared = options.shared
+    this.#redisCache = options.redisCache
     this.#versions = options.versions
     this.#readToday = options.readToday
     this.#compute = options.compute
@@ -172,12 +173,12 @@ export class StatsCache {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
     const isPrimaryFailing = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
     const refresh = this.#refresh(key, request)
-    const shared = await refresh.shared
-    const waitMs = maxWaitMs(local ?? shared, isPrimaryFailing || refresh.isSlow)
+    const redisStats = await refresh.fromRedis
+    const waitMs = maxWaitMs(local ?? redisStats, isPrimaryFailing || refresh.isSlow)
     const outcome = await waitFor(refresh, waitMs)
     if (outcome.state === 'finished') return this.#toResult(outcome.refreshed, isJoined)
     this.#versions.readInBackground()
-    const newest = this.#keepNewer(key, shared) ?? local
+    const newest = this.#keepNewer(key, redisStats) ?? local
     if (!newest) throw outcome.error
     this.#advanceIfCurrent(newest)
     const reason = staleReasonOf(outcome.state, isPrimaryFailing)
@@ -199,24 +200,27 @@ export class StatsCache {
     const running = this.#refreshes.get(refreshKey)
     if (running) return running
     const versionAtStart = this.#versions.latest()
-    const shared = this.#readShared(versionAtStart, key)
-    const finished = this.#load(key, request, { versionAtStart, shared }).finally(() =>
+    const fromRedis = this.#readFromRedis(versionAtStart, key)
+    const finished = this.#load(key, request, { versionAtStart, fromRedis }).finally(() =>
       this.#refreshes.delete(refreshKey),
     )
     // #load logs the error. Perhaps no request waits for the refresh.
     finished.catch(() => undefined)
-    const refresh = { finished, shared, isSlow: false }
+    const refresh = { finished, fromRedis, isSlow: false }
     this.#refreshes.set(refreshKey, refresh)
     return refresh
   }
 
-  /** Returns what Redis has of this database. Null if it has none, or if `database` is null. */
-  async #readShared(database: ObservedVersion | null, key: string): Promise<ComputedStats | null> {
-    return database && this.#shared.read(database.databaseId, key)
+  /** Returns what Redis has of the database that was observed, or null. */
+  async #readFromRedis(
+    observed: ObservedVersion | null,
+    key: string,
+  ): Promise<ComputedStats | null> {
+    return observed && this.#redisCache.read(observed.databaseId, key)
   }
 
   /**
-   * `shared` is what Redis has of the database of `versionAtStart`. If the process reaches another
+   * `fromRedis` is what Redis has of the database of `versionAtStart`. If the process reaches another
    * database by now, Redis is read again.
    */
   async #load(
@@ -224,14 +228,14 @@ export class StatsCache {
     request: StatsRequest,
     {
       versionAtStart,
-      shared,
-    }: { versionAtStart: ObservedVersion | null; shared: Promise<ComputedStats | null> },
+      fromRedis,
+    }: { versionAtStart: ObservedVersion | null; fromRedis: Promise<ComputedStats | null> },
   ): Promise<Refreshed> {
     const requestedAt = this.#now()
     try {
       const latest = await this.#versions.readIfOlderThan(timeouts.stats.dataVersionMaxAge.ms)
       const isSameDatabase = latest === null || latest.databaseId === versionAtStart?.databaseId
-      const found = await (isSameDatabase ? shared : this.#readShared(latest, key))
+      const found = await (isSameDatabase ? fromRedis : this.#readFromRedis(latest, key))
       const isCurrent =
         found?.today === request.today &&
         latest !== null &&
@@ -255,9 +259,10 @@ export class StatsCache {
    * Keeps the newer of the statistics in Redis and in this process. Null if there are none. Another
    * process may have computed newer ones before PostgreSQL became unreachable.
    */
-  #keepNewer(key: string, shared: ComputedStats | null): Entry | null {
+  #keepNewer(key: string, redisStats: ComputedStats | null): Entry | null {
     const local = this.#entries.get(key) ?? null
-    return shared && (!local || isNewer(shared, local)) ? this.#store(key, shared) : local
+    if (!redisStats || (local && !isNewer(redisStats, local))) return local
+    return this.#store(key, redisStats)
   }
 
   /**
@@ -280,14 +285,14 @@ export class StatsCache {
   ): Promise<ComputedStats> {
     // Determined before computing: midnight may pass meanwhile.
     const startedAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, this.#now())
-    const snapshot = await this.#compute(request)
+    const result = await this.#compute(request)
     this.#failures.recordSuccess(key)
-    const knownCurrentAt = Math.min(startedAt, snapshot.knownCurrentAt)
-    const computed = { ...snapshot, knownCurrentAt }
-    // Shared only under the id of the database that the statistics were computed from.
+    const knownCurrentAt = Math.min(startedAt, result.knownCurrentAt)
+    const computed = { ...result, knownCurrentAt }
+    // Written only under the id of the database that the statistics were computed from.
     const latest = this.#versions.latest()
     if (latest?.version.generation === computed.version.generation)
-      this.#shared.write(latest.databaseId, key, computed)
+      this.#redisCache.write(latest.databaseId, key, computed)
     else this.#versions.readInBackground()
     return computed
   }
@@ -313,12 +318,12 @@ export class StatsCache {
  * Whether the statistics in Redis are newer than those of this process. Numbers of changes are
  * comparable only within a generation. Otherwise the times of the computations are compared.
  */
-function isNewer(shared: ComputedStats, local: ComputedStats): boolean {
-  if (shared.version.generation !== local.version.generation)
-    return shared.knownCurrentAt > local.knownCurrentAt
-  if (shared.version.changeCount !== local.version.changeCount)
-    return shared.version.changeCount > local.version.changeCount
-  return shared.today > local.today
+function isNewer(redisStats: ComputedStats, local: ComputedStats): boolean {
+  if (redisStats.version.generation !== local.version.generation)
+    return redisStats.knownCurrentAt > local.knownCurrentAt
+  if (redisStats.version.changeCount !== local.version.changeCount)
+    return redisStats.version.changeCount > local.version.changeCount
+  return redisStats.today > local.today
 }
 
 /**

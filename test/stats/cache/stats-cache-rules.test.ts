@@ -65,12 +65,12 @@ t.test('stale statistics come with the reason', async (t) => {
   t.same(await read(), { cacheResult: 'miss', staleReason: null })
   state.isUp = false
   t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh failed' })
-  state.shared = { ...state.computed, version: { generation: '1', changeCount: 1 } }
+  state.redisStats = { ...state.computed, version: { generation: '1', changeCount: 1 } }
   t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh failed' }, 'from Redis')
   state.isUp = true
   const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
   state.computing = isComputed
-  state.shared = null
+  state.redisStats = null
   t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh is slow' })
   state.isFailing = true
   t.same(await read(), { cacheResult: 'stale', staleReason: 'database is failing' })
@@ -90,81 +90,87 @@ t.test('statistics of another day are stale at any age', async (t) => {
   })
 })
 
-t.test('during an outage, the newer of local and shared statistics are sent', async (t) => {
-  const { cache, state } = cacheWithoutServers()
-  const statsAfter = (changes: number): ComputedStats => ({
-    ...computedStats(`after ${changes} changes`, 0),
-    version: { generation: '1', changeCount: changes },
-  })
-  const read = async () => {
-    const { bodies, cacheResult } = await cache.read(request)
-    return { etag: bodies.etagOf('json'), cacheResult }
-  }
-  const etagAfter = (changes: number) =>
-    new ResponseBodies(statsAfter(changes).stats).etagOf('json')
-  state.computed = statsAfter(2)
-  t.same(await read(), { etag: etagAfter(2), cacheResult: 'miss' })
-  state.isUp = false
-  for (const [changes, expected] of [
-    [1, 2],
-    [3, 3],
-  ] as const) {
-    state.shared = statsAfter(changes)
-    state.moment += maxAgeMs
-    t.same(await read(), { etag: etagAfter(expected), cacheResult: 'stale' })
-  }
-})
-
-t.test('while PostgreSQL hangs, the newer of local and shared statistics are sent', async (t) => {
-  const { refreshWait, refreshWaitDuringOutage } = timeouts.stats
-  t.teardown(() => mock.timers.reset())
-  for (const { local, hanging, isFailing, waitMs, expected } of [
-    { local: null, hanging: 'computing', waitMs: refreshWait.ms, expected: 'shared' },
-    { local: null, hanging: 'readingVersion', waitMs: refreshWait.ms, expected: 'shared' },
-    {
-      local: null,
-      hanging: 'readingVersion',
-      isFailing: true,
-      waitMs: refreshWaitDuringOutage.ms,
-      expected: 'shared',
-    },
-    { local: 1, hanging: 'computing', waitMs: refreshWait.ms, expected: 'shared' },
-    { local: 1, hanging: 'readingVersion', waitMs: refreshWait.ms, expected: 'shared' },
-    { local: 3, hanging: 'computing', waitMs: refreshWait.ms, expected: 'local' },
-    {
-      local: 1,
-      hanging: 'computing',
-      isFailing: true,
-      waitMs: refreshWaitDuringOutage.ms,
-      expected: 'shared',
-    },
-  ] as const) {
+t.test(
+  'during an outage, the newer statistics, of Redis or of this process, are sent',
+  async (t) => {
     const { cache, state } = cacheWithoutServers()
-    const statsAfter = (text: string, changeCount: number): ComputedStats => ({
-      ...computedStats(text, 0),
-      version: { generation: '1', changeCount },
+    const statsAfter = (changes: number): ComputedStats => ({
+      ...computedStats(`after ${changes} changes`, 0),
+      version: { generation: '1', changeCount: changes },
     })
-    if (local !== null) {
-      state.computed = statsAfter('local', local)
-      await cache.read(request)
+    const read = async () => {
+      const { bodies, cacheResult } = await cache.read(request)
+      return { etag: bodies.etagOf('json'), cacheResult }
     }
-    state.moment += maxAgeMs
-    state.computed = statsAfter('not computed', 4)
-    state.shared = statsAfter('shared', 2)
-    state[hanging] = new Promise(() => undefined)
-    state.isFailing = isFailing === true
-    mock.timers.enable({ apis: ['setTimeout'] })
-    const responses = Promise.all([cache.read(request), cache.read(request)])
-    await finishRefreshes()
-    mock.timers.tick(waitMs)
-    const staleReason = isFailing ? 'database is failing' : 'refresh is slow'
-    for (const { bodies, ...response } of await responses) {
-      t.match(response, { cacheResult: 'stale', staleReason, ageMs: maxAgeMs })
-      t.match(bodies.get('json', 'identity', '').toString(), `"text":"${expected}"`)
+    const etagAfter = (changes: number) =>
+      new ResponseBodies(statsAfter(changes).stats).etagOf('json')
+    state.computed = statsAfter(2)
+    t.same(await read(), { etag: etagAfter(2), cacheResult: 'miss' })
+    state.isUp = false
+    for (const [changes, expected] of [
+      [1, 2],
+      [3, 3],
+    ] as const) {
+      state.redisStats = statsAfter(changes)
+      state.moment += maxAgeMs
+      t.same(await read(), { etag: etagAfter(expected), cacheResult: 'stale' })
     }
-    mock.timers.reset()
-  }
-})
+  },
+)
+
+t.test(
+  'while PostgreSQL hangs, the newer statistics, of Redis or of this process, are sent',
+  async (t) => {
+    const { refreshWait, refreshWaitDuringOutage } = timeouts.stats
+    t.teardown(() => mock.timers.reset())
+    for (const { local, hanging, isFailing, waitMs, expected } of [
+      { local: null, hanging: 'computing', waitMs: refreshWait.ms, expected: 'redis' },
+      { local: null, hanging: 'readingVersion', waitMs: refreshWait.ms, expected: 'redis' },
+      {
+        local: null,
+        hanging: 'readingVersion',
+        isFailing: true,
+        waitMs: refreshWaitDuringOutage.ms,
+        expected: 'redis',
+      },
+      { local: 1, hanging: 'computing', waitMs: refreshWait.ms, expected: 'redis' },
+      { local: 1, hanging: 'readingVersion', waitMs: refreshWait.ms, expected: 'redis' },
+      { local: 3, hanging: 'computing', waitMs: refreshWait.ms, expected: 'local' },
+      {
+        local: 1,
+        hanging: 'computing',
+        isFailing: true,
+        waitMs: refreshWaitDuringOutage.ms,
+        expected: 'redis',
+      },
+    ] as const) {
+      const { cache, state } = cacheWithoutServers()
+      const statsAfter = (text: string, changeCount: number): ComputedStats => ({
+        ...computedStats(text, 0),
+        version: { generation: '1', changeCount },
+      })
+      if (local !== null) {
+        state.computed = statsAfter('local', local)
+        await cache.read(request)
+      }
+      state.moment += maxAgeMs
+      state.computed = statsAfter('not computed', 4)
+      state.redisStats = statsAfter('redis', 2)
+      state[hanging] = new Promise(() => undefined)
+      state.isFailing = isFailing === true
+      mock.timers.enable({ apis: ['setTimeout'] })
+      const responses = Promise.all([cache.read(request), cache.read(request)])
+      await finishRefreshes()
+      mock.timers.tick(waitMs)
+      const staleReason = isFailing ? 'database is failing' : 'refresh is slow'
+      for (const { bodies, ...response } of await responses) {
+        t.match(response, { cacheResult: 'stale', staleReason, ageMs: maxAgeMs })
+        t.match(bodies.get('json', 'identity', '').toString(), `"text":"${expected}"`)
+      }
+      mock.timers.reset()
+    }
+  },
+)
 
 t.test('a request hardly waits for a refresh that has been too slow before', async (t) => {
   const { refreshWait, refreshWaitDuringOutage } = timeouts.stats
@@ -219,7 +225,7 @@ t.test('while PostgreSQL hangs, a request waits for the first statistics', async
 t.test('after a change of the database, only its statistics in Redis are sent', async (t) => {
   const version = { generation: '1', changeCount: 0 }
   const cache = new StatsCache({
-    shared: { read: async (databaseId) => computedStats(databaseId), write: () => undefined },
+    redisCache: { read: async (databaseId) => computedStats(databaseId), write: () => undefined },
     versions: versionsOf(() => observe(version), {
       readIfOlderThan: async () => ({ ...observe(version), databaseId: '2' }),
     }),
@@ -241,7 +247,7 @@ t.test('a defect after a refresh is an error, not a reason for stale statistics'
     throw new TypeError('a defect')
   }
   const cache = new StatsCache({
-    shared: { read: async () => computedStats('shared'), write: () => undefined },
+    redisCache: { read: async () => computedStats('redis'), write: () => undefined },
     versions: versionsOf(latest, {
       readIfOlderThan: async () => {
         // The refresh does not call `latest` from here on. The request does when it has ended.
@@ -259,7 +265,7 @@ t.test('a defect after a refresh is an error, not a reason for stale statistics'
 t.test('the bodies of an entry count towards the size of the cache', async (t) => {
   const version = { generation: '1', changeCount: 0 }
   const cache = new StatsCache({
-    shared: { read: async () => null, write: () => undefined },
+    redisCache: { read: async () => null, write: () => undefined },
     versions: versionsOf(() => observe(version)),
     readToday: () => '2026-11-21',
     log: noLog,
@@ -301,7 +307,7 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
   // Every entry is current, so that none is refreshed in the background.
   const cacheOfEntries = (characters: number) =>
     new StatsCache({
-      shared: { read: async () => null, write: () => undefined },
+      redisCache: { read: async () => null, write: () => undefined },
       versions: versionsOf(() => observe(version)),
       readToday: () => '2026-11-21',
       log: noLog,
@@ -331,7 +337,7 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
 /**
  * A cache without servers, and what it sees. While `isUp` is false, computing fails. While
  * `isFailing` is true, PostgreSQL is known not to respond. `computed` is what it computes once
- * `computing` has resolved, and `shared` is what Redis has.
+ * `computing` has resolved, and `redisStats` is what Redis has.
  */
 function cacheWithoutServers(log: TaskLog = noLog) {
   const state = {
@@ -343,12 +349,12 @@ function cacheWithoutServers(log: TaskLog = noLog) {
     readingVersion: Promise.resolve(),
     computations: 0,
     computed: computedStats('statistics', 0),
-    shared: null as ComputedStats | null,
+    redisStats: null as ComputedStats | null,
   }
   /** Was read before anything was cached, so it renews nothing. */
   const latest = () => observe(state.computed.version, 0)
   const cache = new StatsCache({
-    shared: { read: async () => state.shared, write: () => undefined },
+    redisCache: { read: async () => state.redisStats, write: () => undefined },
     versions: versionsOf(latest, {
       readIfOlderThan: async () => {
         await state.readingVersion
