@@ -18,8 +18,9 @@
 // Statistics that were computed for another day count as older than maxAge: since midnight, more
 // quotes have expired.
 //
-// A refresh takes the statistics from Redis if they are current there. Otherwise it computes them.
-// If it fails or takes too long, older statistics are sent as stale: those in Redis or those in
+// A refresh reads the data version. It takes the statistics of this process if they are current,
+// and otherwise those in Redis. If neither are current, it computes them.
+// If the refresh fails or is slow, older statistics are sent as stale: those in Redis or those in
 // this process, whichever are newer. Each new cause of a failure is logged once.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
@@ -76,8 +77,8 @@ const maxBytes = 20_000_000
 /** `knownCurrentAt` advances while the data does not change, and `asOf` is that moment as text. */
 type Entry = ComputedStats & { bodies: ResponseBodies; asOf: string }
 
-/** An entry, and where a refresh found it: `shared` in Redis, `miss` by computing it. */
-type Refreshed = { entry: Entry; cacheResult: 'shared' | 'miss' }
+/** An entry that is current, and how a refresh got it. */
+type Refreshed = { entry: Entry; cacheResult: 'hit' | 'shared' | 'miss' }
 
 /**
  * A refresh that is running. `fromRedis` is what Redis has, which may be out of date. It never
@@ -152,12 +153,9 @@ export class StatsCache {
     if (
       latest &&
       latest.readAt > entry.knownCurrentAt &&
-      entry.today === this.#readToday() &&
-      isAtLeast(entry.version, latest.version)
-    ) {
-      entry.knownCurrentAt = latest.readAt
-      entry.asOf = formatMoment(latest.readAt)
-    }
+      isCurrent(entry, this.#readToday(), latest)
+    )
+      advance(entry, latest.readAt)
   }
 
   #ageMsOf(entry: Entry): number {
@@ -220,8 +218,8 @@ export class StatsCache {
   }
 
   /**
-   * `fromRedis` is what Redis has of the database of `versionAtStart`. If the process reaches another
-   * database by now, Redis is read again.
+   * `fromRedis` is what Redis has of the database of `versionAtStart`. If the process reaches
+   * another database by now, Redis is read again.
    */
   async #load(
     key: string,
@@ -234,15 +232,19 @@ export class StatsCache {
     const requestedAt = this.#now()
     try {
       const latest = await this.#versions.readIfOlderThan(timeouts.stats.dataVersionMaxAge.ms)
-      const isSameDatabase = latest === null || latest.databaseId === versionAtStart?.databaseId
-      const found = await (isSameDatabase ? fromRedis : this.#readFromRedis(latest, key))
-      const isCurrent =
-        found?.today === request.today &&
-        latest !== null &&
-        isAtLeast(found.version, latest.version)
-      if (isCurrent) {
-        const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
-        return { entry: this.#store(key, { ...found, knownCurrentAt }), cacheResult: 'shared' }
+      if (latest) {
+        const currentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
+        const local = this.#entries.get(key)
+        if (local && currentAt > local.knownCurrentAt && isCurrent(local, request.today, latest)) {
+          advance(local, currentAt)
+          return { entry: local, cacheResult: 'hit' }
+        }
+        const isSameDatabase = latest.databaseId === versionAtStart?.databaseId
+        const found = await (isSameDatabase ? fromRedis : this.#readFromRedis(latest, key))
+        if (found && isCurrent(found, request.today, latest)) {
+          const entry = this.#store(key, { ...found, knownCurrentAt: currentAt })
+          return { entry, cacheResult: 'shared' }
+        }
       }
       const computed = await this.#limitConcurrency(() =>
         this.#computeAndShare(key, request, requestedAt),
@@ -312,6 +314,14 @@ export class StatsCache {
     this.#entries.set(key, entry, { size: statsSize })
     return entry
   }
+}
+
+const isCurrent = (stats: ComputedStats, today: string, latest: ObservedVersion): boolean =>
+  stats.today === today && isAtLeast(stats.version, latest.version)
+
+function advance(entry: Entry, currentAt: Moment): void {
+  entry.knownCurrentAt = currentAt
+  entry.asOf = formatMoment(currentAt)
 }
 
 /**

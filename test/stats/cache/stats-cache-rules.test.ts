@@ -55,6 +55,22 @@ t.test(
   },
 )
 
+t.test('a refresh computes nothing if the data has not changed', async (t) => {
+  const { cache, state } = cacheWithoutServers()
+  const read = async () => {
+    state.moment += maxAgeMs
+    state.versionReadAt = state.moment
+    const { cacheResult, ageMs } = await cache.read({ ...request, today: state.today })
+    return { cacheResult, ageMs }
+  }
+  t.same(await read(), { cacheResult: 'miss', ageMs: 0 })
+  t.same(await read(), { cacheResult: 'hit', ageMs: 0 })
+  state.computed = { ...state.computed, version: { generation: '1', changeCount: 1 } }
+  t.match(await read(), { cacheResult: 'miss' }, 'a change')
+  state.today = '2026-11-22'
+  t.match(await read(), { cacheResult: 'miss' }, 'another day')
+})
+
 t.test('stale statistics come with the reason', async (t) => {
   const { cache, state } = cacheWithoutServers()
   const read = async () => {
@@ -337,7 +353,8 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
 /**
  * A cache without servers, and what it sees. While `isUp` is false, computing fails. While
  * `isFailing` is true, PostgreSQL is known not to respond. `computed` is what it computes once
- * `computing` has resolved, and `redisStats` is what Redis has.
+ * `computing` has resolved, and `redisStats` is what Redis has. A refresh reads the data version at
+ * `versionReadAt`.
  */
 function cacheWithoutServers(log: TaskLog = noLog) {
   const state = {
@@ -348,6 +365,7 @@ function cacheWithoutServers(log: TaskLog = noLog) {
     computing: Promise.resolve(),
     readingVersion: Promise.resolve(),
     computations: 0,
+    versionReadAt: 0,
     computed: computedStats('statistics', 0),
     redisStats: null as ComputedStats | null,
   }
@@ -358,7 +376,7 @@ function cacheWithoutServers(log: TaskLog = noLog) {
     versions: versionsOf(latest, {
       readIfOlderThan: async () => {
         await state.readingVersion
-        return state.isUp ? latest() : null
+        return state.isUp ? observe(state.computed.version, state.versionReadAt) : null
       },
       isFailing: () => state.isFailing,
     }),
