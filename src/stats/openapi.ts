@@ -37,8 +37,9 @@ and amounts by country, month, day and customer add up to the total.
   \`asOf\`. After a 304, the statistics you have are current as of \`Date\` minus \`Age\`.
 * \`text/csv\` has the same statistics in long form. Rows of the period, of countries, months and
   days fill every column; \`revenue\` is the amount won. Other rows fill only the columns that apply
-  to them. Rows of \`acceptance\` and \`change\` hold ratios, also in the columns \`quotes\`,
-  \`accepted\` and \`revenue\`. \`locale=es\` has semicolons and decimal commas.
+  to them. Do not add up a column over all dimensions: filter by \`dimension\` first. Rows of
+  \`acceptance\` and \`change\` hold ratios, also in the columns \`quotes\`, \`accepted\` and
+  \`revenue\`. \`locale=es\` has semicolons and decimal commas.
 * In CSV, \`by\` adds rows with the dimension \`day\`, \`customer\` or \`product\`. Customers and
   products also add three columns (\`name\`, \`lines\`, \`unconverted\`), and their rest is a row
   with the dimension \`otherCustomers\` or \`otherProducts\`, whose key is how many there are.

@@ -81,13 +81,8 @@ export const StatsQuery = Type.Object(
         enum: ['previous_period', 'previous_year'],
         description:
           'Adds the same statistics for the period directly before, or for a year before. ' +
-          'Whole months are compared with whole months: March with February, the first quarter ' +
-          'with the fourth of the year before. Other periods are compared with as many days ' +
-          'directly before, or with the same dates a year before. If a period has begun and ends ' +
-          'after today, its days up to today are compared. On 21 November, both November and 1 ' +
-          'to 21 November are compared with 1 to 21 October. A period from the first of a month ' +
-          'to a day of the current month is compared by months too: 1 to 15 November with 1 to ' +
-          '15 October. `comparison.period` has the days',
+          'Whole months are compared with whole months, other periods with as many days, and a ' +
+          'running period only up to today. `comparison.period` has the days',
       }),
     ),
     by: Type.Optional(

@@ -153,7 +153,7 @@ function groupRow(dimension: string, key: string, group: Group): Row {
 
 /**
  * The rates by number are also in the column `accepted`, for consumers that read only the first six
- * columns.
+ * columns. So nobody can add up a column over all dimensions, as openapi.ts says.
  */
 function acceptanceRows({
   ofSent,

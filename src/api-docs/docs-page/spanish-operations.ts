@@ -38,7 +38,7 @@ Cancela la búsqueda cuando se pulse la tecla siguiente: el servicio cancela ent
 Necesita el permiso \`search:read\`.`,
   },
   readStats: {
-    translatedFrom: 'f0175961c978',
+    translatedFrom: 'eff14bf57c3e',
     summary: 'Cifras de los presupuestos: números, importes, aceptación y días, por país y por mes',
     description: `Cifras de los presupuestos para paneles y ERP: números e importes por estado,
 tasas de aceptación, ingresos y días hasta la decisión, por país y por mes. Los importes son
@@ -76,9 +76,9 @@ total.
   \`Date\` menos \`Age\`.
 * \`text/csv\` tiene las mismas cifras en forma larga. Las filas del periodo, de países, meses y
   días llenan todas las columnas; \`revenue\` es el importe ganado. Las demás filas solo llenan las
-  columnas que les corresponden. Las de \`acceptance\` y \`change\` contienen proporciones, también
-  en las columnas \`quotes\`, \`accepted\` y \`revenue\`. \`locale=es\` usa punto y coma, y coma
-  decimal.
+  columnas que les corresponden. No sumes una columna con todas las dimensiones: filtra antes por
+  \`dimension\`. Las de \`acceptance\` y \`change\` contienen proporciones, también en las columnas
+  \`quotes\`, \`accepted\` y \`revenue\`. \`locale=es\` usa punto y coma, y coma decimal.
 * En CSV, \`by\` añade filas con la dimensión \`day\`, \`customer\` o \`product\`. Los clientes y
   los productos añaden además tres columnas (\`name\`, \`lines\`, \`unconverted\`), y su resto es
   una fila con la dimensión \`otherCustomers\` u \`otherProducts\`, cuya clave es cuántos son.

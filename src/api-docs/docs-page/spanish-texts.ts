@@ -53,22 +53,11 @@ export const spanishTexts: Record<string, string> = {
   'Only quotes in this currency: ISO 4217. Base amounts stay in the base currency':
     'Solo presupuestos en esta moneda: ISO 4217. Los importes base siguen en la moneda base',
   ['Adds the same statistics for the period directly before, or for a year before. Whole ' +
-    'months are compared with whole months: March with February, the first quarter with the ' +
-    'fourth of the year before. Other periods are compared with as many days directly ' +
-    'before, or with the same dates a year before. If a period has begun and ends after ' +
-    'today, its days up to today are compared. On 21 November, both November and 1 to 21 ' +
-    'November are compared with 1 to 21 October. A period from the first of a month to a day ' +
-    'of the current month is compared by months too: 1 to 15 November with 1 to 15 October. ' +
-    '`comparison.period` has the days']:
+    'months are compared with whole months, other periods with as many days, and a running ' +
+    'period only up to today. `comparison.period` has the days']:
     'Añade las mismas cifras del periodo inmediatamente anterior o de un año antes. Los meses ' +
-    'enteros se comparan con meses enteros: marzo con febrero, el primer trimestre con el ' +
-    'cuarto del año anterior. Otros periodos se comparan con otros tantos días ' +
-    'inmediatamente anteriores, o con las mismas fechas un año antes. Si un periodo ha empezado ' +
-    'y acaba después de hoy, se comparan sus días hasta hoy. El 21 de noviembre, tanto ' +
-    'noviembre como del 1 al 21 de noviembre se comparan con del 1 al 21 de octubre. Un periodo ' +
-    'desde el día 1 de un mes hasta un día del mes en curso también se compara por meses: del 1 ' +
-    'al 15 de noviembre con del 1 al 15 de octubre. ' +
-    '`comparison.period` dice los días',
+    'enteros se comparan con meses enteros, los demás periodos con otros tantos días, y un ' +
+    'periodo en curso solo hasta hoy. `comparison.period` dice los días',
   ['`day` adds `byDay`: every day of a period of at most 92 days, with the values of a ' +
     'month. It needs `from` and `to`. `customer` adds `byCustomer` and `product` adds ' +
     '`byProduct`: the 50 with the highest revenue, and all others as one row (`rest`). These ' +
