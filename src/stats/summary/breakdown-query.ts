@@ -2,7 +2,7 @@
 // come from the summary, so their cost depends on the number of customers or products. Only the
 // days of a month that is covered in part are computed from the quotes.
 import { type AliasedRawBuilder, type Kysely, type SelectQueryBuilder, sql } from 'kysely'
-import type { FigureGrain, ProductGrain, Tables } from '../../database/table-types.ts'
+import type { ProductGrain, Tables } from '../../database/table-types.ts'
 import { maxListedGroups, type StatsRequest } from '../schema.ts'
 import { isOfDateKind, isWithin, matches } from './row-conditions.ts'
 import { coverWithYears, type DateRange, type GrainRange, groupBySign } from './summary-grains.ts'
@@ -74,7 +74,7 @@ export function readProductRows(
   { currency, digits }: BaseCurrency,
 ): Promise<BreakdownRow[]> {
   const { ranges, days } = splitForBreakdown(range)
-  const rows: GrainRange<FigureGrain | ProductGrain>[] =
+  const rows: GrainRange<BreakdownGrain | ProductGrain>[] =
     request.country === undefined ? ranges.map(toTotalGrain) : ranges
   const columns: KeyAndFigures = [
     // The collation of product_figures, also for the days that are computed from the quotes. By it,
@@ -107,17 +107,22 @@ export function readProductRows(
     .execute()
 }
 
+type BreakdownGrain = 'year' | 'month'
+
 /** Splits a range into years and months, which the summary has, and single days. */
-function splitForBreakdown(range: DateRange): { ranges: GrainRange[]; days: GrainRange[] } {
+function splitForBreakdown(range: DateRange) {
   const all = coverWithYears(range)
   return {
-    ranges: all.filter(({ grain }) => grain !== 'day'),
+    ranges: all.filter((part): part is GrainRange<BreakdownGrain> => part.grain !== 'day'),
     days: all.filter(({ grain }) => grain === 'day'),
   }
 }
 
 /** Rows over all countries are fewer, but they cannot be filtered by country. */
-const toTotalGrain = ({ grain, ...range }: GrainRange): GrainRange<ProductGrain> => ({
+const toTotalGrain = ({
+  grain,
+  ...range
+}: GrainRange<BreakdownGrain>): GrainRange<ProductGrain> => ({
   ...range,
   grain: grain === 'year' ? 'year_total' : 'month_total',
 })
