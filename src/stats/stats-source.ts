@@ -37,16 +37,19 @@ export async function readStatsPreferringReplica(
 /**
  * Returns null if the replica is too far behind, or lacks what this process has already cached.
  *
- * 1. The replica says which WAL position it has replayed. The newest known version of the primary
- *    before that position is the one that the replica has replayed in full.
- * 2. The statistics are read afterwards, so they contain at least that version.
- * 3. They are labelled with that version of the primary, not with the one that the replica reads.
- *    A replica can show commits in another order than the primary, so that equal counts of changes
- *    do not mean equal data. If the statistics contain later commits too, they are computed again
- *    as soon as the primary has a newer version.
- * 4. They are rejected if the version that the replica reads is older than the label. Step 1 cannot
- *    notice a commit with `synchronous_commit = off`: the primary counts it before its position in
- *    the WAL is flushed, and the replica may lack it.
+ * A label that is too new would make caches keep data that lacks a commit. A label that is too old
+ * only costs a recomputation. So the older version is the label.
+ *
+ * 1. Find the newest known version of the primary before the WAL position that the replica has
+ *    replayed. The replica contains it in full.
+ * 2. Read the statistics. They contain at least that version.
+ * 3. Reject them if the version that the replica read is older. Step 1 cannot notice a commit with
+ *    `synchronous_commit = off`: the primary counts it before its position in the WAL is flushed,
+ *    and the replica may lack it.
+ * 4. Label them with that version. The version that the replica read would not do: a replica can
+ *    show commits in another order than the primary, so equal counts do not mean equal data.
+ *
+ * test/cluster/replica-reads.cluster.ts checks this.
  */
 async function readStatsFromReplica(
   { db, history }: Replica,
