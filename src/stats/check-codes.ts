@@ -6,8 +6,8 @@ import { createInvalidParameterProblem } from '../http/problem-details.ts'
 import type { StatsQuery } from './schema.ts'
 
 /**
- * Codes of tax authorities, of languages and of former countries, and the ISO code of the same
- * country. Any two letters are close to many codes, so no other code is suggested.
+ * Frequent mistakes and the codes that were meant. Most are codes of tax authorities, of languages
+ * or of former countries. We do not guess by spelling, because two-letter codes are all similar.
  */
 const countryMistakes = new Map([
   ['UK', 'GB'],

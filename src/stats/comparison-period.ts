@@ -16,7 +16,7 @@ const monthsOfYear = 12
 /**
  * Whole months are compared with as many months before, or with the same months a year before.
  * Other days are compared with as many days before, or with the same dates a year before. If a
- * period has begun and ends after `today`, its days after `today` have no counterpart.
+ * period has begun and ends after `today`, only its days up to `today` are compared.
  */
 export function chooseComparisonPeriod(
   period: Period,
@@ -24,16 +24,20 @@ export function chooseComparisonPeriod(
   today: string,
 ): Period {
   const { from, to } = period
-  const lastDay = from <= today && today < to ? today : to
+  const lastComparedDay = from <= today && today < to ? today : to
   if (isComparedByMonth(period, today)) {
     // Without enough months of the calendar before `from`, days are compared: see daysBefore.
     const months = compare === 'previous_year' ? monthsOfYear : countMonths(from, to)
     if (months < countMonths(firstDayOfCalendar, from))
-      return { ...period, from: subtractMonths(from, months), to: subtractMonths(lastDay, months) }
+      return {
+        ...period,
+        from: subtractMonths(from, months),
+        to: subtractMonths(lastComparedDay, months),
+      }
   }
   if (compare === 'previous_year')
-    return { ...period, from: subtractYear(from), to: subtractYear(lastDay) }
-  return { ...period, ...daysBefore(period, lastDay) }
+    return { ...period, from: subtractYear(from), to: subtractYear(lastComparedDay) }
+  return { ...period, ...daysBefore(period, lastComparedDay) }
 }
 
 /**
@@ -49,10 +53,10 @@ function isComparedByMonth({ from, to }: Period, today: string): boolean {
 /** Returns YYYY-MM. */
 const monthKey = (day: string) => day.slice(0, 7)
 
-function daysBefore({ from, to }: Period, lastDay: string): Pick<Period, 'from' | 'to'> {
+function daysBefore({ from, to }: Period, lastComparedDay: string): Pick<Period, 'from' | 'to'> {
   const days = countDaysIncluded(from, to)
   // A single misdated quote can make the period longer than the calendar before it.
   if (days > countDays(firstDayOfCalendar, from))
     return { from: firstDayOfCalendar, to: addDays(from, -1) }
-  return { from: addDays(from, -days), to: addDays(lastDay, -days) }
+  return { from: addDays(from, -days), to: addDays(lastComparedDay, -days) }
 }

@@ -5,9 +5,9 @@ import type { Tables } from '../../database/table-types.ts'
 import type { Moment } from './moments.ts'
 
 /**
- * `changeCount` counts the changes of this generation that the snapshot contains, folded or not. It
- * grows with each commit, also with that of a transaction that began long ago. Folding does not
- * change it. src/stats/summary/summary-query.ts explains these terms.
+ * `changeCount` counts the changes of this generation that the snapshot contains, folded or not.
+ * Every commit increases it, even a late commit of an old transaction. Folding does not change it.
+ * docs/statistics.md#terms explains these terms.
  *
  * `generation` changes when the summary is rebuilt, when the quotes are truncated, when the
  * database is restored, and when PostgreSQL restarts. It is `<id> <oid> <start time>`: the column

@@ -1,5 +1,5 @@
 // Folds the changes that writers appended into the summary, and counts those that are not folded.
-// Folding changes no statistic, only the cost of reading it. summary-query.ts explains the terms.
+// Folding changes no statistic, only the cost of reading it. docs/statistics.md#terms explains it.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type FailureTexts, type TaskLog } from '../../monitoring/log/failure-log.ts'
@@ -10,8 +10,8 @@ import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
 export const batchSize = 20_000
 /**
  * If a fold moves at least this many rows, more may be waiting. A fold moves at most `batchSize`
- * rows of each table. Of product_figures_unfolded it moves only an eighth of that, because each row
- * is folded into eight rows of product_figures (two date kinds, four grains). The SQL function
+ * rows of each table. From product_figures_unfolded it moves at most `batchSize / 8` rows, because
+ * each is folded into eight rows of product_figures (two date kinds, four grains). The SQL function
  * fold_quote_changes divides the batch by the same number. test/stats/summary/folding.test.ts
  * checks it.
  */

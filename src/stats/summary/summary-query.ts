@@ -2,21 +2,7 @@
 // day. Their cost depends on the number of days, countries and currencies, not of quotes.
 // summary-query.sql shows the statements that PostgreSQL gets for two typical requests.
 //
-// The terms of this folder (docs/statistics.md has more):
-//
-//   summary     The tables quote_figures, quote_validity, customer_figures and product_figures:
-//               sums of days, months and years, so that no request reads all quotes.
-//   change      What a trigger appends when quotes change. A statement with at most 200 quotes
-//               appends rows to quote_changes, and one with more quotes appends sums to the tables
-//               whose names end with `_unfolded`.
-//   to fold     To add waiting changes to the summary and to delete them. Readers add unfolded
-//               changes themselves, so folding changes no statistic.
-//   generation  Changes when the count of changes may start again: after a rebuild, a truncate, a
-//               restore or a restart of PostgreSQL.
-//   grain       What a row of the summary covers, such as a month of one country.
-//   edition     A numbered copy of the years and the totals of months. A new one lets readers skip
-//               the dead rows that folding has left in older ones.
-//
+// docs/statistics.md#terms explains the terms of this folder, with an example. Read it first.
 // src/database/schema.sql has the SQL. `quote_figures_of` and `quote_validity_of` define what a
 // quote contributes, `append_quote_changes` is the trigger, `fold_quote_changes` folds,
 // `count_unfolded_changes` counts for the data version, and `begin_summary_edition` begins an
@@ -73,8 +59,8 @@ import {
  *     accepted            quotes with this status
  *     rejected            quotes with this status
  *     expired             quotes with this status
- *     decided             accepted and rejected quotes whose day of decision is known; unlike
- *                         `ofDecided` in the response, without expired quotes
+ *     decided             accepted and rejected quotes with a day of decision: `decisionQuotes` in
+ *                         the returned rows
  *     decision_days       the sum of the days from issue to decision
  *     decision_histogram  `decided` by these days, packed into one number (days-to-decision.ts)
  *     unconverted         accepted quotes without a rate
