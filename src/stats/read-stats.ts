@@ -7,7 +7,6 @@ import { requireCurrencyDigits } from '../company/currencies.ts'
 import { retryIfConnectionBreaks } from '../database/failover/retry-reads.ts'
 import type { Tables } from '../database/table-types.ts'
 import { computeAcceptanceRates } from './acceptance-rates.ts'
-import { type DataVersion, readVersion } from './cache/data-version.ts'
 import type { Moment } from './cache/moments.ts'
 import { chooseComparisonPeriod } from './comparison-period.ts'
 import { computeDaysToDecision } from './days-to-decision.ts'
@@ -20,6 +19,7 @@ import {
   type StatsRequest,
   type StatsWithoutAsOf,
 } from './schema.ts'
+import { type DataVersion, readVersion } from './summary/data-version.ts'
 import {
   createEmptyTotals,
   type GroupTotals,

@@ -5,9 +5,9 @@ import type { Replica } from '../database/replica/replica.ts'
 import { readReplicaState } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { isReplicaAtLeast } from './cache/data-version.ts'
 import { type ComputedStats, readStats } from './read-stats.ts'
 import type { StatsRequest } from './schema.ts'
+import { isReplicaAtLeast } from './summary/data-version.ts'
 
 type StatsSourceOptions = {
   db: Kysely<Tables>

@@ -7,8 +7,8 @@ import t from 'tap'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { readVersion } from '../../src/stats/cache/data-version.ts'
 import { readStats } from '../../src/stats/read-stats.ts'
+import { readVersion } from '../../src/stats/summary/data-version.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import {
   findSummaryDifferences,

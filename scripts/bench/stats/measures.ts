@@ -2,9 +2,9 @@
 // data version, and a fold that finds nothing.
 import { sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsRequest } from '../../../src/stats/schema.ts'
+import { readVersion } from '../../../src/stats/summary/data-version.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import { foldAll, lastDay } from '../support/data/generated-quotes.ts'
 import { median, quantile } from '../support/load/quantile.ts'

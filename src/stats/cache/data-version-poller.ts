@@ -7,8 +7,13 @@ import type { Tables } from '../../database/table-types.ts'
 import { Poller } from '../../redis/poller.ts'
 import type { SharedPolling } from '../../redis/shared-polling.ts'
 import { timeouts } from '../../timeouts.ts'
-import { type DataVersion, type ObservedVersion, readVersion } from './data-version.ts'
-import { formatVersion, parseVersion, scopeOf } from './shared-data-version.ts'
+import { type DataVersion, readVersion } from '../summary/data-version.ts'
+import {
+  formatVersion,
+  type ObservedVersion,
+  parseVersion,
+  scopeOf,
+} from './shared-data-version.ts'
 
 export type DataVersionPoller = Poller<ObservedVersion>
 

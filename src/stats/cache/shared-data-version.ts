@@ -4,8 +4,23 @@
 import type { RedisAccess } from '../../redis/optional-redis.ts'
 import { type PublishedValue, SharedPolling } from '../../redis/shared-polling.ts'
 import { timeouts } from '../../timeouts.ts'
+import type { DataVersion } from '../summary/data-version.ts'
 import { codeHash } from './code-hash.ts'
-import type { ObservedVersion } from './data-version.ts'
+import type { Moment } from './moments.ts'
+
+/**
+ * A data version, and where and when it was read. `readAt` is a moment before the query was sent,
+ * so the version contains every commit before it. `databaseId` identifies the database.
+ * `walPosition` is at or after every change of the version. It has a meaning only in its timeline,
+ * which is null while the server is in recovery.
+ */
+export type ObservedVersion = {
+  version: DataVersion
+  databaseId: string
+  readAt: Moment
+  timeline: number | null
+  walPosition: number
+}
 
 /**
  * Returns what processes need to share versions. Only processes with the same `code` share them,

@@ -31,10 +31,11 @@ import { timeouts } from '../../timeouts.ts'
 import type { ComputedStats } from '../read-stats.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
+import { isAtLeast } from '../summary/data-version.ts'
 import { ComputationFailures } from './computation-failures.ts'
-import { isAtLeast, type ObservedVersion } from './data-version.ts'
 import type { DataVersionPoller } from './data-version-poller.ts'
 import { formatMoment, type Moment } from './moments.ts'
+import type { ObservedVersion } from './shared-data-version.ts'
 import type { SharedStatsCache } from './shared-stats-cache.ts'
 
 /**

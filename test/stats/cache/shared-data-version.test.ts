@@ -7,7 +7,6 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { openPool } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
-import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { createDataVersionPoller } from '../../../src/stats/cache/data-version-poller.ts'
 import {
   formatVersion,
@@ -15,6 +14,7 @@ import {
   scopeOf,
   shareDataVersions,
 } from '../../../src/stats/cache/shared-data-version.ts'
+import { readVersion } from '../../../src/stats/summary/data-version.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { servers, testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -3,10 +3,11 @@ import { mock } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import type { TaskLog } from '../../../src/monitoring/log/failure-log.ts'
-import type { DataVersion, ObservedVersion } from '../../../src/stats/cache/data-version.ts'
+import type { ObservedVersion } from '../../../src/stats/cache/shared-data-version.ts'
 import { StatsCache, type StatsCacheOptions } from '../../../src/stats/cache/stats-cache.ts'
 import type { ComputedStats } from '../../../src/stats/read-stats.ts'
 import { ResponseBodies } from '../../../src/stats/response-body.ts'
+import type { DataVersion } from '../../../src/stats/summary/data-version.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 
 const maxAgeMs = timeouts.stats.maxAge.ms

@@ -8,9 +8,9 @@ import { toLocalDate } from '../../../src/company/calendar.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import { type Database, openDatabase, openPool } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
-import { readVersion } from '../../../src/stats/cache/data-version.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsWithoutAsOf } from '../../../src/stats/schema.ts'
+import { readVersion } from '../../../src/stats/summary/data-version.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import {
   findSummaryDifferences,

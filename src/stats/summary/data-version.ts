@@ -2,7 +2,6 @@
 import { type Kysely, sql } from 'kysely'
 import { parseWalPosition, walPositionSql } from '../../database/replica/wal-position.ts'
 import type { Tables } from '../../database/table-types.ts'
-import type { Moment } from './moments.ts'
 
 /**
  * `changeCount` counts the changes of this generation that the snapshot contains, folded or not.
@@ -60,17 +59,3 @@ const withoutStartTime = ({ generation, changeCount }: DataVersion): DataVersion
   generation: generation.slice(0, generation.lastIndexOf(' ')),
   changeCount,
 })
-
-/**
- * A data version, and where and when it was read. `readAt` is a moment before the query was sent,
- * so the version contains every commit before it. `databaseId` identifies the database.
- * `walPosition` is at or after every change of the version. It has a meaning only in its timeline,
- * which is null while the server is in recovery.
- */
-export type ObservedVersion = {
-  version: DataVersion
-  databaseId: string
-  readAt: Moment
-  timeline: number | null
-  walPosition: number
-}
