@@ -6,7 +6,7 @@ import type { Tables } from '../../database/table-types.ts'
 /**
  * `changeCount` counts the changes of this generation that the snapshot contains, folded or not.
  * Every commit increases it, even a late commit of an old transaction. Folding does not change it.
- * docs/statistics.md#terms explains these terms.
+ * README.md in this folder explains these terms.
  *
  * `generation` changes when the summary is rebuilt, when the quotes are truncated, when the
  * database is restored, and when PostgreSQL restarts. It is `<id> <oid> <start time>`: the column

@@ -1,5 +1,5 @@
 // Folds the changes that writers appended into the summary, and counts those that are not folded.
-// Folding changes no statistic, only the cost of reading it. docs/statistics.md#terms explains it.
+// Folding changes no statistic, only the cost of reading it. README.md explains the terms.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type FailureTexts, type TaskLog } from '../../monitoring/log/failure-log.ts'

@@ -2,11 +2,8 @@
 // day. Their cost depends on the number of days, countries and currencies, not of quotes.
 // summary-query.sql shows the statements that PostgreSQL gets for two typical requests.
 //
-// docs/statistics.md#terms explains the terms of this folder, with an example. Read it first.
-// src/database/schema.sql has the SQL. `quote_figures_of` and `quote_validity_of` define what a
-// quote contributes, `append_quote_changes` is the trigger, `fold_quote_changes` folds,
-// `count_unfolded_changes` counts for the data version, and `begin_summary_edition` begins an
-// edition.
+// README.md in this folder explains the terms with an example, and names the SQL functions. Read it
+// first.
 //
 // The columns that decide which rows are read:
 //
