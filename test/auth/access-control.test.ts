@@ -10,13 +10,13 @@ import { logRequests } from '../../src/http/request-log.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { GuessLimit } from '../../src/rate-limits/guess-limit.ts'
 import { testDatabase } from '../support/database/test-database.ts'
-import { stopDate } from '../support/fresh-window.ts'
+import { freezeDate } from '../support/fresh-window.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 /** The service of the tests that need no particular settings. */
 const { app, db } = await testService(t, { index: false })
@@ -174,7 +174,7 @@ t.test('limits requests per key or else per address, except for unlimited keys',
       .sort()
 
   const twoOfEight = [200, 200, ...Array(6).fill(429)]
-  stopDate(t)
+  freezeDate(t)
   t.same(await requestEightTimes(), twoOfEight)
   t.same(await requestEightTimes(bearer(limited)), twoOfEight)
   t.same(await requestEightTimes(bearer(unlimited)), Array(8).fill(200))
@@ -198,7 +198,7 @@ t.test('counts HEAD and GET together', async (t) => {
   const { app } = await testService(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 3 }, index: false })
   const openLink = (method: 'GET' | 'HEAD') =>
     app.inject({ method, url: `/quote/share/${'A'.repeat(43)}`, remoteAddress: '192.0.2.9' })
-  stopDate(t)
+  freezeDate(t)
   const statuses: number[] = []
   for (const method of ['GET', 'GET', 'GET', 'HEAD', 'HEAD', 'HEAD', 'GET', 'HEAD'] as const)
     statuses.push((await openLink(method)).statusCode)

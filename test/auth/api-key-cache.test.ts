@@ -12,11 +12,11 @@ import { idOf } from '../support/key-parts.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { createSecretKey, unknownKey } from '../support/secret-keys.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { collectLines, silentLog } from '../support/task-logs.ts'
 
 t.test('looks up a limited number of unknown ids at the same time, and each id once', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { db } = await testDatabase(t)
   const key = await createSecretKey(db)
   const cache = new ApiKeyCache(db, { log: silentLog })
@@ -36,7 +36,7 @@ t.test('looks up a limited number of unknown ids at the same time, and each id o
 })
 
 t.test('logs once that too many keys are looked up, and the end after a while', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { db } = await testDatabase(t)
   const { lines, log } = collectLines()
   const cache = new ApiKeyCache(db, { log })
@@ -79,7 +79,7 @@ t.test('accepts cached keys while PostgreSQL hangs, and rejects other keys', asy
 })
 
 t.test('notices that a key was deleted, and that its secret is another one', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   expireCachesAtOnce(t)
   const { db } = await testDatabase(t)
   const wrongSecrets: string[] = []
@@ -167,7 +167,7 @@ t.test('uses the last list of origins for `discardAfter`, and logs the outage on
 
 /** A cache that has read a key and reads it again for each request. */
 async function createExpiredCache(t: Test) {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   expireCachesAtOnce(t)
   const { db } = await testDatabase(t)
   const { lines, log } = collectLines()

@@ -5,11 +5,11 @@ import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { buildRoleUrl } from '../support/database/database-roles.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { stopDate } from '../support/fresh-window.ts'
+import { freezeDate } from '../support/fresh-window.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { bearer, createSecretKey, statusOf, unknownKey } from '../support/secret-keys.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { startApi, testService } from '../support/service/test-service.ts'
 
 t.test('rejects a revoked key in every process within 5 s', async (t) => {
@@ -40,7 +40,7 @@ t.test('rejects a revoked key in every process within 5 s', async (t) => {
 })
 
 t.test('an address can guess few keys, and use keys that were found before (S9)', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
     index: false,
@@ -49,7 +49,7 @@ t.test('an address can guess few keys, and use keys that were found before (S9)'
   const search = (key: string, remoteAddress: string, headers = {}) =>
     app.inject({ url: '/api/search', headers: { ...bearer(key), ...headers }, remoteAddress })
   t.equal((await search(valid, '2001:db8:1:2::1')).statusCode, 200)
-  stopDate(t)
+  freezeDate(t)
   const statuses: number[] = []
   for (let n = 0; n < 16; n += 1) {
     // A different address of the same /64 each time, and a different X-Forwarded-For.
@@ -73,7 +73,7 @@ t.test('an address can guess few keys, and use keys that were found before (S9)'
 })
 
 t.test('rejects keys with 503 while too many are looked up, without an error each', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const lines: { level: number; status?: number; reason?: string }[] = []
   const { app } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 1_000 },
@@ -95,7 +95,7 @@ t.test('rejects keys with 503 while too many are looked up, without an error eac
 })
 
 t.test('after guesses, a valid key that is new to a process is limited too (S9)', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
     index: false,
@@ -104,7 +104,7 @@ t.test('after guesses, a valid key that is new to a process is limited too (S9)'
     app.inject({ url: '/api/search', headers: bearer(key), remoteAddress })
   const search = async (key: string, remoteAddress: string) =>
     (await request(key, remoteAddress)).statusCode
-  stopDate(t)
+  freezeDate(t)
   for (let n = 0; n < 5; n += 1) t.equal(await search(unknownKey(n), '192.0.2.1'), 401)
   const key = await createSecretKey(db)
   t.match((await request(key, '192.0.2.1')).json(), {
@@ -116,14 +116,14 @@ t.test('after guesses, a valid key that is new to a process is limited too (S9)'
 })
 
 t.test('simultaneous guesses are all looked up, and only the limit of them gets 401', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 },
     index: false,
   })
   const valid = await createSecretKey(db)
   const keys = Array.from({ length: 100 }, (_, n) => (n === 30 ? valid : unknownKey(n)))
-  stopDate(t)
+  freezeDate(t)
   const responses = await Promise.all(
     keys.map((key) => app.inject({ url: '/api/search', headers: bearer(key) })),
   )
@@ -139,7 +139,7 @@ t.test('simultaneous guesses are all looked up, and only the limit of them gets 
 async function serviceWithRequestLog(t: Test) {
   type Line = { msg: string; key: string | null; status: number; reason?: string }
   const lines: Line[] = []
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3, SEARCH_LIMIT_PER_SECOND: 1_000 },
     log: (line) => lines.push(JSON.parse(line)),
@@ -351,12 +351,12 @@ t.test('the report counts calls, refusals and wrong secrets of each key', async 
 })
 
 t.test('another spelling of an IPv4 address gives no more guesses of keys (S9)', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3 },
     index: false,
   })
-  stopDate(t)
+  freezeDate(t)
   const statuses: number[] = []
   for (let n = 0; n < 6; n += 1) {
     const remoteAddress = n % 2 ? '192.0.2.7' : '::ffff:192.0.2.7'

@@ -15,11 +15,11 @@ import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf } from '../support/key-parts.ts'
 import { startProgram } from '../support/run-program.ts'
 import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
 import { collectLines, silentLog } from '../support/task-logs.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 /** Returns a function that runs scripts/api-key.ts on the database. */
 function createRunner(url: string) {

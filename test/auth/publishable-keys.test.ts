@@ -4,10 +4,10 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { parseWebOrigin } from '../../src/auth/registered-origins.ts'
 import { secretOf } from '../support/key-parts.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 const shop = 'https://shop.example'
 

@@ -7,7 +7,7 @@ import { describeApi } from '../../src/routes.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 import { generateRequests, type RequestValues } from './requests.ts'
 
@@ -21,7 +21,7 @@ export type FuzzResult = {
 /** A service with products, of which one has special characters, and quotes. */
 export async function fuzzService(t: { teardown(fn: () => unknown): void }): Promise<TestService> {
   // A busy machine is no failure of the service.
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   waitLongForRenderings(t)
   const service = await testService(t)
   const { db, sync } = service

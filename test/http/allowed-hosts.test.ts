@@ -1,10 +1,10 @@
 // Hosts that are allowed and those that are not.
 // Numbers such as S45 are those of the attacks in docs/security.md.
 import t from 'tap'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 t.test(
   'a page that points its own host name at the service reads nothing: 421 (S45)',

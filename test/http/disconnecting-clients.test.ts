@@ -9,10 +9,10 @@ import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
 import { bearer, createSecretKey } from '../support/secret-keys.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 /** How long each client waits before it disconnects. */
 const waitMs = 200

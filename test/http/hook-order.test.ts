@@ -5,10 +5,10 @@ import type { Traces } from '../../src/tracing/open-traces.ts'
 import { buildRoleUrl } from '../support/database/database-roles.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { stopDate } from '../support/fresh-window.ts'
+import { freezeDate } from '../support/fresh-window.ts'
 import { bearer, createSecretKey, unknownKey } from '../support/secret-keys.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
 
 const otherHost = { host: 'evil.example' }
@@ -71,7 +71,7 @@ t.test('the duration of a request contains the check of its key', async (t) => {
 t.test('the problem of every check of a request has the common headers', async (t) => {
   const { app } = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: 1 }, index: false })
   const request = (headers = {}) => app.inject({ url: '/api/stats', headers })
-  stopDate(t)
+  freezeDate(t)
   t.equal((await request()).statusCode, 200)
   for (const [headers, status] of [
     [otherHost, 421],
@@ -86,14 +86,14 @@ t.test('the problem of every check of a request has the common headers', async (
 })
 
 t.test('the host is checked before the key, so another host cannot try keys', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, {
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 1 },
     index: false,
   })
   const statusOf = async (key: string, headers = {}) =>
     (await app.inject({ url: '/api/stats', headers: { ...bearer(key), ...headers } })).statusCode
-  stopDate(t)
+  freezeDate(t)
   for (const n of [1, 2, 3]) t.equal(await statusOf(unknownKey(n), otherHost), 421)
   t.equal(await statusOf(unknownKey(4)), 401, 'the guesses are not used up')
   const key = await createSecretKey(db, { scopes: ['stats:read'] })
@@ -105,7 +105,7 @@ t.test('the key is checked before the rate limit, which counts each key on its o
   const statusOf = async (headers = {}) =>
     (await app.inject({ url: '/api/stats', headers })).statusCode
   const key = await createSecretKey(db, { scopes: ['stats:read'] })
-  stopDate(t)
+  freezeDate(t)
   t.same([await statusOf(), await statusOf()], [200, 429])
   t.equal(await statusOf(bearer(unknownKey(1))), 401)
   t.same([await statusOf(bearer(key)), await statusOf(bearer(key))], [200, 429])

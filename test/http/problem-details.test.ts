@@ -8,11 +8,11 @@ import { Problem } from '../../src/http/problem-details.ts'
 import { logSerializers } from '../../src/monitoring/log/log-redaction.ts'
 import { eventually } from '../support/eventually.ts'
 import { sendBytes } from '../support/send-bytes.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { startServiceWithLink } from '../support/service/service-with-link.ts'
 import { startApi, type TestService, testService } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 type RawResponse = { status: number; headers: Record<string, string>; body: string }
 

@@ -13,7 +13,7 @@ import { eventually } from '../support/eventually.ts'
 import { idOf, secretOf } from '../support/key-parts.ts'
 import { sendBytes } from '../support/send-bytes.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
 
 type Line = {
@@ -83,7 +83,7 @@ t.test(
 )
 
 t.test('names the source of a response, why it is degraded, and problems', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const lines: Line[] = []
   const { app, config, engine } = await testService(t, {
     log: (line) => lines.push(JSON.parse(line)),

@@ -7,7 +7,7 @@ import { openRedis } from '../../src/redis/redis-connection.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { stopDate } from '../support/fresh-window.ts'
+import { freezeDate } from '../support/fresh-window.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 
@@ -44,7 +44,7 @@ t.test('drops the count of the least recently used address first', async (t) => 
 })
 
 t.test('shares the guesses that it counted alone, once Redis answers again', async (t) => {
-  stopDate(t)
+  freezeDate(t)
   replaceUntilEnd(t, timeouts.rateLimits.redisPause, { ms: 0 })
   replaceUntilEnd(t, timeouts.redis.command, { ms: 10_000 })
   const { redisUrl } = await servers()

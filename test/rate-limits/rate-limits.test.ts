@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { timeouts } from '../../src/timeouts.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { stopDate } from '../support/fresh-window.ts'
+import { freezeDate } from '../support/fresh-window.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
@@ -35,7 +35,7 @@ const startPair = async (t: Test, limit: number) => {
 
 t.test('applies a small limit exactly across processes', async (t) => {
   const [first, other] = await startPair(t, 10)
-  stopDate(t)
+  freezeDate(t)
   t.equal((await countAccepted(first, 6)) + (await countAccepted(other, 6)), 10)
   const response = await requestStats(other)
   t.equal(response.statusCode, 429)
@@ -53,7 +53,7 @@ t.test(
   'exceeds a large limit by at most two batches of a twentieth, and never rejects early',
   async (t) => {
     const [first, other] = await startPair(t, 100)
-    stopDate(t)
+    freezeDate(t)
     t.equal(await countAccepted(first, 100), 100, 'a single process counts exactly')
     t.equal(await countAccepted(first, 5), 0)
     const excess = await countAccepted(other, 30)
@@ -68,7 +68,7 @@ t.test('limits per process while Redis is unreachable or hangs', async (t) => {
     config: { REDIS_URL: faultyProxy.url, STATS_LIMIT_PER_MINUTE: 10 },
     index: false,
   })
-  stopDate(t)
+  freezeDate(t)
   t.equal(await countAccepted(service, 3), 3)
   faultyProxy.refuseConnections()
   t.equal(await countAccepted(service, 20), 7)
@@ -90,7 +90,7 @@ t.test('adds what it counted alone to the shared count when Redis answers again'
     config: { ...limit, REDIS_PREFIX: service.config.REDIS_PREFIX },
     index: false,
   })
-  stopDate(t)
+  freezeDate(t)
   t.equal(await countAccepted(service, 2), 2)
   faultyProxy.refuseConnections()
   t.equal(await countAccepted(service, 5), 5)

@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
-import { lengthenSearchTimeouts, withLongerTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts, withLongerTimeouts } from '../support/service/longer-timeouts.ts'
 import {
   startApi,
   type TestService,
@@ -16,7 +16,7 @@ import {
   withoutEngine,
 } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 const run = promisify(execFile)
 

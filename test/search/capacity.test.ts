@@ -14,11 +14,11 @@ import type { RegisteredEngine } from '../../src/search-engine/engine-selection.
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { readMetric } from '../support/service/read-metric.ts'
 import { createStubEngine, noHits } from '../support/stub-engine.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 const silentLogger = { info() {}, warn() {}, error() {} }
 const connected = new AbortController().signal

@@ -7,10 +7,10 @@ import { listEnyePrefixes } from '../../src/text/enye-words.ts'
 import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-and-hs-codes.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService, withoutEngine } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 t.test(
   'the service and PostgreSQL compute the same key for every character that both define',

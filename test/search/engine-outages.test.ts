@@ -7,7 +7,7 @@ import type { SearchResponse } from '../../src/search/schema.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { startBehindProxies } from '../support/service/service-behind-proxies.ts'
 import type { TestService } from '../support/service/test-service.ts'
 
@@ -60,7 +60,7 @@ t.test('a slow engine delays one search only, and is used again when it is fast'
 })
 
 t.test('an engine that was unreachable is used again without a restart', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, engine } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
   t.equal((await search(app, 'taladro')).body.meta.source, 'index')
   engine.refuseConnections()
@@ -73,7 +73,7 @@ t.test('an engine that was unreachable is used again without a restart', async (
 })
 
 t.test('the log says why the first engine failed if a second one answers', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, engine, log } = await startBehindProxies(t, {
     config: { SEARCH_CACHE_MB: 0 },
     hasSecondEngine: true,
@@ -93,7 +93,7 @@ t.test('the log says why the first engine failed if a second one answers', async
 t.test(
   'PostgreSQL answers a request that the engine rejects, and the engine answers the next one',
   async (t) => {
-    lengthenSearchTimeouts(t)
+    lengthenTimeouts(t)
     const { app, service, log } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
     await service.engine
       .index(service.config.SEARCH_INDEX)
@@ -180,7 +180,7 @@ t.test('without the engine and PostgreSQL the response is 503, not an empty list
 })
 
 t.test('without both engines and PostgreSQL the log says why each engine failed', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, engine, secondEngine, postgres, log } = await startBehindProxies(t, {
     config: { SEARCH_CACHE_MB: 0 },
     hasSecondEngine: true,
@@ -196,7 +196,7 @@ t.test('without both engines and PostgreSQL the log says why each engine failed'
 })
 
 t.test('search works without Redis', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, redis } = await startBehindProxies(t)
   redis.refuseConnections()
   t.match(await search(app, 'martillo'), {
@@ -245,7 +245,7 @@ t.test('the version of an index changes when outbox rows are deleted, and only t
 t.test(
   'a client that disconnects cancels the request to the engine and has no other effect',
   async (t) => {
-    lengthenSearchTimeouts(t)
+    lengthenTimeouts(t)
     const { app, engine, postgres, log } = await startBehindProxies(t, {
       config: { SEARCH_CACHE_MB: 0 },
     })

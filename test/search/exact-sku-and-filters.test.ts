@@ -3,10 +3,10 @@
 import t, { type Test } from 'tap'
 import { searchProducts } from '../support/database/search-products.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 /** Groups of SKUs that are easily confused. */
 const similarSkus = [

@@ -1,11 +1,11 @@
 // The highlights of hits, as the search engine and PostgreSQL find them.
 import t from 'tap'
 import { searchProducts } from '../support/database/search-products.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { startCatalogue } from '../support/service/start-catalogue.ts'
 import { testService, withoutEngine } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 type Ranges = [start: number, length: number][]
 

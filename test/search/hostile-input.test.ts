@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 const products = [
   { sku: 'V-1', name: 'Martillo 100% acero', category: 'Herramientas', brand: 'Uno' },

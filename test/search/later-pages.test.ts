@@ -6,11 +6,11 @@ import type { SearchResponse } from '../../src/search/schema.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { searchProducts } from '../support/database/search-products.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { startCatalogue } from '../support/service/start-catalogue.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 const plan = (text: string, offset: number) =>
   planHitGroups(

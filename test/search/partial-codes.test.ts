@@ -2,11 +2,11 @@
 import t from 'tap'
 import type { Hit } from '../../src/search/schema.ts'
 import { searchProducts } from '../support/database/search-products.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { searchIndex, startCatalogue } from '../support/service/start-catalogue.ts'
 import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 t.test('finds part of a code with any separators', async (t) => {
   const { skus } = await startCatalogue(t, [

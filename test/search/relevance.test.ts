@@ -1,9 +1,9 @@
 // The relevance of hits: relaxed queries, sizes, plurals, ñ, synonyms, translations and symbols.
 import t from 'tap'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { startCatalogue } from '../support/service/start-catalogue.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 const names = [
   'Taladro percutor 18 V',

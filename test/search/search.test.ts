@@ -3,10 +3,10 @@ import t from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { rebuildIndex } from '../support/database/leased-target.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 const products = [
   {

@@ -3,11 +3,11 @@ import t from 'tap'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { readMetric } from '../support/service/read-metric.ts'
 import { testService } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 const metrics = createMetrics()
 const service = await testService(t, { index: false, metrics })

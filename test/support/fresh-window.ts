@@ -3,7 +3,7 @@ import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Stops `Date` in this process until the test ends. Timers and performance.now() go on. */
-export function stopDate(t: { teardown(fn: () => unknown): void }): void {
+export function freezeDate(t: { teardown(fn: () => unknown): void }): void {
   mock.timers.enable({ apis: ['Date'], now: Date.now() })
   t.teardown(() => mock.timers.reset())
 }

@@ -6,10 +6,10 @@ import type { SearchResponse } from '../../src/search/schema.ts'
 import { startIndexer } from '../indexing/run-indexer.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { lengthenSearchTimeouts } from '../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 const products = [
   { sku: 'DST-1', name: 'Destornillador plano', category: 'Tools' },

@@ -6,7 +6,7 @@ import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/mana
 import { testDatabase } from '../../support/database/test-database.ts'
 import { findNewestLinkId } from '../../support/quotes/newest-link.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
-import { lengthenSearchTimeouts } from '../../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../../support/service/longer-timeouts.ts'
 import {
   getUnknownLinkPath,
   startServiceWithLink,
@@ -15,7 +15,7 @@ import { type TestService, testService } from '../../support/service/test-servic
 
 waitLongForRenderings(t)
 // A slow Redis would make a service count guesses alone.
-lengthenSearchTimeouts(t)
+lengthenTimeouts(t)
 
 // These tests mostly wait, so four run at once. Each has its own database.
 t.jobs = 4

@@ -9,7 +9,7 @@ import { timeouts } from '../../../src/timeouts.ts'
 import { searchProducts } from '../../support/database/search-products.ts'
 import { eventually } from '../../support/eventually.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
-import { lengthenSearchTimeouts } from '../../support/service/longer-timeouts.ts'
+import { lengthenTimeouts } from '../../support/service/longer-timeouts.ts'
 import { testService, withoutEngine } from '../../support/service/test-service.ts'
 
 const onlyPostgres = { ...withoutEngine, SEARCH_CACHE_MB: 0 }
@@ -108,7 +108,7 @@ t.test('while the table of products is locked', async (t) => {
 })
 
 t.test('reports when there are too many products to count facets', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   const search = async (query: string) =>
     (await app.inject(`/api/search?${query}`)).json<SearchResponse>()
@@ -130,7 +130,7 @@ t.test('reports when there are too many products to count facets', async (t) => 
 })
 
 t.test('reports that facets are omitted if only some products with a code are read', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   const addProducts = (count: number, sku: string, name: string) =>
     sql`
@@ -156,7 +156,7 @@ t.test('reports that facets are omitted if only some products with a code are re
 })
 
 t.test('short words are looked up in a bounded number of products', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await sql`
     insert into products (sku, name)
@@ -189,7 +189,7 @@ t.test('short words are looked up in a bounded number of products', async (t) =>
 })
 
 t.test('finds words despite a typo after their first letters, in any order', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await db
     .insertInto('products')
@@ -210,7 +210,7 @@ t.test('finds words despite a typo after their first letters, in any order', asy
 })
 
 t.test('finds words with a typo in letters beyond the basic plane', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await db.insertInto('products').values({ sku: 'D-1', name: '𐐨𐐩𐐪𐐫𐐬𐐭𐐮' }).execute()
   const { hits } = await searchProducts(app, { q: '𐐨𐐩𐐪𐐫𐐬𐐭𐐯' })
@@ -221,7 +221,7 @@ t.test('finds words with a typo in letters beyond the basic plane', async (t) =>
 })
 
 t.test('finds the most similar word among many with the same first letters', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await sql`
     insert into products (sku, name) select 'A-' || n, 'Martensita ' || n
@@ -233,7 +233,7 @@ t.test('finds the most similar word among many with the same first letters', asy
 })
 
 t.test('the best of too many products with a word are among the candidates', async (t) => {
-  lengthenSearchTimeouts(t)
+  lengthenTimeouts(t)
   const { app, db } = await testService(t, { config: onlyPostgres, index: false })
   await sql`
     insert into products (sku, name) select 'A-' || n, 'Mango de martillo ' || n

@@ -1,4 +1,4 @@
-// Longer timeouts of searches, for test files that claim what is answered and not how fast.
+// Longer timeouts, for tests that claim what is answered and not how fast.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { timeouts } from '../../../src/timeouts.ts'
@@ -9,10 +9,10 @@ import { fastStart } from './fast-start.ts'
 const ms = 10_000
 
 /**
- * Until the test ends, a slow engine does not leave the search to PostgreSQL, and a slow PostgreSQL
- * or Redis does not fail it. Services must be built after this call.
+ * Until the test ends, a slow machine changes no answer: keys are looked up and requests counted,
+ * and the engine answers every search. Services must be built after this call.
  */
-export function lengthenSearchTimeouts(t: { teardown(fn: () => unknown): void }): void {
+export function lengthenTimeouts(t: { teardown(fn: () => unknown): void }): void {
   const { auth, overload, redis, search, searchEngine } = timeouts
   for (const timeout of [
     auth.lookUp,

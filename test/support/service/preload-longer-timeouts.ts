@@ -1,5 +1,5 @@
-// Lengthens the time limits of searches in a program that a test starts with `withLongerTimeouts`.
-import { lengthenSearchTimeouts } from './longer-timeouts.ts'
+// Lengthens the timeouts of a program that a test starts with `withLongerTimeouts`.
+import { lengthenTimeouts } from './longer-timeouts.ts'
 
 // They hold until the program ends.
-lengthenSearchTimeouts({ teardown: () => undefined })
+lengthenTimeouts({ teardown: () => undefined })

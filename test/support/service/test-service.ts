@@ -76,7 +76,10 @@ type ServiceOptions = {
   replicaUrl?: string
   /** The logo and the accent colour of the company. */
   brand?: Brand
-  /** false: no search index, for tests that never search. Building one takes half a second. */
+  /**
+   * False: no search index is built, which takes half a second. For tests that never search, and
+   * for those whose searches PostgreSQL may answer.
+   */
   index?: boolean
 }
 
