@@ -53,10 +53,12 @@ type AccessOptions = {
  * Answers preflights, and rejects callers without the scope that their route requires. Applies to
  * the routes that are registered later. A route that does not state its `requiredScope` cannot be
  * registered, so that no route is open by accident. A route calls `requireAdditionalScope` of the
- * result if some of its parameters need a further scope. Call `logRequests` first.
+ * result if some of its parameters need a further scope.
+ *
+ * Throws if `logRequests` was not called before, because that adds `authenticKeyId` to requests.
  */
 export function registerAccessControl(app: FastifyInstance, options: AccessOptions): AccessControl {
-  app.decorateRequest('admittedKey', null)
+  app.decorateRequest('admittedKey', null, ['authenticKeyId'])
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.requiredScope === undefined)
       throw new Error(`The route ${url} does not state its requiredScope, or null if it is open.`)
@@ -70,8 +72,8 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
     // requiredScope.
     if (requiredScope && !rejectsMethod) await access.admit(request, reply, requiredScope)
   })
-  onRequestEnd(app, ({ knownKeyId }, status) => {
-    if (knownKeyId !== null) usage.recordCall(knownKeyId, status)
+  onRequestEnd(app, ({ authenticKeyId }, status) => {
+    if (authenticKeyId !== null) usage.recordCall(authenticKeyId, status)
   })
   app.addHook('onClose', () => usage.stop())
   return access
@@ -128,7 +130,7 @@ export class AccessControl {
   /** Returns the key if it is valid. Otherwise throws a 401 problem, or 429 after too many. */
   async #authenticate(request: FastifyRequest, key: string): Promise<ApiKey> {
     const apiKey = this.#keys.findFresh(key) ?? (await this.#find(request, key))
-    request.knownKeyId = apiKey?.id ?? null
+    request.authenticKeyId = apiKey?.id ?? null
     // An expired or revoked key is no guess. If it counted, one program that still sends
     // such a key would lock out the valid keys of its address.
     if (!apiKey) await this.#options.guessLimit.recordGuessOrReject(request)

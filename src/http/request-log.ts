@@ -15,7 +15,7 @@ declare module 'fastify' {
      * The id of the key of the request. Access control sets it if the key exists and its secret is
      * right, whether or not the request is then allowed. The id is not secret.
      */
-    knownKeyId: string | null
+    authenticKeyId: string | null
   }
 }
 
@@ -71,23 +71,23 @@ export function onRequestEnd(
 export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
   app.decorateRequest('logFields', null)
   app.decorateRequest('startedAt', 0)
-  app.decorateRequest('knownKeyId', null)
+  app.decorateRequest('authenticKeyId', null)
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now()
     done()
   })
   onRequestEnd(app, (request, status) => {
-    const { method, routeOptions, knownKeyId, logFields } = request
+    const { method, routeOptions, authenticKeyId, logFields } = request
     const durationMs = performance.now() - request.startedAt
     const network = getLoggedNetwork(request.ip)
     requests.countRequest(routeOptions.url, status, durationMs)
-    callers.countCaller(knownKeyId, network, status)
+    callers.countCaller(authenticKeyId, network, status)
     request.log.info(
       {
         method,
         route: routeOptions.url ?? null,
         status,
-        key: knownKeyId,
+        key: authenticKeyId,
         network,
         ...logFields,
         ms: Math.round(durationMs),

@@ -97,23 +97,26 @@ t.test('rejects expired and revoked keys with 401', async (t) => {
   t.equal(await statusOf(app, '/api/search', revoked), 401)
 })
 
+const accessOptions = {
+  db,
+  isRegisteredOrigin: async () => true,
+  anonymousScopes: [],
+  guessLimit: new GuessLimit({ redis: null, redisPrefix: '', maxPerMinute: 1, kind: 'keys' }),
+  ownOrigin: 'https://quotes.example',
+}
+
+t.test('access control fails at once without the request log that it needs', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  t.throws(() => registerAccessControl(app, accessOptions), /authenticKeyId/)
+})
+
 t.test('the required scope of a route decides who may call it, and from which pages', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   logRequests(app, createMetrics())
   registerErrorHandlers(app, [])
-  registerAccessControl(app, {
-    db,
-    isRegisteredOrigin: async () => true,
-    anonymousScopes: [],
-    guessLimit: new GuessLimit({
-      redis: null,
-      redisPrefix: '',
-      maxPerMinute: 1,
-      kind: 'keys',
-    }),
-    ownOrigin: 'https://quotes.example',
-  })
+  registerAccessControl(app, accessOptions)
   const handler = async () => ({})
   app.get('/open', { config: { requiredScope: null } }, handler)
   app.get('/search', { config: { requiredScope: 'search:read' } }, handler)
