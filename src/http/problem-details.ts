@@ -37,8 +37,9 @@ const refusals: number[] = [
 ]
 
 /**
- * True for 401, 403, 421 and 429: the request is rejected because of who calls, how often, or under
- * which host, not because of its parameters.
+ * Returns whether the status of a rejected request is that of a refusal: 401, 403, 421 or 429. Such
+ * a request is rejected because of who calls, how often, or under which host, not because of its
+ * parameters.
  */
 export function isRefusal(status: number): boolean {
   return refusals.includes(status)
@@ -163,9 +164,12 @@ export function addProblemToRequestLog(request: FastifyRequest, { code, reason }
 }
 
 /**
- * The `serializerCompiler` of a route that sends finished text or bytes. Only its problems are
- * objects, and buildProblemBody selects their fields. Serializers made of the large schemas of such
- * a route would never run, and to make them takes 80 ms at the start.
+ * The `serializerCompiler` of a route that sends finished text or bytes. The response schema does
+ * not filter what this route sends: the route selects the fields itself. In tests,
+ * test/support/openapi-conformance.ts finds a field that the schema lacks.
+ *
+ * Only the problems of such a route are objects, and buildProblemBody selects their fields.
+ * Serializers made of its large schemas would never run, and to make them takes 80 ms at the start.
  */
 export const serializeOnlyProblems: FastifySerializerCompiler<unknown> = () => JSON.stringify
 

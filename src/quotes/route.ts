@@ -73,6 +73,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     {
       schema: {
         ...parameters,
+        // The schema of 200 is for the API documentation only.
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       serializerCompiler: serializeOnlyProblems,

@@ -28,6 +28,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     {
       schema: {
         querystring: SearchParameters,
+        // The schema of 200 is for the API documentation only.
         response: { 200: SearchResponse, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       serializerCompiler: serializeOnlyProblems,

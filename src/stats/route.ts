@@ -65,6 +65,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       schema: {
         querystring: StatsQuery,
         response: {
+          // The schema of 200 is for the API documentation only.
           200: Stats,
           304: Type.Null({ description: 'Not modified' }),
           '4xx': ProblemBody,

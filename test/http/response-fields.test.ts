@@ -1,4 +1,5 @@
-// Responses contain only the fields of their schemas.
+// Objects that routes return are sent with only the fields of their schemas. For routes that send
+// finished text, test/support/openapi-conformance.ts checks every response.
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { ProblemBody } from '../../src/http/problem-details.ts'
