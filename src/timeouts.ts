@@ -1,5 +1,7 @@
 // Every time that the service waits, and the reason for it. src/timeouts/ has a file for each part
 // of the service. docs/timeouts.md is generated: run `node scripts/timeouts-table.ts`.
+//
+// Read `ms` at the time of use and not when a module loads, because tests replace it.
 import { authTimeouts } from './timeouts/auth-timeouts.ts'
 import { databaseTimeouts } from './timeouts/database-timeouts.ts'
 import { httpTimeouts } from './timeouts/http-timeouts.ts'

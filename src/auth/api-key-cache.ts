@@ -20,7 +20,10 @@ type KeyRow = { apiKey: ApiKey; secretHash: Buffer }
 type ParsedKey = { id: string; kind: ApiKey['kind']; hash: Buffer }
 
 const maxCachedKeys = 10_000
-/** The maximum number of ids that are looked up at the same time. Anybody can invent ids. */
+/**
+ * The maximum number of ids that are looked up at the same time. Anybody can invent ids. Above it,
+ * valid keys that are not cached get 503 too, and the log says so.
+ */
 const maxConcurrentLookUps = 64
 
 type CacheOptions = {
@@ -149,7 +152,10 @@ function parseAndHash(key: string): ParsedKey | null {
   return parsed && { ...parsed, hash: hashKey(key) }
 }
 
-/** Returns null if no row has the id. Throws if PostgreSQL fails or takes too long. */
+/**
+ * Returns null if no row has the id. Throws if PostgreSQL fails or takes too long. pTimeout only
+ * ends the waiting: PostgreSQL cancels the statement after `apiStatement`.
+ */
 async function readRow(db: Kysely<Tables>, id: string): Promise<KeyRow | null> {
   const query = db
     .selectFrom('api_keys')

@@ -10,11 +10,14 @@ type DailyCounts = {
   keyId: string
   /** Days since 1970, in UTC. Formatted only when the counts are written: calls are frequent. */
   day: number
-  /** Requests with the id and the secret of the key, whether or not they are rejected. */
+  /** Requests with the id and the secret of the key, including those that are rejected. */
   calls: number
-  /** The calls that are rejected because of who calls, how often, or under which host. */
+  /** The calls with a status for which `isRefusal` is true. `calls` includes them. */
   refusals: number
-  /** Requests with the id of the key and a wrong secret. They are no calls. */
+  /**
+   * Requests with the id of the key and a wrong secret. `calls` does not include them, because
+   * their callers have not proved that the key is theirs.
+   */
   wrongSecrets: number
 }
 

@@ -6,18 +6,18 @@ import { timeouts } from '../timeouts.ts'
 const { discardAfter, refreshAfter, waitAfter } = timeouts.auth
 
 /**
- * What `get` does depends on the time since the last finished query began. It does not matter
- * whether that query succeeded.
+ * Two ages count: that of the value, and that of the last finished query, whether or not it
+ * succeeded. Both begin when their query began. `get` depends on the age of the query:
  *
- * | time                 | `get`                                            |
+ * | age of the query     | `get`                                            |
  * | -------------------- | ------------------------------------------------ |
  * | below `refreshAfter` | Returns the value.                               |
  * | from `refreshAfter`  | Returns the value, and starts to read it again.  |
  * | from `waitAfter`     | Waits for this query, and returns the new value. |
  *
- * If the query fails, `get` returns the old value. Once `discardAfter` has passed since the last
- * successful query began, the old value is discarded. Then `get` waits for a query, and rejects if
- * that fails. So it does before the first value.
+ * In an outage, queries fail and `get` returns the old value. Once the value has the age
+ * `discardAfter`, it is discarded. Then, and before the first value, `get` waits for a query and
+ * rejects if that fails.
  */
 export class RefreshedValue<Value> {
   readonly #read: () => Promise<Value>
@@ -38,14 +38,14 @@ export class RefreshedValue<Value> {
   /** Returns the value in an object, or null if `get` would start a query or wait for one. */
   getFresh(): { value: Value } | null {
     const queryAgeMs = performance.now() - this.#queriedAt
-    return queryAgeMs < refreshAfter.ms ? this.#findUndiscarded() : null
+    return queryAgeMs < refreshAfter.ms ? this.#getUsableValue() : null
   }
 
   async get(): Promise<Value> {
     const fresh = this.getFresh()
     if (fresh) return fresh.value
     const queryAgeMs = performance.now() - this.#queriedAt
-    const latest = queryAgeMs < waitAfter.ms ? this.#findUndiscarded() : null
+    const latest = queryAgeMs < waitAfter.ms ? this.#getUsableValue() : null
     this.#query ??= this.#readAgain().finally(() => {
       this.#query = null
     })
@@ -56,7 +56,7 @@ export class RefreshedValue<Value> {
   }
 
   /** Returns the last value in an object, or null if there is none or it is discarded. */
-  #findUndiscarded(): { value: Value } | null {
+  #getUsableValue(): { value: Value } | null {
     const latest = this.#latest
     return latest && performance.now() - latest.readAt < discardAfter.ms ? latest : null
   }
@@ -74,7 +74,7 @@ export class RefreshedValue<Value> {
       return value
     } catch (error) {
       this.#failures.logFailure(error)
-      const latest = this.#findUndiscarded()
+      const latest = this.#getUsableValue()
       if (latest) return latest.value
       throw error
     } finally {

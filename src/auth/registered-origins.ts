@@ -35,6 +35,7 @@ export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck
   return async (origin) => (await origins.get()).has(origin)
 }
 
+/** pTimeout only ends the waiting: PostgreSQL cancels the statement after `apiStatement`. */
 async function readOrigins(db: Kysely<Tables>): Promise<Set<string>> {
   const query = sql<{ origin: string }>`
     select distinct unnest(origins) as origin from api_keys
