@@ -28,8 +28,16 @@ export const maxCountedAddresses = 100_000
  * API key or an unknown quote link.
  *
  * With Redis all processes share the counts. A process reads the shared count of an address only
- * when it counts a guess itself. So of guesses that come one after the other, each process looks up
- * at most one too many. Without Redis each process counts on its own.
+ * when it counts a guess itself. So if guesses come one after the other, each process looks up at
+ * most one too many. An example with two processes and the limit 10:
+ *
+ * | process | event                                                      | total in Redis |
+ * | ------- | ---------------------------------------------------------- | -------------- |
+ * | A       | looks up 10 guesses, and rejects the next without look-up  | 10             |
+ * | B       | looks up one guess, and learns the total, so it rejects it | 11             |
+ * | B       | rejects the next without look-up                           | 11             |
+ *
+ * Without Redis each process counts on its own.
  *
  * A guess is counted after its look-up, because only that tells it from a known key or link. So
  * simultaneous guesses are all looked up, and those beyond the limit get 429 afterwards. Of keys,
@@ -45,7 +53,7 @@ export class GuessLimit {
     this.#counts = new WindowCounts({
       redis: new OptionalRedis(redis, timeouts.rateLimits.redisPause.ms),
       maxCounts: maxCountedAddresses,
-      // During an upgrade, processes of the older release share the counts of keys under this name.
+      // Keep this name: during an upgrade, processes of the old and the new release share it.
       buildRedisKey: (address, window) => `${redisPrefix}${kind}:guesses:${window}:${address}`,
     })
   }
@@ -70,7 +78,7 @@ export class GuessLimit {
     return createRateProblem(
       `Too many unknown ${kind} from your address: ${limit}`,
       endsAt - Date.now(),
-      // The log calls guesses so, and the runbook explains it.
+      // Keep this text: docs/operations/runbook.md explains it.
       'too many failed attempts',
     )
   }

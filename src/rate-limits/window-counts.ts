@@ -15,8 +15,8 @@ type CountOptions = {
 /**
  * One count for each key. The windows are the same in every process. While Redis is unreachable or
  * slow, each process counts on its own. What it has counted is added in Redis once that succeeds
- * again. If Redis adds a count but its answer comes too late, the count is sent again and so
- * counted twice.
+ * again, if the window has not ended: the counts of an ended window are dropped. If Redis adds a
+ * count but its answer comes too late, the count is sent again and so counted twice.
  */
 export class WindowCounts {
   readonly #options: CountOptions
@@ -48,6 +48,12 @@ export class WindowCounts {
   }
 }
 
+/**
+ * An event that this process counts is in exactly one of four states: unsent, in flight, in the
+ * total of Redis, or failed. A failed event becomes unsent only after the next success. While Redis
+ * is slow, it may have added the event although its answer came too late. If every attempt sent the
+ * event again, Redis would count it many times.
+ */
 export class WindowCount {
   readonly window: number
   /** The end of the window, as Date.now() returns it. */
