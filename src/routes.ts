@@ -1,7 +1,13 @@
 // Registers every route, with its rate limit and all else that it needs.
 //
-// Only endpoints for GET are possible. rejectOtherMethods (src/http/error-handlers.ts) answers 405
-// to other methods, and maxBodyBytes (src/http/server-options.ts) limits every body.
+// Only endpoints for GET are possible. For another method, change also:
+// - src/http/error-handlers.ts: `rejectOtherMethods` answers 405, and `allowedMethods` is in the
+//   headers of 405 and of preflights. A body that a parser rejects is logged as an error.
+// - src/auth/cors.ts: preflights use the `config` of the GET route, and allow only one header.
+// - src/http/server-options.ts: `maxBodyBytes` limits every body.
+// - src/overload/load-shedding.ts and src/overload/route-lookup.ts: only routes for GET count.
+// - src/api-docs/openapi-document.ts: it describes only GET.
+// - test/http/route-schemas.test.ts and test/support/openapi-conformance.ts: they check only GET.
 //
 // To add an endpoint:
 // 1. Write its path in src/http/endpoint-paths.ts. The 404 problem and the metrics list it.

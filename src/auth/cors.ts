@@ -1,6 +1,7 @@
 // Cross-origin requests (CORS) of pages with a publishable key: preflights and response headers.
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noStore } from '../http/common-headers.ts'
+import { allowedMethods } from '../http/error-handlers.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 import { publishableScope } from './api-keys.ts'
@@ -81,7 +82,7 @@ async function answerPreflight(
   void reply
     .code(204)
     .header('access-control-allow-origin', origin)
-    .header('access-control-allow-methods', 'GET, HEAD')
+    .header('access-control-allow-methods', allowedMethods)
     .header('access-control-allow-headers', 'Authorization')
     .header('access-control-max-age', timeouts.auth.preflightCache.ms / 1_000)
     .header('cache-control', noStore)

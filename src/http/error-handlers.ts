@@ -4,6 +4,9 @@ import { METHODS, STATUS_CODES } from './node-http.ts'
 import { Problem, sendProblem } from './problem-details.ts'
 import { createValidationProblem, isValidationError } from './validation-problems.ts'
 
+/** The methods of every route, as headers list them. */
+export const allowedMethods = 'GET, HEAD'
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** True for the routes that answer 405 to the methods that a path does not allow. */
@@ -89,7 +92,7 @@ const otherMethods = METHODS.filter(
 function rejectOtherMethods(app: FastifyInstance): void {
   const reject = async () => {
     throw new Problem('method_not_allowed', 'This path is read-only: use GET or HEAD.', {
-      headers: { allow: 'GET, HEAD' },
+      headers: { allow: allowedMethods },
     })
   }
   for (const method of otherMethods)
