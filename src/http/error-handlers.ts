@@ -1,6 +1,6 @@
 // Answers errors, unknown paths and disallowed methods with problems.
+import { METHODS, STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
-import { METHODS, STATUS_CODES } from './node-http.ts'
 import { Problem, sendProblem } from './problem-details.ts'
 import { createValidationProblem, isValidationError } from './validation-problems.ts'
 

@@ -1,13 +1,17 @@
 // Answers requests for which Fastify runs no hooks: those that are malformed, too large or too
 // slow, whose URL cannot be decoded, or that expect something other than 100-continue.
 import { randomUUID } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LogRateLimit } from '../monitoring/log/log-rate-limit.ts'
 import { getLoggedNetwork } from './client-address.ts'
 import { buildCommonHeaders } from './common-headers.ts'
-import { STATUS_CODES } from './node-http.ts'
 import { buildProblemBody, Problem, problemHeaders, sendProblem } from './problem-details.ts'
 
 /** The maximum length of the URL and the headers of a request together. */
