@@ -2,8 +2,8 @@
 import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { computeIndexShape } from '../src/indexing/documents/index-shape.ts'
+import { withDeletionKey } from '../src/indexing/engine/deletion-key.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
-import { withTemporaryKey } from '../src/indexing/engine/temporary-key.ts'
 import {
   type IndexStatus,
   isIndexUpToDate,
@@ -177,7 +177,7 @@ async function verify(
   log(`Of ${countNoun(products, 'product')}, ${driftCount} differ.`)
   if (!mustRepair) return 1
 
-  await withTemporaryKey(client, [indexName], 'documents.delete', (key) =>
+  await withDeletionKey(client, [indexName], 'documents.delete', (key) =>
     queueRepair({ ...address, client: options.openClient(key) }, drift),
   )
   await build(options, signal)

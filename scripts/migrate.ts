@@ -11,8 +11,8 @@ import { grantRoles, type Login, type Program } from '../src/database/role-grant
 import { applyNextMigration, readNewerMigrations } from '../src/database/run-migrations.ts'
 import { readServerVersion, requireServerVersion } from '../src/database/server-version.ts'
 import { isBehindPooler } from '../src/database/transaction-pooling.ts'
-import { ensureEngineKeys } from '../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
+import { ensurePermanentKeys } from '../src/indexing/engine/permanent-keys.ts'
 import { recordLinkSettings } from '../src/quotes/links/link-settings.ts'
 import { checkLogoInPdf } from '../src/quotes/pdf/pdf-logo-check.ts'
 import { recordLanguages } from '../src/quotes/quote-texts/record-languages.ts'
@@ -72,7 +72,7 @@ await runCommand(help, {}, async () => {
       ...(await describeNewerMigrations(db)),
     ]
     if (config.MEILI_URL && config.MEILI_MASTER_KEY) {
-      const replacedKeys = await ensureEngineKeys(
+      const replacedKeys = await ensurePermanentKeys(
         openIndexingClient(config.MEILI_URL, config.MEILI_MASTER_KEY, {
           timeoutMs: engineTimeoutMs,
         }),

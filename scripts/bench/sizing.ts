@@ -10,8 +10,8 @@ import { readCompany } from '../../src/company/company.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { deriveSearchKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { deriveSearchKey, ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
@@ -85,7 +85,7 @@ async function measureProducts(directory: string, servers: Servers, count: numbe
   const engineDirectory = join(directory, name)
   const meilisearch = await startMeilisearch({ directory: engineDirectory, masterKey })
   try {
-    await ensureEngineKeys(openIndexingClient(meilisearch.url, masterKey))
+    await ensurePermanentKeys(openIndexingClient(meilisearch.url, masterKey))
     await insertGeneratedProducts(db, count)
     const watched = [servers.postgres, meilisearch].map(({ pid }) => watchMemory(pid ?? 0))
     const build = await buildIndex(url, meilisearch.url)
@@ -112,7 +112,7 @@ async function measureQuotes(directory: string, servers: Servers, count: number)
   const engineDirectory = join(directory, name)
   const meilisearch = await startMeilisearch({ directory: engineDirectory, masterKey })
   try {
-    await ensureEngineKeys(openIndexingClient(meilisearch.url, masterKey))
+    await ensurePermanentKeys(openIndexingClient(meilisearch.url, masterKey))
     const startedAt = performance.now()
     await generateQuotes(db, count, {
       lines: linesPerQuote,

@@ -7,8 +7,8 @@ import { type Database, openDatabase, openPool } from '../../src/database/postgr
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
-import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { recordLanguages } from '../../src/quotes/quote-texts/record-languages.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
@@ -55,7 +55,7 @@ export async function prepareDemo(options: DemoOptions): Promise<DemoFile> {
     await recordCompany(db, company)
     await recordLanguages(db)
     await grantRoles(db, roles.logins)
-    await ensureEngineKeys(openIndexingClient(servers.meiliUrl, servers.meiliMasterKey))
+    await ensurePermanentKeys(openIndexingClient(servers.meiliUrl, servers.meiliMasterKey))
     if (!(await isLoaded(db))) await loadData(db, roles.urls.importer, company, options)
     const { products, quotes, lines } = await countData(db)
     reportProgress(

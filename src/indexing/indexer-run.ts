@@ -35,7 +35,7 @@ export type IndexerOptions = {
   db: Kysely<Tables>
   /** Creates a client of the engine with this key. */
   openClient: (key: string) => Meilisearch
-  /** The indexer's key, with which each run creates its own keys. */
+  /** The indexer's key, with which each run creates its run keys. */
   indexerApiKey: string
   indexName: string
   registrationName: string

@@ -11,16 +11,18 @@
 // round             The reads of the outbox until one reaches its end.
 // settled snapshot  The snapshot of PostgreSQL of which the index contains every change.
 // timeline          A number of PostgreSQL that rises at each failover.
-// keys              The indexer's key creates two others for each run: the key for documents
-//                   writes to the index, and the key for tasks reads tasks and creates indexes.
+// permanent keys    The search key and the indexer's key, which creates the other keys.
+// run keys          Two keys of each run. One writes to the index. The other reads tasks and
+//                   creates indexes.
+// deletion key      Allows one deletion, by `verify --repair` or of an unused index.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../monitoring/describe-error.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
-import { ensureEngineKeys } from './engine/engine-keys.ts'
-import { readDatabasesOfKeys, replaceIndexerKeys } from './engine/indexer-keys.ts'
+import { ensurePermanentKeys } from './engine/permanent-keys.ts'
+import { readDatabasesOfRunKeys, replaceRunKeys } from './engine/run-keys.ts'
 import { ErrorBackoff } from './error-backoff.ts'
 import type { LiveTarget } from './index-address.ts'
 import { markUnnoticedFailover } from './index-after-failover.ts'
@@ -164,17 +166,17 @@ async function runUnderLease(options: RunOptions, lease: AcquiredLease): Promise
   }
 }
 
-/** Replaces the keys of the previous indexer and deletes the remains of its rebuild. */
+/** Replaces the run keys of the previous indexer and deletes the remains of its rebuild. */
 async function prepareEngine(
   { db, openClient, indexerApiKey, indexName, registrationName, log, signal }: RunOptions,
   lease: AcquiredLease,
 ): Promise<LiveTarget> {
   const index = { db, keyClient: openClient(indexerApiKey), indexName, registrationName, lease }
   await requireSingleServer(index)
-  for (const name of await ensureEngineKeys(index.keyClient))
+  for (const name of await ensurePermanentKeys(index.keyClient))
     log(`The key "${name}" of the search engine had other rights and was replaced.`, 'warn')
-  await markUnnoticedFailover(db, lease, await readDatabasesOfKeys(index))
-  const keys = await replaceIndexerKeys(index, lease)
+  await markUnnoticedFailover(db, lease, await readDatabasesOfRunKeys(index))
+  const keys = await replaceRunKeys(index, lease)
   // Copies of one server had the same keys until the line above created new ones on one of them.
   await requireSingleServer(index)
   await executeUnderLease(db, lease, (transaction) =>

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../timeouts.ts'
-import { isEngineKey, KeyUnknown, readAllKeys } from './engine/engine-keys.ts'
-import { getIndexerKeyName } from './engine/indexer-keys.ts'
+import { isPermanentKey, KeyUnknown, readAllKeys } from './engine/permanent-keys.ts'
+import { getRunKeyName } from './engine/run-keys.ts'
 import type { IndexWithKeys, LiveTarget } from './index-address.ts'
 import { executeUnderLease } from './indexer-lease.ts'
 import { markSeveralServers } from './registration.ts'
@@ -56,15 +56,15 @@ export async function requireSingleServer(
 }
 
 /**
- * Returns a text that identifies the server that answers: its keys that never change and those of
- * the indexers of this index, with the times at which they were created. Returns null if the server
+ * Returns a text that identifies the server that answers: its permanent keys and the run keys of
+ * this index, with the times at which they were created. Returns null if the server
  * does not know the indexer's key.
  */
 async function readIdentity(index: IndexWithKeys): Promise<string | null> {
   try {
     const keys = await readAllKeys(index.keyClient)
     return keys
-      .filter(({ uid, name }) => isEngineKey(uid) || name === getIndexerKeyName(index))
+      .filter(({ uid, name }) => isPermanentKey(uid) || name === getRunKeyName(index))
       .map(({ uid, createdAt }) => `${uid} ${new Date(createdAt).toISOString()}`)
       .sort()
       .join()

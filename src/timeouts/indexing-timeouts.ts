@@ -218,10 +218,10 @@ export const indexingTimeouts = {
     why: 'The index and the catalogue cannot be read at the same instant.',
     afterwards: 'A document that differs in three comparisons is reported.',
   },
-  repairKey: {
+  deletionKey: {
     ms: 3_600_000,
-    what: 'Validity of the key with which `verify --repair` deletes documents',
-    why: 'The key is deleted after the repair. This limits one that was left by a crash.',
+    what: 'Validity of the key for a deletion by `verify --repair` or of an unused index',
+    why: 'The key is deleted after the deletion. This limits one that was left by a crash.',
     afterwards: 'The engine rejects the key.',
   },
 } satisfies Record<string, WaitingTime>

@@ -4,8 +4,8 @@ import { chmod } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { runServer, type ServiceProcess } from '../support/service/service-process.ts'
 
@@ -26,7 +26,7 @@ export async function startEngines(t: {
       startMeilisearch({ directory: join(directory, name), port, masterKey }),
     )
     t.teardown(() => process.stop())
-    await ensureEngineKeys(openIndexingClient(server.url, masterKey))
+    await ensurePermanentKeys(openIndexingClient(server.url, masterKey))
     return { name, url: server.url, process }
   }
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))

@@ -2,8 +2,8 @@
 // changes that were lost, is not built anew, and later changes reach it.
 import t, { type Test } from 'tap'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { deriveIndexerKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { deriveIndexerKey } from '../../src/indexing/engine/permanent-keys.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'

@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
-import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { deriveIndexerKey, ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import { logins } from '../support/database/database-roles.ts'
 import { emptyDatabase, servers, testDatabase } from '../support/database/test-database.ts'
 import { startProgram } from '../support/run-program.ts'
@@ -352,7 +352,7 @@ t.test(
   async (t) => {
     const { config, target, engine: master } = await testService(t)
     const { meiliMasterKey } = await servers()
-    await ensureEngineKeys(master)
+    await ensurePermanentKeys(master)
     const engine = openIndexingClient(config.MEILI_URL, deriveIndexerKey(meiliMasterKey))
     t.ok(await engine.index(target.indexName).getStats())
     for (const attempt of [

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { deriveIndexerKey, ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import { startPrometheus } from '../operations/fault-world.ts'
 import { servers, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -37,7 +37,7 @@ const { db, roles } = await testDatabase(t)
 const disk = mountDisk()
 const engine = await startMeilisearch({ directory: join(disk, 'engine'), masterKey })
 t.teardown(() => engine.stop())
-await ensureEngineKeys(openIndexingClient(engine.url, masterKey))
+await ensurePermanentKeys(openIndexingClient(engine.url, masterKey))
 const port = await chooseFixedPort()
 const indexer = startProgram(t, ['scripts/indexer.ts'], {
   INDEXER_DATABASE_URL: roles.indexer,

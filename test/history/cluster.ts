@@ -11,12 +11,12 @@ import { recordCompany } from '../../src/company/company-record.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import {
   deriveIndexerKey,
   deriveSearchKey,
-  ensureEngineKeys,
-} from '../../src/indexing/engine/engine-keys.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+  ensurePermanentKeys,
+} from '../../src/indexing/engine/permanent-keys.ts'
 import { company, writeCompanyFile } from '../support/database/company.ts'
 import { buildRoleUrl, logins } from '../support/database/database-roles.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
@@ -204,7 +204,7 @@ async function startEngine(directory: string, port: number, registeredName: stri
   const { server, process } = await runServer(async () => {
     const started = await startMeilisearch({ directory, port, masterKey })
     // An engine that lost its data has lost its keys. An operator runs scripts/migrate.ts then.
-    await ensureEngineKeys(openIndexingClient(started.url, masterKey))
+    await ensurePermanentKeys(openIndexingClient(started.url, masterKey))
     return started
   })
   const dataDirectory = join(actualDirectory(directory), 'data')

@@ -1,8 +1,8 @@
 // Records when each process was faulty, so that a failed response during a fault is excused.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
-import { deriveSearchKey } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { deriveSearchKey } from '../../src/indexing/engine/permanent-keys.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { type Cluster, type EngineName, indexName, type ProcessName } from './cluster.ts'
 

@@ -5,9 +5,9 @@ import { DatabaseError } from 'pg'
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { PayloadRejected } from '../../src/indexing/documents/document-upload.ts'
-import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { TaskFailed, TaskTimedOut } from '../../src/indexing/engine/engine-tasks.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
 import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
 import { SeveralServersFound } from '../../src/indexing/single-server-check.ts'
@@ -67,7 +67,7 @@ t.test('an unknown key counts as refused, and no answer as unreachable', async (
   const refused = await catchError(openIndexingClient(url, 'unknown').getKeys())
   t.ok(refused instanceof MeilisearchApiError)
   t.equal(findErrorKind(refused), 'engine_refused')
-  const unknownKey = await catchError(ensureEngineKeys(openIndexingClient(url, 'unknown')))
+  const unknownKey = await catchError(ensurePermanentKeys(openIndexingClient(url, 'unknown')))
   t.match(unknownKey, { message: /does not know this key/ })
   t.equal(findErrorKind(unknownKey), 'engine_refused')
   const unreachable = await catchError(openIndexingClient('http://127.0.0.1:9', 'x').getKeys())

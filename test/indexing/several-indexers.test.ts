@@ -1,7 +1,7 @@
 // Several indexers for one engine, one for each of several engines, and the loss of a lease.
 import { sql } from 'kysely'
 import t from 'tap'
-import { deriveIndexerKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveIndexerKey, ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import {
   acquireLease,
   type Lease,
@@ -148,7 +148,7 @@ t.test('each of two engines has an indexer, which waits for missing keys', async
     `does not know this key\\. scripts/migrate\\.ts .+ \\(${command}\\)\\. .+\\. Trying again\\.`,
   )
   await waitForOutput(second, unknownKey)
-  await ensureEngineKeys(client)
+  await ensurePermanentKeys(client)
   await waitForOutput(second, 'Following changes.')
   const onSecond = { ...service, engine: client }
   await expectIndexedNames(t, onSecond, ['Alicate'])

@@ -2,8 +2,8 @@
 // fails if no server knows the indexer's key.
 import type { Meilisearch } from 'meilisearch'
 import t from 'tap'
-import { getIndexerKeyName } from '../../src/indexing/engine/indexer-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { getRunKeyName } from '../../src/indexing/engine/run-keys.ts'
 import { readRegistration } from '../../src/indexing/registration.ts'
 import { requireSingleServer } from '../../src/indexing/single-server-check.ts'
 import { timeouts } from '../../src/timeouts.ts'
@@ -21,7 +21,7 @@ function openClientOfSeveral(name: string): Meilisearch {
 t.test('several servers are marked, but not by an indexer that has lost its lease', async (t) => {
   replaceUntilEnd(t, timeouts.indexing.engineRecheck, { ms: 1 })
   const { db, target } = await testService(t)
-  const keyClient = openClientOfSeveral(getIndexerKeyName(target))
+  const keyClient = openClientOfSeveral(getRunKeyName(target))
   const leased = { ...(await leaseTarget(target)), keyClient }
   const newer = { ...(await leaseTarget(target)), keyClient }
   const readIndexedAt = async () =>

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import { logins } from '../support/database/database-roles.ts'
 import { startRoundRobinRelay } from '../support/servers/round-robin-relay.ts'
 import { startApi } from '../support/service/test-service.ts'
@@ -38,7 +38,7 @@ t.test('a document that is too large for the engine', async (t) => {
     flags: ['--http-payload-size-limit', '26kB'],
   })
   t.teardown(() => small.stop())
-  await ensureEngineKeys(openIndexingClient(small.url, meiliMasterKey))
+  await ensurePermanentKeys(openIndexingClient(small.url, meiliMasterKey))
   const parking = await startIndexer({ MEILI_URL: small.url, SEARCH_ENGINE: 'small' })
   prometheus.setTargets({ ...targets, 'trade-quoting-service-indexer': [parking.port] })
   await causes(t, async () => {
@@ -75,7 +75,7 @@ t.test('a process with a wrong clock, too much memory and wrong settings', async
     masterKey: meiliMasterKey,
   })
   t.teardown(() => second.stop())
-  await ensureEngineKeys(openIndexingClient(second.url, meiliMasterKey))
+  await ensurePermanentKeys(openIndexingClient(second.url, meiliMasterKey))
   const relay = await startRoundRobinRelay(t, [config.MEILI_URL, second.url])
   const balanced = await startIndexer({ MEILI_URL: relay.url, SEARCH_ENGINE: 'balanced' })
   const preload = `

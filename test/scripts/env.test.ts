@@ -20,8 +20,8 @@ import {
   replicaConnections,
   searchConnections,
 } from '../../src/database/connection-counts.ts'
-import { ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
+import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -240,11 +240,11 @@ t.test(
     t.teardown(server.stop)
     const master = openIndexingClient(server.url, masterKey)
     await Promise.all([
-      ensureEngineKeys(master),
-      ensureEngineKeys(master),
-      ensureEngineKeys(master),
+      ensurePermanentKeys(master),
+      ensurePermanentKeys(master),
+      ensurePermanentKeys(master),
     ])
-    await ensureEngineKeys(master)
+    await ensurePermanentKeys(master)
     const { results } = await master.getKeys()
     t.same(
       results.filter((engineKey) => engineKey.key === key).map(({ actions }) => actions),

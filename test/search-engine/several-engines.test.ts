@@ -2,7 +2,7 @@
 // `indexedAt` is that of the engine that answered.
 import t, { type Test } from 'tap'
 import { buildApp } from '../../src/app.ts'
-import { deriveSearchKey, ensureEngineKeys } from '../../src/indexing/engine/engine-keys.ts'
+import { deriveSearchKey, ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import type { IndexAddress } from '../../src/indexing/index-address.ts'
 import { registerIndex } from '../../src/indexing/register-and-wait.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
@@ -37,7 +37,7 @@ function countSearches(engine: SearchEngine): CountingEngine {
 async function startSecondEngine(t: Test, service: TestService) {
   const { meiliMasterKey } = await servers()
   const { url, client } = await startOwnEngine(t, meiliMasterKey)
-  await ensureEngineKeys(client)
+  await ensurePermanentKeys(client)
   const target: IndexAddress = {
     db: service.db,
     client,

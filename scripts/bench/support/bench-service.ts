@@ -14,8 +14,11 @@ import { recordCompany } from '../../../src/company/company-record.ts'
 import { type Database, openDatabase, openSearchPool } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { computeIndexShape } from '../../../src/indexing/documents/index-shape.ts'
-import { deriveSearchKey, ensureEngineKeys } from '../../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import {
+  deriveSearchKey,
+  ensurePermanentKeys,
+} from '../../../src/indexing/engine/permanent-keys.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
@@ -89,7 +92,7 @@ export async function benchService(
     indexName: nameWithShape(`bench_${name}`, computeIndexShape()),
     registrationName: nameWithShape('main', computeIndexShape()),
   }
-  await ensureEngineKeys(engine)
+  await ensurePermanentKeys(engine)
   if (hasIndex) {
     await registerIndex(db, target.registrationName)
     await rebuildIndex({ db, client: engine, ...target })

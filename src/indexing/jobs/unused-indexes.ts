@@ -7,9 +7,9 @@ import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { haveSameEngineName } from '../../search-engine/shape-suffix.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
+import { withDeletionKey } from '../engine/deletion-key.ts'
 import { deleteIndex } from '../engine/engine-tasks.ts'
-import { listKeysOfRegistration } from '../engine/indexer-keys.ts'
-import { withTemporaryKey } from '../engine/temporary-key.ts'
+import { listRunKeys } from '../engine/run-keys.ts'
 import { nextIndexName, nextOutboxName } from '../index-address.ts'
 import {
   acquireLease,
@@ -152,12 +152,12 @@ async function removeFromEngine(
   renewal: LeaseRenewal,
 ): Promise<string[]> {
   const client = openClient(indexerApiKey)
-  const keys = await listKeysOfRegistration(client, name)
+  const keys = await listRunKeys(client, name)
   const liveNames = new Set(keys.map((key) => key.indexName))
   if (indexName !== null) liveNames.add(indexName)
   for (const liveName of liveNames) {
     const names = [liveName, nextIndexName(liveName)]
-    await withTemporaryKey(client, names, 'indexes.delete', async (key) => {
+    await withDeletionKey(client, names, 'indexes.delete', async (key) => {
       for (const each of names) {
         renewal.throwIfLost()
         await deleteIndex(openClient(key), each)

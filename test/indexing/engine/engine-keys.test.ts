@@ -2,17 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Key, KeyCreation } from 'meilisearch'
 import t from 'tap'
+import { withDeletionKey } from '../../../src/indexing/engine/deletion-key.ts'
+import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import {
   deriveIndexerKey,
   deriveSearchKey,
-  ensureEngineKeys,
-} from '../../../src/indexing/engine/engine-keys.ts'
-import {
-  readDatabasesOfKeys,
-  replaceIndexerKeys,
-} from '../../../src/indexing/engine/indexer-keys.ts'
-import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
-import { withTemporaryKey } from '../../../src/indexing/engine/temporary-key.ts'
+  ensurePermanentKeys,
+} from '../../../src/indexing/engine/permanent-keys.ts'
+import { readDatabasesOfRunKeys, replaceRunKeys } from '../../../src/indexing/engine/run-keys.ts'
 import { servers } from '../../support/database/test-database.ts'
 import { startOwnEngine } from '../../support/servers/own-engine.ts'
 
@@ -31,7 +28,7 @@ t.test(
         () => 200,
         (error: { response?: { status: number } }) => error.response?.status,
       )
-    await ensureEngineKeys(engine)
+    await ensurePermanentKeys(engine)
     const searching = withKey(deriveSearchKey(meiliMasterKey))
     t.equal(await readStatus(searching.index(indexName).search('')), 200)
     t.equal(await readStatus(searching.index(indexName).addDocuments([{ id: '1' }])), 403)
@@ -46,9 +43,9 @@ t.test(
       indexes: [indexName],
       expiresAt: null,
     })
-    t.same(await readDatabasesOfKeys(index), [], 'the keys of an older release name none')
+    t.same(await readDatabasesOfRunKeys(index), [], 'the keys of an older release name none')
     const replaceKeys = (fencingToken: string) =>
-      replaceIndexerKeys(index, {
+      replaceRunKeys(index, {
         fencingToken,
         serverStartedAt: '1',
         databaseIdentity: `identity ${fencingToken}`,
@@ -70,7 +67,7 @@ t.test(
       'a write to an engine without data creates no index with default settings',
     )
     const secondKeys = await replaceKeys('2')
-    t.same(await readDatabasesOfKeys(index), ['identity 2'], 'the database that wrote last')
+    t.same(await readDatabasesOfRunKeys(index), ['identity 2'], 'the database that wrote last')
     const lateAddition = writing.index(indexName).addDocuments([{ id: '1' }])
     t.equal(await readStatus(lateAddition), 403, 'the first keys are deleted')
     t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)
@@ -80,7 +77,7 @@ t.test(
 t.test('keys with other rights or an expiry are replaced, and keep their text', async (t) => {
   const masterKey = 'a-master-key-for-this-test'
   const { url, client: engine } = await startOwnEngine(t, masterKey)
-  t.same(await ensureEngineKeys(engine), [])
+  t.same(await ensurePermanentKeys(engine), [])
   const readKeys = async () => {
     const { results } = await engine.getKeys({ limit: 100 })
     const own = results.filter(({ name }) => name === 'search' || name === 'indexer')
@@ -101,37 +98,37 @@ t.test('keys with other rights or an expiry are replaced, and keep their text', 
     ['indexer', { actions: ['keys.get', 'keys.create', 'keys.delete'] }],
   ] as [string, Partial<KeyCreation>][]) {
     await replace(name, changed)
-    t.same(await ensureEngineKeys(engine), [name])
+    t.same(await ensurePermanentKeys(engine), [name])
     t.same(await readKeys(), expected, JSON.stringify(changed))
-    t.same(await ensureEngineKeys(engine), [])
+    t.same(await ensurePermanentKeys(engine), [])
   }
   const asIndexer = openIndexingClient(url, deriveIndexerKey(masterKey))
   await replace('search', { actions: ['*'] })
   await replace('indexer', { actions: ['*'] })
-  t.same(await ensureEngineKeys(asIndexer), ['search'], 'a key does not replace itself')
-  t.same(await ensureEngineKeys(engine), ['indexer'])
+  t.same(await ensurePermanentKeys(asIndexer), ['search'], 'a key does not replace itself')
+  t.same(await ensurePermanentKeys(engine), ['indexer'])
 })
 
 t.test('a key that cannot be read does not count as missing', async (t) => {
   const { meiliUrls, meiliMasterKey } = await servers()
   const [url = ''] = meiliUrls
   const engine = openIndexingClient(url, meiliMasterKey)
-  await ensureEngineKeys(engine)
+  await ensurePermanentKeys(engine)
   const timeout = new Error('The search engine does not answer.')
   engine.getKey = async () => {
     throw timeout
   }
-  await t.rejects(ensureEngineKeys(engine), timeout, 'its rights are unknown')
+  await t.rejects(ensurePermanentKeys(engine), timeout, 'its rights are unknown')
   const withUnknownKey = openIndexingClient(url, 'a key that nobody created')
-  await t.rejects(ensureEngineKeys(withUnknownKey), { message: /does not know this key/ })
+  await t.rejects(ensurePermanentKeys(withUnknownKey), { message: /does not know this key/ })
 })
 
-t.test('an error is kept if the temporary key cannot be deleted afterwards', async (t) => {
+t.test('an error is kept if the deletion key cannot be deleted afterwards', async (t) => {
   const { meiliUrls, meiliMasterKey } = await servers()
   const [url = ''] = meiliUrls
   const engine = openIndexingClient(url, meiliMasterKey)
   const repair = (error?: Error) =>
-    withTemporaryKey(engine, ['none'], 'documents.delete', async (key) => {
+    withDeletionKey(engine, ['none'], 'documents.delete', async (key) => {
       await engine.deleteKey(key)
       if (error) throw error
     })
@@ -145,7 +142,7 @@ t.test('all keys of previous indexers are deleted, whatever happens to others', 
   const { client: engine } = await startOwnEngine(t, 'a-master-key-for-this-test')
   const index = { keyClient: engine, registrationName: 'main', indexName: 'products' }
   const replaceKeys = (fencingToken: string) =>
-    replaceIndexerKeys(index, { fencingToken, serverStartedAt: '1', databaseIdentity: 'a' })
+    replaceRunKeys(index, { fencingToken, serverStartedAt: '1', databaseIdentity: 'a' })
   await replaceKeys('1')
   const others: string[] = []
   for (let n = 0; n < 100; n++) {
@@ -159,7 +156,7 @@ t.test('all keys of previous indexers are deleted, whatever happens to others', 
     return answer
   }
   await replaceKeys('2')
-  t.same(await readDatabasesOfKeys(index), ['a'])
+  t.same(await readDatabasesOfRunKeys(index), ['a'])
   const { results } = await getKeys({ limit: 1_000 })
   t.equal(results.filter(({ name }) => name === 'indexer of main, products').length, 2)
 })

@@ -4,8 +4,11 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startMeilisearch } from '../../../scripts/servers/meilisearch.ts'
-import { deriveSearchKey, ensureEngineKeys } from '../../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import {
+  deriveSearchKey,
+  ensurePermanentKeys,
+} from '../../../src/indexing/engine/permanent-keys.ts'
 import { servers } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRoundRobinRelay } from '../../support/servers/round-robin-relay.ts'
@@ -20,7 +23,7 @@ async function startEngine(t: Test, directory: string) {
   const server = await startMeilisearch({ directory, masterKey })
   t.teardown(() => server.stop())
   const client = openIndexingClient(server.url, masterKey)
-  await ensureEngineKeys(client)
+  await ensurePermanentKeys(client)
   return { server, url: server.url, client }
 }
 

@@ -8,8 +8,11 @@ import { startMeilisearch } from '../../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../../scripts/servers/postgres.ts'
 import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
-import { deriveIndexerKey, ensureEngineKeys } from '../../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import {
+  deriveIndexerKey,
+  ensurePermanentKeys,
+} from '../../../src/indexing/engine/permanent-keys.ts'
 import { isIndexUpToDate } from '../../../src/indexing/index-status.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
 import { IndexStateFollower } from '../../../src/search-engine/index-state-follower.ts'
@@ -27,7 +30,7 @@ async function openEngine(t: Test, directory: string) {
   const server = await startMeilisearch({ directory, masterKey })
   t.teardown(() => server.stop())
   const client = openIndexingClient(server.url, masterKey)
-  await ensureEngineKeys(client)
+  await ensurePermanentKeys(client)
   const readNames = async () => {
     const { results } = await client.index(indexName).getDocuments<{ name: string }>()
     return results.map(({ name }) => name).sort()

@@ -2,8 +2,8 @@
 // program uses it any more.
 import { sql } from 'kysely'
 import t from 'tap'
-import { replaceIndexerKeys } from '../../../src/indexing/engine/indexer-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import { replaceRunKeys } from '../../../src/indexing/engine/run-keys.ts'
 import { type IndexAddress, nextIndexName } from '../../../src/indexing/index-address.ts'
 import { acquireLease, readLeaseHolder, releaseLease } from '../../../src/indexing/indexer-lease.ts'
 import { removeUnusedIndexes } from '../../../src/indexing/jobs/unused-indexes.ts'
@@ -93,7 +93,7 @@ async function createKeys({ db, client, registrationName, indexName }: IndexAddr
   const lease = await acquireLease(db, registrationName, 'an older release')
   if (!lease) throw new Error('The lease is held.')
   await releaseLease(db, lease)
-  return replaceIndexerKeys({ keyClient: client, registrationName, indexName }, lease)
+  return replaceRunKeys({ keyClient: client, registrationName, indexName }, lease)
 }
 
 t.test('a first build that never ended is removed, even if another index cannot be', async (t) => {

@@ -20,8 +20,11 @@ import {
 } from '../../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../../src/database/prepared-statements.ts'
 import { computeIndexShape } from '../../../src/indexing/documents/index-shape.ts'
-import { deriveSearchKey, ensureEngineKeys } from '../../../src/indexing/engine/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import {
+  deriveSearchKey,
+  ensurePermanentKeys,
+} from '../../../src/indexing/engine/permanent-keys.ts'
 import type { IndexAddress } from '../../../src/indexing/index-address.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
@@ -83,7 +86,7 @@ type ServiceOptions = {
   index?: boolean
 }
 
-let engineKeys: Promise<unknown> | undefined
+let permanentKeys: Promise<unknown> | undefined
 
 /**
  * Builds the whole service on real servers. Callers without a key may do everything unless `config`
@@ -136,8 +139,8 @@ export async function testService(
   }) as ServerConfig
   const admin = openIndexingClient(meiliUrl, meiliMasterKey)
   // Created once, because services that start at the same time would create them twice.
-  engineKeys ??= ensureEngineKeys(admin)
-  await engineKeys
+  permanentKeys ??= ensurePermanentKeys(admin)
+  await permanentKeys
   const target = {
     db,
     client: admin,

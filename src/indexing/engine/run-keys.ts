@@ -1,21 +1,21 @@
-// The temporary API keys of an indexer. Each run creates its own and deletes those of the previous
-// indexer, so that Meilisearch rejects its late requests.
+// The run keys: the API keys of Meilisearch that each run of an indexer creates. First it deletes
+// those of the previous indexer, so that Meilisearch rejects its late requests.
 import { createHash } from 'node:crypto'
 import type { Key, KeyCreation, Meilisearch } from 'meilisearch'
 import { type IndexAddress, type IndexWithKeys, nextIndexName } from '../index-address.ts'
 import type { AcquiredLease } from '../indexer-lease.ts'
-import { readAllKeys } from './engine-keys.ts'
+import { readAllKeys } from './permanent-keys.ts'
 
 const getNamePrefix = (registrationName: string) => `indexer of ${registrationName}, `
 
-/** Returns the name that the API keys of all indexers of an index share. */
-export const getIndexerKeyName = ({
+/** Returns the name that the run keys of all indexers of an index share. */
+export const getRunKeyName = ({
   registrationName,
   indexName,
 }: Pick<IndexAddress, 'registrationName' | 'indexName'>) =>
   getNamePrefix(registrationName) + indexName
 
-type IndexerKeys = {
+type RunKeys = {
   /**
    * Writes to the live index and to the index of a rebuild. Cannot create an index, so that the
    * engine rejects a write after the engine has lost its data.
@@ -26,12 +26,12 @@ type IndexerKeys = {
 }
 
 /**
- * Returns the identity of the database whose indexer created the present keys of this index. That
- * indexer was the last that wrote to it. There may be two identities for a moment, and none for
- * keys that an older release created.
+ * Returns the identity of the database whose indexer created the present run keys of this index.
+ * That indexer was the last that wrote to it. There may be two identities for a moment, and none
+ * for keys that an older release created.
  */
-export async function readDatabasesOfKeys(index: IndexWithKeys): Promise<string[]> {
-  const keys = await readIndexerKeys(index)
+export async function readDatabasesOfRunKeys(index: IndexWithKeys): Promise<string[]> {
+  const keys = await readRunKeys(index)
   const identities = keys.flatMap(({ description }) => description?.split(databaseLabel)[1] ?? [])
   return [...new Set(identities)]
 }
@@ -40,26 +40,26 @@ export async function readDatabasesOfKeys(index: IndexWithKeys): Promise<string[
 const databaseLabel = ', for the database '
 
 /**
- * Creates keys for the indexer with this fencing token, and deletes those of all previous indexers,
+ * Creates run keys for the indexer with this fencing token, and deletes those of previous indexers,
  * so that the engine rejects every request of an indexer that has lost its lease.
  */
-export async function replaceIndexerKeys(
+export async function replaceRunKeys(
   index: IndexWithKeys,
   lease: Pick<AcquiredLease, 'fencingToken' | 'serverStartedAt' | 'databaseIdentity'>,
-): Promise<IndexerKeys> {
+): Promise<RunKeys> {
   const { keyClient, registrationName, indexName } = index
   const { fencingToken, serverStartedAt, databaseIdentity } = lease
-  for (const { uid } of await readIndexerKeys(index)) await keyClient.deleteKey(uid)
+  for (const { uid } of await readRunKeys(index)) await keyClient.deleteKey(uid)
   const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
     tasks: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
-  } satisfies Record<keyof IndexerKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
-  const createKey = async (purpose: keyof IndexerKeys): Promise<string> => {
+  } satisfies Record<keyof RunKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
+  const createKey = async (purpose: keyof RunKeys): Promise<string> => {
     const { key } = await keyClient.createKey({
       uid: uuidFromText(
         [registrationName, indexName, fencingToken, serverStartedAt, purpose].join('/'),
       ),
-      name: getIndexerKeyName(index),
+      name: getRunKeyName(index),
       description: `Trade quoting service: ${purpose}${databaseLabel}${databaseIdentity}`,
       ...permissions[purpose],
       expiresAt: null,
@@ -70,10 +70,10 @@ export async function replaceIndexerKeys(
 }
 
 /**
- * Returns the keys of the indexers of a registration that is perhaps of another release, each with
- * the name of the index that it belongs to. `client` is opened with the indexer's key.
+ * Returns the run keys of a registration that is perhaps of another release, each with the name of
+ * the index that it belongs to. `client` is opened with the indexer's key.
  */
-export async function listKeysOfRegistration(
+export async function listRunKeys(
   client: Meilisearch,
   registrationName: string,
 ): Promise<{ uid: string; indexName: string }[]> {
@@ -98,9 +98,9 @@ const documentActions: KeyCreation['actions'] = [
   'stats.get',
 ]
 
-async function readIndexerKeys(index: IndexWithKeys): Promise<Key[]> {
+async function readRunKeys(index: IndexWithKeys): Promise<Key[]> {
   const keys = await readAllKeys(index.keyClient)
-  return keys.filter(({ name }) => name === getIndexerKeyName(index))
+  return keys.filter(({ name }) => name === getRunKeyName(index))
 }
 
 /** Returns a UUID of version 8 (application-defined) that is always the same for the same text. */

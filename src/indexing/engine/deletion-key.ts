@@ -1,13 +1,13 @@
-// A temporary API key of Meilisearch for one deletion, which the indexer's own keys do not allow.
+// The deletion key: an API key of Meilisearch for one deletion, which no other key allows.
 import type { Meilisearch } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
 
 /**
- * Calls `work` with a temporary key that allows this action on the indexes, and returns its result.
+ * Calls `work` with a deletion key that allows this action on the indexes, and returns its result.
  * `client` is opened with the indexer's key. Throws the error of `work`, or that of the engine if
  * the key cannot be created or deleted.
  */
-export async function withTemporaryKey<Result>(
+export async function withDeletionKey<Result>(
   client: Meilisearch,
   indexNames: string[],
   action: 'documents.delete' | 'indexes.delete',
@@ -18,7 +18,7 @@ export async function withTemporaryKey<Result>(
     description: 'Trade quoting service: one repair or removal',
     actions: [action, 'tasks.get'],
     indexes: indexNames,
-    expiresAt: new Date(Date.now() + timeouts.indexing.repairKey.ms),
+    expiresAt: new Date(Date.now() + timeouts.indexing.deletionKey.ms),
   })
   let result: Result
   try {

@@ -1,4 +1,4 @@
-// The API keys of Meilisearch that never change: one for searching, and one for the indexer.
+// The permanent API keys of Meilisearch: the search key and the indexer's key.
 // Meilisearch derives a key from the master key and the key's uid. With fixed uids every machine
 // can compute the keys, and nobody has to copy them.
 import { createHmac } from 'node:crypto'
@@ -16,10 +16,7 @@ export function deriveSearchKey(masterKey: string): string {
   return deriveKey(masterKey, searchKeyUid)
 }
 
-/**
- * Returns the key of the indexer. It can read, create keys and delete keys, but not write
- * documents.
- */
+/** Returns the indexer's key. It can read, create keys and delete keys, but not write documents. */
 export function deriveIndexerKey(masterKey: string): string {
   return deriveKey(masterKey, indexerKeyUid)
 }
@@ -29,20 +26,20 @@ function deriveKey(masterKey: string, uid: string): string {
 }
 
 /**
- * Creates the search key and the key of the indexer if they do not exist, and replaces one whose
+ * Creates the search key and the indexer's key if they do not exist, and replaces one whose
  * actions, indexes or expiry are not as expected. Returns the names of those that it has replaced.
  * `client` is opened with the master key, or with the indexer's key if that exists; then that key
  * itself is not replaced. Throws KeyUnknown.
  */
-export async function ensureEngineKeys(client: Meilisearch): Promise<string[]> {
+export async function ensurePermanentKeys(client: Meilisearch): Promise<string[]> {
   const replaced: string[] = []
-  for (const key of engineKeys) if (await ensureKey(client, key)) replaced.push(key.name)
+  for (const key of permanentKeys) if (await ensureKey(client, key)) replaced.push(key.name)
   return replaced
 }
 
-type EngineKey = KeyCreation & { uid: string; name: string }
+type PermanentKey = KeyCreation & { uid: string; name: string }
 
-const engineKeys: EngineKey[] = [
+const permanentKeys: PermanentKey[] = [
   {
     uid: searchKeyUid,
     name: 'search',
@@ -71,11 +68,11 @@ const engineKeys: EngineKey[] = [
   },
 ]
 
-/** Whether this is the uid of a key that never changes. */
-export const isEngineKey = (uid: string) => engineKeys.some((key) => key.uid === uid)
+/** Whether this is the uid of a permanent key. */
+export const isPermanentKey = (uid: string) => permanentKeys.some((key) => key.uid === uid)
 
 /** Returns whether the key existed with other rights and was replaced. */
-async function ensureKey(client: Meilisearch, key: EngineKey): Promise<boolean> {
+async function ensureKey(client: Meilisearch, key: PermanentKey): Promise<boolean> {
   const existing = await readKey(client, key.uid)
   if (existing && hasSameRights(existing, key)) return false
   if (existing) {
@@ -103,7 +100,7 @@ async function readKey(client: Meilisearch, uid: string): Promise<Key | null> {
   }
 }
 
-function hasSameRights(existing: Key, key: EngineKey): boolean {
+function hasSameRights(existing: Key, key: PermanentKey): boolean {
   const areEqual = (some: string[], others: string[]) =>
     isDeepStrictEqual(some.toSorted(), others.toSorted())
   return (
@@ -113,7 +110,7 @@ function hasSameRights(existing: Key, key: EngineKey): boolean {
   )
 }
 
-async function createKey(client: Meilisearch, key: EngineKey): Promise<void> {
+async function createKey(client: Meilisearch, key: PermanentKey): Promise<void> {
   await client.createKey(key).catch((cause: unknown) => {
     if (!(cause instanceof MeilisearchApiError)) throw cause
     // Another process has created it at the same time.
