@@ -173,7 +173,7 @@ async function prepareEngine(
 ): Promise<LiveTarget> {
   const index = { db, keyClient: openClient(indexerApiKey), indexName, registrationName, lease }
   await requireSingleServer(index)
-  for (const name of await ensurePermanentKeys(index.keyClient))
+  for (const name of await ensurePermanentKeys(index.keyClient, 'MEILI_INDEXER_KEY'))
     log(`The key "${name}" of the search engine had other rights and was replaced.`, 'warn')
   await markUnnoticedFailover(db, lease, await readDatabasesOfRunKeys(index))
   const keys = await replaceRunKeys(index, lease)

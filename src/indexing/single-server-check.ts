@@ -47,7 +47,7 @@ export async function requireSingleServer(
     if (attempt < maxAttempts) await sleep(timeouts.indexing.engineRecheck.ms)
   }
   // The same answer each time: no server knows the key.
-  if (identities.size === 1) throw new KeyUnknown()
+  if (identities.size === 1) throw new KeyUnknown('MEILI_INDEXER_KEY')
   const { db, lease, registrationName } = index
   await executeUnderLease(db, lease, (transaction) =>
     markSeveralServers(transaction, registrationName, true),

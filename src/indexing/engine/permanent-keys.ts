@@ -5,6 +5,9 @@ import { createHmac } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Key, type KeyCreation, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 
+/** The setting that contains the key of a client that manages keys. */
+type KeySetting = 'MEILI_MASTER_KEY' | 'MEILI_INDEXER_KEY'
+
 const searchKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c01'
 const indexerKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c02'
 
@@ -29,11 +32,15 @@ function deriveKey(masterKey: string, uid: string): string {
  * Creates the search key and the indexer's key if they do not exist, and replaces one whose
  * actions, indexes or expiry are not as expected. Returns the names of those that it has replaced.
  * `client` is opened with the master key, or with the indexer's key if that exists; then that key
- * itself is not replaced. Throws KeyUnknown.
+ * itself is not replaced. Throws KeyUnknown, which names `keySetting`.
  */
-export async function ensurePermanentKeys(client: Meilisearch): Promise<string[]> {
+export async function ensurePermanentKeys(
+  client: Meilisearch,
+  keySetting: KeySetting = 'MEILI_MASTER_KEY',
+): Promise<string[]> {
   const replaced: string[] = []
-  for (const key of permanentKeys) if (await ensureKey(client, key)) replaced.push(key.name)
+  for (const key of permanentKeys)
+    if (await ensureKey(client, key, keySetting)) replaced.push(key.name)
   return replaced
 }
 
@@ -72,20 +79,28 @@ const permanentKeys: PermanentKey[] = [
 export const isPermanentKey = (uid: string) => permanentKeys.some((key) => key.uid === uid)
 
 /** Returns whether the key existed with other rights and was replaced. */
-async function ensureKey(client: Meilisearch, key: PermanentKey): Promise<boolean> {
+async function ensureKey(
+  client: Meilisearch,
+  key: PermanentKey,
+  keySetting: KeySetting,
+): Promise<boolean> {
   const existing = await readKey(client, key.uid)
   if (existing && hasSameRights(existing, key)) return false
   if (existing) {
     // After a key has deleted itself, it could not create its successor.
     if (existing.key === client.config.apiKey) return false
     // Meilisearch changes names and descriptions of keys only. The new key has the same text.
-    await client.deleteKey(key.uid).catch((error: unknown) => {
-      // Another process has deleted it at the same time.
-      if (!(error instanceof MeilisearchApiError) || error.response.status !== 404) throw error
-    })
+    await deleteKeyIfExists(client, key.uid)
   }
-  await createKey(client, key)
+  await createKey(client, key, keySetting)
   return existing !== null
+}
+
+/** Deletes a key, unless another process has already deleted it. */
+export async function deleteKeyIfExists(client: Meilisearch, uid: string): Promise<void> {
+  await client.deleteKey(uid).catch((error: unknown) => {
+    if (!(error instanceof MeilisearchApiError) || error.response.status !== 404) throw error
+  })
 }
 
 /** Returns null if the key does not exist, or if the engine does not know the key of the client. */
@@ -110,13 +125,17 @@ function hasSameRights(existing: Key, key: PermanentKey): boolean {
   )
 }
 
-async function createKey(client: Meilisearch, key: PermanentKey): Promise<void> {
+async function createKey(
+  client: Meilisearch,
+  key: PermanentKey,
+  keySetting: KeySetting,
+): Promise<void> {
   await client.createKey(key).catch((cause: unknown) => {
     if (!(cause instanceof MeilisearchApiError)) throw cause
     // Another process has created it at the same time.
     if (cause.cause?.code === 'api_key_already_exists') return
     if (cause.response.status !== 403) throw cause
-    throw new KeyUnknown(cause)
+    throw new KeyUnknown(keySetting, cause)
   })
 }
 
@@ -132,14 +151,15 @@ export async function readAllKeys(client: Meilisearch): Promise<Key[]> {
   return results
 }
 
-/** The engine does not know the key of the client. */
+const indexerKeyAdvice =
+  'scripts/migrate.ts creates the keys. After the engine lost its data, run it again with ' +
+  'MEILI_URL and MEILI_MASTER_KEY (`docker compose run --rm migrate`). The indexer then builds ' +
+  'the index'
+
+/** The engine does not know the key in this setting. */
 export class KeyUnknown extends Error {
-  constructor(cause?: MeilisearchApiError) {
-    super(
-      'The search engine does not know this key. scripts/migrate.ts creates the keys. After the ' +
-        'engine lost its data, run it again with MEILI_URL and MEILI_MASTER_KEY ' +
-        '(`docker compose run --rm migrate`). The indexer then builds the index',
-      { cause },
-    )
+  constructor(setting: KeySetting, cause?: MeilisearchApiError) {
+    const fact = `The search engine does not know the key in ${setting}`
+    super(setting === 'MEILI_INDEXER_KEY' ? `${fact}. ${indexerKeyAdvice}` : fact, { cause })
   }
 }

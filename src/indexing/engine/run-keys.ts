@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Key, KeyCreation, Meilisearch } from 'meilisearch'
 import { type IndexAddress, type IndexWithKeys, nextIndexName } from '../index-address.ts'
 import type { AcquiredLease } from '../indexer-lease.ts'
-import { readAllKeys } from './permanent-keys.ts'
+import { deleteKeyIfExists, readAllKeys } from './permanent-keys.ts'
 
 const getNamePrefix = (registrationName: string) => `indexer of ${registrationName}, `
 
@@ -49,7 +49,7 @@ export async function replaceRunKeys(
 ): Promise<RunKeys> {
   const { keyClient, registrationName, indexName } = index
   const { fencingToken, serverStartedAt, databaseIdentity } = lease
-  for (const { uid } of await readRunKeys(index)) await keyClient.deleteKey(uid)
+  for (const { uid } of await readRunKeys(index)) await deleteKeyIfExists(keyClient, uid)
   const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
     tasks: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },

@@ -9,6 +9,7 @@ import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
 import { withDeletionKey } from '../engine/deletion-key.ts'
 import { deleteIndex } from '../engine/engine-tasks.ts'
+import { deleteKeyIfExists } from '../engine/permanent-keys.ts'
 import { listRunKeys } from '../engine/run-keys.ts'
 import { nextIndexName, nextOutboxName } from '../index-address.ts'
 import {
@@ -165,6 +166,6 @@ async function removeFromEngine(
     })
   }
   // Last, because they tell the names of the indexes.
-  for (const { uid } of keys) await client.deleteKey(uid)
+  for (const { uid } of keys) await deleteKeyIfExists(client, uid)
   return [...liveNames]
 }

@@ -9,7 +9,11 @@ import {
   deriveSearchKey,
   ensurePermanentKeys,
 } from '../../../src/indexing/engine/permanent-keys.ts'
-import { readDatabasesOfRunKeys, replaceRunKeys } from '../../../src/indexing/engine/run-keys.ts'
+import {
+  getRunKeyName,
+  readDatabasesOfRunKeys,
+  replaceRunKeys,
+} from '../../../src/indexing/engine/run-keys.ts'
 import { servers } from '../../support/database/test-database.ts'
 import { startOwnEngine } from '../../support/servers/own-engine.ts'
 
@@ -120,7 +124,11 @@ t.test('a key that cannot be read does not count as missing', async (t) => {
   }
   await t.rejects(ensurePermanentKeys(engine), timeout, 'its rights are unknown')
   const withUnknownKey = openIndexingClient(url, 'a key that nobody created')
-  await t.rejects(ensurePermanentKeys(withUnknownKey), { message: /does not know this key/ })
+  await t.rejects(
+    ensurePermanentKeys(withUnknownKey),
+    { message: 'The search engine does not know the key in MEILI_MASTER_KEY' },
+    'the advice for an unknown indexer key would not help',
+  )
 })
 
 t.test('an error is kept if the deletion key cannot be deleted afterwards', async (t) => {
@@ -136,6 +144,24 @@ t.test('an error is kept if the deletion key cannot be deleted afterwards', asyn
     message: 'The repair has failed.',
   })
   await t.rejects(repair(), { cause: { code: 'api_key_not_found' } })
+})
+
+t.test('run keys that another process has already deleted are no error', async (t) => {
+  const { client: engine } = await startOwnEngine(t, 'a-master-key-for-this-test')
+  const index = { keyClient: engine, registrationName: 'main', indexName: 'products' }
+  const replaceKeys = (fencingToken: string) =>
+    replaceRunKeys(index, { fencingToken, serverStartedAt: '1', databaseIdentity: 'a' })
+  await replaceKeys('1')
+  const getKeys = engine.getKeys.bind(engine)
+  engine.getKeys = async (parameters) => {
+    const answer = await getKeys(parameters)
+    const runKey = answer.results.find(({ name }) => name === getRunKeyName(index))
+    await engine.deleteKey(runKey?.uid ?? '')
+    return answer
+  }
+  await replaceKeys('2')
+  const { results } = await getKeys({ limit: 1_000 })
+  t.equal(results.filter(({ name }) => name === getRunKeyName(index)).length, 2)
 })
 
 t.test('all keys of previous indexers are deleted, whatever happens to others', async (t) => {
