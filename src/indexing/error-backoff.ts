@@ -4,6 +4,7 @@ import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { timeouts } from '../timeouts.ts'
+import { TaskError } from './engine/engine-tasks.ts'
 import { describeErrorWithAdvice } from './engine/request-rejection.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
 import { LeaseLost } from './indexer-lease.ts'
@@ -73,12 +74,18 @@ export class ErrorBackoff {
     const minutes = Math.floor((nowMs - this.#failingSinceMs) / 60_000)
     const start = wasLogged ? `Indexing still fails after ${minutes} minutes` : 'Indexing failed'
     const kind = findErrorKind(error)
-    const component = error instanceof LeaseLost ? undefined : components[kind]
-    const where = component === undefined ? '' : ` (${component})`
+    const where = describeOrigin(error, kind)
     const line = `${start}${where}: ${toSentence(cause)} ${consequence}`
     if (kind === 'other') this.#log(`${line}\n${describeStacks(error)}`, 'error')
     else this.#log(line, 'warn')
   }
+}
+
+/** Returns in parentheses the component or the task that the message does not name, or ''. */
+function describeOrigin(error: unknown, kind: IndexerErrorKind): string {
+  if (error instanceof TaskError) return ` (task ${error.taskNumber})`
+  const component = error instanceof LeaseLost ? undefined : components[kind]
+  return component === undefined ? '' : ` (${component})`
 }
 
 /** Returns the message of the error; for a lost lease also what failed because of that. */

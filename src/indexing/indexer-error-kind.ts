@@ -4,7 +4,7 @@ import { DatabaseError } from 'pg'
 import { isBrokenConnection, isPoolTimeout } from '../database/failover/broken-connections.ts'
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
-import { TaskFailed, TaskTimedOut } from './engine/engine-tasks.ts'
+import { TaskError } from './engine/engine-tasks.ts'
 import { KeyUnknown } from './engine/permanent-keys.ts'
 import { LeaseLost, ServerReplaced } from './indexer-lease.ts'
 import { SeveralServersFound } from './single-server-check.ts'
@@ -16,14 +16,11 @@ export function findErrorKind(error: unknown): IndexerErrorKind {
   if (error instanceof ServerReplaced) return 'postgresql'
   if (error instanceof LeaseLost) return 'lease_lost'
   if (error instanceof SeveralServersFound) return 'several_servers'
-  if (isTaskError(error)) return 'engine_task'
+  if (error instanceof TaskError || error instanceof PayloadRejected) return 'engine_task'
   if (error instanceof KeyUnknown || error instanceof MeilisearchApiError) return 'engine_refused'
   if (error instanceof MeilisearchError) return 'engine_unreachable'
   return isPostgresError(error) ? 'postgresql' : 'other'
 }
-
-const isTaskError = (error: unknown) =>
-  error instanceof TaskFailed || error instanceof TaskTimedOut || error instanceof PayloadRejected
 
 /** The messages of the driver's errors without a code if PostgreSQL refuses encryption. */
 const encryptionMessages = [

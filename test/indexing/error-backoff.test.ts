@@ -1,5 +1,6 @@
 // How long the indexer waits after errors, and what it logs about them.
 import t from 'tap'
+import { requireTaskSuccess, TaskTimedOut } from '../../src/indexing/engine/engine-tasks.ts'
 import { ErrorBackoff } from '../../src/indexing/error-backoff.ts'
 import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
@@ -37,6 +38,35 @@ t.test('logs each cause once until everything works again', async (t) => {
   t.notOk(backoff.isFailing)
   await fail(new LeaseLost())
   t.equal(lines.length, 3)
+})
+
+t.test('a failed task is the same error as the failed task of the last attempt', async (t) => {
+  const { lines, fail } = startBackoff()
+  const failTask = (uid: number) => {
+    try {
+      requireTaskSuccess({
+        uid,
+        type: 'documentAdditionOrUpdate',
+        indexUid: 'products',
+        status: 'failed',
+        error: { message: 'No space left on device.', code: 'no_space_left', type: '', link: '' },
+      })
+    } catch (error) {
+      return fail(error)
+    }
+    throw new Error('The task has succeeded.')
+  }
+  for (const uid of [17, 18, 19]) await failTask(uid)
+  t.same(lines, [
+    {
+      line:
+        'Indexing failed (task 17): Meilisearch: documentAdditionOrUpdate of products failed: ' +
+        'No space left on device. Trying again.',
+      level: 'warn',
+    },
+  ])
+  for (const uid of [20, 21]) await fail(new TaskTimedOut(uid, 1_000))
+  t.equal(lines.length, 2)
 })
 
 t.test('repeats the line while the same error lasts', async (t) => {

@@ -27,7 +27,7 @@ t.test('errors of the lease and of tasks have kinds of their own', async (t) => 
   t.equal(findErrorKind(new LeaseLost()), 'lease_lost')
   t.equal(findErrorKind(new ServerReplaced()), 'postgresql')
   t.equal(findErrorKind(new SeveralServersFound()), 'several_servers')
-  t.equal(findErrorKind(new TaskFailed('', 'failed')), 'engine_task')
+  t.equal(findErrorKind(new TaskFailed(1, '', 'failed')), 'engine_task')
   t.equal(findErrorKind(new TaskTimedOut(1, 1_000)), 'engine_task')
   t.equal(findErrorKind(new PayloadRejected('failed', false, null)), 'engine_task')
 })

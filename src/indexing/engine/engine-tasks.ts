@@ -17,19 +17,28 @@ export const unfinishedStatuses: TaskStatus[] = ['enqueued', 'processing']
 export const isUnfinished = ({ status }: Pick<Task, 'status'>) =>
   unfinishedStatuses.includes(status)
 
+/** The message does not contain the number of the task, so that each attempt has the same one. */
+export class TaskError extends Error {
+  readonly taskNumber: number
+  constructor(taskNumber: number, message: string) {
+    super(`Meilisearch: ${message}`)
+    this.taskNumber = taskNumber
+  }
+}
+
 /** An accepted task failed or was cancelled. `code`: of Meilisearch, or ''. */
-export class TaskFailed extends Error {
+export class TaskFailed extends TaskError {
   readonly code: string
-  constructor(code: string, message: string) {
-    super(message)
+  constructor(taskNumber: number, code: string, message: string) {
+    super(taskNumber, message)
     this.code = code
   }
 }
 
 /** An accepted task has not ended in time. The engine may still run it. */
-export class TaskTimedOut extends Error {
+export class TaskTimedOut extends TaskError {
   constructor(taskNumber: number, ms: number) {
-    super(`Meilisearch: task ${taskNumber} has not ended after ${ms / 1_000} s`)
+    super(taskNumber, `a task has not ended after ${ms / 1_000} s`)
   }
 }
 
@@ -72,9 +81,9 @@ type AcceptedTask = Pick<Task, 'uid' | 'type' | 'indexUid' | 'status' | 'error'>
 /** Throws TaskFailed if an accepted task failed or was cancelled. */
 export function requireTaskSuccess({ uid, type, indexUid, status, error }: AcceptedTask): void {
   if (status === 'succeeded') return
-  const what = `task ${uid} (${type}${indexUid ? ` of ${indexUid}` : ''})`
+  const what = indexUid ? `${type} of ${indexUid}` : type
   const reason = error?.message ?? 'no reason given'
-  throw new TaskFailed(error?.code ?? '', `Meilisearch: ${what} ${status}: ${reason}`)
+  throw new TaskFailed(uid, error?.code ?? '', `${what} ${status}: ${reason}`)
 }
 
 /** A task of the engine, and when it was enqueued, by the clock of the engine. */
