@@ -17,7 +17,7 @@ import {
 import { logParked, parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
 import { readDocuments } from './documents/product-to-document.ts'
 import { readEngineTask } from './engine/engine-tasks.ts'
-import type { LiveTarget, WriteTarget } from './index-address.ts'
+import type { WriteTarget } from './index-address.ts'
 import { executeUnderLease } from './indexer-lease.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
 import { markSettled, markWriting, storeLastTask } from './registration.ts'
@@ -63,7 +63,7 @@ export async function syncBatch(
 
   const productIds = [...new Set(read.changes.map(({ productId }) => productId))]
   try {
-    if (target.kind === 'live') await beginWriting(target)
+    if (target.kind === 'live') await markWriting(target)
     const result = await applyChanges(db, client.index(indexName), productIds)
     await finishBatch(target, { read, productIds, alsoQueueFor, ...result })
     logParked(result.rejected, log)
@@ -73,18 +73,10 @@ export async function syncBatch(
   return read.changes.length
 }
 
-/** Marks the index as settled again if the read was complete and the last mark is too old. */
+/** Marks the index as settled again if the read reached the end and the last mark is too old. */
 async function markSettledIfDue(target: WriteTarget, read: OutboxRead): Promise<void> {
-  if (read.isComplete && target.outbox.isSettledMarkDue())
+  if (read.hasReachedEnd && target.outbox.isSettledMarkDue())
     await finishBatch(target, { read, productIds: [], rejected: [], taskNumber: null })
-}
-
-/**
- * Marks that the index may be ahead of the settled snapshot. Until `markSettled` is called, no
- * cached answer is used. Throws LeaseLost.
- */
-export async function beginWriting({ db, lease, registrationName }: LiveTarget): Promise<void> {
-  await executeUnderLease(db, lease, (transaction) => markWriting(transaction, registrationName))
 }
 
 /** Uploads these products as they are now. Deletes documents of deleted and inactive products. */
@@ -147,7 +139,7 @@ async function finishBatch(
     await parkDocuments(transaction, outbox.name, rejected)
     if (!live) return
     if (task) await storeLastTask(transaction, live.registrationName, task)
-    if (read.isComplete) await markSettled(transaction, live.registrationName, read)
+    if (read.hasReachedEnd) await markSettled(transaction, live.registrationName, read)
   })
   outbox.advancePast(read)
 }

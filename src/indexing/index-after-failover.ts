@@ -51,7 +51,7 @@ export async function keepIndexAfterFailover(
   const { db, client, taskClient, indexName, registrationName } = target
   const registration = await readRegistration(db, registrationName)
   if (!registration?.hasFailedOver) return
-  const { lastTask, mayBeAheadOfSnapshot, indexedAt } = registration
+  const { lastTask, isWriting, indexedAt } = registration
   const logNotCompared = (why: string) =>
     options.log(`PostgreSQL has failed over. The index is not compared, because ${why}.`)
   if (indexedAt === null) return logNotCompared('it is not known what it contains')
@@ -63,7 +63,8 @@ export async function keepIndexAfterFailover(
   await waitUntilQueueIsEmpty(target, options)
   const newestWrite = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
   const canCompareTasks = lastTask !== null && lookup !== 'deleted'
-  if (canCompareTasks && !mayBeAheadOfSnapshot && (newestWrite ?? 0) <= lastTask.taskNumber)
+  // No document was written after the newest task that this database knows.
+  if (canCompareTasks && !isWriting && (newestWrite ?? 0) <= lastTask.taskNumber)
     options.log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return
   await finishComparison(target)

@@ -91,7 +91,7 @@ export class IndexerRun {
       const changeCount = await syncBatch(this.#target, { log })
       state.appliedChanges += changeCount
       const isIdle = changeCount === 0
-      // It works again, although more changes may be pending.
+      // A batch was applied, so indexing works, even if more changes are pending.
       if (!isIdle) state.failing = null
 
       if (isIdle && (await this.#mustRebuildNow())) {
@@ -159,7 +159,7 @@ export class IndexerRun {
 
   async #mustRebuildNow(): Promise<boolean> {
     const { db, registrationName, outbox } = this.#target
-    return outbox.wasTruncated || (await isRebuildRequested(db, registrationName))
+    return outbox.hasTruncation || (await isRebuildRequested(db, registrationName))
   }
 
   async #rebuildIfNecessary(): Promise<void> {

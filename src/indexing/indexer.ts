@@ -6,9 +6,9 @@
 // lease             The right to write to a registered index. It expires unless it is renewed.
 // fencing token     A number that rises each time the lease is acquired. Older ones are refused.
 // next index        The index that a rebuild builds, and then swaps with the live one.
-// outbox name       The name of an index in its outbox rows and parked documents. For the live
-//                   index it is the name of the registration. The next index adds `~next`.
-// round             The reads of the outbox until one reaches its end.
+// outbox name       The value of `registration_name` in outbox rows and parked documents. For the
+//                   live index it is the name of the registration. The next index adds `~next`.
+// round             A series of reads of the outbox. The read that reaches its end is the last.
 // settled snapshot  The snapshot of PostgreSQL of which the index contains every change.
 // timeline          A number of PostgreSQL that rises at each failover.
 // permanent keys    The search key and the indexer's key, which creates the other keys.

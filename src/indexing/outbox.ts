@@ -16,7 +16,7 @@ export type OutboxRead = {
   /** Whether the table of products was truncated, which requires a rebuild. */
   hasTruncation: boolean
   /** Whether the index contains every change once these are applied. */
-  isComplete: boolean
+  hasReachedEnd: boolean
   /**
    * The snapshot of the first read of this round. After the last read of the round it becomes the
    * settled snapshot.
@@ -26,10 +26,7 @@ export type OutboxRead = {
   readAt: Date
 }
 
-/**
- * A round is a series of reads that ends with the first read that returns fewer rows than its
- * limit. Then the snapshot of its first read becomes the settled one.
- */
+/** Where a round that has not reached the end of the outbox is. */
 type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & { lastReadRow: OutboxRow }
 
 /** A snapshot that sees no transaction. While it is the settled one, every row is pending. */
@@ -55,10 +52,10 @@ export class OutboxCursor {
   readonly name: string
   readonly #db: Kysely<Tables>
   #settledSnapshot = emptySnapshot
-  /** Minus infinity while a round is going on. */
-  #lastCompleteReadMs = Number.NEGATIVE_INFINITY
+  /** When the last round ended. Minus infinity while one is going on. */
+  #reachedEndAtMs = Number.NEGATIVE_INFINITY
   #round: Round | null = null
-  #wasTruncated = false
+  #hasTruncation = false
   #hasReachedEnd = false
 
   constructor(db: Kysely<Tables>, name: string) {
@@ -67,8 +64,8 @@ export class OutboxCursor {
   }
 
   /** Whether the last read found that products were truncated, which only a rebuild applies. */
-  get wasTruncated(): boolean {
-    return this.#wasTruncated
+  get hasTruncation(): boolean {
+    return this.#hasTruncation
   }
 
   /** Whether the last read returned every row that was still pending, and no truncation. */
@@ -78,7 +75,7 @@ export class OutboxCursor {
 
   /** Whether an idle indexer must mark the index as settled again, to keep its lag correct. */
   isSettledMarkDue(): boolean {
-    return performance.now() - this.#lastCompleteReadMs > timeouts.indexing.settledMark.ms
+    return performance.now() - this.#reachedEndAtMs > timeouts.indexing.settledMark.ms
   }
 
   /** Returns at most `limit` rows. They are returned again until `advancePast` is called. */
@@ -103,13 +100,13 @@ export class OutboxCursor {
     const rows = now.rows ?? []
     const changes = rows.filter(isProductChange)
     const hasTruncation = changes.length < rows.length
-    this.#wasTruncated = hasTruncation
+    this.#hasTruncation = hasTruncation
     this.#hasReachedEnd = rows.length < limit && !hasTruncation
     const { snapshot, readAt } = this.#round ?? now
     return {
       changes,
       hasTruncation,
-      isComplete: this.#hasReachedEnd,
+      hasReachedEnd: this.#hasReachedEnd,
       snapshot,
       readAt,
     }
@@ -129,7 +126,6 @@ export class OutboxCursor {
    * index scan.
    */
   #selectPending(condition: RawBuilder<unknown>, limit: number): RawBuilder<unknown> {
-    // The column `registration_name` of index_outbox holds the name of an outbox.
     const selectRows = (part: RawBuilder<unknown>) => sql`
       select id, product_id, xid from index_outbox
       where registration_name = ${this.name} and ${part} and ${condition}
@@ -165,15 +161,15 @@ export class OutboxCursor {
   }
 
   /** Skips the changes of this read from now on. They must have been deleted. */
-  advancePast({ changes, hasTruncation, isComplete, snapshot, readAt }: OutboxRead): void {
-    this.#lastCompleteReadMs = isComplete ? performance.now() : Number.NEGATIVE_INFINITY
+  advancePast({ changes, hasTruncation, hasReachedEnd, snapshot, readAt }: OutboxRead): void {
+    this.#reachedEndAtMs = hasReachedEnd ? performance.now() : Number.NEGATIVE_INFINITY
     const last = changes.at(-1)
-    if (isComplete) {
+    if (hasReachedEnd) {
       this.#settledSnapshot = snapshot
       this.#round = null
     } else if (last && !hasTruncation) {
       // After a truncation the round does not advance: its later reads would skip the row of the
-      // truncation, and the last one would count as complete.
+      // truncation, and the last one would end the round.
       this.#round = { snapshot, readAt, lastReadRow: last }
     }
   }

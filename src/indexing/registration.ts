@@ -34,7 +34,8 @@ import { differsOnlyInTimeline, isOfThisDatabase } from '../database/database-id
 import type { Tables } from '../database/table-types.ts'
 import { computeIndexShape } from './documents/index-shape.ts'
 import type { EngineTask } from './engine/engine-tasks.ts'
-import type { LeasedTransaction } from './indexer-lease.ts'
+import type { LiveTarget } from './index-address.ts'
+import { executeUnderLease, type LeasedTransaction } from './indexer-lease.ts'
 import { emptySnapshot, type OutboxRead } from './outbox.ts'
 
 export type Registration = {
@@ -42,16 +43,13 @@ export type Registration = {
   shape: string | null
   /** The newest task of the engine that is known to belong to the index; null if none is. */
   lastTask: EngineTask | null
-  /**
-   * The column `is_writing`: the index may contain changes that the settled snapshot does not see.
-   * After a failover it stays true until the index has been compared.
-   */
-  mayBeAheadOfSnapshot: boolean
+  /** The column `is_writing`. */
+  isWriting: boolean
   rebuildRequestedAt: Date | null
   isOfThisDatabase: boolean
   hasFailedOver: boolean
   /** Whether the table of products was truncated and the index was not rebuilt since. */
-  wasTruncated: boolean
+  hasPendingTruncation: boolean
 }
 
 const lastTaskColumns = ({ taskNumber, enqueuedAt }: EngineTask) => sql`
@@ -70,7 +68,7 @@ export async function readRegistration(
       'shape',
       'last_task_uid as lastTaskNumber',
       'last_task_enqueued_at as lastTaskEnqueuedAt',
-      'is_writing as mayBeAheadOfSnapshot',
+      'is_writing as isWriting',
       'rebuild_requested_at as rebuildRequestedAt',
       isOfThisDatabase.as('isOfThisDatabase'),
       sql<boolean>`${differsOnlyInTimeline(sql`database_identity()`)}`.as('hasFailedOver'),
@@ -83,7 +81,7 @@ export async function readRegistration(
             .where('product_id', 'is', null),
         )
         .$castTo<boolean>()
-        .as('wasTruncated'),
+        .as('hasPendingTruncation'),
     ])
     .where('registration_name', '=', registrationName)
     .executeTakeFirst()
@@ -137,16 +135,18 @@ export async function deleteRegistration(
   )
 }
 
-/** Marks that the index may contain changes that the settled snapshot does not see. */
-export async function markWriting(
-  transaction: LeasedTransaction,
-  registrationName: string,
-): Promise<void> {
-  await transaction
-    .updateTable('search_indexes')
-    .set({ is_writing: true })
-    .where('registration_name', '=', registrationName)
-    .execute()
+/**
+ * Marks that the index may contain changes that the settled snapshot does not see. Until
+ * `markSettled` is called, no cached answer is used. Throws LeaseLost.
+ */
+export async function markWriting({ db, lease, registrationName }: LiveTarget): Promise<void> {
+  await executeUnderLease(db, lease, async (transaction) => {
+    await transaction
+      .updateTable('search_indexes')
+      .set({ is_writing: true })
+      .where('registration_name', '=', registrationName)
+      .execute()
+  })
 }
 
 /** Stores a task of the engine that belongs to the index, unless it has a newer one. */
@@ -163,10 +163,10 @@ export async function storeLastTask(
 }
 
 /**
- * Marks that the index contains every change that the snapshot of a complete read sees. While the
- * index is being compared after a failover, it may still contain lost changes. Until the comparison
- * is complete, `is_writing` stays true and `indexed_at` does not change, even if an indexer starts
- * over.
+ * Marks that the index contains every change that the snapshot sees. The read must have reached the
+ * end of the outbox. While the index is being compared after a failover, it may still contain lost
+ * changes. Until the comparison is complete, `is_writing` stays true and `indexed_at` does not
+ * change, even if an indexer starts over.
  */
 export async function markSettled(
   transaction: LeasedTransaction,

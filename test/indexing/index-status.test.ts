@@ -2,10 +2,10 @@
 // pending.
 import { sql } from 'kysely'
 import t from 'tap'
-import { beginWriting } from '../../src/indexing/change-sync.ts'
 import { readIndexLags, readIndexStatuses } from '../../src/indexing/index-status.ts'
 import { emptySnapshot } from '../../src/indexing/outbox.ts'
 import { registerIndex } from '../../src/indexing/register-and-wait.ts'
+import { markWriting } from '../../src/indexing/registration.ts'
 import { applyBatch, leaseTarget } from '../support/database/leased-target.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -50,7 +50,7 @@ t.test('while changes are written, all that are pending are counted', async (t) 
   `.execute(db)
   const countPending = async () =>
     (await readIndexLags(db, [target.registrationName]))[0]?.pendingCount
-  await beginWriting(leased)
+  await markWriting(leased)
   t.equal(await countPending(), 12)
   await applyBatch(leased, { limit: 5 })
   t.equal(await countPending(), 7)

@@ -80,7 +80,7 @@ t.test('a stop right before a rebuild leaves the live index', async (t) => {
   // The log line with the reason of the rebuild arrives when the indexer is being stopped.
   const plugin = reactToResults(
     t,
-    (rows) => rows.some((row) => row.wasTruncated === true),
+    (rows) => rows.some((row) => row.hasPendingTruncation === true),
     async () => {
       checked.resolve()
       await gate.promise

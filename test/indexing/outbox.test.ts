@@ -48,15 +48,15 @@ t.test('reads each change once, in batches, even of a late transaction', async (
   const seen: string[] = []
   for (let read = await readAndDelete(10); ; read = await readAndDelete(10)) {
     seen.push(...read.changes.map(({ productId }) => productId))
-    if (read.isComplete) break
+    if (read.hasReachedEnd) break
     // Rows that are added meanwhile belong to the round or to the next one.
     if (seen.length === 10) await add(26, 30)
   }
   t.equal(new Set(seen).size, seen.length)
   for (;;) {
-    const { changes, isComplete } = await readAndDelete(10)
+    const { changes, hasReachedEnd } = await readAndDelete(10)
     seen.push(...changes.map(({ productId }) => productId))
-    if (isComplete && changes.length === 0) break
+    if (hasReachedEnd && changes.length === 0) break
   }
   t.same(
     seen.map(Number).sort((a, b) => a - b),
@@ -77,7 +77,7 @@ t.test('returns the same rows again until the read is applied', async (t) => {
   const first = await cursor.read(3)
   t.equal(first.changes.length, 3)
   t.same((await cursor.read(3)).changes, first.changes)
-  t.notOk(first.isComplete)
+  t.notOk(first.hasReachedEnd)
 })
 
 t.test('does not read deleted rows that an old snapshot still sees', async (t) => {
@@ -86,7 +86,7 @@ t.test('does not read deleted rows that an old snapshot still sees', async (t) =
   const old = await openClient()
   await old.query('begin isolation level repeatable read; select count(*) from products')
   await add(1, 20_000)
-  while (!(await readAndDelete(5_000)).isComplete);
+  while (!(await readAndDelete(5_000)).hasReachedEnd);
   const readCounters = async () => {
     await sql`select pg_stat_force_next_flush()`.execute(db)
     const { rows } = await sql<{ scans: number; entries: number }>`

@@ -60,6 +60,7 @@ export function toDocumentLine(document: ProductDocument): DocumentLine {
 /** Splits the lines into parts of at most 16 MB. A longer line is a part by itself. */
 export function splitBySize(lines: DocumentLine[]): DocumentLine[][] {
   const parts: DocumentLine[][] = []
+  // Full, so that the first line begins a part.
   let partBytes = maxPayloadBytes
   for (const line of lines) {
     const lineBytes = Buffer.byteLength(line.text)

@@ -24,7 +24,6 @@ export async function parkDocuments(
   if (rejections.length === 0) return
   const ids = rejections.map(({ id }) => id)
   const reasons = rejections.map(({ reason }) => reason)
-  // The column `registration_name` of index_parked_documents holds the name of an outbox.
   await sql`
     insert into index_parked_documents (registration_name, product_id, reason)
     select ${outboxName}, * from unnest(${ids}::bigint[], ${reasons}::text[])

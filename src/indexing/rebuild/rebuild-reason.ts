@@ -68,7 +68,7 @@ export async function findRebuildReason(target: LiveTarget): Promise<RebuildReas
   const restored = await findRestored(registration, target)
   if (restored !== null) return createReason(restored)
   // Before the reasons that back off (rebuild-backoff.ts): such a rebuild may have to wait.
-  if (registration.wasTruncated) return createReason('catalogue_emptied')
+  if (registration.hasPendingTruncation) return createReason('catalogue_emptied')
   if (registration.rebuildRequestedAt !== null) return createReason('rebuild_requested')
   if (registration.shape !== computeIndexShape()) return createReason('shape_changed')
   const changedSettings = listChangedSettings(await client.index(indexName).getSettings())
@@ -88,7 +88,7 @@ export async function findRebuildReason(target: LiveTarget): Promise<RebuildReas
  * - null: none of these.
  */
 async function findRestored(
-  { lastTask, mayBeAheadOfSnapshot, isOfThisDatabase }: Registration,
+  { lastTask, isWriting, isOfThisDatabase }: Registration,
   { taskClient, indexName }: LiveTarget,
 ): Promise<'engine_restored' | 'task_deleted' | 'database_restored' | null> {
   if (!isOfThisDatabase) return 'database_restored'
@@ -96,7 +96,7 @@ async function findRestored(
   const lookup = await lookUpTask(taskClient, lastTask)
   if (lookup === 'never_enqueued') return 'engine_restored'
   if (lookup === 'deleted') return 'task_deleted'
-  if (mayBeAheadOfSnapshot) return null
+  if (isWriting) return null
   const newest = await readNewestTaskNumber(taskClient, indexName, uploadTypes)
   return newest !== null && newest > lastTask.taskNumber ? 'database_restored' : null
 }

@@ -32,8 +32,6 @@ export async function beginRebuild(
       .executeTakeFirstOrThrow()
     await deleteNextRows(transaction, registrationName)
     if (!hasLiveIndex) {
-      // The column `registration_name` of index_outbox holds the name of an outbox. For the live
-      // index it is the name of the registration.
       await transaction
         .deleteFrom('index_outbox')
         .where('registration_name', '=', registrationName)

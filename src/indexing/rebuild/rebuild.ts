@@ -4,11 +4,12 @@ import { describeError } from '../../monitoring/describe-error.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
-import { beginWriting, syncBatch } from '../change-sync.ts'
+import { syncBatch } from '../change-sync.ts'
 import { writeAndDelete } from '../documents/document-upload.ts'
 import { createFullDocument } from '../documents/sample-documents.ts'
 import { deleteIndex, indexExists, readEngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
 import { type LiveTarget, type NextTarget, toNextTarget } from '../index-address.ts'
+import { markWriting } from '../registration.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import {
   applySynonyms,
@@ -90,7 +91,7 @@ async function buildAndSwap(
   await applyRemainingChanges(live, next, options)
 
   // (4) Swap the indexes.
-  await beginWriting(live)
+  await markWriting(live)
   const swap = live.client.swapIndexes([
     // Without a live index there is nothing to swap with.
     { indexes: [next.indexName, live.indexName], rename: !hasLiveIndex },

@@ -198,7 +198,7 @@ export async function testService(
     async sync() {
       await syncIndex(target)
       // After a truncate, only a rebuild brings the index up to date.
-      if ((await readRegistration(db, target.registrationName))?.wasTruncated)
+      if ((await readRegistration(db, target.registrationName))?.hasPendingTruncation)
         await rebuildIndex(target)
     },
   }
