@@ -75,6 +75,7 @@ export async function runIndexer(
   })
   const unusedIndexRemoval = createUnusedIndexRemoval(db, registrationName, {
     ...options,
+    signal,
     onResult: (succeeded) => state.recordJob('unused_indexes', succeeded),
   })
   try {

@@ -1,13 +1,18 @@
-// A stop of the indexer: nothing is deleted afterwards, no wait delays it, and the lease is
-// released only if no request to the search engine may still be running.
+// A stop of the indexer: nothing is deleted afterwards, and the lease is released only if no
+// request to the search engine may still be running.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { indexExists } from '../../src/indexing/engine/engine-tasks.ts'
+import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { nextIndexName } from '../../src/indexing/index-address.ts'
 import { acquireLease } from '../../src/indexing/indexer-lease.ts'
+import { removeUnusedIndexes } from '../../src/indexing/jobs/unused-indexes.ts'
+import { registerIndex } from '../../src/indexing/register-and-wait.ts'
+import { nameWithoutShape, nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { reactToResults } from '../support/database/result-reaction.ts'
+import { servers } from '../support/database/test-database.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -124,6 +129,40 @@ t.test('a stop after an error does not release the lease', async (t) => {
   await stopped
   t.not((await readLease(service)).holder, null, 'a request may still be running')
   t.match(indexer.output(), /has failed: .*The indexer stops\./, 'the error is logged')
+})
+
+t.test('a stop ends the removal of unused indexes before the next deletion', async (t) => {
+  const { db, engine, config, target } = await testService(t, { index: false })
+  const { meiliMasterKey } = await servers()
+  const nextNames: string[] = []
+  for (const shape of ['00000000', '11111111']) {
+    const name = nameWithShape('main', shape)
+    const indexName = nameWithShape(nameWithoutShape(config.SEARCH_INDEX), shape)
+    await registerIndex(db, name)
+    await sql`
+      update search_indexes set used_at = now() - interval '1 hour', index_name = ${indexName}
+      where registration_name = ${name}
+    `.execute(db)
+    const nextName = nextIndexName(indexName)
+    await engine.createIndex(nextName).waitTask()
+    t.teardown(() => engine.deleteIndexIfExists(nextName))
+    nextNames.push(nextName)
+  }
+  const controller = new AbortController()
+  await removeUnusedIndexes(db, target.registrationName, {
+    openClient: (key) => {
+      // The client of the first deletion.
+      if (key !== meiliMasterKey) controller.abort()
+      return openIndexingClient(config.MEILI_URL, key)
+    },
+    indexerApiKey: meiliMasterKey,
+    log: (line) => t.fail(line),
+    signal: controller.signal,
+  })
+  t.ok(controller.signal.aborted)
+  for (const nextName of nextNames) t.ok(await indexExists(engine, nextName))
+  const registered = await db.selectFrom('search_indexes').select('registration_name').execute()
+  t.equal(registered.length, 2, 'the next indexer removes them')
 })
 
 /** Makes every count of popularity wait. Returns a function that ends this. */

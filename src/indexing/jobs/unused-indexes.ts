@@ -27,6 +27,8 @@ type RemovalOptions = {
   openClient: (key: string) => Meilisearch
   indexerApiKey: string
   log: LogLine
+  /** Ends the removal before its next deletion. A later one continues it. */
+  signal: AbortSignal
 }
 
 /** `indexName` is null if the first build never ended. */
@@ -46,10 +48,11 @@ export async function removeUnusedIndexes(
   const errors: unknown[] = []
   for (const name of await listUnused(db)) {
     if (name === registrationName || !haveSameEngineName(name, registrationName)) continue
+    if (options.signal.aborted) break
     try {
       await removeUnusedIndex(db, name, options)
     } catch (error) {
-      errors.push(error)
+      if (error !== options.signal.reason) errors.push(error)
     }
   }
   if (errors.length > 1) throw new AggregateError(errors)
@@ -98,7 +101,7 @@ async function removeUnusedIndex(
   name: string,
   options: RemovalOptions,
 ): Promise<void> {
-  const holder = `${hostname()}, process ${process.pid}, which removes the index`
+  const holder = `${hostname()}, process ${process.pid}, which is removing this unused index`
   const lease = await acquireLease(db, name, holder)
   if (lease === null) return
   const renewal = startLeaseRenewal(db, lease, options.log)
@@ -145,11 +148,11 @@ async function readUnused(
 /**
  * Deletes the index of a registration, the next index of an unfinished rebuild, and the API keys of
  * its indexers. Returns the names of the indexes. If the first build never ended, the registration
- * has no name, and the names of the keys contain it. Throws LeaseLost.
+ * has no name, and the names of the keys contain it. Throws LeaseLost and the reason of `signal`.
  */
 async function removeFromEngine(
   { name, indexName }: UnusedIndex,
-  { openClient, indexerApiKey }: RemovalOptions,
+  { openClient, indexerApiKey, signal }: RemovalOptions,
   renewal: LeaseRenewal,
 ): Promise<string[]> {
   const client = openClient(indexerApiKey)
@@ -161,6 +164,7 @@ async function removeFromEngine(
     await withDeletionKey(client, names, 'indexes.delete', async (key) => {
       for (const each of names) {
         renewal.throwIfLost()
+        signal.throwIfAborted()
         await deleteIndex(openClient(key), each)
       }
     })

@@ -48,6 +48,7 @@ t.test('the older index is kept up to date while it is used, and then removed', 
     removeUnusedIndexes(db, target.registrationName, {
       openClient: (key) => openIndexingClient(config.MEILI_URL, key),
       indexerApiKey: meiliMasterKey,
+      signal: new AbortController().signal,
       log: (line) => lines.push(line),
     })
   const registered = async () =>
@@ -118,6 +119,7 @@ t.test('a first build that never ended is removed, even if another index cannot 
     removeUnusedIndexes(db, target.registrationName, {
       openClient: (key) => openIndexingClient(proxy.url, key),
       indexerApiKey: meiliMasterKey,
+      signal: new AbortController().signal,
       log: () => undefined,
     })
   const readNames = async () =>
@@ -159,6 +161,7 @@ t.test('an index stays registered if a program begins to use it while it is remo
     const removed = removeUnusedIndexes(db, target.registrationName, {
       openClient: (key) => openIndexingClient(config.MEILI_URL, key),
       indexerApiKey: meiliMasterKey,
+      signal: new AbortController().signal,
       log: (line) => t.fail(line),
     })
     t.ok(await eventually(() => isAnySessionWaiting(db), Boolean))
