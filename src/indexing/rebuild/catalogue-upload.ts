@@ -3,6 +3,16 @@
 // Meilisearch merges queued uploads, and large merged uploads are faster in a large index.
 // Therefore many uploads are queued. They are cancelled when a change of the live index would wait
 // for them.
+//
+// The products of an upload go through these states:
+//
+// read       The catalogue reader has read them. #send: sending.
+// sending    The engine queues the upload: accepted. It refuses the contents: rejected.
+// accepted   #processFinishedTasks finds that the task has succeeded: finished. That it has failed
+//            because of the contents: rejected. That #cancelAccepted has cancelled it: the reader
+//            reads them again.
+// rejected   #repeatRejected uploads them again, and parks those that are rejected again: finished.
+// finished   They are counted as progress.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Index, Task } from 'meilisearch'
 import { FailureLog } from '../../monitoring/log/failure-log.ts'
