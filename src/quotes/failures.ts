@@ -4,10 +4,10 @@ import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * The error pages. A page that only one reason or problem code has is named like that. `action` is
- * the link on the page: none, to the page or the PDF of the quote, or to the same URL again. No
- * page reloads by itself, because that would interrupt a screen reader (WCAG 2.2.1). The texts are
- * in quote-texts/.
+ * The error pages. If a page belongs to exactly one failure reason or problem code, it has that
+ * name. `action` is the link on the page: none, to the page or the PDF of the quote, or to the same
+ * URL again. No page reloads by itself, because that would interrupt a screen reader (WCAG 2.2.1).
+ * The texts are in quote-texts/.
  */
 export const errorPages = {
   not_found: { action: null },
@@ -48,14 +48,14 @@ type FailureRule = {
   retryRendering?: 'after-pause' | 'never'
 }
 
-const unreadableRule: FailureRule = {
+const cannotReadRule: FailureRule = {
   code: 'unavailable',
   page: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
   retryAfterMs: timeouts.quotes.retryAfter.ms,
   isLoggedAsError: true,
 }
-const notRenderedRule: FailureRule = {
+const cannotRenderRule: FailureRule = {
   code: 'unavailable',
   page: 'unavailable',
   pdfPage: 'pdf_unavailable',
@@ -65,7 +65,7 @@ const notRenderedRule: FailureRule = {
   retryAfterMs: timeouts.quotes.retryAfter.ms,
   countsAsFailedPdf: true,
 }
-const notRenderedYetRule: FailureRule = {
+const tryAgainSoonRule: FailureRule = {
   code: 'unavailable',
   page: 'pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
@@ -101,12 +101,12 @@ const rules = {
       'them in Accept or ?format=.',
   },
   // The link or its document cannot be read from the database.
-  database_unreadable: unreadableRule,
+  database_unreadable: cannotReadRule,
   // The link is open and has no document.
-  no_document: unreadableRule,
+  no_document: cannotReadRule,
   // Somebody has changed the document or the hash of its link. The two do not match, or the hash
   // differs from the one that this process saw before.
-  altered: unreadableRule,
+  altered: cannotReadRule,
   // No PDF can ever show this quote, because the fonts lack a character.
   pdf_unsupported: {
     code: 'not_acceptable',
@@ -120,7 +120,7 @@ const rules = {
   // process was killed because the machine has too little memory, or the code has a defect. The
   // rendering is tried again after a pause (rendering/failed-renderings.ts). Requests until then
   // get the same failure.
-  rendering_failed: { ...notRenderedRule, isLoggedAsError: true, retryRendering: 'after-pause' },
+  rendering_failed: { ...cannotRenderRule, isLoggedAsError: true, retryRendering: 'after-pause' },
   // The page or its JSON would have more than maxPageOrJsonBytes.
   rendering_too_large: {
     code: 'unavailable',
@@ -130,17 +130,17 @@ const rules = {
     retryRendering: 'never',
   },
   // Too many other renderings wait. An error for each request would flood the log.
-  queue_full: notRenderedRule,
+  queue_full: cannotRenderRule,
   // The rendering process hardly ran, because the machine is busy. The document is not the cause.
-  starved: { ...notRenderedRule, isLoggedAsError: true },
+  starved: { ...cannotRenderRule, isLoggedAsError: true },
   // The rendering process cannot be started or reached, for example because the machine has no
   // memory left. The document is not the cause.
-  process_unreachable: { ...notRenderedRule, isLoggedAsError: true },
+  process_unreachable: { ...cannotRenderRule, isLoggedAsError: true },
   // The rendering takes longer than a request waits. It goes on, and a later request gets its
   // result.
-  pending: notRenderedYetRule,
+  pending: tryAgainSoonRule,
   // The service is stopping. Another process can render the quote.
-  stopping: notRenderedYetRule,
+  stopping: tryAgainSoonRule,
 } satisfies Record<string, FailureRule>
 
 export type FailureReason = keyof typeof rules
@@ -184,10 +184,10 @@ export class QuoteFailure extends Error {
 }
 
 /**
- * What each request gets that waits for a rendering that fails, or that comes too early for another
- * attempt. The failure of the rendering itself is logged once (rendering/rendering-cache.ts).
+ * Thrown to every request that waited for a failed rendering, or that came before the next attempt
+ * is allowed. rendering/rendering-cache.ts has logged the original error, if `needsErrorLog`.
  */
-export class RenderingFailure extends QuoteFailure {}
+export class LoggedRenderingFailure extends QuoteFailure {}
 
 /** Returns why a rendering failed. */
 export function getRenderingFailureReason(error: unknown): FailureReason {
@@ -196,7 +196,7 @@ export function getRenderingFailureReason(error: unknown): FailureReason {
 
 /** Returns whether to log an error. Any but a QuoteFailure is a defect. */
 export function needsErrorLog(error: unknown): boolean {
-  if (error instanceof RenderingFailure) return false
+  if (error instanceof LoggedRenderingFailure) return false
   return !(error instanceof QuoteFailure) || failureRules[error.reason].isLoggedAsError === true
 }
 

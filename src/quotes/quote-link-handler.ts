@@ -96,16 +96,17 @@ export class QuoteLinkHandler {
   /**
    * Returns the quote in the requested format. Throws QuoteFailure if the quote cannot be shown:
    * failures.ts lists what the visitor gets for each reason. Throws Problem (429) if there were too
-   * many requests. `countOrRejectRequest` counts a request for a known link, and throws that too.
+   * many requests. `countOrRejectRequest` gets the id of a known link. It throws Problem (429) if
+   * there were too many requests for that link.
    */
   async buildResponse(
     request: LinkRequest,
     countOrRejectRequest: (linkId: string) => Promise<void>,
   ): Promise<LinkResponse> {
     const { token } = request.params
-    // 1. Find the link by the hash of its token. Only this query tells a guess from a customer. So
-    //    every guess costs one query on the primary, even if it gets 429. The connection pool
-    //    limits how many of these queries run at once.
+    // 1. Find the link by the hash of its token. Only after this query is it known whether the
+    //    token was guessed. So every guess costs one query on the primary, even if it gets 429. The
+    //    connection pool limits how many of these queries run at once.
     const found = await this.#links.readState(token)
     // 2. Limit requests: for unknown links by the caller's IP address, for known links by their id.
     //    So customers who share an IP address with an attacker can open their links.

@@ -35,8 +35,8 @@ export function getRequestedLanguage(query: unknown): Language | null {
 const jsonTypes = ['application/json', 'application/problem+json']
 
 /**
- * Returns whether an error should be sent as a page. Returns false if ?format= is json, or if the
- * Accept header prefers JSON to a page.
+ * Returns whether an error should be sent as a page: if ?format= is html, and otherwise unless
+ * ?format= is json or the Accept header prefers JSON to a page.
  */
 export function prefersErrorPage({ headers, query }: NegotiableRequest): boolean {
   const format = readLinkParameter(query, 'format')

@@ -1,13 +1,19 @@
 // The schemas of a shared quote: its frozen document, and the JSON that a link returns.
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
 // the totals and chooses the legal texts about tax exemptions.
-// A new field of the document must be optional, because the documents of existing links never get
-// it. Add it to QuoteDocument below. These tests then fail until the other places have it:
-// - frozen-document.test.ts: a migration that replaces quote_document, and completeDocument there
-// - quote-page.test.ts: `document` in test/support/quotes/shared-quote.ts, view-model/ and the
-//   template of page/; quote-texts/, if it needs a label
-// - quote-pdf.test.ts: the template of pdf/, which must show the same as the page
-// - link-attacks.test.ts, for a field of the first level: its list of the names that a visitor gets
+//
+// To add a field to the document:
+// 1. Write it in QuoteDocument below. It must be optional, because the documents of existing links
+//    never get it.
+// 2. Write a migration that replaces quote_document. test/quotes/links/frozen-document.test.ts
+//    fails until then, and until its completeDocument has the field.
+// 3. Add it to `document` in test/support/quotes/shared-quote.ts, to view-model/ and to
+//    page/quote-page-template.eta, and a label to quote-texts/ if it needs one.
+//    test/quotes/page/quote-page.test.ts fails until then.
+// 4. Add it to pdf/pdf-template.typ, which must show the same as the page.
+//    test/quotes/pdf/quote-pdf.test.ts fails until then.
+// 5. If it is a field of the first level, add it to the names that a visitor gets in
+//    test/quotes/links/link-attacks.test.ts.
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { forEachLanguage, type Language, languages } from '../company/languages.ts'

@@ -4,9 +4,9 @@ import {
   type FailureReason,
   failureRules,
   isFailedPdf,
+  LoggedRenderingFailure,
   needsErrorLog,
   QuoteFailure,
-  RenderingFailure,
 } from '../../src/quotes/failures.ts'
 
 const reasons = Object.keys(failureRules) as FailureReason[]
@@ -20,16 +20,13 @@ const loggedAsErrors: FailureReason[] = [
   'starved',
 ]
 
-t.test(
-  'the log has failures of the service as errors, but not one for each rejection',
-  async (t) => {
-    const logged = reasons.filter((reason) => needsErrorLog(new QuoteFailure(reason)))
-    t.same(logged.toSorted(), loggedAsErrors)
-    t.equal(needsErrorLog(new Error('a defect')), true)
-    const isLogged = needsErrorLog(new RenderingFailure('rendering_failed'))
-    t.equal(isLogged, false, 'a failed rendering has been logged before requests get it')
-  },
-)
+t.test('failures of the service are logged as errors, and rejected requests are not', async (t) => {
+  const logged = reasons.filter((reason) => needsErrorLog(new QuoteFailure(reason)))
+  t.same(logged.toSorted(), loggedAsErrors)
+  t.equal(needsErrorLog(new Error('a defect')), true)
+  const isLogged = needsErrorLog(new LoggedRenderingFailure('rendering_failed'))
+  t.equal(isLogged, false, 'a failed rendering has been logged before requests get it')
+})
 
 t.test('only failures of the rendering count as failed PDFs', async (t) => {
   const counted = reasons.filter((reason) => isFailedPdf(new QuoteFailure(reason)))

@@ -7,9 +7,13 @@ import { DatabaseError } from 'pg'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
 
-// The user agents of programs that fetch a link to check it or to show a preview.
-const automatedAgents =
-  /bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedly|curl|wget|python|headless/i
+// The user agents of programs that fetch a link to check it or to show a preview. Phones of the
+// brand Cubot are no programs.
+const automatedAgents = new RegExp(
+  '(?<!\\bcu)bot\\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedly|curl|wget|python|' +
+    'headless',
+  'i',
+)
 const maxConcurrentInserts = 4
 const foreignKeyViolation = '23503'
 

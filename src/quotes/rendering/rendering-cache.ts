@@ -86,8 +86,8 @@ export class RenderingCache<Content extends object> {
   }
 
   /**
-   * Starts a rendering that later calls share. Throws RenderingFailure if it failed before and may
-   * not be tried again yet.
+   * Starts a rendering that later calls share. Throws LoggedRenderingFailure if it failed before
+   * and may not be tried again yet.
    */
   #start(
     key: string,

@@ -1,4 +1,4 @@
-// The seller's bank account on a quote: which quotes show it, and as what.
+// The seller's bank account on a quote: which quotes show it, and how it is formatted.
 import { formatIban } from '../formats/iban-format.ts'
 import type { SharedQuote } from '../schema.ts'
 

@@ -41,8 +41,11 @@ t.test('only people are counted, and only for links that exist', async (t) => {
     await app.inject({ url, headers: { 'user-agent': agent } })
   await app.inject({ url, headers: { 'sec-purpose': 'prefetch' } })
   // Views are inserted in the order of the requests, so an earlier one would be there too.
+  const phone =
+    'Mozilla/5.0 (Linux; Android 13; CUBOT KINGKONG) Chrome/131.0.0.0 Mobile Safari/537.36'
+  await app.inject({ url, headers: { 'user-agent': phone } })
   await app.inject(url)
-  t.equal((await readViews(service, 1)).length, 1)
+  t.equal((await readViews(service, 2)).length, 2)
 })
 
 t.test(
