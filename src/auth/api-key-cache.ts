@@ -13,11 +13,11 @@ import { RefreshedValue } from './refreshed-value.ts'
 
 const { discardAfter, lookUp, lookUpRecovery, waitAfter } = timeouts.auth
 
-/** A row of api_keys. */
-type KeyRow = { apiKey: ApiKey; secretHash: Buffer }
+/** What PostgreSQL stores of a key. */
+type StoredKey = { apiKey: ApiKey; secretHash: Buffer }
 
 /** The parts of a key, with the hash of the key instead of its secret. */
-type ParsedKey = { id: string; kind: ApiKey['kind']; hash: Buffer }
+type PresentedKey = { id: string; kind: ApiKey['kind']; hash: Buffer }
 
 const maxCachedKeys = 10_000
 /**
@@ -39,19 +39,21 @@ export class TooManyLookUpsError extends Error {}
  * Finds keys, also those that are revoked or expired. Secrets are compared in constant time.
  *
  * Each key in use is read again every few seconds, so a revocation is noticed. While keys cannot be
- * read, active callers can still search with cached keys. The log says once per cause that keys
- * cannot be read. src/auth/refreshed-value.ts has the details.
+ * read, callers with cached keys are still accepted. The log says once per cause that keys cannot
+ * be read. src/auth/refreshed-value.ts has the details.
  */
 export class ApiKeyCache {
   readonly #db: Kysely<Tables>
   readonly #onWrongSecret: (id: string) => void
   /** The keys that were found, so that a key is not hashed for each request. */
-  readonly #foundKeys = new LRUCache<string, ParsedKey>({ max: maxCachedKeys })
+  readonly #foundKeys = new LRUCache<string, PresentedKey>({ max: maxCachedKeys })
   /** By id. Null once the row was deleted. */
-  readonly #rows = new LRUCache<string, RefreshedValue<KeyRow | null>>({ max: maxCachedKeys })
+  readonly #storedKeys = new LRUCache<string, RefreshedValue<StoredKey | null>>({
+    max: maxCachedKeys,
+  })
   readonly #unknownIds = new LRUCache<string, true>({ max: maxCachedKeys, ttl: waitAfter.ms })
-  /** The look-ups of ids that are neither in `#rows` nor in `#unknownIds`. */
-  readonly #lookUps = new Map<string, Promise<KeyRow | null>>()
+  /** The look-ups of ids that are neither in `#storedKeys` nor in `#unknownIds`. */
+  readonly #lookUps = new Map<string, Promise<StoredKey | null>>()
   readonly #failures: FailureLog
   readonly #overloads: FailureLog
 
@@ -89,9 +91,9 @@ export class ApiKeyCache {
    * returns null. Synchronous, because awaiting `find` would slow most requests.
    */
   findFresh(key: string): ApiKey | null {
-    const parsed = this.#foundKeys.get(key)
-    const row = parsed && this.#rows.get(parsed.id)?.getFresh()?.value
-    return row && isKeyOfRow(parsed, row) ? row.apiKey : null
+    const presented = this.#foundKeys.get(key)
+    const stored = presented && this.#storedKeys.get(presented.id)?.getFresh()?.value
+    return stored && matchesStoredKey(presented, stored) ? stored.apiKey : null
   }
 
   /**
@@ -100,27 +102,27 @@ export class ApiKeyCache {
    * too many other keys are looked up.
    */
   async find(key: string): Promise<ApiKey | null> {
-    const parsed = this.#foundKeys.get(key) ?? parseAndHash(key)
-    if (!parsed) return null
-    const row = await this.#findRow(parsed.id)
-    if (!row) return null
-    if (!isKeyOfRow(parsed, row)) {
-      this.#onWrongSecret(parsed.id)
+    const presented = this.#foundKeys.get(key) ?? parseAndHash(key)
+    if (!presented) return null
+    const stored = await this.#findStoredKey(presented.id)
+    if (!stored) return null
+    if (!matchesStoredKey(presented, stored)) {
+      this.#onWrongSecret(presented.id)
       return null
     }
-    this.#foundKeys.set(key, parsed)
-    return row.apiKey
+    this.#foundKeys.set(key, presented)
+    return stored.apiKey
   }
 
-  async #findRow(id: string): Promise<KeyRow | null> {
-    const cached = this.#rows.get(id)
+  async #findStoredKey(id: string): Promise<StoredKey | null> {
+    const cached = this.#storedKeys.get(id)
     if (cached) return cached.get()
     if (this.#unknownIds.has(id)) return null
     const running = this.#lookUps.get(id)
     if (running) return running
     if (this.#lookUps.size >= maxConcurrentLookUps) throw this.#createOverloadError()
     this.#overloads.logSuccess()
-    const started = this.#lookUpRow(id).finally(() => this.#lookUps.delete(id))
+    const started = this.#lookUpStoredKey(id).finally(() => this.#lookUps.delete(id))
     this.#lookUps.set(id, started)
     return started
   }
@@ -133,30 +135,33 @@ export class ApiKeyCache {
     return error
   }
 
-  async #lookUpRow(id: string): Promise<KeyRow | null> {
+  async #lookUpStoredKey(id: string): Promise<StoredKey | null> {
     const start = performance.now()
-    const value = new RefreshedValue(() => readRow(this.#db, id), this.#failures)
-    const row = await value.get()
-    if (row) this.#rows.set(id, value)
+    const value = new RefreshedValue(() => readStoredKey(this.#db, id), this.#failures)
+    const stored = await value.get()
+    if (stored) this.#storedKeys.set(id, value)
     else this.#unknownIds.set(id, true, { start })
-    return row
+    return stored
   }
 }
 
-function isKeyOfRow({ kind, hash }: ParsedKey, { apiKey, secretHash }: KeyRow): boolean {
+function matchesStoredKey(
+  { kind, hash }: PresentedKey,
+  { apiKey, secretHash }: StoredKey,
+): boolean {
   return apiKey.kind === kind && timingSafeEqual(secretHash, hash)
 }
 
-function parseAndHash(key: string): ParsedKey | null {
-  const parsed = parseKey(key)
-  return parsed && { ...parsed, hash: hashKey(key) }
+function parseAndHash(key: string): PresentedKey | null {
+  const parts = parseKey(key)
+  return parts && { ...parts, hash: hashKey(key) }
 }
 
 /**
  * Returns null if no row has the id. Throws if PostgreSQL fails or takes too long. pTimeout only
  * ends the waiting: PostgreSQL cancels the statement after `apiStatement`.
  */
-async function readRow(db: Kysely<Tables>, id: string): Promise<KeyRow | null> {
+async function readStoredKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
   const query = db
     .selectFrom('api_keys')
     .select([

@@ -37,7 +37,8 @@ export async function corsHeadersOfError(
 
 /**
  * Returns the origin of a request, or null if it has none. Browsers send no Origin with a GET to
- * the site of the page, but they send Sec-Fetch-Site, which scripts cannot set.
+ * the page's own origin, but they send Sec-Fetch-Site, which scripts of a page cannot set. Programs
+ * can forge both headers, so the origin only restricts pages in browsers.
  */
 export function getRequestOrigin(request: FastifyRequest, ownOrigin: string): string | null {
   const { origin, 'sec-fetch-site': fetchSite } = request.headers
