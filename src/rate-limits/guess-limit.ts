@@ -62,7 +62,7 @@ export class GuessLimit {
   rejectIfExceeded({ ip }: Caller): void {
     const count = this.#counts.find(getCountedAddress(ip), windowMs)
     if (count && count.knownTotal >= this.#options.maxPerMinute)
-      // What the caller has sent may be known.
+      // The key or link may be valid. It was not looked up, and the message says so.
       throw this.#createProblem(count, ' Yours was not checked.')
   }
 

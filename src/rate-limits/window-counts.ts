@@ -15,8 +15,7 @@ type CountOptions = {
 /**
  * One count for each key. The windows are the same in every process. While Redis is unreachable or
  * slow, each process counts on its own. What it has counted is added in Redis once that succeeds
- * again, if the window has not ended: the counts of an ended window are dropped. If Redis adds a
- * count but its answer comes too late, the count is sent again and so counted twice.
+ * again, if the window has not ended: the counts of an ended window are dropped.
  */
 export class WindowCounts {
   readonly #options: CountOptions
@@ -31,7 +30,7 @@ export class WindowCounts {
   /** Adds one to the count of the key in the current window, in this process, and returns it. */
   add(key: string, windowMs: number): WindowCount {
     const count = this.find(key, windowMs) ?? this.#create(key, windowMs)
-    count.unsent += 1
+    count.addEvent()
     return count
   }
 
@@ -50,24 +49,19 @@ export class WindowCounts {
 
 /**
  * An event that this process counts is in exactly one of four states: unsent, in flight, in the
- * total of Redis, or failed. A failed event becomes unsent only after the next success. While Redis
- * is slow, it may have added the event although its answer came too late. If every attempt sent the
- * event again, Redis would count it many times.
+ * total of Redis, or failed. Redis may have added a failed event although its answer came too late,
+ * and then counts it twice. If every attempt sent it again, Redis would count it many times. So a
+ * failed event becomes unsent only after the next success.
  */
 export class WindowCount {
   readonly window: number
   /** The end of the window, as Date.now() returns it. */
   readonly endsAt: number
-  /** The number of events that this process has counted and not yet sent to Redis. */
-  unsent = 0
-  /**
-   * True once the first attempt to read the total from Redis is over. Also true if it failed, so
-   * that an outage of Redis does not delay every request.
-   */
-  hasAskedRedis = false
   readonly #options: CountOptions
   readonly #key: string
   readonly #windowMs: number
+  #unsent = 0
+  #hasAskedRedis = false
   /** The total of all processes, as Redis last returned it. */
   #lastRedisTotal = 0
   /** The number of events that are being added in Redis. */
@@ -83,9 +77,26 @@ export class WindowCount {
     this.endsAt = (this.window + 1) * windowMs
   }
 
+  addEvent(): void {
+    this.#unsent += 1
+  }
+
+  /** The number of events that this process has counted and not yet sent to Redis. */
+  get unsent(): number {
+    return this.#unsent
+  }
+
+  /**
+   * True once the first attempt to read the total from Redis is over. Also true if it failed, so
+   * that an outage of Redis does not delay every request.
+   */
+  get hasAskedRedis(): boolean {
+    return this.#hasAskedRedis
+  }
+
   /** The count of all processes, as far as known. */
   get knownTotal(): number {
-    return this.#lastRedisTotal + this.#inFlight + this.unsent + this.#failed
+    return this.#lastRedisTotal + this.#inFlight + this.#unsent + this.#failed
   }
 
   /**
@@ -96,8 +107,8 @@ export class WindowCount {
     // The numbers that this method returns do not contain later requests. Two requests at once with
     // a limit of 1 could otherwise both get 2, and both would be rejected.
     const { knownTotal } = this
-    const sent = this.unsent
-    this.unsent = 0
+    const sent = this.#unsent
+    this.#unsent = 0
     this.#inFlight += sent
     try {
       const redisTotal = await this.#addInRedis(sent)
@@ -107,12 +118,12 @@ export class WindowCount {
       }
       this.#lastRedisTotal = Math.max(this.#lastRedisTotal, redisTotal)
       const failed = this.#failed
-      this.unsent += failed
+      this.#unsent += failed
       this.#failed = 0
       return redisTotal + failed
     } finally {
       this.#inFlight -= sent
-      this.hasAskedRedis = true
+      this.#hasAskedRedis = true
     }
   }
 
