@@ -63,7 +63,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * | ----------------------- | ---------------------------------------------------------------- |
  * | `traceRequests`         | The span of a request contains all other hooks.                  |
  * | `logRequests`           | The duration contains every hook that takes time.                |
- * | `registerErrorHandlers` | Each later route also gets one for 405, which preflights need.   |
+ * | `registerErrorHandlers` | Later routes each get a 405 route. Preflights use its `config`.  |
  * | `addCommonHeaders`      | The problem of every rejection that follows has these headers.   |
  * | `rejectInvalidHosts`    | A request for another host cannot try keys.                      |
  * | `registerAccessControl` | An invalid key gets 401, and a valid key has its own rate limit. |

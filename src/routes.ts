@@ -185,9 +185,10 @@ async function registerSearchReport(
     redisPrefix: config.REDIS_PREFIX,
     engines: searchEngines,
     indexName,
-    // report-hashes.ts derives a key of its own from it. Every API process has the search key, and
-    // neither PostgreSQL nor Redis stores it. Another secret would be one more setting. After a
-    // rotation, old hashes match nothing: the callers of a rare text are counted from zero.
+    // MEILI_SEARCH_KEY is also the secret of the report's hashes (report-hashes.ts). Every API
+    // process has it, and neither PostgreSQL nor Redis stores it. Another secret would be one more
+    // setting. Changing the key begins new hashes, and old ones match nothing: the callers of a
+    // rare text are counted from zero.
     secret: config.MEILI_SEARCH_KEY,
     log: app.log,
   })

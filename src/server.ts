@@ -29,7 +29,7 @@ import { readUnfoldedChanges } from './stats/summary/fold-changes.ts'
 import { timeouts } from './timeouts.ts'
 import { openTraces, type Traces } from './tracing/open-traces.ts'
 
-/** FastifyInstance, which only the files that build apps import. */
+/** FastifyInstance. test/architecture.test.ts does not let this file import `fastify`. */
 type App = Awaited<ReturnType<typeof buildApp>>
 
 /** Starts the process. Resolves when it listens. Tests pass a `clock` to replace the time. */

@@ -94,8 +94,9 @@ export class MalformedRequestResponder {
   }
 
   /**
-   * Counts the request, and logs it unless many were logged within a second. `reason` is the code
-   * of Node's error, such as HPE_INVALID_METHOD, which contains nothing of the request.
+   * Counts the request, and logs it unless many were logged within a second. Its duration is
+   * unknown and counts as 0, even for a 408. `reason` is the code of Node's error, such as
+   * HPE_INVALID_METHOD, which contains nothing of the request.
    */
   #record(
     log: FastifyBaseLogger,
@@ -125,7 +126,8 @@ export class MalformedRequestResponder {
 
 /**
  * Returns the path and headers in a packet that begins with a GET request. Returns null if it does
- * not, for example because the request is so long that it came in several packets.
+ * not, for example because the request is so long that it came in several packets. Needed only so
+ * that the visitor of an overlong quote link gets an HTML page.
  */
 function readStartOfRequest(packet: unknown): RequestStart | null {
   if (!Buffer.isBuffer(packet)) return null

@@ -91,22 +91,22 @@ t.test('the host is checked before the key, so another host cannot try keys', as
     config: { CALLER_GUESS_LIMIT_PER_MINUTE: 1 },
     index: false,
   })
-  const statusOf = async (key: string, headers = {}) =>
+  const getStatsStatus = async (key: string, headers = {}) =>
     (await app.inject({ url: '/api/stats', headers: { ...bearer(key), ...headers } })).statusCode
   freezeDate(t)
-  for (const n of [1, 2, 3]) t.equal(await statusOf(unknownKey(n), otherHost), 421)
-  t.equal(await statusOf(unknownKey(4)), 401, 'the guesses are not used up')
+  for (const n of [1, 2, 3]) t.equal(await getStatsStatus(unknownKey(n), otherHost), 421)
+  t.equal(await getStatsStatus(unknownKey(4)), 401, 'the guesses are not used up')
   const key = await createSecretKey(db, { scopes: ['stats:read'] })
-  t.equal(await statusOf(key, otherHost), 421)
+  t.equal(await getStatsStatus(key, otherHost), 421)
 })
 
 t.test('the key is checked before the rate limit, which counts each key on its own', async (t) => {
   const { app, db } = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: 1 }, index: false })
-  const statusOf = async (headers = {}) =>
+  const getStatsStatus = async (headers = {}) =>
     (await app.inject({ url: '/api/stats', headers })).statusCode
   const key = await createSecretKey(db, { scopes: ['stats:read'] })
   freezeDate(t)
-  t.same([await statusOf(), await statusOf()], [200, 429])
-  t.equal(await statusOf(bearer(unknownKey(1))), 401)
-  t.same([await statusOf(bearer(key)), await statusOf(bearer(key))], [200, 429])
+  t.same([await getStatsStatus(), await getStatsStatus()], [200, 429])
+  t.equal(await getStatsStatus(bearer(unknownKey(1))), 401)
+  t.same([await getStatsStatus(bearer(key)), await getStatsStatus(bearer(key))], [200, 429])
 })
