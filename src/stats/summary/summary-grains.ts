@@ -31,15 +31,12 @@ export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRa
   to: to ?? '9999-12-31',
 })
 
-/**
- * Returns the rows of years, months and days that cover the range. Some are subtracted. The second
- * split ignores the sign of a range of months. That is safe, because splitRange never subtracts
- * ranges of the big grain.
- */
+/** Returns the rows of years, months and days that cover the range. Some are subtracted. */
 export function coverWithYears(range: DateRange): GrainRange[] {
-  return splitRange(range, monthBoundsOf, 'day', 'month').flatMap((part) =>
-    part.grain === 'month' ? splitRange(part, yearBoundsOf, 'month', 'year') : [part],
-  )
+  const { whole: months, rest: days } = splitRange(range, monthBoundsOf, 'day')
+  if (!months) return days
+  const { whole: years, rest } = splitRange(months, yearBoundsOf, 'month')
+  return [...addedRows('year', years), ...rest, ...days]
 }
 
 /**
@@ -50,9 +47,8 @@ export function coverWithMonths(
   range: DateRange,
   { overAllCountries }: { overAllCountries: boolean },
 ): GrainRange[] {
-  return overAllCountries
-    ? splitRange(range, monthBoundsOf, 'day_total', 'month_total')
-    : splitRange(range, monthBoundsOf, 'day', 'month')
+  const { whole, rest } = splitRange(range, monthBoundsOf, overAllCountries ? 'day_total' : 'day')
+  return [...addedRows(overAllCountries ? 'month_total' : 'month', whole), ...rest]
 }
 
 /** Returns the rows of single days that cover the range. */
@@ -74,92 +70,96 @@ export function coverValidityWithDays(range: DateRange, day: string): ValidityRa
  * Returns the rows of quotes that were issued in the range and are valid on `day`. Their last valid
  * day is in a later month, or in the month of `day` from `day` on. For that month, either the days
  * from `day` on are added, or the days before `day` are subtracted from the month, whichever are
- * fewer. `sign: -1` is right, because splitRange never subtracts whole months.
+ * fewer.
  */
 export function coverValidityWithMonths(range: DateRange, day: string): ValidityRange[] {
+  const { whole, rest } = splitRange(range, monthBoundsOf, 'day')
+  const days = rest.map((part) => ({ ...part, validUntil: { from: day, to: 'infinity' } }))
+  if (!whole) return days
   const month = monthBoundsOf(day)
+  const byLastValidMonth = { grain: 'month_by_month', sign: 1, ...whole } as const
+  const byLastValidDay = { grain: 'month', ...whole } as const
   const isSecondHalf = countDays(month.first, day) > countDays(day, month.last)
-  return coverWithMonths(range, { overAllCountries: false }).flatMap(
-    ({ grain, sign, from, to }): ValidityRange[] => {
-      if (grain === 'day')
-        return [{ grain, sign, from, to, validUntil: { from: day, to: 'infinity' } }]
-      const byLastValidMonth = { grain: 'month_by_month', sign, from, to } as const
-      const byLastValidDay = { grain: 'month', from, to } as const
-      if (isSecondHalf)
-        return [
-          { ...byLastValidMonth, validUntil: { from: addDays(month.last, 1), to: 'infinity' } },
-          { ...byLastValidDay, sign, validUntil: { from: day, to: month.last } },
-        ]
-      return [
-        { ...byLastValidMonth, validUntil: { from: month.last, to: 'infinity' } },
-        { ...byLastValidDay, sign: -1, validUntil: { from: month.first, to: addDays(day, -1) } },
-      ]
-    },
-  )
+  if (isSecondHalf)
+    return [
+      { ...byLastValidMonth, validUntil: { from: addDays(month.last, 1), to: 'infinity' } },
+      { ...byLastValidDay, sign: 1, validUntil: { from: day, to: month.last } },
+      ...days,
+    ]
+  return [
+    { ...byLastValidMonth, validUntil: { from: month.last, to: 'infinity' } },
+    { ...byLastValidDay, sign: -1, validUntil: { from: month.first, to: addDays(day, -1) } },
+    ...days,
+  ]
 }
 
 type Bounds = { first: string; last: string }
 
+/** The parts of a range: the days of whole units, which are added, and rows of a smaller grain. */
+type Split<Grain> = { whole: DateRange | null; rest: GrainRange<Grain>[] }
+
 /**
- * Splits a range into whole units of `bigGrain`, such as months, and rows of `smallGrain`, such as
- * days, at both ends. At each end, there are two ways: to add the small rows inside the range, or
- * to take the whole unit and subtract the small rows outside the range. The shorter way is taken,
- * measured in days. Rows of `bigGrain` are always added. Computes no day outside the calendar.
+ * Splits a range into whole units, such as months, and rows of `grain`, such as days, at both ends.
+ * At each end, there are two ways: to add the rows inside the range, or to take the whole unit and
+ * subtract the rows outside the range. The shorter way is taken, measured in days: 3 to 31 March
+ * are March, from which 1 and 2 March are subtracted. Computes no day outside the calendar.
  */
-function splitRange(
+function splitRange<Grain extends FigureGrain>(
   { from, to }: DateRange,
   boundsOf: (day: string) => Bounds,
-  smallGrain: FigureGrain,
-  bigGrain: FigureGrain,
-): GrainRange[] {
+  grain: Grain,
+): Split<Grain> {
   const [firstUnit, lastUnit] = [boundsOf(from), boundsOf(to)]
-  if (firstUnit.first === lastUnit.first)
-    return splitWithinUnit({ from, to }, firstUnit, smallGrain, bigGrain)
-  const addsEndOfFirst = countDaysIncluded(from, firstUnit.last) <= countDays(firstUnit.first, from)
-  const addsStartOfLast = countDaysIncluded(lastUnit.first, to) <= countDays(to, lastUnit.last)
-  const wholeFrom = addsEndOfFirst ? addDays(firstUnit.last, 1) : firstUnit.first
-  const wholeTo = addsStartOfLast ? addDays(lastUnit.first, -1) : lastUnit.last
-  return [
-    ...(addsEndOfFirst
-      ? [addedRows(smallGrain, from, firstUnit.last)]
-      : subtractedBefore(firstUnit, from, smallGrain)),
-    ...(wholeFrom <= wholeTo ? [addedRows(bigGrain, wholeFrom, wholeTo)] : []),
-    ...(addsStartOfLast
-      ? [addedRows(smallGrain, lastUnit.first, to)]
-      : subtractedAfter(lastUnit, to, smallGrain)),
-  ]
+  if (firstUnit.first === lastUnit.first) return splitWithinUnit({ from, to }, firstUnit, grain)
+  const addDaysAtStart = countDaysIncluded(from, firstUnit.last) <= countDays(firstUnit.first, from)
+  const addDaysAtEnd = countDaysIncluded(lastUnit.first, to) <= countDays(to, lastUnit.last)
+  const whole = {
+    from: addDaysAtStart ? addDays(firstUnit.last, 1) : firstUnit.first,
+    to: addDaysAtEnd ? addDays(lastUnit.first, -1) : lastUnit.last,
+  }
+  return {
+    whole: whole.from <= whole.to ? whole : null,
+    rest: [
+      ...(addDaysAtStart
+        ? addedRows(grain, { from, to: firstUnit.last })
+        : subtractedBefore(firstUnit, from, grain)),
+      ...(addDaysAtEnd
+        ? addedRows(grain, { from: lastUnit.first, to })
+        : subtractedAfter(lastUnit, to, grain)),
+    ],
+  }
 }
 
 /** Splits a range that lies within one unit. */
-function splitWithinUnit(
-  { from, to }: DateRange,
+function splitWithinUnit<Grain extends FigureGrain>(
+  range: DateRange,
   unit: Bounds,
-  smallGrain: FigureGrain,
-  bigGrain: FigureGrain,
-): GrainRange[] {
+  grain: Grain,
+): Split<Grain> {
+  const { from, to } = range
   const isMostOfUnit = 2 * countDaysIncluded(from, to) > countDaysIncluded(unit.first, unit.last)
-  if (!isMostOfUnit) return [addedRows(smallGrain, from, to)]
-  return [
-    addedRows(bigGrain, unit.first, unit.last),
-    ...subtractedBefore(unit, from, smallGrain),
-    ...subtractedAfter(unit, to, smallGrain),
-  ]
+  if (!isMostOfUnit) return { whole: null, rest: addedRows(grain, range) }
+  return {
+    whole: { from: unit.first, to: unit.last },
+    rest: [...subtractedBefore(unit, from, grain), ...subtractedAfter(unit, to, grain)],
+  }
 }
 
-const addedRows = (grain: FigureGrain, from: string, to: string): GrainRange => ({
-  grain,
-  sign: 1,
-  from,
-  to,
-})
+/** Returns the rows of the range, or none without a range. */
+function addedRows<Grain extends FigureGrain>(
+  grain: Grain,
+  range: DateRange | null,
+): GrainRange<Grain>[] {
+  return range ? [{ grain, sign: 1, ...range }] : []
+}
 
 /** Returns the rows of a unit before `day`, to be subtracted. */
-function subtractedBefore(unit: Bounds, day: string, grain: FigureGrain): GrainRange[] {
+function subtractedBefore<Grain>(unit: Bounds, day: string, grain: Grain): GrainRange<Grain>[] {
   return day === unit.first ? [] : [{ grain, sign: -1, from: unit.first, to: addDays(day, -1) }]
 }
 
 /** Returns the rows of a unit after `day`, to be subtracted. */
-function subtractedAfter(unit: Bounds, day: string, grain: FigureGrain): GrainRange[] {
+function subtractedAfter<Grain>(unit: Bounds, day: string, grain: Grain): GrainRange<Grain>[] {
   return day === unit.last ? [] : [{ grain, sign: -1, from: addDays(day, 1), to: unit.last }]
 }
 
