@@ -152,8 +152,9 @@ function groupRow(dimension: string, key: string, group: Group): Row {
 }
 
 /**
- * The rates by number are also in the column `accepted`, for consumers that read only the first six
- * columns. So nobody can add up a column over all dimensions, as openapi.ts says.
+ * The rates by number are also in the column `accepted`, for clients from before the columns
+ * `ofSent` and `ofDecided` existed. So that column mixes counts and ratios, and must be filtered by
+ * dimension, as openapi.ts says.
  */
 function acceptanceRows({
   ofSent,

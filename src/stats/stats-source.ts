@@ -37,8 +37,9 @@ export async function readStatsPreferringReplica(
 /**
  * Returns null if the replica is too far behind, or lacks what this process has already cached.
  *
- * A label that is too new would make caches keep data that lacks a commit. A label that is too old
- * only costs a recomputation. So the older version is the label.
+ * The result has a data version, its label, by which caches decide whether it is still current. If
+ * the label were newer than the data, caches would keep data that lacks a commit. If it is older,
+ * that only costs a recomputation. So the older version is the label.
  *
  * 1. Find the newest known version of the primary before the WAL position that the replica has
  *    replayed. The replica contains it in full.

@@ -46,8 +46,8 @@ async function readObservedVersion(
   previous: ObservedVersion | null,
 ): Promise<ObservedVersion> {
   const { version, walPosition } = await readVersion(db)
-  // A failover between these reads does no harm: the next one finds another generation, so what was
-  // computed for this one is computed again.
+  // A failover between these reads does no harm: the next poll finds another generation, so what
+  // was computed for this one is computed again.
   const timeline = await timelineOf(db, version, previous)
   const databaseId = await databaseIdOf(db, version, previous)
   return { version, databaseId, readAt, timeline, walPosition }

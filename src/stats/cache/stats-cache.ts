@@ -99,7 +99,10 @@ export type StatsCacheOptions = {
   readToday(): string
   compute(request: StatsRequest): Promise<ComputedStats>
   log: TaskLog
-  /** Called with the `walPosition` of statistics when they are cached. */
+  /**
+   * Called with the `walPosition` of statistics when they are cached, so that the replica is not
+   * read until it has replayed what this process has already sent.
+   */
   recordCachedPosition?(position: number): void
   /** Returns the current moment. Default: performance.now(). */
   now?(): Moment

@@ -77,15 +77,15 @@ export function readProductRows(
   const rows: GrainRange<BreakdownGrain | ProductGrain>[] =
     request.country === undefined ? ranges.map(toTotalGrain) : ranges
   const columns: KeyAndFigures = [
-    // The collation of product_figures, also for the days that are computed from the quotes. By it,
-    // products with equal revenue have the same order on every server.
+    // product_figures has this collation. The days that are computed from the quotes need it too,
+    // so that products with equal revenue have the same order on every server.
     sql`sku collate "C"`.as('key'),
     sql`lines`.as('counted'),
     sql`0`.as('accepted'),
     // In the base currency. Quotes in that currency need no rate. The summary of products does not
     // know the base currency, so it is compared here:
-    // docs/decisions/0020-statistics-by-customer-and-product.md says why. For customers, `base_net`
-    // is already chosen.
+    // docs/decisions/0020-statistics-by-customer-and-product.md says why. customer_figures
+    // already stores the net in the base currency.
     sql`case when currency = ${currency} then net else rated_net end`.as('revenue'),
     sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ]

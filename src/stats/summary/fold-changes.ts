@@ -19,7 +19,8 @@ export const fullBatchThreshold = batchSize / 8
 /**
  * Every reader adds up the unfolded changes, which takes about 3 ms of processor time for this
  * many. Folding fewer at a time would update the same rows of the summary more often. Each update
- * leaves an old version of the row behind. Readers have to skip it while an old snapshot is open.
+ * leaves an old version of the row behind. Readers must visit and discard it while an old snapshot
+ * is open.
  */
 const maxUnfoldedChanges = 500
 

@@ -8,7 +8,7 @@ type RepeatedTask = {
   pauseMs: number
   /** Returns the pause before the next run in milliseconds. */
   run(): Promise<number>
-  /** Called with the error of each run that failed. */
+  /** Called with the error of each run that failed. If it throws, the process ends. */
   reportFailure(error: unknown): void
 }
 
