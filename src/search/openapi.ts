@@ -17,9 +17,9 @@ Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
 * \`category\` and \`brand\` ignore case, and \`facets\` count such spellings together.
 * The last word is a prefix. Words match with and without accents.
 * Trade words in Spanish and English, and the synonyms of the company, find each other. Products
-  that the company has pinned to exactly this query come first, after an exact SKU. Synonyms and
-  pins also apply when PostgreSQL answers.
-* An empty \`q\` returns the products quoted most often in the last 12 months, to show when a
+  that the company has pinned to exactly this query come right after an exact SKU, before all other
+  hits. Synonyms and pins also apply when PostgreSQL answers.
+* An empty \`q\` returns all products, the most quoted in the last 12 months first, to show when a
   palette opens.
 * While the search engine is slow or unavailable, PostgreSQL answers in the same shape and
   \`meta.degraded\` is true. It answers few searches at a time: repeat a 503 after \`Retry-After\`.
@@ -109,7 +109,7 @@ export const searchOperation: Operation = {
   },
   schemas: { SearchResponse, Hit },
   exampleRequests: [
-    { path: '/api/search?q=', description: 'the products quoted most often' },
+    { path: '/api/search?q=', description: 'all products, the most quoted first' },
     {
       path: '/api/search?q=martilo&facets=category',
       description: 'a search with a typo, with counts by category',

@@ -46,7 +46,7 @@ export const SearchParameters = Type.Object(
       default: '',
       description:
         'The text typed so far, at most 200 code points and 512 bytes of UTF-8. ' +
-        'If empty, the response lists the most quoted products',
+        'If empty, the response lists all products, the most quoted in the last 12 months first',
     }),
     limit: Type.Integer({
       minimum: 1,
@@ -138,7 +138,7 @@ export const Hit = Type.Object({
 export type Hit = Static<typeof Hit>
 
 const Counts = Type.Record(Type.String(), Type.Integer(), {
-  description: 'The number of products by value',
+  description: 'The number of products by value, in no defined order',
 })
 export const Facets = Type.Object(
   {

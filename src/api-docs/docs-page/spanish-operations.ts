@@ -10,7 +10,7 @@ type Translation = {
 /** The texts by operation id. The Markdown is that of markdown.ts. */
 export const spanishOperations: Record<string, Translation> = {
   searchProducts: {
-    translatedFrom: 'f6040bbbdc5f',
+    translatedFrom: '2ffc1eb620ba',
     summary: 'Buscar productos mientras se escribe',
     description: `Búsqueda de productos a medida que se escribe: para una paleta (Ctrl+K), un ERP
 o un CRM.
@@ -22,10 +22,11 @@ o un CRM.
 * \`category\` y \`brand\` no distinguen mayúsculas, y \`facets\` cuenta juntas esas grafías.
 * La última palabra es un prefijo. Las palabras coinciden con y sin acentos.
 * Las palabras del oficio en español e inglés y los sinónimos de la empresa se encuentran entre
-  sí. Los productos que la empresa ha fijado para esa misma consulta van primero, detrás de un SKU
-  exacto. Los sinónimos y los productos fijados valen también cuando contesta PostgreSQL.
-* Con \`q\` vacío devuelve los productos más presupuestados de los últimos 12 meses, para
-  mostrarlos al abrir una paleta.
+  sí. Los productos que la empresa ha fijado para esa misma consulta van justo detrás de un SKU
+  exacto, antes que todos los demás resultados. Los sinónimos y los productos fijados valen también
+  cuando contesta PostgreSQL.
+* Con \`q\` vacío devuelve todos los productos, primero los más presupuestados de los últimos 12
+  meses, para mostrarlos al abrir una paleta.
 * Mientras el motor de búsqueda está lento o no responde, contesta PostgreSQL con la misma forma y
   \`meta.degraded\` es true. Atiende pocas búsquedas a la vez: repite un 503 tras \`Retry-After\`.
 

@@ -4,9 +4,10 @@ import { maxTotal } from '../../search-engine/result-limits.ts'
 /** The Spanish texts by the English ones. A test names those that are missing or unused. */
 export const spanishTexts: Record<string, string> = {
   ['The text typed so far, at most 200 code points and 512 bytes of UTF-8. If empty, the ' +
-    'response lists the most quoted products']:
+    'response lists all products, the most quoted in the last 12 months first']:
     'El texto escrito hasta ahora, como mucho 200 puntos de código y 512 bytes de UTF-8. Si ' +
-    'está vacío, la respuesta lista los productos más presupuestados',
+    'está vacío, la respuesta lista todos los productos, primero los más presupuestados de los ' +
+    'últimos 12 meses',
   'The maximum number of hits to return': 'El número máximo de resultados que devolver',
   'The number of hits to skip': 'El número de resultados que saltar',
   'Return products of this category only': 'Solo productos de esta categoría',
@@ -138,7 +139,8 @@ export const spanishTexts: Record<string, string> = {
     '100 values, the counts of rare ones may be too low']:
     'Recuentos de todos los productos encontrados, para las facetas pedidas. Si una faceta ' +
     'tiene más de 100 valores, los de los poco frecuentes pueden ser demasiado bajos',
-  'The number of products by value': 'El número de productos por valor',
+  'The number of products by value, in no defined order':
+    'El número de productos por valor, sin un orden definido',
   ['Only if `sku` is given: the product of each SKU, in that order. Null: no active product ' +
     'has exactly this SKU']:
     'Solo si se da `sku`: el producto de cada SKU, en ese orden. Null: ningún producto activo ' +
@@ -264,7 +266,7 @@ export const spanishTexts: Record<string, string> = {
   'Decimal text, below 0 for returns': 'Texto decimal, por debajo de 0 en devoluciones',
   'UN/ECE Recommendation 20': 'Recomendación 20 de UN/ECE',
   'Recargo de equivalencia, per cent': 'Recargo de equivalencia, en tanto por ciento',
-  'the products quoted most often': 'los productos más presupuestados',
+  'all products, the most quoted first': 'todos los productos, primero los más presupuestados',
   'a search with a typo, with counts by category':
     'una búsqueda con una errata, con recuentos por categoría',
   'the products with two exact SKUs': 'los productos de dos SKU exactos',

@@ -1,4 +1,4 @@
-// Facet counts: spellings that a filter treats as equal are one value, the most frequent first.
+// Facet counts: spellings that a filter treats as equal are one value.
 import t from 'tap'
 import { countFacets, sumFacetCounts } from '../../../src/search/hits/facet-counts.ts'
 import type { EngineResult } from '../../../src/search-engine/search-client.ts'
@@ -13,21 +13,16 @@ t.test('counts of several results are added', async (t) => {
     }),
   )
   const { category = {}, brand } = sumFacetCounts(['brand', 'category'], results)
-  t.same(Object.entries(category), [
-    ['Tubos', 5],
-    ['Brocas', 1],
-  ])
+  t.same(category, { Tubos: 5, Brocas: 1 })
   t.same(brand, {})
 })
 
 t.test('hits without a value are not counted, nor rare values beyond a hundred', async (t) => {
-  const names = [null, 'Ácana', 'ácana', 'Acana', ...Array.from({ length: 120 }, (_, n) => `B${n}`)]
+  const rare = Array.from({ length: 120 }, (_, n) => `B${n}`)
+  const names = [null, 'Acana', ...rare, 'Ácana', 'ácana']
   const hits = names.map((brand) => ({ ...exampleHit, brand }))
   const { brand = {}, category } = countFacets(['brand', 'category'], hits)
   t.same(category, {})
-  t.same(Object.entries(brand).slice(0, 2), [
-    ['Ácana', 2],
-    ['Acana', 1],
-  ])
+  t.match(brand, { Ácana: 2, Acana: 1 })
   t.equal(Object.keys(brand).length, 100)
 })
