@@ -51,6 +51,7 @@ export class SearchLog {
   constructor(logger: Logger) {
     this.#logger = logger
     this.#indexUseFailures = new FailureLog(
+      // A warning, because searches are answered as before.
       { error: (text) => logger.warn({}, text), info: (text) => logger.info({}, text) },
       {
         failure: (cause) =>
@@ -78,7 +79,7 @@ export class SearchLog {
    * rejections, of all engines, were not logged.
    */
   logRejection(logger: Logger, engine: string, err: unknown): void {
-    const alsoRejected = this.#rejections.countLeftOut(engine)
+    const alsoRejected = this.#rejections.recordError(engine)
     if (alsoRejected === null) return
     logger.error({ engine, err, alsoRejected }, 'search engine rejected a search as invalid')
   }
@@ -89,7 +90,7 @@ export class SearchLog {
    * (`defect` in SearchObserver). `logger` is that of the HTTP request.
    */
   logDefect(logger: Logger, err: unknown): void {
-    const alsoFailed = this.#defects.countLeftOut(describeError(err))
+    const alsoFailed = this.#defects.recordError(describeError(err))
     if (alsoFailed === null) return
     logger.error(
       { err, alsoFailed },

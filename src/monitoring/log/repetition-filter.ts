@@ -13,10 +13,10 @@ export class RepetitionFilter {
   }
 
   /**
-   * Returns null if the error is to be left out of the log. If it is to be logged, returns how many
-   * were left out since the last one that was logged, whatever their keys.
+   * Records that an error occurred. Returns null if it is to be left out of the log. If it is to be
+   * logged, returns how many were left out since the last one that was logged, whatever their keys.
    */
-  countLeftOut(key: string): number | null {
+  recordError(key: string): number | null {
     const now = performance.now()
     for (const [logged, loggedAt] of this.#loggedAt)
       if (now - loggedAt >= this.#interval.ms) this.#loggedAt.delete(logged)
