@@ -22,10 +22,10 @@ import { highlightByComparison, highlightEngineHit } from './hits/highlights.ts'
 import { type HitGroupKind, usesWords } from './hits/hit-group-kinds.ts'
 import { putExactSpellingFirst, putInPinnedOrder } from './hits/order-within-groups.ts'
 import {
-  firstHitCount,
   type PlannedHitGroups,
   planHitGroups,
   toEngineFilters,
+  topHitCount,
 } from './hits/plan-hit-groups.ts'
 import { findPageStart, hasSkippedTooMany } from './hits/skipped-hits.ts'
 import type { QueryWordMatcher } from './relaxation/query-word-matcher.ts'
@@ -40,8 +40,8 @@ import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 type HitGroupResult = {
   kind: HitGroupKind
   result: EngineResult
-  /** The best hits of the group (firstHitCount). */
-  firstHits: EngineHit[]
+  /** The first hits of the group, even for a later page (topHitCount). */
+  topHits: EngineHit[]
 }
 
 /** What the engine has found for all hit groups. */
@@ -89,7 +89,7 @@ export async function searchInEngine(
   const { query } = request
   const limit = startEngineTimeLimit(disconnected)
   let earlyWords: Promise<QueryWord[]> | null = null
-  let firstResult: SearchResult | null = null
+  let unrelaxedResult: SearchResult | null = null
   try {
     const scope = { indexUid: indexName, filter: toEngineFilters(request) }
     const subqueries = new Subqueries(engine, scope, limit.signal)
@@ -105,18 +105,18 @@ export async function searchInEngine(
     const found = await requestHitGroups(engine, request, indexName, limit.signal)
     const mustRelax = needsRelaxation(query, found.groups)
     relaxationForecast.record(query, mustRelax)
-    firstResult = mergeHitGroups(request, found)
-    if (!mustRelax) return { ending: 'complete', result: firstResult }
+    unrelaxedResult = mergeHitGroups(request, found)
+    if (!mustRelax) return { ending: 'complete', result: unrelaxedResult }
 
     const wordCount = query.engineText.words.length
     const relaxed = await relaxationQueue.run(wordCount, limit.signal, async () =>
       findRelaxedResult(request, found.groups, subqueries, await (earlyWords ?? loadWords())),
     )
-    if (!relaxed) return { ending: 'not relaxed', result: firstResult }
+    if (!relaxed) return { ending: 'not relaxed', result: unrelaxedResult }
     return { ending: 'complete', result: relaxed }
   } catch (error) {
     limit.abort()
-    return toFailedAnswer(error, firstResult)
+    return toFailedAnswer(error, unrelaxedResult)
   } finally {
     // The request for the counts may still be running. After a success it may finish, because
     // aborting it would close a connection that can be used again.
@@ -124,17 +124,17 @@ export async function searchInEngine(
   }
 }
 
-/** Returns the answer after an error. `firstResult` is null if the first request failed. */
-function toFailedAnswer(error: unknown, firstResult: SearchResult | null): EngineAnswer {
+/** Returns the answer after an error. `unrelaxedResult` is null if the first request failed. */
+function toFailedAnswer(error: unknown, unrelaxedResult: SearchResult | null): EngineAnswer {
   const isEngineFailure = error instanceof EngineFailure
   const cause = isEngineFailure ? error.cause : error
-  // If relaxing the query took too long, the first result is sent even if it has no hits. The
+  // If relaxing the query took too long, the unrelaxed result is sent even if it has no hits. The
   // caller has already waited for the whole time limit, and many such searches would overload
-  // PostgreSQL. After any other failure, PostgreSQL is asked if the first result has no hits.
-  const isUseful = cause instanceof EngineTimeout || (firstResult?.total ?? 0) > 0
+  // PostgreSQL. After any other failure, PostgreSQL is asked if the unrelaxed result has no hits.
+  const isUseful = cause instanceof EngineTimeout || (unrelaxedResult?.total ?? 0) > 0
   return {
     ending: isEngineFailure ? classifyFailure(cause) : 'defect',
-    result: isUseful ? firstResult : null,
+    result: isUseful ? unrelaxedResult : null,
     error: cause,
   }
 }
@@ -165,14 +165,14 @@ async function sendGroupQueries(
   { groups, skippedHits }: PlannedHitGroups,
   signal: AbortSignal,
 ): Promise<FoundHitGroups> {
-  const queries = groups.flatMap(({ query, firstHitsQuery }): EngineQuery[] =>
-    firstHitsQuery ? [query, firstHitsQuery] : [query],
+  const queries = groups.flatMap(({ query, topHitsQuery }): EngineQuery[] =>
+    topHitsQuery ? [query, topHitsQuery] : [query],
   )
   const resultOf = await requestResults(engine, queries, signal)
-  const results = groups.map(({ kind, query, firstHitsQuery = query }) => ({
+  const results = groups.map(({ kind, query, topHitsQuery = query }) => ({
     kind,
     result: resultOf(query),
-    firstHits: resultOf(firstHitsQuery).hits.slice(0, firstHitCount),
+    topHits: resultOf(topHitsQuery).hits.slice(0, topHitCount),
   }))
   return { groups: results, skippedHits }
 }
@@ -186,19 +186,22 @@ function needsRelaxation(query: ParsedQuery, groups: HitGroupResult[]): boolean 
   // Pinned products need not match.
   const matching = groups.filter(({ kind }) => kind !== 'pinned')
   const hasCode = matching.some(({ kind, result }) => !usesWords(kind) && result.hits.length > 0)
-  const topHitPerGroup = matching.flatMap(({ firstHits }) => firstHits.slice(0, 1))
-  return !hasCode && topHitPerGroup.every((hit) => missesWords(hit, query.engineText.words))
+  const bestHits = matching.flatMap(({ topHits }) => topHits.slice(0, 1))
+  return !hasCode && bestHits.every((hit) => missesWords(hit, query.engineText.words))
 }
 
-/** Relaxes the query and returns the requested page. Throws like `relaxQuery`. */
+/**
+ * Relaxes the query and returns the requested page. Throws an `EngineFailure` if the engine does
+ * not answer.
+ */
 async function findRelaxedResult(
   request: ParsedRequest,
   groups: HitGroupResult[],
   subqueries: Subqueries,
   words: QueryWord[],
 ): Promise<SearchResult> {
-  const firstHits = groups.filter(({ kind }) => usesWords(kind)).map((group) => group.firstHits)
-  const relaxed = await relaxQuery(subqueries, words, request.query.synonyms, firstHits)
+  const topHits = groups.filter(({ kind }) => usesWords(kind)).map((group) => group.topHits)
+  const relaxed = await relaxQuery(subqueries, words, request.query.synonyms, topHits)
   return buildRelaxedResult(request, groups, relaxed)
 }
 

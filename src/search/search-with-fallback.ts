@@ -42,8 +42,8 @@ type Report = {
 }
 
 /**
- * The reports by the ending of a search in an engine. There is one exception: if a first result was
- * found before the timeout, the breaker records `answered` (reportAnswer).
+ * The reports by the ending of a search in an engine. There is one exception: if a result was found
+ * before relaxing the query timed out, the breaker records `answered` (reportAnswer).
  */
 const reports = {
   complete: { reason: null, outcome: 'answered', breaker: 'answered' },
@@ -132,7 +132,8 @@ export async function searchWithFallback(
         indexState,
       }
     failures.push(reports[ending].reason)
-    // Another engine would reject the same search, and the defect would fail it again.
+    // A rejection is usually a defect of this service, so another engine would reject it too. If
+    // only one index has wrong settings, PostgreSQL answers meanwhile. A defect would occur again.
     if (ending === 'rejected' || ending === 'defect') break
   }
   const attempts = failures.length

@@ -15,10 +15,10 @@ export type HitGroup = {
   kind: HitGroupKind
   query: EngineQuery
   /**
-   * Requests the first hits of the group. Undefined if `query` returns them too, or if the query
+   * Requests the top hits of the group. Undefined if `query` returns them too, or if the query
    * cannot be relaxed.
    */
-  firstHitsQuery?: EngineQuery
+  topHitsQuery?: EngineQuery
 }
 
 /** The hit groups of a search, in the order in which they are shown. */
@@ -32,11 +32,11 @@ export type PlannedHitGroups = {
 }
 
 /**
- * The number of first hits: the best hits of a group, even if a later page is requested. The first
- * of them decides whether the query is relaxed. If it is, all first hits are ranked together with
- * the hits of the subqueries.
+ * The number of top hits: the first hits of a group, even if a later page is requested. The best of
+ * them decides whether the query is relaxed. If it is, all top hits are ranked together with the
+ * hits of the subqueries.
  */
-export const firstHitCount = 8
+export const topHitCount = 8
 
 /**
  * Plans the hit groups of a request. Each product that matches is in exactly one group, so totals
@@ -70,17 +70,17 @@ export function planHitGroups(
       ...(text === '' && { sort: ['quotedRank:asc'] }),
       ...(hasSeveralWords && { showRankingScoreDetails: true }),
     }
-    const needsFirstHitsQuery = offset > 0 && canRelax(request.query)
-    if (!needsFirstHitsQuery) return { kind, query }
-    // Neither the facets nor the highlights of the first hits are used.
-    const firstHitsQuery = {
+    const needsTopHitsQuery = offset > 0 && canRelax(request.query)
+    if (!needsTopHitsQuery) return { kind, query }
+    // Neither the facets nor the highlights of the top hits are used.
+    const topHitsQuery = {
       ...query,
       offset: 0,
-      limit: firstHitCount,
+      limit: topHitCount,
       facets: [],
       showMatchesPosition: false,
     }
-    return { kind, query, firstHitsQuery }
+    return { kind, query, topHitsQuery }
   })
   return { groups, skippedHits }
 }
@@ -147,5 +147,5 @@ function quoteFilterValue(value: string): string {
 
 function minLimit(kind: HitGroupKind, hasSeveralWords: boolean): number {
   if (isOrderedByService(kind)) return maxOrderedSkus
-  return usesWords(kind) && hasSeveralWords ? firstHitCount : 0
+  return usesWords(kind) && hasSeveralWords ? topHitCount : 0
 }

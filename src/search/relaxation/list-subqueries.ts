@@ -29,16 +29,19 @@ export type WordSubquery = Subquery & {
   words: [only: QueryWord] | [earlier: QueryWord, later: QueryWord]
 }
 
-const toSubquery = (text: string, { endsQuoted }: { endsQuoted: boolean }): Subquery => ({
+const toSubquery = (
+  text: string,
+  { isLastWordQuoted }: { isLastWordQuoted: boolean },
+): Subquery => ({
   text,
   limit: subqueryHits,
-  endsQuoted,
+  isLastWordQuoted,
 })
 
 /** Returns a subquery for each word. */
 export function listSingleWords(words: QueryWord[]): WordSubquery[] {
   const limit = words.length === 2 ? hitsPerWordOfTwo : subqueryHits
-  return words.map((word) => ({ words: [word], text: word.text, limit, endsQuoted: false }))
+  return words.map((word) => ({ words: [word], text: word.text, limit, isLastWordQuoted: false }))
 }
 
 /**
@@ -70,14 +73,14 @@ export function listPairsOrWords(words: QueryWord[], synonyms: SynonymMap): Word
 function toPair([earlier, later]: WordPair, synonyms: SynonymMap): Subquery {
   const isAdjacent = later.position - earlier.position === 1
   if (isAdjacent && synonyms.has(`${foldText(earlier.text)} ${foldText(later.text)}`))
-    return toSubquery(`${earlier.text} ${later.text}`, { endsQuoted: false })
+    return toSubquery(`${earlier.text} ${later.text}`, { isLastWordQuoted: false })
   // An unknown word may be incomplete. It is sent last, because the engine completes only the last.
   const isReversed = isUnknown(earlier) && !isUnknown(later)
   const [sentFirst, sentLast] = isReversed ? [later, earlier] : [earlier, later]
   const quoteIfWanted = (word: QueryWord) =>
     shouldQuote(word, isAdjacent) ? quote(word.text) : word.text
   return toSubquery(`${quoteIfWanted(sentFirst)} ${quoteIfWanted(sentLast)}`, {
-    endsQuoted: shouldQuote(sentLast, isAdjacent),
+    isLastWordQuoted: shouldQuote(sentLast, isAdjacent),
   })
 }
 
@@ -107,7 +110,7 @@ export function listTriples(
       )
       .map((third) => quote(first.text, second.text, third.text)),
   )
-  return triples.slice(0, maxTriples).map((text) => toSubquery(text, { endsQuoted: true }))
+  return triples.slice(0, maxTriples).map((text) => toSubquery(text, { isLastWordQuoted: true }))
 }
 
 /**
@@ -123,7 +126,7 @@ export function listTranslations(words: QueryWord[]): Subquery[] {
     .map((pair) => pair.map(translate).join(' '))
   const whole = words.length > 2 ? [words.map(translate).join(' ')] : []
   return [...whole, ...single.slice(0, maxTranslations), ...pairs.slice(0, maxTranslations)].map(
-    (text) => toSubquery(text, { endsQuoted: false }),
+    (text) => toSubquery(text, { isLastWordQuoted: false }),
   )
 }
 

@@ -12,7 +12,7 @@ export type QueryWord = {
   position: number
   /** Whether it is the last of all words, which may be unfinished. */
   isLast: boolean
-  /** The number of products that contain it as typed. */
+  /** How many of the products that pass the filters of the request contain it as typed. */
   productCount: number
   /** Folded words and phrases. */
   synonyms: readonly string[]
@@ -21,13 +21,14 @@ export type QueryWord = {
 }
 
 /**
- * Whether no product contains a word as typed. The word may have typos, be cut short or be foreign.
+ * Whether no product that passes the filters contains a word as typed. The word may have typos, be
+ * cut short or be foreign.
  */
 export const isUnknown = ({ productCount }: QueryWord): boolean => productCount === 0
 
 const minProductsOfFrequentWord = 8
 
-/** Whether few products contain a word as typed. */
+/** Whether few products that pass the filters contain a word as typed. */
 export const isRare = ({ productCount }: QueryWord): boolean =>
   productCount < minProductsOfFrequentWord
 
@@ -52,7 +53,7 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
 
 /**
  * Returns the significant words of a query: at most ten, each once. Asks the engine how many
- * products contain each as typed. Throws if it does not answer.
+ * products contain each as typed. Throws an `EngineFailure` if it does not answer.
  */
 export async function loadQueryWords(
   subqueries: Subqueries,

@@ -29,20 +29,20 @@ const fusionK = 60
  * Finds products that contain some of the words of a query, in three steps:
  * 1. Request each pair of words, the unknown words (isUnknown), and the translations. With only two
  *    words, their pair is the query itself, so each word is requested alone instead.
- * 2. If the pairs and the first hits together are fewer than `enoughHits` products, request the
+ * 2. If the pairs and the top hits together are fewer than `enoughHits` products, request the
  *    other single words too. Request each triple of words for whose pairs products may be missing
  *    (mayLackProducts).
- * 3. Rank all products that were found, and the first hits (firstHitCount) of the whole text.
+ * 3. Rank all products that were found, and the top hits (topHitCount) of the whole text.
  *
  * Returns these products, best first, and the matcher of the words. The products depend on the
  * words and the filters only. So pages are consistent, and the number of hits is the total. Throws
- * if the engine does not answer.
+ * an `EngineFailure` if the engine does not answer.
  */
 export async function relaxQuery(
   subqueries: Subqueries,
   words: QueryWord[],
   synonyms: SynonymMap,
-  firstHits: EngineHit[][],
+  topHits: EngineHit[][],
 ): Promise<{ hits: EngineHit[]; matcher: QueryWordMatcher }> {
   // Step 1.
   const singleWords = listSingleWords(words)
@@ -52,8 +52,8 @@ export async function relaxQuery(
 
   // Step 2. The hits of single unknown words and of translations do not count, because they need
   // not contain any other word.
-  const hitsOfPairsOrWords = pairsOrWords.map(({ text }) => subqueries.result(text)?.hits ?? [])
-  const hasEnough = countDistinctHits([...firstHits, ...hitsOfPairsOrWords]) >= enoughHits
+  const hitsOfPairsOrWords = pairsOrWords.map(({ text }) => subqueries.resultFor(text)?.hits ?? [])
+  const hasEnough = countDistinctHits([...topHits, ...hitsOfPairsOrWords]) >= enoughHits
   const triples = listTriples(words, (earlier, later) =>
     mayLackProducts(earlier, later, pairsOrWords, subqueries),
   )
@@ -62,7 +62,7 @@ export async function relaxQuery(
   // Step 3.
   const matcher = new QueryWordMatcher(words)
   const weights = words.map((word) => weighWord(countMatches(word, subqueries)))
-  const lists = [...firstHits, ...subqueries.results().map(({ hits }) => hits)]
+  const lists = [...topHits, ...subqueries.allResults().map(({ hits }) => hits)]
   return { hits: rankByMatchedWords(matcher, weights, lists), matcher }
 }
 
@@ -77,14 +77,14 @@ function mayLackProducts(
   subqueries: Subqueries,
 ): boolean {
   const pair = pairs.find(({ words }) => words[0] === earlier && words[1] === later)
-  const result = pair && subqueries.result(pair.text)
+  const result = pair && subqueries.resultFor(pair.text)
   return result === undefined || result.estimatedTotalHits > result.hits.length
 }
 
 /** Returns how many products have a word. They may have an unknown word with typos or endings. */
 function countMatches(word: QueryWord, subqueries: Subqueries): number {
   if (!isUnknown(word)) return word.productCount
-  const result = subqueries.result(word.text)
+  const result = subqueries.resultFor(word.text)
   if (result === undefined) throw new Error('an unknown word of a query was not requested')
   return result.estimatedTotalHits
 }

@@ -14,10 +14,10 @@ const parallelRequests = 2
 type SearchScope = { indexUid: string; filter: string[] }
 
 /**
- * Finds the products that match a text. At most `limit` of them are returned. `endsQuoted`: the
- * last word is quoted, so the engine does not complete it and answers fast.
+ * Finds the products that match a text. At most `limit` of them are returned. If the last word is
+ * quoted, the engine does not complete it and answers fast.
  */
-export type Subquery = { text: string; limit: number; endsQuoted: boolean }
+export type Subquery = { text: string; limit: number; isLastWordQuoted: boolean }
 
 /**
  * Quotes words, so that the engine finds only products with exactly these words, in any order and
@@ -43,8 +43,8 @@ export class Subqueries {
   }
 
   /**
-   * Returns how many products contain each of these words as typed. Does not store the results.
-   * Throws like `requestResults`.
+   * Returns how many products of the scope contain each of these words as typed. Does not store the
+   * results. Throws an `EngineFailure` if the engine does not answer.
    */
   async count(texts: string[]): Promise<{ text: string; productCount: number }[]> {
     const queries = new Map(texts.map((text) => [text, this.#toQuery(quote(text), 0)]))
@@ -55,26 +55,32 @@ export class Subqueries {
     }))
   }
 
-  /** Sends the first subquery for each text that was not sent yet. Throws like `requestResults`. */
+  /**
+   * Sends the first subquery for each text that was not sent yet. Throws an `EngineFailure` if the
+   * engine does not answer.
+   */
   async send(subqueries: Subquery[]): Promise<void> {
     const unsent: Subquery[] = []
     for (const subquery of subqueries) {
       if (this.#results.has(subquery.text)) continue
-      // Adds the text before its request is answered, so that `results` has the order of this list
-      // and not the order of the answers. The order decides between hits of equal rank.
+      // Adds the text before its request is answered, so that `allResults` has the order of this
+      // list and not the order of the answers. The order decides between hits of equal rank.
       this.#results.set(subquery.text, noHits)
       unsent.push(subquery)
     }
     await Promise.all(divideEvenly(unsent).map((request) => this.#request(request)))
   }
 
-  /** Returns the result for a text. Undefined if it was not sent. */
-  result(text: string): EngineResult | undefined {
+  /**
+   * Returns the result for a text. It has no hits until the engine has answered. Undefined if the
+   * text was not sent.
+   */
+  resultFor(text: string): EngineResult | undefined {
     return this.#results.get(text)
   }
 
   /** Returns all results, in the order in which they were sent. */
-  results(): EngineResult[] {
+  allResults(): EngineResult[] {
     return [...this.#results.values()]
   }
 
@@ -97,7 +103,9 @@ export class Subqueries {
 
 /** Divides the subqueries among the parallel requests. Each gets its share of the slow ones. */
 function divideEvenly(subqueries: Subquery[]): Subquery[][] {
-  const slowFirst = subqueries.toSorted((a, b) => Number(a.endsQuoted) - Number(b.endsQuoted))
+  const slowFirst = subqueries.toSorted(
+    (a, b) => Number(a.isLastWordQuoted) - Number(b.isLastWordQuoted),
+  )
   const count = Math.min(parallelRequests, subqueries.length)
   return Array.from({ length: count }, (_, requestIndex) =>
     slowFirst.filter((_, index) => index % count === requestIndex),

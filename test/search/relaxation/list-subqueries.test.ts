@@ -35,10 +35,10 @@ t.test('of two words, each is requested with more hits instead of their pair', a
 })
 
 t.test('a pair is fast if its last word is searched as typed', async (t) => {
-  const endsQuoted = listPairsOrWords(toWords('a b c', { a: 1 }), new Map()).map(
-    (pair) => pair.endsQuoted,
+  const isLastWordQuoted = listPairsOrWords(toWords('a b c', { a: 1 }), new Map()).map(
+    (pair) => pair.isLastWordQuoted,
   )
-  t.same(endsQuoted, [true, true, false], 'a "b", "a" "c", "b" c')
+  t.same(isLastWordQuoted, [true, true, false], 'a "b", "a" "c", "b" c')
 })
 
 t.test('frequent words are searched as typed, the last one also as a prefix', async (t) => {

@@ -36,12 +36,12 @@ t.test('a translation that two words share is sent once', async (t) => {
 t.test('a text is sent once, also in different calls', async (t) => {
   const { subqueries, requests, sentTexts } = recordRequests()
   await subqueries.send([
-    { text: 'tubo', limit: 40, endsQuoted: false },
-    { text: 'tubo', limit: 15, endsQuoted: false },
+    { text: 'tubo', limit: 40, isLastWordQuoted: false },
+    { text: 'tubo', limit: 15, isLastWordQuoted: false },
   ])
   await subqueries.send([
-    { text: 'tubo', limit: 15, endsQuoted: false },
-    { text: 'cobre', limit: 15, endsQuoted: false },
+    { text: 'tubo', limit: 15, isLastWordQuoted: false },
+    { text: 'cobre', limit: 15, isLastWordQuoted: false },
   ])
   t.same(sentTexts(), ['tubo', 'cobre'])
   t.equal(requests[0]?.[0]?.limit, 40, 'the first limit counts')
@@ -54,7 +54,7 @@ t.test('slow subqueries are divided evenly, and results stay in their order', as
     return queries.map(({ q }) => ({ hits: [], estimatedTotalHits: q.length }))
   })
   const texts = ['"a" "b"', '"c" "d" "e"', 'tubo', 'cobre']
-  await subqueries.send(texts.map((text, n) => ({ text, limit: 15, endsQuoted: n < 2 })))
+  await subqueries.send(texts.map((text, n) => ({ text, limit: 15, isLastWordQuoted: n < 2 })))
   t.same(
     requests.map((queries) => queries.map(({ q }) => q)),
     [
@@ -63,7 +63,7 @@ t.test('slow subqueries are divided evenly, and results stay in their order', as
     ],
   )
   t.same(
-    subqueries.results().map(({ estimatedTotalHits }) => estimatedTotalHits),
+    subqueries.allResults().map(({ estimatedTotalHits }) => estimatedTotalHits),
     texts.map(({ length }) => length),
   )
 })
