@@ -31,6 +31,7 @@ export type EngineHit = Pick<ProductDocument, (typeof shownAttributes)[number]> 
 
 export type EngineResult = {
   hits: EngineHit[]
+  /** Exact up to `maxListed`, despite its name (test/search/later-pages.test.ts). */
   estimatedTotalHits: number
   facetDistribution?: Record<string, Record<string, number>>
 }

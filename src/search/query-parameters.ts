@@ -179,6 +179,9 @@ export function isSkuLookUp(url: string): boolean {
 /**
  * Returns the search that a URL asks for, or null if the URL is not valid or asks for exact SKUs.
  * For use before the request has been validated.
+ *
+ * It accepts the same URLs as the route, which test/search/query-parameters.test.ts checks. If they
+ * differed, load shedding could reject a cached search, or let an invalid one pass to the route.
  */
 export function parseSearchUrl(url: string): SearchRequest | null {
   // The API key in the URL is not part of the search. In the route, access control has removed it
@@ -198,7 +201,10 @@ export function parseSearchUrl(url: string): SearchRequest | null {
 /** Reads the parameters as Fastify does: the value of one that is repeated is a list. */
 const readParameters = (url: string) => parse(readQueryString(url))
 
-/** Returns the text after the first "?". It may contain others. Empty if the URL has none. */
+/**
+ * Returns the text after the first "?". The text may contain more question marks. Empty if the URL
+ * has none.
+ */
 function readQueryString(url: string): string {
   const start = url.indexOf('?')
   return start < 0 ? '' : url.slice(start + 1)

@@ -9,9 +9,12 @@
 // score.
 //   empty query   0
 //   code, name    2 for the whole SKU (AB-742), 1 for a part of a code (742), 0 for the beginning
-//                 of a name (a query of one or two letters)
-//   all words     -1, -2 and so on: the position of the first word in the text, so "martillo" ranks
-//                 "Martillo de bola" (-1) before "Mango de martillo" (-10)
+//                 of a name (a query of one or two letters, or of one stop word)
+//   all words     -1, -2 and so on: the position of the first word in the text of the product, so
+//                 "martillo" ranks "Martillo de bola" (-1) before "Mango de martillo" (-10). The
+//                 first word is the first typed one that is neither a stop word nor too short. If
+//                 there is none, it is the first of all
+//   synonyms      -1000000 (afterEveryWord): all words, but only a synonym of the first one
 //   similar       0 to 1: how similar the words are. Looked up only if nothing else matches
 // A pinned product has no score, because it need not match.
 // The spelling of the SKU and pinned products come before the scores (buildPageStatement in

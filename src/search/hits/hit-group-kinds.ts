@@ -2,11 +2,14 @@
 
 /**
  * What selects the products of a hit group:
- * - `exact-sku`: the SKU equals the query, except for case and separators (its key). If many SKUs
- *   may have the same key, there are two groups of this kind. The first has the SKUs that also have
- *   the same symbols and digits of other scripts, the second all others with the same key.
+ * - `exact-sku`: the SKU equals the query, except for case and separators: both have the same
+ *   `skuKey`. If many SKUs may have this key, there are two groups. The first has the SKUs with the
+ *   `distinctSkuKey` of the query, the second the others. For example, B-١ and B-٢ share the key b.
+ *   For the query B-١, the first group has B-١, and the second has B-٢.
  * - `pinned`: the company puts the SKU first for this query. Case and separators do not matter.
  * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
+ *   There are two or three groups: SKUs that begin with the query, other SKUs that contain it, and
+ *   HS codes, if the query can begin one.
  * - `enye-names`: the name has every typed word with ñ (eñe), and matches the words.
  * - `words`: the remaining products that match the words.
  */

@@ -1,8 +1,9 @@
 // Skips hits before a later page, so that the engine does not return all of them again.
 //
 // The engine skips only hits of `words`, the last group. How many products the groups before it
-// have is not known yet. So each is assumed to have at most 200 (maxOrderedSkus). For example, the
-// page begins at the offset 1000, and there is one group before `words`. Then 800 hits are skipped.
+// have is not known yet. So each is assumed to have at most 200 (assumedGroupSize). For example,
+// the page begins at the offset 1000, and there is one group before `words`. Then 800 hits are
+// skipped.
 //
 //   The group has 3 products. So the first hit of `words` is number 3 of all, counted from 0, and
 //   the numbers 3 to 802 were skipped. All of them are before the page. The page begins at index
@@ -13,6 +14,9 @@
 import { type HitGroupKind, isOrderedByService } from './hit-group-kinds.ts'
 import { maxOrderedSkus } from './order-within-groups.ts'
 
+/** Groups before `words` rarely have more products than the service orders. */
+const assumedGroupSize = maxOrderedSkus
+
 /**
  * Returns how many hits of the group `words` the engine may skip. `kinds` has the kinds of all
  * groups of the search. Returns 0 if one of them is `partial-code` or `enye-names`, because these
@@ -22,13 +26,12 @@ export function countSkippableHits(kinds: HitGroupKind[], offset: number): numbe
   const before = kinds.filter((kind) => kind !== 'words')
   if (before.length === kinds.length) return 0
   if (!before.every(isOrderedByService)) return 0
-  return Math.max(0, offset - before.length * maxOrderedSkus)
+  return Math.max(0, offset - before.length * assumedGroupSize)
 }
 
 /**
  * Whether the engine has skipped hits that belong to the page, or to a later one. `hitsBefore` is
- * the total of the groups before `words`. It is exact, because these groups have filters and no
- * text. The engine only estimates the total of a text.
+ * the total of the groups before `words`.
  */
 export function hasSkippedTooMany(
   skippedHits: number,
