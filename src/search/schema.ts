@@ -159,8 +159,9 @@ export const SearchResponse = Type.Object({
   total: Type.Integer({
     maximum: maxTotal,
     description:
-      `Exact up to ${maxTotal} if all words were found together. Otherwise it counts only the ` +
-      'similar products that were looked up',
+      'The number of products found, which may include some that lack a frequent word. Exact up ' +
+      `to ${maxTotal} if a product has all the words. Otherwise it counts only the similar ` +
+      'products that were looked up',
   }),
   facets: Type.Optional(Facets),
   bySku: Type.Optional(

@@ -131,10 +131,12 @@ export const spanishTexts: Record<string, string> = {
   'RFC 9457 problem': 'Problema de RFC 9457',
   'Also in the log of the service': 'También está en el registro del servicio',
   'The normalised q: trimmed, NFC': 'El q normalizado: sin espacios en los extremos, NFC',
-  [`Exact up to ${maxTotal} if all words were found together. Otherwise it counts only the ` +
-    'similar products that were looked up']:
-    `Exacto hasta ${maxTotal} si todas las palabras se encontraron juntas. Si no, cuenta solo ` +
-    'los productos parecidos que se buscaron',
+  ['The number of products found, which may include some that lack a frequent word. Exact up ' +
+    `to ${maxTotal} if a product has all the words. Otherwise it counts only the similar ` +
+    'products that were looked up']:
+    'El número de productos encontrados, entre los que puede haber algunos sin una palabra ' +
+    `frecuente. Exacto hasta ${maxTotal} si un producto tiene todas las palabras. Si no, cuenta ` +
+    'solo los productos parecidos que se buscaron',
   ['Counts over all products found, for the requested facets. If a facet has more than ' +
     '100 values, the counts of rare ones may be too low']:
     'Recuentos de todos los productos encontrados, para las facetas pedidas. Si una faceta ' +
