@@ -22,7 +22,7 @@ const checksIfRepeated = new Map<ReasonName, string>([
 
 /** The last rebuild for one reason. */
 type LastRebuild = {
-  /** How long the next rebuild for this reason must wait, from the start of the last one. */
+  /** How long the next rebuild for this reason must wait after the end of the last one. */
   pauseMs: number
   /** When that pause is over. */
   allowedAtMs: number
@@ -44,8 +44,8 @@ export class RebuildBackoff {
 
   /**
    * Runs `rebuild`, unless a rebuild for the same reason did not help and the pause after it is not
-   * over. The pause begins with a rebuild and takes a minute, two minutes, and so on up to an hour.
-   * Logs the first time that a rebuild must wait. If `rebuild` throws, it may be repeated at once.
+   * over. The pause takes a minute, then two minutes, and so on up to an hour. Logs the first time
+   * that a rebuild must wait. If `rebuild` throws, it may be repeated at once.
    */
   async runUnlessBackingOff(reason: RebuildReason, rebuild: () => Promise<void>): Promise<void> {
     if (!checksIfRepeated.has(reason.name)) return rebuild()
@@ -54,12 +54,13 @@ export class RebuildBackoff {
     const last = this.#lastRebuilds.get(reason.name)
     if (last && startedMs < last.allowedAtMs) return this.#logOnce(reason, last, startedMs)
     await rebuild()
-    // The pauses begin anew if this long has passed since the last one without the same reason.
+    // If the reason has not returned for an hour after the last pause, the next pause is the
+    // shortest again.
     const isRepeated = last && startedMs - last.allowedAtMs <= longestRebuildPause.ms
     const pauseMs = isRepeated
       ? Math.min(2 * last.pauseMs, longestRebuildPause.ms)
       : firstRebuildPause.ms
-    const allowedAtMs = startedMs + pauseMs
+    const allowedAtMs = this.#readClockMs() + pauseMs
     this.#lastRebuilds.set(reason.name, { pauseMs, allowedAtMs, isLogged: false })
   }
 

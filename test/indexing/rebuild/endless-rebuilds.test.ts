@@ -93,6 +93,18 @@ t.test('waits twice as long before each further rebuild, up to an hour', async (
   t.ok(await tryRebuild('settings_changed'), 'it begins anew after an hour without a reason')
 })
 
+t.test('waits from the end of a rebuild, however long it takes', async (t) => {
+  const { clock, lines, tryRebuild } = startBackoff()
+  const minuteMs = 60_000
+  t.ok(await tryRebuild('settings_changed', { durationMs: 90 * minuteMs }))
+  t.notOk(await tryRebuild('settings_changed'))
+  t.match(lines, [/A rebuild did not help.* Waiting 60 s/])
+  clock.ms += minuteMs
+  t.ok(await tryRebuild('settings_changed', { durationMs: 90 * minuteMs }))
+  clock.ms += 2 * minuteMs - 1
+  t.notOk(await tryRebuild('settings_changed'), 'the second pause takes two minutes')
+})
+
 t.test('repeats a rebuild at once that an error has ended', async (t) => {
   const { backoff, tryRebuild } = startBackoff()
   const failing = backoff.runUnlessBackingOff(createReason('settings_changed'), () =>
@@ -111,11 +123,12 @@ function startBackoff() {
     (line) => lines.push(line),
     () => clock.ms,
   )
-  /** Returns whether the rebuild was run. */
-  const tryRebuild = async (reason: ReasonName): Promise<boolean> => {
+  /** Returns whether the rebuild was run. If so, it took this long. */
+  const tryRebuild = async (reason: ReasonName, { durationMs = 0 } = {}): Promise<boolean> => {
     let wasRun = false
     await backoff.runUnlessBackingOff(createReason(reason), async () => {
       wasRun = true
+      clock.ms += durationMs
     })
     return wasRun
   }
