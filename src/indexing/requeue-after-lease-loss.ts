@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { type Lease, LeaseLost, readLeaseLoss } from './indexer-lease.ts'
 import { queueProducts } from './outbox.ts'
@@ -17,8 +18,9 @@ const maxAttempts = 20
  * products are queued for the live index, whose changes also reach an index that is being rebuilt.
  *
  * Makes several attempts while PostgreSQL is unreachable, also during a stop: without the rows, an
- * outdated document would stay in the index. If all attempts fail, throws an AggregateError of
- * `uploadError` and the error of the last one.
+ * outdated document might stay in the index. If all attempts fail, throws an AggregateError of
+ * `uploadError`, the error of the last attempt, and the advice to repair the index. The advice
+ * is left out if there are no products.
  */
 export async function rethrowAfterRequeue(
   db: Kysely<Tables>,
@@ -29,6 +31,15 @@ export async function rethrowAfterRequeue(
   const loss = await requeueWithRetries(db, lease, productIds, uploadError)
   if (loss === null || uploadError instanceof LeaseLost) throw uploadError
   throw Object.assign(loss, { cause: uploadError })
+}
+
+/** Returns an error, because the log describes all errors of an AggregateError. */
+function adviseRepair(productCount: number): Error {
+  const products = countNoun(productCount, 'product')
+  return new Error(
+    `If another indexer has taken over, ${products} may be outdated in the index. ` +
+      'Then run `scripts/indexer.ts verify --repair`',
+  )
 }
 
 /** Returns why the lease is lost, after queueing the products; null if it is not lost. */
@@ -44,7 +55,10 @@ async function requeueWithRetries(
       if (loss) await queueProducts(db, lease.registrationName, productIds)
       return loss
     } catch (error) {
-      if (attempt === maxAttempts) throw new AggregateError([uploadError, error])
+      if (attempt === maxAttempts) {
+        const advice = productIds.length > 0 ? [adviseRepair(productIds.length)] : []
+        throw new AggregateError([uploadError, error, ...advice])
+      }
       await sleep(timeouts.indexing.requeueRetry.ms)
     }
   }

@@ -150,7 +150,7 @@ export const indexingTimeouts = {
     ms: 500,
     what: 'Pause before another attempt to find out whether the lease was lost',
     why: 'Twenty attempts cover a restart of PostgreSQL.',
-    afterwards: 'After 20 attempts the error is thrown. `verify --repair` finds the differences.',
+    afterwards: 'After 20 attempts the error is thrown. It advises to run `verify --repair`.',
   },
   request: {
     ms: 300_000,

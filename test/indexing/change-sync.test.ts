@@ -103,6 +103,10 @@ t.test('if the lease cannot be read after a failed batch, both errors are kept',
   const error = await applyBatch({ ...leased, db, client }).catch((thrown: unknown) => thrown)
   t.ok(error instanceof AggregateError)
   const { errors } = error as AggregateError
-  t.match(errors, [{ message: /API key is invalid/ }, disconnection])
+  t.match(errors, [
+    { message: /API key is invalid/ },
+    disconnection,
+    { message: /another indexer has taken over, 1 product may be outdated .*verify --repair/ },
+  ])
   t.equal(findErrorKind(error), 'engine_refused')
 })
