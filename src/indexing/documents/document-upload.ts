@@ -192,10 +192,10 @@ export async function enqueueUpload(index: Index, ndjson: string): Promise<numbe
 export function requireUploadSuccess(task: Task): void {
   if (task.status === 'succeeded') return
   const { code = '', type = '', message = 'no reason given' } = task.error ?? {}
-  const isContentError =
-    task.status === 'failed' && !code.startsWith('index_') && code !== 'no_space_left_on_device'
-  if (isContentError && (type === 'invalid_request' || type === 'internal'))
-    throw new PayloadRejected(message, type === 'internal', task.uid)
+  const isInternal = code === 'internal'
+  const isInvalid = type === 'invalid_request' && !code.startsWith('index_')
+  if (task.status === 'failed' && (isInternal || isInvalid))
+    throw new PayloadRejected(message, isInternal, task.uid)
   requireTaskSuccess(task)
 }
 
@@ -240,7 +240,10 @@ export async function deleteAndBisect(index: Index, ids: string[]): Promise<Uplo
       return { rejected: [], taskNumber: await deleteDocuments(index, ids) }
     } catch (repeated) {
       if (!isInternalFailure(repeated)) throw repeated
-      return { rejected: [{ id, reason: repeated.message }], taskNumber }
+      return {
+        rejected: [{ id, reason: repeated.message }],
+        taskNumber: maxTaskNumber([taskNumber, repeated.taskNumber]),
+      }
     }
   }
 }

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import type { LiveTarget } from '../../../src/indexing/index-address.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
+import { readRegistration } from '../../../src/indexing/registration.ts'
 import { applySynonyms } from '../../../src/indexing/settings/synonym-sync.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { applyBatch, leaseTarget } from '../../support/database/leased-target.ts'
@@ -74,6 +75,25 @@ t.test('a document that cannot be deleted blocks no other change', async (t) => 
   t.same([...engine.documents.keys()], ['1', '3'])
   t.match(engine.documents.get('3'), 'Broca nueva')
   t.same(await db.selectFrom('index_outbox').selectAll().execute(), [])
+})
+
+t.test('the newest task is stored, even if it is a deletion that fails again', async (t) => {
+  const fixture = await createFixture(t)
+  const { db, engine, target } = fixture
+  await addProducts(fixture, ['Bomba'])
+  await applyBatch(target)
+  await db.deleteFrom('products').execute()
+  const written: string[] = []
+  engine.behaviour.isFatal = (text) => {
+    written.push(text)
+    return text === '1'
+  }
+  await applyBatch(target)
+  t.same(await readParkedIds(fixture), ['1'])
+  t.equal(written.at(-1), '1', 'the deletion is the last write')
+  const registration = await readRegistration(db, 'main')
+  // Task 0 is the upload.
+  t.equal(registration?.lastTask?.taskNumber, written.length)
 })
 
 t.test('nothing is parked while the engine fails at every deletion and document', async (t) => {

@@ -1,7 +1,11 @@
-// Requests with a large body that the engine rejects do not disturb the requests after them.
+// Uploads that the engine rejects: large ones do not disturb the requests after them, and not every
+// failed task is the fault of a document.
+import type { Task } from 'meilisearch'
 import t from 'tap'
 import {
   deleteDocuments,
+  PayloadRejected,
+  requireUploadSuccess,
   uploadAndBisect,
 } from '../../../src/indexing/documents/document-upload.ts'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
@@ -28,4 +32,21 @@ t.test('the engine answers after it has rejected large requests unread', async (
     await t.rejects(deleteDocuments(index, ids), rejection)
     await engine.getVersion()
   }
+})
+
+t.test('a full database or disk is not the fault of a document', async (t) => {
+  const isRejected = (code: string, type: string) => {
+    const error = { message: 'failed', code, type, link: '' }
+    try {
+      requireUploadSuccess({ uid: 7, status: 'failed', error } as Task)
+    } catch (thrown) {
+      return thrown instanceof PayloadRejected
+    }
+    throw new Error('No error was thrown.')
+  }
+  t.notOk(isRejected('database_size_limit_reached', 'internal'))
+  t.notOk(isRejected('no_space_left_on_device', 'system'))
+  t.notOk(isRejected('index_not_found', 'invalid_request'))
+  t.ok(isRejected('internal', 'internal'))
+  t.ok(isRejected('invalid_document_id', 'invalid_request'))
 })
