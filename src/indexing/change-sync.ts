@@ -73,10 +73,17 @@ export async function syncBatch(
   return read.changes.length
 }
 
-/** Marks the index as settled again if the read reached the end and the last mark is too old. */
+/**
+ * Ends the round if the read reached the end and the last mark is too old. Marks a live index as
+ * settled again. Throws LeaseLost.
+ */
 async function markSettledIfDue(target: WriteTarget, read: OutboxRead): Promise<void> {
-  if (read.hasReachedEnd && target.outbox.isSettledMarkDue())
-    await finishBatch(target, { read, productIds: [], rejected: [], taskNumber: null })
+  const { db, lease, outbox } = target
+  if (!read.hasReachedEnd || !outbox.isSettledMarkDue()) return
+  await executeUnderLease(db, lease, async (transaction) => {
+    if (target.kind === 'live') await markSettled(transaction, target.registrationName, read)
+  })
+  outbox.advancePast(read)
 }
 
 /** Uploads these products as they are now. Deletes documents of deleted and inactive products. */
@@ -135,7 +142,7 @@ async function finishBatch(
   await executeUnderLease(db, lease, async (transaction) => {
     await deleteOutboxRows(transaction, outbox.name, read.changes)
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
-    if (productIds.length > 0) await unparkDocuments(transaction, outbox.name, productIds)
+    await unparkDocuments(transaction, outbox.name, productIds)
     await parkDocuments(transaction, outbox.name, rejected)
     if (!live) return
     if (task) await storeLastTask(transaction, live.registrationName, task)
