@@ -1,9 +1,10 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-// The head of indexer.ts explains the terms.
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
+// docs/indexing.md explains the terms.
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import { requireFirstRow } from './first-row.ts'
+import type { LeasedTransaction } from './indexer-lease.ts'
 
 /** `xid` is the transaction that added the row. `productId` is null for a truncation. */
 type OutboxRow = { id: string; xid: string; productId: string | null }
@@ -48,7 +49,7 @@ export const emptySnapshot = '1:1:'
  * That snapshot does not see 12, so the next round reads the rows of 12.
  */
 export class OutboxCursor {
-  /** See the head of indexer.ts. */
+  /** The outbox name. */
   readonly name: string
   readonly #db: Kysely<Tables>
   #settledSnapshot = emptySnapshot
@@ -193,7 +194,7 @@ const idOfTruncation = '-1'
  * their ids, so index and product must be the same too.
  */
 export async function deleteOutboxRows(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   outboxName: string,
   rows: Pick<OutboxRow, 'id' | 'productId'>[],
 ): Promise<void> {

@@ -1,35 +1,35 @@
 // The registration of an index: its row in search_indexes. Only this file writes it, except for
-// `used_at` (search-engine/index-state-follower.ts). The columns, and what sets them:
+// `used_at` (search-engine/index-state-follower.ts). Its columns, and in brackets what sets them:
 //
-// registration_name      identifies the index                     addRegistration
-// registered_in          the transaction that added the row,      addRegistration;
-//                        until all older ones have ended          null: markRegistered
-// index_name, shape      of the live index                        markRebuilt
-// is_writing             the index may contain changes that the   true: markWriting;
-//                        settled snapshot does not see, or has    false: markSettled, markRebuilt
-//                        not been compared after a failover;
-//                        true in a new row
-// pending                used by releases before migration 0051;  nothing
-//                        drop it together with the views that
-//                        0051 adds for them
-// settled_snapshot       the index has every change in it         markSettled; empty: markRebuilt
-// indexed_at             the index has every change until then;   markSettled, markRebuilt;
-//                        null if its contents are unknown         null: markContentsUnknown,
-//                                                                 markSeveralServers
-// version                rises when the contents of the index     markSettled, markRebuilt,
-//                        may have changed                         markCompared,
-//                                                                 storeSynonymsVersion
-// last_task_uid          the newest known task of the engine,     storeLastTask, markRebuilt
-// last_task_enqueued_at  and when it was enqueued
-// database_identity      the database whose changes the index     markRebuilt, markCompared,
-//                        contains                                 forceFailoverCheck
-// synonyms_version       the version of the synonyms sent last    markRebuilt,
-//                                                                 storeSynonymsVersion
-// rebuild_requested_at   when a rebuild was requested             requestRebuild; null: markRebuilt
-// has_several_servers    the URL of the engine leads to several   markSeveralServers
-//                        servers
-// used_at                when an API used the index last          recordUse of the API
-import { type Kysely, sql, type Transaction } from 'kysely'
+// registration_name      Identifies the index, such as main-1a2b3c4d. [addRegistration]
+// registered_in          The transaction that added the row. [addRegistration]
+//                        Null after all older transactions have ended. [markRegistered]
+// index_name, shape      The name and the shape of the live index. [markRebuilt]
+// is_writing             True in a new row, and while the index may contain changes that the
+//                        settled snapshot does not see. [markWriting]
+//                        False after that. [markSettled, markRebuilt]
+//                        After a failover it stays true until the index has been compared.
+// pending                Releases before migration 0051 use it. Nothing sets it. Drop it together
+//                        with the views that 0051 adds for them.
+// settled_snapshot       The index contains every change that it sees. [markSettled]
+//                        After a rebuild it sees none. [markRebuilt]
+// indexed_at             The index contains every change until then. [markSettled, markRebuilt]
+//                        Null if its contents are unknown. [markContentsUnknown,
+//                        markSeveralServers]
+// version                Rises when the contents of the index may have changed. [markSettled,
+//                        markRebuilt, markCompared, storeSynonymsVersion]
+// last_task_uid          The newest known task of the engine. [storeLastTask, markRebuilt]
+// last_task_enqueued_at  When that task was enqueued. [storeLastTask, markRebuilt]
+// database_identity      The database whose changes the index contains. [markRebuilt,
+//                        markCompared, forceFailoverCheck]
+// synonyms_version       The version of the synonyms that were sent last. [markRebuilt,
+//                        storeSynonymsVersion]
+// rebuild_requested_at   When a rebuild was requested. [requestRebuild]
+//                        Null after the rebuild. [markRebuilt]
+// has_several_servers    True if the URL of the engine leads to several servers.
+//                        [markSeveralServers]
+// used_at                When an API used the index last. [recordUse of the API]
+import { type Kysely, sql } from 'kysely'
 import { differsOnlyInTimeline, isOfThisDatabase } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import { computeIndexShape } from './documents/index-shape.ts'
@@ -127,7 +127,7 @@ export async function markRegistered(
 }
 
 export async function deleteRegistration(
-  transaction: Transaction<Tables>,
+  transaction: LeasedTransaction,
   registrationName: string,
 ): Promise<void> {
   await sql`delete from search_indexes where registration_name = ${registrationName}`.execute(

@@ -3,20 +3,31 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
+import { acquireLease, executeUnderLease, type Lease } from '../../src/indexing/indexer-lease.ts'
 import { deleteOutboxRows, OutboxCursor } from '../../src/indexing/outbox.ts'
-import { testDatabase } from '../support/database/test-database.ts'
+import { addRegistration } from '../../src/indexing/registration.ts'
+import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 
 const registrationName = 'main'
 
+/** Registers the index and returns its lease. */
+async function acquireTestLease(db: TestDatabase['db']): Promise<Lease> {
+  await addRegistration(db, registrationName)
+  const lease = await acquireLease(db, registrationName, 'a test')
+  if (!lease) throw new Error('Another holder has the lease.')
+  return lease
+}
+
 async function openCursor(t: Parameters<typeof testDatabase>[0]) {
   const { db, pool, url } = await testDatabase(t)
+  const lease = await acquireTestLease(db)
   const cursor = new OutboxCursor(db, registrationName)
   const readAndDelete = async (limit: number) => {
     const read = await cursor.read(limit)
-    await db
-      .transaction()
-      .execute((transaction) => deleteOutboxRows(transaction, registrationName, read.changes))
+    await executeUnderLease(db, lease, (transaction) =>
+      deleteOutboxRows(transaction, registrationName, read.changes),
+    )
     cursor.advancePast(read)
     return read
   }
@@ -116,8 +127,9 @@ t.test('a change counts as applied only for its own index and product', async (t
     values ('main', 1), ('second', 1), ('main', 2), ('main', null)
     returning id, product_id as product
   `.execute(db)
+  const lease = await acquireTestLease(db)
   const deleteRows = (productId: string | null) =>
-    db.transaction().execute((transaction) =>
+    executeUnderLease(db, lease, (transaction) =>
       deleteOutboxRows(
         transaction,
         'main',
