@@ -1,5 +1,5 @@
-// Where an index and its outbox are, and the right to write to them. The head of indexer.ts
-// explains the terms.
+// Where an index and its outbox are, and the right to write to them. docs/indexing.md explains the
+// terms.
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'

@@ -71,10 +71,11 @@ export async function keepIndexAfterFailover(
 }
 
 /**
- * A replaced primary may become primary again. Its own row still says that it wrote the index last,
- * so the failover would go unnoticed. The keys in the engine name the database whose indexer ran
- * last. If that is this database on another timeline, marks it in the registration, so that
- * keepIndexAfterFailover compares.
+ * Notices that a replaced primary has become primary again. For example, server A is replaced by B,
+ * whose indexer writes to the index, and then A returns with its old data. The registration of A
+ * names A, so nothing shows that B has written. But the run keys in the engine name B. If B is this
+ * database on another timeline, stores B in the registration, so that keepIndexAfterFailover
+ * compares.
  */
 export async function markUnnoticedFailover(
   db: Kysely<Tables>,

@@ -1,20 +1,6 @@
 // The indexer: acquires the lease of an index, prepares the engine, and starts a run.
 // docs/indexing.md follows one change of a product through these files. It lists the states of an
-// index and of an indexer, and explains all terms. The most frequent ones:
-//
-// registration      The row of an index in search_indexes.
-// lease             The right to write to a registered index. It expires unless it is renewed.
-// fencing token     A number that rises each time the lease is acquired. Older ones are refused.
-// next index        The index that a rebuild builds, and then swaps with the live one.
-// outbox name       The value of `registration_name` in outbox rows and parked documents. For the
-//                   live index it is the name of the registration. The next index adds `~next`.
-// round             A series of reads of the outbox. The read that reaches its end is the last.
-// settled snapshot  The snapshot of PostgreSQL of which the index contains every change.
-// timeline          A number of PostgreSQL that rises at each failover.
-// permanent keys    The search key and the indexer's key, which creates the other keys.
-// run keys          Two keys of each run. One writes to the index. The other reads tasks and
-//                   creates indexes.
-// deletion key      Allows one deletion, by `verify --repair` or of an unused index.
+// index and of an indexer, and explains all terms.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -59,9 +45,9 @@ export const waitingForTransactions =
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
  * a late request of the failed run. With `endWhen`, it throws the error instead, unless the lease
- * was lost. It releases the lease when the run ends normally or is stopped. After an error it keeps
- * the lease, even if it is stopped then: until the lease expires, only the same indexer can start
- * over. An error that occurs during a stop is logged and not thrown.
+ * was lost. It releases the lease when the run ends normally or is stopped. After an error it does
+ * not release the lease, because a request may still be running. Other indexers wait until the
+ * lease expires. An error that occurs during a stop is logged and not thrown.
  */
 export async function runIndexer(
   options: IndexerOptions,

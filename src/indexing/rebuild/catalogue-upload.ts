@@ -6,13 +6,14 @@
 //
 // The products of an upload go through these states:
 //
-// read       The catalogue reader has read them. #send: sending.
-// sending    The engine queues the upload: accepted. It refuses the contents: rejected.
-// accepted   #processFinishedTasks finds that the task has succeeded: finished. That it has failed
-//            because of the contents: rejected. That #cancelAccepted has cancelled it: the reader
-//            reads them again.
-// rejected   #repeatRejected uploads them again, and parks those that are rejected again: finished.
-// finished   They are counted as progress.
+// read     -> sending    #send sends the upload.
+// sending  -> accepted   The engine has queued the upload as a task.
+// sending  -> rejected   The engine has refused the contents.
+// accepted -> finished   The task has succeeded. The products are counted as progress.
+// accepted -> rejected   The task has failed because of the contents.
+// accepted -> read       #cancelAccepted has cancelled the task. The products are read again.
+// rejected -> finished   #repeatRejected has uploaded them one more time. Those that are rejected
+//                        again are parked.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Index, Task } from 'meilisearch'
 import { FailureLog } from '../../monitoring/log/failure-log.ts'
@@ -62,7 +63,10 @@ type AcceptedUpload = {
  * with LeaseLost.
  */
 export class CatalogueUpload {
-  /** The number of products read. Resolves when the index contains all of them. */
+  /**
+   * The number of products processed. Resolves when all uploads are finished. Some of these
+   * products are not in the index: those that are parked, and perhaps some deleted ones.
+   */
   readonly finished: Promise<number>
   readonly #target: NextTarget
   readonly #index: Index
@@ -225,7 +229,7 @@ export class CatalogueUpload {
       this.#waits.logFailure(new TaskTimedOut(first.taskNumber, ms))
   }
 
-  /** Returns the number of products that the index contains now. */
+  /** Returns how many products of a finished task the engine has indexed: all of them, or 0. */
   #processResult(task: Task, { joinedIds, documents }: AcceptedUpload): number {
     try {
       requireUploadSuccess(task)

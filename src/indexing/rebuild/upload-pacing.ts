@@ -36,9 +36,9 @@ export class UploadPacing {
   }
 
   /**
-   * Whether another upload may be queued. One is always allowed. After a time without changes, as
-   * many documents are allowed as the engine can process in a time as long as the present quiet
-   * time. A change cancels the queued uploads.
+   * Whether another upload may be queued. One is always allowed. More are allowed after a time
+   * without changes: if no change came for 30 s, as long as less than 30 s of work is queued. A
+   * change cancels the queued uploads.
    */
   hasCapacity({ uploads, documents, bytes }: QueuedUploads): boolean {
     if (uploads === 0) return true
