@@ -18,10 +18,10 @@ import { logParked, parkDocuments, unparkDocuments } from './documents/parked-do
 import { readDocuments } from './documents/product-to-document.ts'
 import { readEngineTask } from './engine/engine-tasks.ts'
 import type { WriteTarget } from './index-address.ts'
-import { executeUnderLease } from './indexer-lease.ts'
+import { executeUnderLease } from './lease/indexer-lease.ts'
+import { rethrowAfterRequeue } from './lease/requeue-after-lease-loss.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
 import { markSettled, markWriting, storeLastTask } from './registration.ts'
-import { rethrowAfterRequeue } from './requeue-after-lease-loss.ts'
 
 const maxBatchRows = 20_000
 const productsPerRead = 2_500

@@ -7,7 +7,7 @@ import { timeouts } from '../timeouts.ts'
 import { TaskError } from './engine/engine-tasks.ts'
 import { describeErrorWithAdvice } from './engine/request-rejection.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
-import { LeaseLost } from './indexer-lease.ts'
+import { LeaseLost } from './lease/indexer-lease.ts'
 import { pause } from './scheduling/pause.ts'
 
 const maxRememberedCauses = 100

@@ -1,9 +1,8 @@
-// Where an index and its outbox are, and the right to write to them. docs/indexing.md explains the
-// terms.
+// Where an index and its outbox are, and the right to write to them. README.md explains the terms.
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
-import type { Lease } from './indexer-lease.ts'
+import type { Lease } from './lease/indexer-lease.ts'
 import { OutboxCursor } from './outbox.ts'
 
 /** The address of a live index. */

@@ -17,7 +17,7 @@ import {
 } from './engine/engine-tasks.ts'
 import type { LiveTarget } from './index-address.ts'
 import { listDriftIds, queueRepair, verifyIndex } from './index-verification.ts'
-import { executeUnderLease, type Lease } from './indexer-lease.ts'
+import { executeUnderLease, type Lease } from './lease/indexer-lease.ts'
 import {
   forceFailoverCheck,
   markCompared,

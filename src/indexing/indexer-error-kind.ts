@@ -6,7 +6,7 @@ import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
 import { TaskError } from './engine/engine-tasks.ts'
 import { KeyUnknown } from './engine/permanent-keys.ts'
-import { LeaseLost, ServerReplaced } from './indexer-lease.ts'
+import { LeaseLost, ServerReplaced } from './lease/indexer-lease.ts'
 import { SeveralServersFound } from './single-server-check.ts'
 
 /** Returns the kind of an error that ended a run; of several errors, the first known kind. */

@@ -11,7 +11,7 @@ import { deleteIndex } from './engine/engine-tasks.ts'
 import type { ErrorBackoff } from './error-backoff.ts'
 import type { LiveTarget } from './index-address.ts'
 import { keepIndexAfterFailover } from './index-after-failover.ts'
-import { type LeaseRenewal, requireLease } from './indexer-lease.ts'
+import { type LeaseRenewal, requireLease } from './lease/indexer-lease.ts'
 import { rebuild } from './rebuild/rebuild.ts'
 import type { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import {

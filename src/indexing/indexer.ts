@@ -1,6 +1,6 @@
 // The indexer: acquires the lease of an index, prepares the engine, and starts a run.
-// docs/indexing.md follows one change of a product through these files. It lists the states of an
-// index and of an indexer, and explains all terms.
+// README.md in this folder explains the terms. docs/indexing.md follows one change of a product
+// through these files, and lists the states of an index and of an indexer.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,6 +13,9 @@ import { ErrorBackoff } from './error-backoff.ts'
 import type { LiveTarget } from './index-address.ts'
 import { markUnnoticedFailover } from './index-after-failover.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
+import { type IndexerOptions, IndexerRun, type RunOptions } from './indexer-run.ts'
+import { createPopularityJob } from './jobs/popularity.ts'
+import { createUnusedIndexRemoval } from './jobs/unused-indexes.ts'
 import {
   type AcquiredLease,
   acquireLease,
@@ -21,10 +24,7 @@ import {
   readLeaseHolder,
   releaseLease,
   startLeaseRenewal,
-} from './indexer-lease.ts'
-import { type IndexerOptions, IndexerRun, type RunOptions } from './indexer-run.ts'
-import { createPopularityJob } from './jobs/popularity.ts'
-import { createUnusedIndexRemoval } from './jobs/unused-indexes.ts'
+} from './lease/indexer-lease.ts'
 import { OutboxCursor } from './outbox.ts'
 import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import { deleteNextIndex, deleteRebuildRows } from './rebuild/rebuild-start-and-end.ts'

@@ -1,10 +1,10 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-// docs/indexing.md explains the terms.
+// README.md in this folder explains the terms.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import { requireFirstRow } from './first-row.ts'
-import type { LeasedTransaction } from './indexer-lease.ts'
+import type { LeasedTransaction } from './lease/indexer-lease.ts'
 
 /** `xid` is the transaction that added the row. `productId` is null for a truncation. */
 type OutboxRow = { id: string; xid: string; productId: string | null }

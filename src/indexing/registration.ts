@@ -35,7 +35,7 @@ import type { Tables } from '../database/table-types.ts'
 import { computeIndexShape } from './documents/index-shape.ts'
 import type { EngineTask } from './engine/engine-tasks.ts'
 import type { LiveTarget } from './index-address.ts'
-import { executeUnderLease, type LeasedTransaction } from './indexer-lease.ts'
+import { executeUnderLease, type LeasedTransaction } from './lease/indexer-lease.ts'
 import { emptySnapshot, type OutboxRead } from './outbox.ts'
 
 export type Registration = {

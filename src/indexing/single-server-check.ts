@@ -6,7 +6,7 @@ import { timeouts } from '../timeouts.ts'
 import { isPermanentKey, KeyUnknown, readAllKeys } from './engine/permanent-keys.ts'
 import { getRunKeyName } from './engine/run-keys.ts'
 import type { IndexWithKeys, LiveTarget } from './index-address.ts'
-import { executeUnderLease } from './indexer-lease.ts'
+import { executeUnderLease } from './lease/indexer-lease.ts'
 import { markSeveralServers } from './registration.ts'
 
 /** The URL of an engine leads to several servers. */

@@ -76,7 +76,7 @@ export async function readIndexStates(
 /**
  * An SQL condition: the index of the row `i` of search_indexes may lack a committed change, or
  * contain one that the settled snapshot does not see. `identity` is the SQL expression of the
- * identity of the database. docs/indexing.md explains the terms.
+ * identity of the database. src/indexing/README.md explains the terms.
  */
 export const isPendingCondition = (identity: RawBuilder<unknown>) => sql`(
   i.indexed_at is null

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { requireTaskSuccess, TaskTimedOut } from '../../src/indexing/engine/engine-tasks.ts'
 import { ErrorBackoff } from '../../src/indexing/error-backoff.ts'
-import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
+import { LeaseLost, ServerReplaced } from '../../src/indexing/lease/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
 
 const stopped = AbortSignal.abort()

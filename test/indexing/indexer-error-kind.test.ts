@@ -9,7 +9,7 @@ import { TaskFailed, TaskTimedOut } from '../../src/indexing/engine/engine-tasks
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
-import { LeaseLost, ServerReplaced } from '../../src/indexing/indexer-lease.ts'
+import { LeaseLost, ServerReplaced } from '../../src/indexing/lease/indexer-lease.ts'
 import { SeveralServersFound } from '../../src/indexing/single-server-check.ts'
 import { servers } from '../support/database/test-database.ts'
 

@@ -6,7 +6,7 @@ import {
   releaseLease,
   requireLease,
   startLeaseRenewal,
-} from '../../src/indexing/indexer-lease.ts'
+} from '../../src/indexing/lease/indexer-lease.ts'
 import { registerIndex } from '../../src/indexing/register-and-wait.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { testDatabase } from '../support/database/test-database.ts'

@@ -3,7 +3,11 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
-import { acquireLease, executeUnderLease, type Lease } from '../../src/indexing/indexer-lease.ts'
+import {
+  acquireLease,
+  executeUnderLease,
+  type Lease,
+} from '../../src/indexing/lease/indexer-lease.ts'
 import { deleteOutboxRows, OutboxCursor } from '../../src/indexing/outbox.ts'
 import { addRegistration } from '../../src/indexing/registration.ts'
 import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'

@@ -7,7 +7,7 @@ import {
   type Lease,
   LeaseLost,
   releaseLease,
-} from '../../src/indexing/indexer-lease.ts'
+} from '../../src/indexing/lease/indexer-lease.ts'
 import { OutboxCursor } from '../../src/indexing/outbox.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
 import { applyBatch } from '../support/database/leased-target.ts'

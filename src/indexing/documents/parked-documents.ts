@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { countNoun } from '../../text/count-noun.ts'
-import type { LeasedTransaction } from '../indexer-lease.ts'
+import type { LeasedTransaction } from '../lease/indexer-lease.ts'
 import type { Rejection } from './document-upload.ts'
 
 const maxListedParked = 10

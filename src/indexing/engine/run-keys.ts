@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Key, KeyCreation, Meilisearch } from 'meilisearch'
 import { type IndexAddress, type IndexWithKeys, nextIndexName } from '../index-address.ts'
-import type { AcquiredLease } from '../indexer-lease.ts'
+import type { AcquiredLease } from '../lease/indexer-lease.ts'
 import { deleteKeyIfExists, readAllKeys } from './permanent-keys.ts'
 
 const getNamePrefix = (registrationName: string) => `indexer of ${registrationName}, `

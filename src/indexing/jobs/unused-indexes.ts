@@ -19,7 +19,7 @@ import {
   type LeaseRenewal,
   releaseLease,
   startLeaseRenewal,
-} from '../indexer-lease.ts'
+} from '../lease/indexer-lease.ts'
 import { deleteRegistration } from '../registration.ts'
 import { BackgroundJob, type BackgroundJobOptions } from '../scheduling/background-job.ts'
 

@@ -8,7 +8,7 @@ import {
   waitForSuccess,
 } from '../engine/engine-tasks.ts'
 import { type LiveTarget, nextIndexName, nextOutboxName } from '../index-address.ts'
-import { executeUnderLease, type LeasedTransaction } from '../indexer-lease.ts'
+import { executeUnderLease, type LeasedTransaction } from '../lease/indexer-lease.ts'
 import { deleteOutboxRows } from '../outbox.ts'
 import { markContentsUnknown, markRebuilt } from '../registration.ts'
 

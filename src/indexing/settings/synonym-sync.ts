@@ -15,7 +15,7 @@ import {
   onOwnConnection,
 } from '../engine/request-rejection.ts'
 import type { IndexAddress, LiveTarget, WriteTarget } from '../index-address.ts'
-import { executeUnderLease } from '../indexer-lease.ts'
+import { executeUnderLease } from '../lease/indexer-lease.ts'
 import { storeSynonymsVersion } from '../registration.ts'
 
 type EngineSynonyms = Record<string, string[]>

@@ -1,7 +1,7 @@
 // Documents that the engine rejects are parked and do not delay the others.
 import t from 'tap'
 import { nextIndexName } from '../../../src/indexing/index-address.ts'
-import { LeaseLost } from '../../../src/indexing/indexer-lease.ts'
+import { LeaseLost } from '../../../src/indexing/lease/indexer-lease.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { leaseTarget, rebuildIndex, syncIndex } from '../../support/database/leased-target.ts'
 import { testDatabase } from '../../support/database/test-database.ts'

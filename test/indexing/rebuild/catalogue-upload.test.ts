@@ -6,7 +6,7 @@ import {
   nextIndexName,
   nextOutboxName,
 } from '../../../src/indexing/index-address.ts'
-import { LeaseLost } from '../../../src/indexing/indexer-lease.ts'
+import { LeaseLost } from '../../../src/indexing/lease/indexer-lease.ts'
 import { queueProducts } from '../../../src/indexing/outbox.ts'
 import type { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
 import { deleteRebuildRows } from '../../../src/indexing/rebuild/rebuild-start-and-end.ts'

@@ -5,8 +5,12 @@ import t from 'tap'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { replaceRunKeys } from '../../../src/indexing/engine/run-keys.ts'
 import { type IndexAddress, nextIndexName } from '../../../src/indexing/index-address.ts'
-import { acquireLease, readLeaseHolder, releaseLease } from '../../../src/indexing/indexer-lease.ts'
 import { removeUnusedIndexes } from '../../../src/indexing/jobs/unused-indexes.ts'
+import {
+  acquireLease,
+  readLeaseHolder,
+  releaseLease,
+} from '../../../src/indexing/lease/indexer-lease.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { nameWithoutShape, nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
 import { timeouts } from '../../../src/timeouts.ts'

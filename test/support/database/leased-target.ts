@@ -1,7 +1,7 @@
 // Writes to an index for a test or a measurement, which runs no indexer.
 import { syncBatch } from '../../../src/indexing/change-sync.ts'
 import type { IndexAddress, LiveTarget } from '../../../src/indexing/index-address.ts'
-import { acquireLease, releaseLease } from '../../../src/indexing/indexer-lease.ts'
+import { acquireLease, releaseLease } from '../../../src/indexing/lease/indexer-lease.ts'
 import { OutboxCursor } from '../../../src/indexing/outbox.ts'
 import { type RebuildOptions, rebuild } from '../../../src/indexing/rebuild/rebuild.ts'
 import type { LogLine } from '../../../src/monitoring/log/program-log.ts'

@@ -1,11 +1,11 @@
 // The lease that lets one indexer at a time write to an index, with its fencing token.
 // The lease is in PostgreSQL with the outbox, so that one transaction can check it and delete rows.
 import { type Kysely, sql, type Transaction } from 'kysely'
-import type { Tables } from '../database/table-types.ts'
-import { FailureLog } from '../monitoring/log/failure-log.ts'
-import type { LogLine } from '../monitoring/log/program-log.ts'
-import { toSentence } from '../text/to-sentence.ts'
-import { timeouts } from '../timeouts.ts'
+import type { Tables } from '../../database/table-types.ts'
+import { FailureLog } from '../../monitoring/log/failure-log.ts'
+import type { LogLine } from '../../monitoring/log/program-log.ts'
+import { toSentence } from '../../text/to-sentence.ts'
+import { timeouts } from '../../timeouts.ts'
 
 export type Lease = {
   registrationName: string

@@ -1,11 +1,11 @@
 // Repairs an upload during which another indexer has taken over.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
-import type { Tables } from '../database/table-types.ts'
-import { countNoun } from '../text/count-noun.ts'
-import { timeouts } from '../timeouts.ts'
+import type { Tables } from '../../database/table-types.ts'
+import { countNoun } from '../../text/count-noun.ts'
+import { timeouts } from '../../timeouts.ts'
+import { queueProducts } from '../outbox.ts'
 import { type Lease, LeaseLost, readLeaseLoss } from './indexer-lease.ts'
-import { queueProducts } from './outbox.ts'
 
 const maxAttempts = 20
 
