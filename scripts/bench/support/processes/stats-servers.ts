@@ -87,6 +87,8 @@ async function apiWithBaseline() {
     {
       schema: { querystring },
       config: {
+        // The hook below checks the key, as access control does for other routes.
+        requiredScope: null,
         rateLimit: {
           max: config.STATS_LIMIT_PER_MINUTE,
           timeWindow: 60_000,
