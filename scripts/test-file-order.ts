@@ -25,6 +25,7 @@ const waitingFiles = [
   'test/search-engine/shared-index-states.test.ts',
   'test/auth/api-key-check.test.ts',
   'test/indexing/rebuild/rolling-upgrade.test.ts',
+  'test/tracing/traces.test.ts',
 ]
 
 /** How the name of a process begins that several files share. */
