@@ -4,18 +4,12 @@ import { highlightByComparison, highlightEngineHit } from '../../../src/search/h
 import type { EngineHit } from '../../../src/search-engine/search-client.ts'
 import { foldText } from '../../../src/text/accent-folding.ts'
 import type { HighlightTerms } from '../../../src/text/parse-query.ts'
+import { exampleHit } from '../../support/stub-engine.ts'
 
 const toHit = (values: Partial<EngineHit>): EngineHit => ({
-  id: '1',
+  ...exampleHit,
   sku: '*',
   name: '*',
-  description: null,
-  category: null,
-  brand: null,
-  unit: 'C62',
-  price: null,
-  hsCode: null,
-  originCountry: null,
   ...values,
 })
 
