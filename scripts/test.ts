@@ -89,11 +89,14 @@ async function runTests(
 ): Promise<number> {
   // Compiled modules are shared by all processes of the run: starting one costs half as much.
   const compileCache = join(directory, 'compiled')
+  const nodeOptions = await bundleLibraries(join(directory, 'libraries'), compileCache)
+  // `stopWith` would wait for ever for a signal that has already aborted.
+  if (stop.aborted) return 1
   const run = startTap(files, concurrency, {
     TEST_SERVERS: JSON.stringify(servers),
     TMPDIR: directory,
     NODE_COMPILE_CACHE: compileCache,
-    NODE_OPTIONS: await bundleLibraries(join(directory, 'libraries'), compileCache),
+    NODE_OPTIONS: nodeOptions,
   })
   stopWith(stop, run)
   const ended = exitStatus(run)

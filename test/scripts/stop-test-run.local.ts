@@ -36,6 +36,18 @@ t.test('a run that is stopped while its servers start leaves nothing behind', as
   t.notOk(existsSync(directory), 'the directory is deleted')
 })
 
+t.test('a run that is stopped while it bundles libraries leaves nothing behind', async (t) => {
+  const { run, findDirectory } = startTestRun(t)
+  const directory = await findDirectory()
+  // The run makes this directory first. What it compiles there takes longer than a poll.
+  const libraries = join(directory, 'libraries')
+  t.ok(await eventually(async () => existsSync(libraries), Boolean, startTimeoutMs))
+
+  run.kill('SIGTERM')
+  t.equal(await exitStatus(run), 143)
+  t.notOk(existsSync(directory), 'the directory is deleted')
+})
+
 t.test('a run that is killed leaves no process behind', async (t) => {
   const { run, reportFile, findDirectory } = startTestRun(t)
   await eventually(async () => existsSync(reportFile), Boolean, startTimeoutMs)
@@ -101,7 +113,9 @@ function startTestRun(t: Test) {
       (text) => line.test(text),
       startTimeoutMs,
     )
-    return dirname(line.exec(text)?.[1] ?? '')
+    const cluster = line.exec(text)?.[1]
+    if (cluster === undefined) throw new Error(`The run has started no PostgreSQL: ${text}`)
+    return dirname(cluster)
   }
   return { run, reportFile, findDirectory }
 }
@@ -113,6 +127,6 @@ function serverPidsBelow(directory: string): number[] {
 }
 
 async function exitStatus(run: ChildProcess): Promise<number | null> {
-  const [status] = await once(run, 'exit')
-  return status
+  if (run.exitCode === null && run.signalCode === null) await once(run, 'exit')
+  return run.exitCode
 }
