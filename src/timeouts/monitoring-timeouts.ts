@@ -20,4 +20,10 @@ export const monitoringTimeouts = {
     why: 'Writing each line separately costs more than a cached answer.',
     afterwards: 'The buffer is written. A killed process loses it.',
   },
+  spanBatch: {
+    ms: 5_000,
+    what: 'The time between two batches of spans that are sent to the collector',
+    why: 'One request to the collector for many spans. It is the default of the SDK.',
+    afterwards: 'The spans that wait are sent. A killed process loses them.',
+  },
 } satisfies Record<string, WaitingTime>

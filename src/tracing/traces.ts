@@ -26,7 +26,12 @@ export function createTraces(sampledShare: number): Traces {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName }),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampledShare) }),
-    spanProcessors: [new BatchSpanProcessor({ exporter })],
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter,
+        scheduledDelayMillis: timeouts.monitoring.spanBatch.ms,
+      }),
+    ],
   })
   const tracer = provider.getTracer(serviceName)
   const current = new AsyncLocalStorage<Context>()

@@ -39,6 +39,8 @@ export async function serviceBehindFaultyProxy(
   const database = await testDatabase(t)
   const faultyProxy = await startFaultyProxy(t, database.roles.api)
   const service = await statsService(t, { ...options, database, apiUrl: faultyProxy.url })
+  // Before the service stops, which would wait for a PostgreSQL that hangs.
+  t.teardown(() => faultyProxy.close())
   return { ...service, faultyProxy }
 }
 

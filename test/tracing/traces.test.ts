@@ -8,10 +8,14 @@ import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { secretOf } from '../support/key-parts.ts'
 import { startLocalServer } from '../support/servers/local-server.ts'
+import { fastStart } from '../support/service/fast-start.ts'
 import { startApi, testService } from '../support/service/test-service.ts'
 
-// The SDK sends spans every five seconds, so these tests mostly wait.
+// These tests mostly wait.
 t.jobs = 3
+
+const preload = import.meta.resolve('./preload-frequent-batches.ts')
+const withFrequentBatches = { NODE_OPTIONS: `${fastStart.NODE_OPTIONS} --import=${preload}` }
 
 type Span = {
   traceId: string
@@ -67,6 +71,7 @@ t.test('a request and what it asks of the servers are one trace', async (t) => {
     scopes: ['search:read', 'stats:read'],
   })
   const api = await startApi(t, service, {
+    ...withFrequentBatches,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   })
   const traceId = '0af7651916cd43dd8448eb211c80319c'
@@ -127,6 +132,7 @@ t.test('a request and what it asks of the servers are one trace', async (t) => {
 t.test('without a collector requests are answered, and the process stops', async (t) => {
   const service = await testService(t)
   const api = await startApi(t, service, {
+    ...withFrequentBatches,
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
     OTEL_EXPORTER_OTLP_TIMEOUT: '500',
     OTEL_TRACES_SAMPLER_ARG: '0.5',
@@ -143,6 +149,7 @@ t.test('the log says once why traces are rejected, and once that they are accept
   const collector = await startCollector()
   const service = await testService(t)
   const api = await startApi(t, service, {
+    ...withFrequentBatches,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   })
   const linesAbout = (text: string) =>

@@ -294,6 +294,8 @@ for (const [startOutage, outage] of [
     t.equal((await requestStats(service)).total, 1)
     await waitForSharedStats(service)
     const newProcess = await secondInstance(t, service, { apiUrl: service.faultyProxy.url })
+    // Before the new process stops, which would wait for a PostgreSQL that hangs.
+    t.teardown(() => service.faultyProxy.close())
     t.match(await requestStats(newProcess, '?country=ES'), { status: 200 }, 'knows its database')
     startOutage(service.faultyProxy)
     const startedAt = Date.now()

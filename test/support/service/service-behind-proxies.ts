@@ -88,6 +88,10 @@ export async function startBehindProxies(
     await db.destroy()
     await searchPool.end()
   })
+  // Before the app closes, which would wait for a server that hangs.
+  t.teardown(() => {
+    for (const proxy of [engine, secondEngine, postgres, redis]) proxy?.close()
+  })
   return { app, engine, secondEngine, postgres, redis, service, metrics, log }
 }
 
