@@ -6,7 +6,6 @@ import { join } from 'node:path'
 const longestFiles = [
   'test/web/every-browser.browser.ts',
   'test/scripts/demo.local.ts',
-  'test/server/start-and-stop.test.ts',
   'test/database/migrations.test.ts',
 ]
 
@@ -15,6 +14,8 @@ const longestFiles = [
  * which runs beside those that compute. Together they take a little less time than a run.
  */
 const waitingFiles = [
+  'test/server/start-and-stop.test.ts',
+  'test/indexing/steady-changes.test.ts',
   'test/search-engine/engine-failures.test.ts',
   'test/stats/cache/shared-data-version.test.ts',
   'test/search/engine-outages.test.ts',

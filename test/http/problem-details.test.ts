@@ -13,6 +13,8 @@ import { startServiceWithLink } from '../support/service/service-with-link.ts'
 import { startApi, type TestService, testService } from '../support/service/test-service.ts'
 
 lengthenTimeouts(t)
+// One test mostly waits, and each has its own service.
+t.jobs = 2
 
 type RawResponse = { status: number; headers: Record<string, string>; body: string }
 

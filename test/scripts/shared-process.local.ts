@@ -16,7 +16,7 @@ t.test('each test file runs once, and the longest have a process of their own', 
   const { groups, processes } = groupByProcess(files, 3)
   t.same(groups.flat().sort(), files.toSorted())
   t.ok(groups.length < files.length / 3, `${groups.length} processes for ${files.length} files`)
-  t.same(groups[1], ['test/server/start-and-stop.test.ts'])
+  t.same(groups[1], ['test/database/migrations.test.ts'])
   t.equal(processes, 4, 'three that compute, and one that mostly waits')
   t.ok((groups[0]?.length ?? 0) > 5, 'files that mostly wait share a process')
   t.same(

@@ -17,6 +17,8 @@ import {
 } from '../support/service/test-service.ts'
 
 lengthenTimeouts(t)
+// One test mostly waits, and each has its own database.
+t.jobs = 2
 
 const run = promisify(execFile)
 

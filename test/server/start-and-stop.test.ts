@@ -81,6 +81,73 @@ const service = await testService(t)
 
 // These tests mostly wait and are independent of each other.
 t.test('one process', { jobs: 3 }, async (t) => {
+  t.test('a stopping process is not ready but serves until the delay is over', async (t) => {
+    const api = await createStarter(t)({ STOP_DELAY_SECONDS: '6', KEEP_ALIVE_SECONDS: '620' })
+    await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
+    const { headers } = await fetch(`${api.url}/api/stats`)
+    t.equal(headers.get('keep-alive'), 'timeout=620')
+    api.child.kill('SIGTERM')
+    await waitForStatus(t, `${api.ops}/health/ready`, 503, api)
+    t.equal(await status(`${api.ops}/health/live`), 200)
+    t.equal(await status(`${api.url}/api/stats`), 200, 'a new connection is served')
+    t.equal(await api.exit, 0, api.output())
+  })
+
+  t.test('a signal while the process begins to listen does not make it ready', async (t) => {
+    const { db, config } = service
+    const key = await createSecretKey(db)
+    const faultyProxy = await startFaultyProxy(t, config.DATABASE_URL)
+    const api = await createStarter(t)({
+      DATABASE_URL: faultyProxy.url,
+      STOP_DELAY_SECONDS: '6',
+      ...withSlowListen,
+    })
+    const isWaiting = async () => api.output().includes(delayedListen.message)
+    t.ok(await eventually(isWaiting, Boolean, startLimitMs), api.output())
+    api.child.kill('SIGTERM')
+    await eventually(
+      () => status(`${api.url}/api/stats`),
+      (code) => code === 200,
+      startLimitMs,
+    )
+    t.equal(await status(`${api.ops}/health/ready`), 503)
+    const { status: code } = await fetch(`${api.url}/api/search?sku=A`, { headers: bearer(key) })
+    t.equal(code, 200, 'it serves until the delay is over')
+    // The statement that records the use of the key ends after the delay.
+    faultyProxy.slowText = 'api_key_usage'
+    faultyProxy.slowMs = 3_000
+    t.equal(await api.exit, 0, api.output())
+    t.notMatch(api.output(), /cannot be recorded/)
+  })
+
+  t.test('counts a search for the report although another request takes too long', async (t) => {
+    const { db, config } = service
+    const faultyProxy = await startFaultyProxy(t, config.DATABASE_URL)
+    faultyProxy.slowText = 'read_quote_share'
+    faultyProxy.slowMs = 600_000
+    const api = await createStarter(t)({
+      SEARCH_REPORT: 'true',
+      DATABASE_URL: faultyProxy.url,
+      ...withLongerTimeouts,
+    })
+    await waitForStatus(t, `${api.ops}/health/ready?need=links`, 200, api)
+    t.equal(await status(`${api.url}/api/search?q=alicate`), 200)
+    const countSearches = async () => {
+      const days = await db.selectFrom('search_report_days').select('searches').execute()
+      return days.reduce((sum, { searches }) => sum + Number(searches), 0)
+    }
+    const before = await countSearches()
+    const slow = status(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
+    const isWaiting = async () => faultyProxy.getSentText().includes('read_quote_share')
+    t.ok(await eventually(isWaiting, Boolean))
+    const stoppedAt = performance.now()
+    api.child.kill('SIGTERM')
+    t.equal(await api.exit, 0, api.output())
+    t.ok(performance.now() - stoppedAt > 4_000, 'the slow request was waited for')
+    t.equal(await slow, 0)
+    t.equal(await countSearches(), before + 1)
+  })
+
   t.test('waits for PostgreSQL, logs the reason, and serves when it is reachable', async (t) => {
     const faultyProxy = await startFaultyProxy(t, service.url)
     faultyProxy.refuseConnections()
@@ -252,45 +319,6 @@ t.test(
   },
 )
 
-t.test('a stopping process is not ready but serves until the delay is over', async (t) => {
-  const api = await createStarter(t)({ STOP_DELAY_SECONDS: '6', KEEP_ALIVE_SECONDS: '620' })
-  await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
-  const { headers } = await fetch(`${api.url}/api/stats`)
-  t.equal(headers.get('keep-alive'), 'timeout=620')
-  api.child.kill('SIGTERM')
-  await waitForStatus(t, `${api.ops}/health/ready`, 503, api)
-  t.equal(await status(`${api.ops}/health/live`), 200)
-  t.equal(await status(`${api.url}/api/stats`), 200, 'a new connection is served')
-  t.equal(await api.exit, 0, api.output())
-})
-
-t.test('a signal while the process begins to listen does not make it ready', async (t) => {
-  const { db, config } = service
-  const key = await createSecretKey(db)
-  const faultyProxy = await startFaultyProxy(t, config.DATABASE_URL)
-  const api = await createStarter(t)({
-    DATABASE_URL: faultyProxy.url,
-    STOP_DELAY_SECONDS: '6',
-    ...withSlowListen,
-  })
-  const isWaiting = async () => api.output().includes(delayedListen.message)
-  t.ok(await eventually(isWaiting, Boolean, startLimitMs), api.output())
-  api.child.kill('SIGTERM')
-  await eventually(
-    () => status(`${api.url}/api/stats`),
-    (code) => code === 200,
-    startLimitMs,
-  )
-  t.equal(await status(`${api.ops}/health/ready`), 503)
-  const { status: code } = await fetch(`${api.url}/api/search?sku=A`, { headers: bearer(key) })
-  t.equal(code, 200, 'it serves until the delay is over')
-  // The statement that records the use of the key ends after the delay.
-  faultyProxy.slowText = 'api_key_usage'
-  faultyProxy.slowMs = 3_000
-  t.equal(await api.exit, 0, api.output())
-  t.notMatch(api.output(), /cannot be recorded/)
-})
-
 t.test('with HOST=localhost, the API has one server, which load shedding protects', async (t) => {
   const preload = import.meta.resolve('../support/service/preload-two-localhosts.ts')
   const api = await createStarter(t)({
@@ -299,34 +327,6 @@ t.test('with HOST=localhost, the API has one server, which load shedding protect
   })
   await waitForStatus(t, `${api.url}/api/stats`, 200, api)
   t.equal(await status(`http://[::1]:${api.port}/api/stats`), 0)
-})
-
-t.test('counts a search for the report although another request takes too long', async (t) => {
-  const { db, config } = service
-  const faultyProxy = await startFaultyProxy(t, config.DATABASE_URL)
-  faultyProxy.slowText = 'read_quote_share'
-  faultyProxy.slowMs = 600_000
-  const api = await createStarter(t)({
-    SEARCH_REPORT: 'true',
-    DATABASE_URL: faultyProxy.url,
-    ...withLongerTimeouts,
-  })
-  await waitForStatus(t, `${api.ops}/health/ready?need=links`, 200, api)
-  t.equal(await status(`${api.url}/api/search?q=alicate`), 200)
-  const countSearches = async () => {
-    const days = await db.selectFrom('search_report_days').select('searches').execute()
-    return days.reduce((sum, { searches }) => sum + Number(searches), 0)
-  }
-  const before = await countSearches()
-  const slow = status(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
-  const isWaiting = async () => faultyProxy.getSentText().includes('read_quote_share')
-  t.ok(await eventually(isWaiting, Boolean))
-  const stoppedAt = performance.now()
-  api.child.kill('SIGTERM')
-  t.equal(await api.exit, 0, api.output())
-  t.ok(performance.now() - stoppedAt > 4_000, 'the slow request was waited for')
-  t.equal(await slow, 0)
-  t.equal(await countSearches(), before + 1)
 })
 
 t.test(
