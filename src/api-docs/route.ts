@@ -1,14 +1,9 @@
 // Serves GET /openapi.json and GET /docs. The configuration can switch off each of them.
 import { createHash } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import Negotiator from 'negotiator'
 import { matchesEtag } from '../http/etag.ts'
-import {
-  type DocsLanguage,
-  docsContentSecurityPolicy,
-  docsLanguages,
-  renderDocs,
-} from './docs-page/docs-page.ts'
+import { chooseDocsLanguage } from './docs-language.ts'
+import { type DocsLanguage, docsContentSecurityPolicy, renderDocs } from './docs-page/docs-page.ts'
 import type { Operation } from './endpoint-description.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
 
@@ -56,16 +51,9 @@ export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
       )
     const handlers = { en: sendPage('en'), es: sendPage('es') }
     app.get('/docs', { config: { requiredScope: null } }, (request, reply) =>
-      handlers[chooseDocsLanguage(request)](request, reply),
+      handlers[chooseDocsLanguage(request.query as object, request.headers)](request, reply),
     )
   }
-}
-
-/** Returns the language of `?lang`, else of Accept-Language, else English. */
-function chooseDocsLanguage({ query, headers }: FastifyRequest): DocsLanguage {
-  const { lang } = query as { lang?: unknown }
-  const accepted = new Negotiator({ headers }).language([...docsLanguages])
-  return docsLanguages.find((code) => code === lang) ?? (accepted as DocsLanguage) ?? 'en'
 }
 
 /** Returns a handler that sends a text with an ETag, or 304 if the client has it. */
