@@ -76,6 +76,7 @@ function sectionTable(
 }
 
 function duration(ms: number): string {
+  if (ms > 3_600_000 && ms % 3_600_000 === 0) return `${ms / 3_600_000} h`
   if (ms > 0 && ms % 60_000 === 0) return `${ms / 60_000} min`
   return ms % 1_000 === 0 ? `${ms / 1_000} s` : `${ms} ms`
 }

@@ -44,6 +44,12 @@ export const statsTimeouts = {
     why: 'Computing the statistics takes less time than a slow Redis.',
     afterwards: 'The statistics are computed, and reads from Redis pause.',
   },
+  sharedStats: {
+    ms: 86_400_000,
+    what: 'How long Redis keeps statistics',
+    why: 'They are sent, marked stale, while PostgreSQL is unreachable.',
+    afterwards: 'Redis deletes them. Without PostgreSQL, processes that hold none answer with 503.',
+  },
   redisPause: {
     ms: 1_000,
     what: 'The pause of reads from Redis after an error or a slow response',

@@ -16,9 +16,6 @@ type StoredStats = Omit<ComputedStats, 'knownCurrentAt'> & {
   hash: string
 }
 
-/** Statistics are kept for a day, so that they are available while PostgreSQL is unreachable. */
-const lifetimeSeconds = 86_400
-
 export class SharedStatsCache {
   readonly #redis: OptionalRedis
   readonly #prefix: string
@@ -52,7 +49,7 @@ export class SharedStatsCache {
       currentAtEpochMs: toEpochMs(knownCurrentAt),
       hash: hashOf(computed.stats),
     } satisfies StoredStats)
-    this.#redis.write((redis) => redis.set(redisKey, value, 'EX', lifetimeSeconds))
+    this.#redis.write((redis) => redis.set(redisKey, value, 'PX', timeouts.stats.sharedStats.ms))
   }
 
   #redisKey(databaseId: string, key: string): string {
