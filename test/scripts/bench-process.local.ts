@@ -80,6 +80,7 @@ t.test('the search benchmark ends with the first failure as its last line', asyn
   process.kill((await findChild(pid, 'meilisearch')) ?? Number.NaN, 'SIGKILL')
   t.equal(await benchmark.exit, 1)
   const lastLine = benchmark.output().trimEnd().split('\n').at(-1)
-  t.match(lastLine, /^(connect ECONNREFUSED|read ECONNRESET|socket hang up).* for http:/)
+  // The API may reject a search first: without the engine, PostgreSQL has to answer all of them.
+  t.match(lastLine, /^(connect ECONNREFUSED|read ECONNRESET|socket hang up|503).* for http:/)
   t.same(children.filter(isRunning), [], 'every process has ended')
 })
