@@ -2,7 +2,7 @@
 // their scopes, which the OpenAPI document repeats, and their rate limits.
 import diagnostics from 'node:diagnostics_channel'
 import { Ajv } from 'ajv'
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import t from 'tap'
 import { toOpenApiPath } from '../../src/http/endpoint-paths.ts'
 import { describeValidationErrors } from '../../src/http/validation-problems.ts'
@@ -20,7 +20,7 @@ const requiredScopes = new Map<string, string | null | undefined>()
 const limitedPaths: string[] = []
 
 function collectRoute({ method, url, schema = {}, config, preParsing }: RouteOptions): void {
-  if (method !== 'GET') return
+  if (![method].flat().includes('GET')) return
   requiredScopes.set(toOpenApiPath(url), config?.requiredScope)
   // A rate limit is the only `preParsing` that a route may have (CallerRateLimit).
   if (preParsing !== undefined) limitedPaths.push(toOpenApiPath(url))
@@ -106,4 +106,12 @@ t.test('a problem says what is allowed for each parameter of a route', async (t)
   t.equal(describe(list, ['a', 'b', 'c', 'd']), 'must occur 1 to 3 times')
   t.equal(describe({ type: 'string', maxLength: 3 }, ['a', 'b']), 'must occur only once')
   t.equal(describe({ type: 'number', minimum: 0, maximum: 1 }), 'is not valid', 'not an integer')
+})
+
+// The last test, because the route that it collects is no route of the service.
+t.test('a route with a list of methods is checked too', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.route({ method: ['GET'], url: '/list', handler: async () => ({}) })
+  t.ok(requiredScopes.has('/list'))
 })
