@@ -189,8 +189,10 @@ function describeInvalidKey(apiKey: ApiKey | null): string {
   return apiKey.isRevoked ? 'revoked key' : 'expired key'
 }
 
-/** Throws a problem unless the key has the scope. Its message begins with `reason`. */
-function checkScope({ scopes }: ApiKey, scope: Scope, reason: string): void {
+/** Throws a problem unless the key has the scope. Its message begins with `explanation`. */
+function checkScope({ scopes }: ApiKey, scope: Scope, explanation: string): void {
   if (scopes.includes(scope)) return
-  throw new Problem('insufficient_scope', `${reason}; it has ${scopes.join(', ')}.`)
+  throw new Problem('insufficient_scope', `${explanation}; it has ${scopes.join(', ')}.`, {
+    reason: 'missing scope',
+  })
 }

@@ -19,7 +19,7 @@ export function createUnauthenticatedProblem(detail: string, reason?: string): P
   })
 }
 
-/** The reason in the log of a 403 problem because of an origin, not of a scope. */
+/** The reason in the log of every 403 problem because of an origin. */
 export const wrongOrigin = 'wrong origin'
 
 /** Returns the 403 problem of a publishable key. `origin` is null if the request has none. */

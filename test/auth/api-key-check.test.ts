@@ -285,7 +285,7 @@ t.test('the log says why a caller was refused, in other words than the response'
   t.equal(await getReason({ ...bearer(publishable), origin }), 'wrong origin')
   const preflight = { origin, 'access-control-request-method': 'GET' }
   t.equal(await getReason(preflight, { isPreflight: true }), 'wrong origin')
-  t.equal(await getReason(bearer(publishable), { url: '/api/stats' }), undefined, 'no scope')
+  t.equal(await getReason(bearer(publishable), { url: '/api/stats' }), 'missing scope')
   const exceed = () => getReason(bearer(limited))
   const rate = 'request rate'
   t.equal(await eventually(exceed, (reason) => reason === rate), rate)
