@@ -60,10 +60,11 @@ export class GuessLimit {
 
   /** Throws a 429 problem if the address has used up its guesses. Call it before a look-up. */
   rejectIfExceeded({ ip }: Caller): void {
+    const { kind, maxPerMinute } = this.#options
     const count = this.#counts.find(getCountedAddress(ip), windowMs)
-    if (count && count.knownTotal >= this.#options.maxPerMinute)
-      // The key or link may be valid. It was not looked up, and the message says so.
-      throw this.#createProblem(count, ' Yours was not checked.')
+    if (!count || count.knownTotal < maxPerMinute) return
+    const guessed = kind === 'keys' ? 'key' : 'link'
+    throw this.#createProblem(count, `This ${guessed} was not checked, so it may be valid.`)
   }
 
   /** Counts a guess. Throws a 429 problem if it exceeds the limit. */
@@ -72,11 +73,14 @@ export class GuessLimit {
     if ((await count.sendToRedis()) > this.#options.maxPerMinute) throw this.#createProblem(count)
   }
 
-  #createProblem({ endsAt }: WindowCount, addition = ''): Problem {
+  #createProblem({ endsAt }: WindowCount, ...furtherSentences: string[]): Problem {
     const { kind, maxPerMinute } = this.#options
-    const limit = `the limit is ${maxPerMinute} per minute.${addition}`
+    const sentences = [
+      `Too many unknown ${kind} from your address: the limit is ${maxPerMinute} per minute.`,
+      ...furtherSentences,
+    ]
     return createRateProblem(
-      `Too many unknown ${kind} from your address: ${limit}`,
+      sentences.join(' '),
       endsAt - Date.now(),
       // Keep this text: docs/operations/runbook.md explains it.
       'too many failed attempts',

@@ -56,12 +56,17 @@ function buildLimitOptions({ name, per }: Limit) {
 }
 
 /**
- * Returns the 429 problem. `limit` is a sentence that names the limit and its window, which ends in
+ * Returns the 429 problem. `explanation` names the limit and its window, which ends in
  * `remainingMs`. `reason` is for the log.
  */
-export function createRateProblem(limit: string, remainingMs: number, reason: string): Problem {
+export function createRateProblem(
+  explanation: string,
+  remainingMs: number,
+  reason: string,
+): Problem {
   const seconds = Math.max(1, Math.ceil(remainingMs / 1_000))
-  return new Problem('rate_limited', `${limit} Try again in ${countNoun(seconds, 'second')}.`, {
+  const detail = `${explanation} Try again in ${countNoun(seconds, 'second')}.`
+  return new Problem('rate_limited', detail, {
     headers: { 'retry-after': String(seconds) },
     reason,
   })

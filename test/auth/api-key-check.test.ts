@@ -109,7 +109,7 @@ t.test('after guesses, a valid key that is new to a process is limited too (S9)'
   const key = await createSecretKey(db)
   t.match((await request(key, '192.0.2.1')).json(), {
     status: 429,
-    detail: /^Too many unknown keys from your address: .+ Yours was not checked\. Try again in/,
+    detail: /^Too many unknown keys from your address: .+ This key was not checked, so it may be/,
   })
   t.equal(await search(key, '192.0.2.2'), 200)
   t.equal(await search(key, '192.0.2.1'), 200, 'once this process has found it elsewhere')

@@ -35,7 +35,7 @@ t.test('drops the count of the least recently used address first', async (t) => 
     code: 'rate_limited',
     message:
       'Too many unknown keys from your address: the limit is 2 per minute. ' +
-      'Yours was not checked. Try again in 30 seconds.',
+      'This key was not checked, so it may be valid. Try again in 30 seconds.',
     headers: { 'retry-after': '30' },
   })
   await limit.recordGuessOrReject({ ip: '192.0.2.2' })
