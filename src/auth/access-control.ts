@@ -130,15 +130,16 @@ export class AccessControl {
   /** Returns the key if it is valid. Otherwise throws a 401 problem, or 429 after too many. */
   async #authenticate(request: FastifyRequest, key: string): Promise<ApiKey> {
     const apiKey = this.#keys.findFresh(key) ?? (await this.#find(request, key))
-    request.authenticKeyId = apiKey?.id ?? null
+    if (!apiKey) {
+      await this.#options.guessLimit.recordGuessOrReject(request)
+      throw createInvalidKeyProblem('unknown key')
+    }
+    request.authenticKeyId = apiKey.id
     // An expired or revoked key is no guess. If it counted, one program that still sends
     // such a key would lock out the valid keys of its address.
-    if (!apiKey) await this.#options.guessLimit.recordGuessOrReject(request)
-    if (apiKey && isUsable(apiKey)) return apiKey
-    throw createUnauthenticatedProblem(
-      `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
-      describeInvalidKey(apiKey),
-    )
+    if (!isUsable(apiKey))
+      throw createInvalidKeyProblem(apiKey.isRevoked ? 'revoked key' : 'expired key')
+    return apiKey
   }
 
   /** Returns null if there is no such key. Throws a 429 problem after too many guesses. */
@@ -183,10 +184,12 @@ export class AccessControl {
   }
 }
 
-/** Returns for the log why a key is not valid. The caller must not learn which keys exist. */
-function describeInvalidKey(apiKey: ApiKey | null): string {
-  if (!apiKey) return 'unknown key'
-  return apiKey.isRevoked ? 'revoked key' : 'expired key'
+/** Returns the 401 problem. Only the log has `reason`: callers must not learn which keys exist. */
+function createInvalidKeyProblem(reason: string): Problem {
+  return createUnauthenticatedProblem(
+    `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
+    reason,
+  )
 }
 
 /** Throws a problem unless the key has the scope. Its message begins with `explanation`. */
