@@ -24,9 +24,9 @@ const batchesPerLimit = 20
 /**
  * Returns a store class that counts in fixed windows, which are the same in every process.
  *
- * 1. The first request of a caller in a window waits for Redis, which returns the total of all
- *    processes.
- * 2. Further requests do not wait. The process adds them in Redis in batches, in the background.
+ * 1. Until Redis has answered or failed once, the requests of a caller in a window wait for it. It
+ *    returns the total of all processes.
+ * 2. Later requests do not wait. The process adds them in Redis in batches, in the background.
  * 3. If the batch size is 1 (a limit below 40), every request waits. Such a limit is exact while
  *    Redis answers.
  * 4. While Redis is unreachable or slow, each process limits on its own (window-counts.ts).

@@ -87,8 +87,8 @@ export class WindowCount {
   }
 
   /**
-   * True once the first attempt to read the total from Redis is over. Also true if it failed, so
-   * that an outage of Redis does not delay every request.
+   * True once any `sendToRedis` has ended, whether Redis answered or failed. So an outage of Redis
+   * does not delay every request.
    */
   get hasAskedRedis(): boolean {
     return this.#hasAskedRedis
