@@ -60,7 +60,8 @@ export class ApiKeyCache {
   constructor(db: Kysely<Tables>, { log, onWrongSecret = () => undefined }: CacheOptions) {
     this.#db = db
     this.#onWrongSecret = onWrongSecret
-    // While PostgreSQL is slow or too many keys are looked up, some look-ups still succeed.
+    // Some look-ups succeed during an outage or overload. So a recovery is logged only after
+    // `lookUpRecovery` without a failure.
     this.#failures = new FailureLog(
       log,
       {
@@ -69,7 +70,7 @@ export class ApiKeyCache {
           `${discardAfter.ms / 60_000} minutes, even if they are revoked`,
         recovery: 'API keys can be read again',
       },
-      lookUpRecovery,
+      { quietTime: lookUpRecovery },
     )
     this.#overloads = new FailureLog(
       log,
@@ -77,7 +78,7 @@ export class ApiKeyCache {
         failure: (cause) => `API keys that are not cached are rejected with 503 (${cause})`,
         recovery: 'API keys that are not cached can be looked up again',
       },
-      lookUpRecovery,
+      { quietTime: lookUpRecovery },
     )
   }
 

@@ -20,7 +20,7 @@ export class FailureLog {
    * A success logs the recovery only if the last failure was at least `quietTime` ago. Pass it if
    * successes and failures can alternate, because each change would be a line.
    */
-  constructor(log: TaskLog, texts: FailureTexts, quietTime = { ms: 0 }) {
+  constructor(log: TaskLog, texts: FailureTexts, { quietTime = { ms: 0 } } = {}) {
     this.#log = log
     this.#texts = texts
     this.#quietTime = quietTime
