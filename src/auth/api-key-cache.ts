@@ -17,7 +17,7 @@ const { discardAfter, lookUp, lookUpRecovery, waitAfter } = timeouts.auth
 type StoredKey = { apiKey: ApiKey; secretHash: Buffer }
 
 /** The parts of a key, with the hash of the key instead of its secret. */
-type PresentedKey = { id: string; kind: ApiKey['kind']; hash: Buffer }
+type HashedKey = { id: string; kind: ApiKey['kind']; hash: Buffer }
 
 const maxCachedKeys = 10_000
 /**
@@ -46,7 +46,7 @@ export class ApiKeyCache {
   readonly #db: Kysely<Tables>
   readonly #onWrongSecret: (id: string) => void
   /** The keys that were found, so that a key is not hashed for each request. */
-  readonly #foundKeys = new LRUCache<string, PresentedKey>({ max: maxCachedKeys })
+  readonly #foundKeys = new LRUCache<string, HashedKey>({ max: maxCachedKeys })
   /** By id. Null once the row was deleted. */
   readonly #storedKeys = new LRUCache<string, RefreshedValue<StoredKey | null>>({
     max: maxCachedKeys,
@@ -92,9 +92,9 @@ export class ApiKeyCache {
    * returns null. Synchronous, because awaiting `find` would slow most requests.
    */
   findFresh(key: string): ApiKey | null {
-    const presented = this.#foundKeys.get(key)
-    const stored = presented && this.#storedKeys.get(presented.id)?.getFresh()?.value
-    return stored && matchesStoredKey(presented, stored) ? stored.apiKey : null
+    const hashed = this.#foundKeys.get(key)
+    const stored = hashed && this.#storedKeys.get(hashed.id)?.getFresh()?.value
+    return stored && matchesStoredKey(hashed, stored) ? stored.apiKey : null
   }
 
   /**
@@ -103,15 +103,15 @@ export class ApiKeyCache {
    * too many other keys are looked up.
    */
   async find(key: string): Promise<ApiKey | null> {
-    const presented = this.#foundKeys.get(key) ?? parseAndHash(key)
-    if (!presented) return null
-    const stored = await this.#findStoredKey(presented.id)
+    const hashed = this.#foundKeys.get(key) ?? parseAndHash(key)
+    if (!hashed) return null
+    const stored = await this.#findStoredKey(hashed.id)
     if (!stored) return null
-    if (!matchesStoredKey(presented, stored)) {
-      this.#onWrongSecret(presented.id)
+    if (!matchesStoredKey(hashed, stored)) {
+      this.#onWrongSecret(hashed.id)
       return null
     }
-    this.#foundKeys.set(key, presented)
+    this.#foundKeys.set(key, hashed)
     return stored.apiKey
   }
 
@@ -146,14 +146,11 @@ export class ApiKeyCache {
   }
 }
 
-function matchesStoredKey(
-  { kind, hash }: PresentedKey,
-  { apiKey, secretHash }: StoredKey,
-): boolean {
+function matchesStoredKey({ kind, hash }: HashedKey, { apiKey, secretHash }: StoredKey): boolean {
   return apiKey.kind === kind && timingSafeEqual(secretHash, hash)
 }
 
-function parseAndHash(key: string): PresentedKey | null {
+function parseAndHash(key: string): HashedKey | null {
   const parts = parseKey(key)
   return parts && { ...parts, hash: hashKey(key) }
 }
