@@ -12,11 +12,11 @@ const namedRanges: Record<string, { isWide: boolean }> = {
 }
 
 /**
- * The shortest prefixes without a warning. Smaller networks are probably a few proxies. A private
- * network must be even smaller. A private /24 is usually an office network, whose machines are
- * visitors and not proxies.
+ * The bits of the shortest prefixes without a warning. Smaller networks are probably a few proxies.
+ * A private network must be even smaller. A private /24 is usually an office network, whose
+ * machines are visitors and not proxies.
  */
-const narrowPrefix = { ipv4: 24, ipv6: 120, private: 30 }
+const minPrefixBits = { ipv4: 24, ipv6: 120, private: 30 }
 const privateIpv4 = /^(10|192\.168|172\.(1[6-9]|2\d|3[01])|169\.254)\./
 
 /** Returns whether an entry is an address, a network (10.0.0.0/8) or a range that Fastify knows. */
@@ -44,8 +44,8 @@ function isWide(entry: string): boolean {
   const network = parseNetwork(entry)
   if (!network) return false
   const { address, isIpv6, prefix } = network
-  if (isIpv6) return prefix < narrowPrefix.ipv6
-  return prefix < (privateIpv4.test(address) ? narrowPrefix.private : narrowPrefix.ipv4)
+  if (isIpv6) return prefix < minPrefixBits.ipv6
+  return prefix < (privateIpv4.test(address) ? minPrefixBits.private : minPrefixBits.ipv4)
 }
 
 type Network = { address: string; isIpv6: boolean; prefix: number }
