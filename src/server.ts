@@ -43,7 +43,7 @@ export async function start(clock?: () => Date): Promise<void> {
   const company = readCompany(config.COMPANY_FILE)
   const lifecycle: Lifecycle = { stopping: new AbortController(), running: null }
   const { signal } = lifecycle.stopping
-  // First, so that a signal also stops a process that still waits for Redis or PostgreSQL.
+  // Before any await: a signal must also stop a process that waits for Redis or PostgreSQL.
   stopOnSignal(lifecycle, stopDelayMs)
   const traces = await openTraces(
     config.OTEL_EXPORTER_OTLP_ENDPOINT,

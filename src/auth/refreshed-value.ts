@@ -35,7 +35,10 @@ export class RefreshedValue<Value> {
     this.#failures = failures
   }
 
-  /** Returns the value in an object, or null if `get` would start a query or wait for one. */
+  /**
+   * Returns null if `get` would start a query or wait for one. Otherwise returns the value in an
+   * object, because the value itself may be null.
+   */
   getFresh(): { value: Value } | null {
     const queryAgeMs = performance.now() - this.#queriedAt
     return queryAgeMs < refreshAfter.ms ? this.#getUsableValue() : null
