@@ -186,16 +186,18 @@ function buildPartialCodeQueries({ text }: ParsedQuery, productCondition: Sql): 
 /**
  * Products with all the words, their prefixes or synonyms, ranked by where the first word is.
  *
- * A word of one or two letters is looked up only if it has synonyms, and then as a whole word.
- * Otherwise it is too short: it only narrows down the products that the other words find.
+ * A word of one or two letters is looked up, as a whole word, only if it is in a phrase that has
+ * synonyms. The phrase may be this word alone. Any other such word is too short: it only narrows
+ * down the products that the other words find.
  */
 function buildWordQueries(
   { foldedWords: words, synonyms }: ParsedQuery,
   productCondition: Sql,
 ): Sql[] {
   if (words.length === 0) return []
-  const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
-  const isTooShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
+  const wordsOfSynonymPhrases = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
+  const isTooShort = (word: string) =>
+    word.length < minPrefixLength && !wordsOfSynonymPhrases.has(word)
   const significant = words.filter((word) => !stopWords.has(word))
   const [firstWord] = significant.filter((word) => !isTooShort(word))
   if (firstWord === undefined) return buildShortWordQueries(words, synonyms, productCondition)
