@@ -10,13 +10,15 @@
 //   empty query   0
 //   code, name    2 for the whole SKU (AB-742), 1 for a part of a code (742), 0 for the beginning
 //                 of a name (a query of one or two letters, or of one stop word)
-//   all words     -1, -2 and so on: the position of the first word in the text of the product, so
-//                 "martillo" ranks "Martillo de bola" (-1) before "Mango de martillo" (-10). The
-//                 first word is the first typed one that is neither a stop word nor too short. If
-//                 there is none, it is the first of all
-//   synonyms      -1000000 (afterEveryWord): all words, but only a synonym of the first one
+//   all words     -1, -2 and so on: where the text of the product first has the letters of the
+//                 ranking word, even inside another word. So "martillo" ranks "Martillo de bola"
+//                 (-1) before "Mango de martillo" (-10)
+//   synonyms      -1000000 (afterEveryWord): all words, but only a synonym of the ranking word, and
+//                 its letters nowhere in the text
 //   similar       0 to 1: how similar the words are. Looked up only if nothing else matches
 // A pinned product has no score, because it need not match.
+// The ranking word is the first typed word that is neither a stop word nor too short
+// (buildWordQueries). If all are, it is the first typed word.
 // The spelling of the SKU and pinned products come before the scores (buildPageStatement in
 // search-in-postgres.ts).
 import { type RawBuilder, sql } from 'kysely'
@@ -59,7 +61,7 @@ const maxFiltered = 5_000
 const exactSkuScore = sql.lit(2)
 const partialCodeScore = sql.lit(1)
 const nameBeginningScore = sql.lit(0)
-/** A position after that of every word in the text of a product. */
+/** A position after that of every letter in the text of a product. */
 const afterEveryWord = 1_000_000
 
 /** An SQL fragment: a condition, or a query for candidates (id, score, may_be_incomplete). */
@@ -184,7 +186,7 @@ function buildPartialCodeQueries({ text }: ParsedQuery, productCondition: Sql): 
 }
 
 /**
- * Products with all the words, their prefixes or synonyms, ranked by where the first word is.
+ * Products with all the words, their prefixes or synonyms, ranked by where the ranking word is.
  *
  * A word of one or two letters is looked up, as a whole word, only if it is in a phrase that has
  * synonyms. The phrase may be this word alone. Any other such word is too short: it only narrows
@@ -199,14 +201,14 @@ function buildWordQueries(
   const isTooShort = (word: string) =>
     word.length < minPrefixLength && !wordsOfSynonymPhrases.has(word)
   const significant = words.filter((word) => !stopWords.has(word))
-  const [firstWord] = significant.filter((word) => !isTooShort(word))
-  if (firstWord === undefined) return buildShortWordQueries(words, synonyms, productCondition)
+  const rankingWord = significant.find((word) => !isTooShort(word))
+  if (rankingWord === undefined) return buildShortWordQueries(words, synonyms, productCondition)
   const toTerm = (word: string) => {
     if (stopWords.has(word) || isTooShort(word)) return undefined
     return word.length < minPrefixLength ? toWordTerm(word) : toPrefixTerm(word)
   }
   const terms = toTsQuery(words, synonyms, toTerm)
-  return [buildTermsQuery(terms, firstWord, significant.filter(isTooShort), productCondition)]
+  return [buildTermsQuery(terms, rankingWord, significant.filter(isTooShort), productCondition)]
 }
 
 /** For a query of short words and stop words only. They are looked up as typed, not as prefixes. */
@@ -223,11 +225,11 @@ function buildShortWordQueries(
 
 /**
  * Products with the terms of a tsquery, and with words that begin with the short words. Products
- * with the first word rank before those with a synonym of it.
+ * with the ranking word rank before those with only a synonym of it.
  */
 function buildTermsQuery(
   terms: string,
-  firstWord: string,
+  rankingWord: string,
   shortWords: string[],
   productCondition: Sql,
 ): Sql {
@@ -243,7 +245,7 @@ function buildTermsQuery(
     )
     select id,
       -coalesce(
-        nullif(strpos(search_text, fold_text(${firstWord})), 0), ${sql.lit(afterEveryWord)}
+        nullif(strpos(search_text, fold_text(${rankingWord})), 0), ${sql.lit(afterEveryWord)}
       )::real as score,
       (select count(*) from matching) >= ${sql.lit(maxFiltered)} as may_be_incomplete
     from matching
