@@ -150,8 +150,9 @@ async function requestHitGroups(
   signal: AbortSignal,
 ): Promise<FoundHitGroups> {
   const found = await sendGroupQueries(engine, planHitGroups(request, indexName), signal)
-  const before = found.groups.filter(({ kind }) => kind !== 'words')
-  if (!hasSkippedTooMany(found.skippedHits, sumTotals(before), request.offset)) return found
+  const groupsBeforeWords = found.groups.filter(({ kind }) => kind !== 'words')
+  const hitsBeforeWords = sumTotals(groupsBeforeWords)
+  if (!hasSkippedTooMany(found.skippedHits, hitsBeforeWords, request.offset)) return found
   return sendGroupQueries(engine, planHitGroups(request, indexName, { maySkipHits: false }), signal)
 }
 

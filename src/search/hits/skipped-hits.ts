@@ -23,22 +23,22 @@ const assumedGroupSize = maxOrderedSkus
  * may have many products.
  */
 export function countSkippableHits(kinds: HitGroupKind[], offset: number): number {
-  const before = kinds.filter((kind) => kind !== 'words')
-  if (before.length === kinds.length) return 0
-  if (!before.every(isOrderedByService)) return 0
-  return Math.max(0, offset - before.length * assumedGroupSize)
+  const kindsBeforeWords = kinds.filter((kind) => kind !== 'words')
+  if (kindsBeforeWords.length === kinds.length) return 0
+  if (!kindsBeforeWords.every(isOrderedByService)) return 0
+  return Math.max(0, offset - kindsBeforeWords.length * assumedGroupSize)
 }
 
 /**
- * Whether the engine has skipped hits that belong to the page, or to a later one. `hitsBefore` is
- * the total of the groups before `words`.
+ * Whether the engine has skipped hits that belong to the page, or to a later one. `hitsBeforeWords`
+ * is the total of the groups before `words`.
  */
 export function hasSkippedTooMany(
   skippedHits: number,
-  hitsBefore: number,
+  hitsBeforeWords: number,
   offset: number,
 ): boolean {
-  return skippedHits > 0 && hitsBefore + skippedHits > offset
+  return skippedHits > 0 && hitsBeforeWords + skippedHits > offset
 }
 
 /** Returns the index at which the page begins in the list of all hits that were returned. */
