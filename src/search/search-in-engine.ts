@@ -128,15 +128,13 @@ export async function searchInEngine(
 function toFailedAnswer(error: unknown, unrelaxedResult: SearchResult | null): EngineAnswer {
   const isEngineFailure = error instanceof EngineFailure
   const cause = isEngineFailure ? error.cause : error
+  const ending = isEngineFailure ? classifyFailure(cause) : 'defect'
+  if (unrelaxedResult === null) return { ending, result: null, error: cause }
   // If relaxing the query took too long, the unrelaxed result is sent even if it has no hits. The
   // caller has already waited for the whole time limit, and many such searches would overload
   // PostgreSQL. After any other failure, PostgreSQL is asked if the unrelaxed result has no hits.
-  const isUseful = cause instanceof EngineTimeout || (unrelaxedResult?.total ?? 0) > 0
-  return {
-    ending: isEngineFailure ? classifyFailure(cause) : 'defect',
-    result: isUseful ? unrelaxedResult : null,
-    error: cause,
-  }
+  const isUseful = cause instanceof EngineTimeout || unrelaxedResult.total > 0
+  return { ending, result: isUseful ? unrelaxedResult : null, error: cause }
 }
 
 /**
