@@ -60,10 +60,12 @@ export type EngineSearchResources = {
  * - `complete`: products contain all the words, or the query was relaxed.
  * - `not relaxed`: other queries were being relaxed, and this one waited too long for its turn, or
  *   until the time limit of the search. The result may lack products.
+ * - `relaxation timeout`: the engine answered the first request, but relaxing the query ended in a
+ *   `timeout`. The result may lack products.
  * - `rejected`, `timeout`, `outage` (RequestOutcome): a request to the engine failed.
  * - `defect`: the code of this service failed.
  */
-export type SearchEnding = 'complete' | 'not relaxed' | FailedEnding
+export type SearchEnding = 'complete' | 'not relaxed' | 'relaxation timeout' | FailedEnding
 type FailedEnding = FailedOutcome | 'defect'
 
 /**
@@ -71,8 +73,8 @@ type FailedEnding = FailedOutcome | 'defect'
  * failed, the result is what was found before. It may lack products.
  */
 export type EngineAnswer =
-  | { ending: Exclude<SearchEnding, FailedEnding>; result: SearchResult }
-  | { ending: FailedEnding; result: SearchResult; error: unknown }
+  | { ending: 'complete' | 'not relaxed'; result: SearchResult }
+  | { ending: 'relaxation timeout' | FailedEnding; result: SearchResult; error: unknown }
   | { ending: FailedEnding; result: null; error: unknown }
 
 /**
@@ -129,12 +131,18 @@ function toFailedAnswer(error: unknown, unrelaxedResult: SearchResult | null): E
   const isEngineFailure = error instanceof EngineFailure
   const cause = isEngineFailure ? error.cause : error
   const ending = isEngineFailure ? classifyFailure(cause) : 'defect'
-  if (unrelaxedResult === null) return { ending, result: null, error: cause }
+  const failedAnswer: EngineAnswer = { ending, result: null, error: cause }
+  if (unrelaxedResult === null) return failedAnswer
   // If relaxing the query took too long, the unrelaxed result is sent even if it has no hits. The
   // caller has already waited for the whole time limit, and many such searches would overload
   // PostgreSQL. After any other failure, PostgreSQL is asked if the unrelaxed result has no hits.
   const isUseful = cause instanceof EngineTimeout || unrelaxedResult.total > 0
-  return { ending, result: isUseful ? unrelaxedResult : null, error: cause }
+  if (!isUseful) return failedAnswer
+  return {
+    ending: ending === 'timeout' ? 'relaxation timeout' : ending,
+    result: unrelaxedResult,
+    error: cause,
+  }
 }
 
 /**

@@ -31,8 +31,8 @@ export type DegradedReason =
   | 'not relaxed'
   | 'internal error'
 
-/** What a search in an engine leaves in the log, in the metric and in the circuit breaker. */
-type Report = {
+/** What the ending of a search in an engine causes in the log, the metric and the breaker. */
+type EndingEffects = {
   /** The `reason` in the log, if this search degrades the response. */
   reason: DegradedReason | null
   /** The `outcome` in the metric of attempts (SearchObserver). */
@@ -41,19 +41,17 @@ type Report = {
   breaker: RequestOutcome | null
 }
 
-/**
- * The reports by the ending of a search in an engine. There is one exception: if a result was found
- * before relaxing the query timed out, the breaker records `answered` (reportAnswer).
- */
-const reports = {
+const endingEffects = {
   complete: { reason: null, outcome: 'answered', breaker: 'answered' },
   'not relaxed': { reason: 'not relaxed', outcome: 'answered', breaker: 'answered' },
+  // The engine has answered the first request, so its breaker must not open.
+  'relaxation timeout': { reason: 'engine timeout', outcome: 'timeout', breaker: 'answered' },
   rejected: { reason: 'engine rejected', outcome: 'rejected', breaker: 'rejected' },
   timeout: { reason: 'engine timeout', outcome: 'timeout', breaker: 'timeout' },
   outage: { reason: 'engine outage', outcome: 'outage', breaker: 'outage' },
   // Our own code failed. That says nothing about the engine, and may precede the request to it.
   defect: { reason: 'internal error', outcome: 'defect', breaker: null },
-} satisfies Record<SearchEnding, Report>
+} satisfies Record<SearchEnding, EndingEffects>
 
 /** What answered a search. */
 export type SearchAnswer = {
@@ -125,13 +123,13 @@ export async function searchWithFallback(
       return {
         source: 'index',
         result,
-        degradedReason: reports[ending].reason,
+        degradedReason: endingEffects[ending].reason,
         attempts: failures.length + 1,
         failedAttempt: failures.at(-1) ?? null,
         engine: watched,
         indexState,
       }
-    failures.push(reports[ending].reason)
+    failures.push(endingEffects[ending].reason)
     // A rejection is usually a defect of this service, so another engine would reject it too. If
     // only one index has wrong settings, PostgreSQL answers meanwhile. A defect would occur again.
     if (ending === 'rejected' || ending === 'defect') break
@@ -154,18 +152,14 @@ function reportAnswer(
   answer: EngineAnswer,
   { disconnected, logger }: SearchContext,
 ): void {
-  const { outcome, breaker: breakerOutcome } = reports[answer.ending]
+  const { outcome, breaker: breakerOutcome } = endingEffects[answer.ending]
   observer.countEngineAttempt(engineName, disconnected.aborted ? 'cancelled' : outcome)
   if (answer.ending === 'defect') log.logDefect(logger, answer.error)
   // The client may have disconnected before the engine received a request or answered it.
   if (disconnected.aborted) return
   if (answer.ending === 'rejected') log.logRejection(logger, engineName, answer.error)
   if (breakerOutcome === null) return
-  // The metric counts such a timeout as `timeout`, but the engine has answered the first request.
-  // Only relaxing the query took too long, so the breaker must not open.
-  const onlyRelaxingTimedOut = answer.ending === 'timeout' && answer.result !== null
-  const error = 'error' in answer ? answer.error : undefined
-  breaker.record(onlyRelaxingTimedOut ? 'answered' : breakerOutcome, error)
+  breaker.record(breakerOutcome, 'error' in answer ? answer.error : undefined)
 }
 
 /** Returns null if the client has disconnected. */
