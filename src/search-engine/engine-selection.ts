@@ -92,10 +92,10 @@ export class EngineSelection {
   }
 
   /**
-   * Returns whether `select` returns an engine. Like `select`, it ends an idle pause, in which the
-   * states of the indexes are not read.
+   * Resumes polling the states of the indexes, as `select` does, and returns whether `select` would
+   * return an engine.
    */
-  checkForHealthyEngine(): boolean {
+  resumePollingAndCheckHealth(): boolean {
     return this.#listHealthy().length > 0
   }
 

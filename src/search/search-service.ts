@@ -124,9 +124,9 @@ export class SearchService {
    * the general pool, so the limit of the process always decides for it.
    */
   checkCapacity(url: string): boolean {
-    // The states of the indexes are not read while no search arrives. checkForHealthyEngine starts
-    // reading them again. A look-up needs no index, so it does not call it.
-    const usesFallback = !isSkuLookUp(url) && !this.#selection.checkForHealthyEngine()
+    // The states of the indexes are not polled while no search arrives. A search resumes it, and a
+    // look-up does not.
+    const usesFallback = !isSkuLookUp(url) && !this.#selection.resumePollingAndCheckHealth()
     const limit = usesFallback ? this.#resources.fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)
   }
