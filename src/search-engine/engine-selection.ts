@@ -2,6 +2,7 @@
 // whose index is up to date. Most installations have one engine.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import type { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { SharedPolling } from '../redis/shared-polling.ts'
 import { timeouts } from '../timeouts.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
@@ -31,8 +32,8 @@ type SelectionOptions = {
   onAvailabilityChange(engineName: string, isAvailable: boolean, error?: unknown): void
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
-  /** Called for each attempt to record that the indexes are used, with its error or null. */
-  onUseRecorded(error: unknown): void
+  /** Logs whether it can be recorded that the indexes are used. */
+  indexUseLog: FailureLog
   /** Shares readings of the states of the indexes with other processes. */
   sharedStates?: SharedPolling
 }
@@ -46,12 +47,12 @@ export class EngineSelection {
   /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
   constructor(options: SelectionOptions) {
     const { db, engines, indexName, onAvailabilityChange, onCompanyWordsVersion } = options
-    const { sharedStates, onUseRecorded } = options
+    const { sharedStates, indexUseLog } = options
     const indexStates = new IndexStateFollower({
       db,
       registrationNames: engines.map(({ registrationName }) => registrationName),
       onCompanyWordsVersion,
-      onUseRecorded,
+      indexUseLog,
       ...(sharedStates && { sharedStates }),
     })
     indexStates.start()

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import type { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { Poller } from '../redis/poller.ts'
 import { SharedPolling } from '../redis/shared-polling.ts'
@@ -22,8 +23,8 @@ type FollowOptions = {
   registrationNames: string[]
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
-  /** Called for each attempt to record that the indexes are used, with its error or null. */
-  onUseRecorded?(error: unknown): void
+  /** Logs whether it can be recorded that the indexes are used. */
+  indexUseLog?: FailureLog
   /** Without it, as without Redis, each process reads PostgreSQL. */
   sharedStates?: SharedPolling
 }
@@ -107,8 +108,11 @@ export class IndexStateFollower {
   async #recordUse(now: number): Promise<void> {
     if (now - this.#usedAt <= timeouts.searchEngine.useRecord.ms) return
     this.#usedAt = now
-    const { db, registrationNames, onUseRecorded = () => undefined } = this.#options
-    await updateUsedAt(db, registrationNames).then(() => onUseRecorded(null), onUseRecorded)
+    const { db, registrationNames, indexUseLog } = this.#options
+    await updateUsedAt(db, registrationNames).then(
+      () => indexUseLog?.logSuccess(),
+      (error: unknown) => indexUseLog?.logFailure(error),
+    )
   }
 }
 

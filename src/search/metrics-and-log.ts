@@ -40,8 +40,12 @@ export type Logger = Record<'info' | 'warn' | 'error', (values: object, message:
  * the company's words.
  */
 export class SearchLog {
+  /**
+   * Logs once that the service cannot record in the database that this release still uses its
+   * indexes. Logs once more when it can again.
+   */
+  readonly indexUse: FailureLog
   readonly #logger: Logger
-  readonly #indexUseFailures: FailureLog
   /** By engine. */
   readonly #rejections = new RepetitionFilter(timeouts.searchEngine.rejectionLog)
   /** By message. */
@@ -50,7 +54,7 @@ export class SearchLog {
   /** `logger` writes what belongs to no request. */
   constructor(logger: Logger) {
     this.#logger = logger
-    this.#indexUseFailures = new FailureLog(
+    this.indexUse = new FailureLog(
       // A warning, because searches are answered as before.
       { error: (text) => logger.warn({}, text), info: (text) => logger.info({}, text) },
       {
@@ -96,15 +100,6 @@ export class SearchLog {
       { err, alsoFailed },
       'a search in the engine failed because of a defect of this service',
     )
-  }
-
-  /**
-   * Logs once that the service cannot record in the database that this release still uses its
-   * indexes. Logs once more when it can again. Call it for each attempt, with its error or null.
-   */
-  logIndexUse(error: unknown): void {
-    if (error === null) this.#indexUseFailures.logSuccess()
-    else this.#indexUseFailures.logFailure(error)
   }
 
   logWordsFailure(err: unknown): void {

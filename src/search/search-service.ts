@@ -90,7 +90,7 @@ export class SearchService {
         log.logAvailability(engineName, isAvailable, error)
       },
       onCompanyWordsVersion: (version) => companyWords.notice(version),
-      onUseRecorded: (error) => log.logIndexUse(error),
+      indexUseLog: log.indexUse,
       ...(sharedStates && { sharedStates }),
     })
     for (const { engineName } of this.#selection.engines)
