@@ -171,10 +171,10 @@ t.test('a search that waits for capacity is not sent if its client disconnects',
   t.equal(await waiting, null)
   await Promise.all(stalled)
   t.notOk(sent.includes('martillo'))
-  const countRequests = (outcome: string) =>
+  const countAttempts = (outcome: string) =>
     readMetric(metrics, 'tqs_search_engine_requests_total', { engine: 'main', outcome })
-  t.equal(await countRequests('answered'), maxRunningSearches)
-  t.equal(await countRequests('cancelled'), 0)
+  t.equal(await countAttempts('answered'), maxRunningSearches)
+  t.equal(await countAttempts('cancelled'), 0)
   t.equal(await readMetric(metrics, 'tqs_search_answers_total', { source: 'cancelled' }), 1)
 })
 

@@ -100,7 +100,7 @@ async function searchIn(
   } = {},
 ) {
   const engines = answers.map((answer, n) => toWatchedEngine(t, `engine ${n + 1}`, answer))
-  const requestOutcomes: string[] = []
+  const attemptOutcomes: string[] = []
   const log: string[] = []
   const recorded: string[] = []
   for (const { breaker } of engines) {
@@ -121,8 +121,7 @@ async function searchIn(
       observer: {
         countResponse: () => undefined,
         countDegraded: () => undefined,
-        countEngineAttempt: (name, requestOutcome) =>
-          void requestOutcomes.push(`${name} ${requestOutcome}`),
+        countEngineAttempt: (name, outcome) => void attemptOutcomes.push(`${name} ${outcome}`),
         setEngineAvailable: () => undefined,
       },
       log: new SearchLog(noLogger),
@@ -140,14 +139,14 @@ async function searchIn(
     answer,
     log,
     fallbacks,
-    requestOutcomes,
+    attemptOutcomes,
     recorded,
     openBreakers: openBreakers.map((each) => each.engineName),
   }
 }
 
 t.test('the second engine answers if the first one fails', async (t) => {
-  const { answer, requestOutcomes, openBreakers } = await searchIn(t, [breakDown, answerNothing])
+  const { answer, attemptOutcomes, openBreakers } = await searchIn(t, [breakDown, answerNothing])
   t.match(answer, {
     source: 'index',
     engine: { engineName: 'engine 2' },
@@ -155,7 +154,7 @@ t.test('the second engine answers if the first one fails', async (t) => {
     failedAttempt: 'engine outage',
   })
   t.equal(answer?.degradedReason, null)
-  t.same(requestOutcomes, ['engine 1 outage', 'engine 2 answered'])
+  t.same(attemptOutcomes, ['engine 1 outage', 'engine 2 answered'])
   t.same(openBreakers, ['engine 1'])
 })
 
@@ -208,7 +207,7 @@ t.test('a defect of the service is no failure of the engine', async (t) => {
     queries.map(() => ({ hits: [unusableHit], estimatedTotalHits: 1 }))
 
   t.test('PostgreSQL answers, and no other engine is tried', async (t) => {
-    const { answer, log, requestOutcomes, openBreakers, recorded } = await searchIn(t, [
+    const { answer, log, attemptOutcomes, openBreakers, recorded } = await searchIn(t, [
       answerUnusable,
       answerNothing,
     ])
@@ -218,7 +217,7 @@ t.test('a defect of the service is no failure of the engine', async (t) => {
       degradedReason: 'internal error',
       result: { hits: [{ sku: 'PG-1' }] },
     })
-    t.same(requestOutcomes, ['engine 1 defect'])
+    t.same(attemptOutcomes, ['engine 1 defect'])
     t.same(openBreakers, [])
     t.same(recorded, [], 'the breakers get nothing')
     t.equal(log.length, 1)
@@ -231,12 +230,12 @@ t.test('a defect of the service is no failure of the engine', async (t) => {
       throw new TypeError('a defect')
     }
     const { signal: disconnected } = new AbortController()
-    const { answer, requestOutcomes } = await searchIn(t, [answerNothing], {
+    const { answer, attemptOutcomes } = await searchIn(t, [answerNothing], {
       relaxationForecast,
       disconnected,
     })
     t.match(answer, { source: 'database', attempts: 1, degradedReason: 'internal error' })
-    t.same(requestOutcomes, ['engine 1 defect'])
+    t.same(attemptOutcomes, ['engine 1 defect'])
     t.same(getEventListeners(disconnected, 'abort'), [], 'the time limit has ended')
   })
 
@@ -244,7 +243,7 @@ t.test('a defect of the service is no failure of the engine', async (t) => {
     const answerRelaxationUnusable: Answer = (queries) =>
       (queries.some(isSubquery) ? answerUnusable : answerFirstRequest)(queries)
     const text = 'martillo bola'
-    const { answer, log, requestOutcomes, openBreakers } = await searchIn(
+    const { answer, log, attemptOutcomes, openBreakers } = await searchIn(
       t,
       [answerRelaxationUnusable],
       { text },
@@ -254,7 +253,7 @@ t.test('a defect of the service is no failure of the engine', async (t) => {
       degradedReason: 'internal error',
       result: { hits: [{ sku: 'E-1' }], total: 1 },
     })
-    t.same(requestOutcomes, ['engine 1 defect'])
+    t.same(attemptOutcomes, ['engine 1 defect'])
     t.same(openBreakers, [])
     t.equal(log.length, 1)
   })
@@ -353,10 +352,10 @@ t.test('without its relaxation, a search is answered with what was found before'
       for (let n = 0; n < maxRelaxing; n++) void relaxationQueue.run(2, connected, () => promise)
       const options = { text, relaxationQueue }
       const startedAt = performance.now()
-      const { answer, requestOutcomes } = await searchIn(t, [answerFirstRequest], options)
+      const { answer, attemptOutcomes } = await searchIn(t, [answerFirstRequest], options)
       t.ok(performance.now() - startedAt < 5_000)
       t.match(answer, { ...found, degradedReason: 'not relaxed' })
-      t.same(requestOutcomes, ['engine 1 answered'])
+      t.same(attemptOutcomes, ['engine 1 answered'])
       resolve()
     })
 
@@ -365,9 +364,9 @@ t.test('without its relaxation, a search is answered with what was found before'
       queries.some(isCount)
         ? Promise.reject(new EngineError(400, '{"code":"invalid_search_q"}'))
         : answerFirstRequest(queries)
-    const { answer, log, requestOutcomes } = await searchIn(t, [rejectCounts], { text })
+    const { answer, log, attemptOutcomes } = await searchIn(t, [rejectCounts], { text })
     t.match(answer, { ...found, degradedReason: 'engine rejected' })
-    t.same(requestOutcomes, ['engine 1 rejected'])
+    t.same(attemptOutcomes, ['engine 1 rejected'])
     t.same(log, [
       'search engine rejected a search as invalid: ' +
         'Error: Meilisearch answered 400 (invalid_search_q)',
@@ -378,11 +377,11 @@ t.test('without its relaxation, a search is answered with what was found before'
     replaceUntilEnd(t, timeouts.search.engine, { ms: 50 })
     const stallCounts: Answer = (queries) =>
       queries.some(isCount) ? new Promise(() => undefined) : answerFirstRequest(queries)
-    const { answer, requestOutcomes, openBreakers, recorded } = await searchIn(t, [stallCounts], {
+    const { answer, attemptOutcomes, openBreakers, recorded } = await searchIn(t, [stallCounts], {
       text,
     })
     t.match(answer, { ...found, degradedReason: 'engine timeout' })
-    t.same(requestOutcomes, ['engine 1 timeout'])
+    t.same(attemptOutcomes, ['engine 1 timeout'])
     t.same(recorded, ['answered'])
     t.same(openBreakers, [])
   })
