@@ -26,17 +26,10 @@ const enoughHits = 8
 const fusionK = 60
 
 /**
- * Finds products that contain some of the words of a query, in three steps:
- * 1. Request each pair of words, the unknown words (isUnknown), and the translations. With only two
- *    words, their pair is the query itself, so each word is requested alone instead.
- * 2. If the pairs and the top hits together are fewer than `enoughHits` products, request the
- *    other single words too. Request each triple of words for whose pairs products may be missing
- *    (mayLackProducts).
- * 3. Rank all products that were found, and the top hits (topHitCount) of the whole text.
- *
- * Returns these products, best first, and the matcher of the words. The products depend on the
- * words and the filters only. So pages are consistent, and the number of hits is the total. Throws
- * an `EngineFailure` if the engine does not answer.
+ * Finds products that contain some of the words of a query, in three steps. Returns these products
+ * and the top hits (topHitCount) of the whole text, best first, and the matcher of the words. The
+ * products depend on the words and the filters only. So pages are consistent, and the number of
+ * hits is the total. Throws an `EngineFailure` if the engine does not answer.
  */
 export async function relaxQuery(
   subqueries: Subqueries,
@@ -44,33 +37,33 @@ export async function relaxQuery(
   synonyms: SynonymMap,
   topHits: EngineHit[][],
 ): Promise<{ hits: EngineHit[]; matcher: QueryWordMatcher }> {
-  // Step 1.
+  // Step 1. Request the pairs of words, the unknown words, and the translations. With only two
+  // words, their pair is the query itself, so each word is requested alone instead.
   const singleWords = listSingleWords(words)
   const unknownWords = singleWords.filter(({ words: [word] }) => isUnknown(word))
   const pairsOrWords = listPairsOrWords(words, synonyms)
   await subqueries.send([...pairsOrWords, ...unknownWords, ...listTranslations(words)])
 
-  // Step 2. The hits of single unknown words and of translations do not count, because they need
-  // not contain any other word.
+  // Step 2. If the pairs and the top hits together are fewer than `enoughHits` products, request
+  // the other single words too. The hits of single unknown words and of translations do not count,
+  // because they need not contain any other word. Request a triple only if each of its three pairs
+  // has more products than were returned, or was not requested.
   const hitsOfPairsOrWords = pairsOrWords.map(({ text }) => subqueries.resultFor(text)?.hits ?? [])
   const hasEnough = countDistinctHits([...topHits, ...hitsOfPairsOrWords]) >= enoughHits
   const triples = listTriples(words, (earlier, later) =>
-    mayLackProducts(earlier, later, pairsOrWords, subqueries),
+    pairMayHaveMoreProducts(earlier, later, pairsOrWords, subqueries),
   )
   await subqueries.send([...(hasEnough ? [] : singleWords), ...triples])
 
-  // Step 3.
+  // Step 3. Rank all products that were found, and the top hits.
   const matcher = new QueryWordMatcher(words)
   const weights = words.map((word) => weighWord(countMatches(word, subqueries)))
   const lists = [...topHits, ...subqueries.allResults().map(({ hits }) => hits)]
   return { hits: rankByMatchedWords(matcher, weights, lists), matcher }
 }
 
-/**
- * Whether a product with both words may be missing from what was found: the pair was not requested,
- * or has more products than were returned.
- */
-function mayLackProducts(
+/** Whether more products may have both words than the subquery for this pair has returned. */
+function pairMayHaveMoreProducts(
   earlier: QueryWord,
   later: QueryWord,
   pairs: WordSubquery[],
