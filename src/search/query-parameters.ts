@@ -20,6 +20,8 @@ import {
   facetNames,
   maxSkuCharacters,
   maxSkus,
+  maxTextBytes,
+  maxTextCodePoints,
   SearchParameters,
   type SearchRequest,
 } from './schema.ts'
@@ -131,9 +133,6 @@ function findInvalidSkus(query: Record<string, unknown>): Problem | undefined {
   return undefined
 }
 
-const maxCodePoints = 200
-const maxBytes = 512
-
 /** Normalises valid query parameters. Throws an `invalid_parameter` problem (step 3). */
 export function toSearchRequest(query: SearchParameters): SearchRequest {
   const { q, limit, offset, facets } = query
@@ -157,10 +156,10 @@ export function toSearchRequest(query: SearchParameters): SearchRequest {
  */
 function normalizeText(q: string): string {
   const text = q.toWellFormed().normalize('NFC').trim()
-  if ([...text].length > maxCodePoints)
-    throw createInvalidParameterProblem('q', `must have at most ${maxCodePoints} characters`)
-  if (Buffer.byteLength(text) > maxBytes)
-    throw createInvalidParameterProblem('q', `must have at most ${maxBytes} bytes of UTF-8`)
+  if ([...text].length > maxTextCodePoints)
+    throw createInvalidParameterProblem('q', `must have at most ${maxTextCodePoints} characters`)
+  if (Buffer.byteLength(text) > maxTextBytes)
+    throw createInvalidParameterProblem('q', `must have at most ${maxTextBytes} bytes of UTF-8`)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced here.
   return text.replace(/[\u0000-\u001f\u007f]/g, ' ').trim()
 }

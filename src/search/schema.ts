@@ -29,6 +29,10 @@ import type { ParsedQuery } from '../text/parse-query.ts'
 export const facetNames = ['category', 'brand'] as const
 export type FacetName = (typeof facetNames)[number]
 
+/** The text of a search has at most this many code points, and this many bytes of UTF-8. */
+export const maxTextCodePoints = 200
+export const maxTextBytes = 512
+
 /** A look-up asks for at most this many SKUs, of at most this many characters. */
 export const maxSkus = 100
 export const maxSkuCharacters = 100
@@ -45,7 +49,8 @@ export const SearchParameters = Type.Object(
     q: Type.String({
       default: '',
       description:
-        'The text typed so far, at most 200 code points and 512 bytes of UTF-8. ' +
+        `The text typed so far, at most ${maxTextCodePoints} code points and ${maxTextBytes} bytes ` +
+        'of UTF-8. ' +
         'If empty, the response lists all products, the most quoted in the last 12 months first',
     }),
     limit: Type.Integer({
