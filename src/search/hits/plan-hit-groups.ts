@@ -49,11 +49,11 @@ export function planHitGroups(
 ): PlannedHitGroups {
   const { text, engineText, code } = request.query
   const hasSeveralWords = engineText.words.length > 1
-  const orderedGroups = splitIntoGroups(request)
-  const kinds = orderedGroups.map(({ kind }) => kind)
+  const groupFilters = splitIntoGroups(request)
+  const kinds = groupFilters.map(({ kind }) => kind)
   const skippedHits = maySkipHits ? countSkippableHits(kinds, request.offset) : 0
   const hitsUpToPage = request.offset + request.limit
-  const groups = orderedGroups.map(({ kind, filter }) => {
+  const groups = groupFilters.map(({ kind, filter }) => {
     const offset = kind === 'words' ? skippedHits : 0
     const query: EngineQuery = {
       indexUid: indexName,
