@@ -5,7 +5,7 @@
 //   text       toCodeKey   toFoldedCodeKey   toPartialCodeKey   toSkuKey   toDistinctSkuKey
 //   Ñu-742     ñu742       nu742             nu742              ñu742      undefined
 //   8205.20    820520      820520            820520             820520     undefined
-//   B-١        b           b                 undefined          b          =b١
+//   B-½        b           b                 undefined          b          =b½
 //   *          (empty)     (empty)           undefined          *          undefined
 //   martillo   martillo    martillo          undefined          martillo   undefined
 //
@@ -47,8 +47,8 @@ export function toSkuKey(sku: string): string {
 }
 
 /**
- * Returns a key that distinguishes SKUs with the same `toSkuKey`: "=b١" for "B-١" and "=b٢" for
- * "B-٢", which both have the key "b" without digits and signs beyond ASCII. Undefined for a SKU
+ * Returns a key that distinguishes SKUs with the same `toSkuKey`: "=b½" for "B-½" and "=b¾" for
+ * "B-¾", which both have the key "b" without digits and signs beyond ASCII. Undefined for a SKU
  * that has no such characters, or no others.
  */
 export function toDistinctSkuKey(sku: string): string | undefined {

@@ -125,8 +125,8 @@ export function buildSkuKey(text: string): Sql {
  * SKUs may have it and a product has exactly this SKU. Otherwise all products that share the key
  * would be pinned.
  *
- * For example, the company pins "B-١" and "AB-1", and there are the products "B-١", "B-٢" and
- * "ab 1". The keys are null and "ab1". The order is "B-١", "ab 1". "B-٢" is not pinned, though it
+ * For example, the company pins "B-½" and "AB-1", and there are the products "B-½", "B-¾" and
+ * "ab 1". The keys are null and "ab1". The order is "B-½", "ab 1". "B-¾" is not pinned, though it
  * has the key "b" too.
  */
 export function buildPinnedKeys({ pinnedSkus }: ParsedQuery): Sql {

@@ -115,7 +115,7 @@ const hitColumnsSql = sql.join(
 /**
  * Returns the statement for the requested page, the totals and the facet counts. It orders the
  * candidates. A pinned SKU has its place in the list of pinned SKUs, and another spelling of it
- * `otherSpellingDistance` more. In the example of buildPinnedKeys, "B-١" has 1 and "ab 1" has 2.5.
+ * `otherSpellingDistance` more. In the example of buildPinnedKeys, "B-½" has 1 and "ab 1" has 2.5.
  */
 function buildPageStatement(
   { query, facets, limit, offset }: ParsedRequest,

@@ -1,11 +1,12 @@
 // The kinds of hit groups. plan-hit-groups.ts decides which groups a search has, and their order.
+// src/text/sku-and-hs-codes.ts begins with a table of the keys of codes.
 
 /**
  * What selects the products of a hit group:
  * - `exact-sku`: the SKU equals the query, except for case and separators: both have the same
  *   `skuKey`. If many SKUs may have this key, there are two groups. The first has the SKUs with the
- *   `distinctSkuKey` of the query, the second the others. For example, B-١ and B-٢ share the key b.
- *   For the query B-١, the first group has B-١, and the second has B-٢.
+ *   `distinctSkuKey` of the query, the second the others. For example, B-½ and B-¾ share the key b.
+ *   For the query B-½, the first group has B-½, and the second has B-¾.
  * - `pinned`: the company puts the SKU first for this query. Case and separators do not matter.
  * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
  *   There are two or three groups: SKUs that begin with the query, other SKUs that contain it, and
