@@ -1,6 +1,5 @@
 // Decides which rows of the summary are read for a period: those of years, months and single days.
-// At each end, days or months are added or subtracted, whichever is shorter: 3–31 March are
-// March without 1–2 March.
+// At each end, days or months are added or subtracted, whichever is shorter.
 import { addDays, countDays, countDaysIncluded, getMonthBounds } from '../../company/calendar.ts'
 import type { FigureGrain, ValidityGrain } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
@@ -101,8 +100,8 @@ type Split<Grain> = { whole: DateRange | null; rest: GrainRange<Grain>[] }
 /**
  * Splits a range into whole units, such as months, and rows of `grain`, such as days, at both ends.
  * At each end, there are two ways: to add the rows inside the range, or to take the whole unit and
- * subtract the rows outside the range. The shorter way is taken, measured in days: 3 to 31 March
- * are March, from which 1 and 2 March are subtracted. Computes no day outside the calendar.
+ * subtract the rows outside the range. The shorter way is taken, measured in days. README.md in
+ * this folder has an example. Computes no day outside the calendar.
  */
 function splitRange<Grain extends FigureGrain>(
   { from, to }: DateRange,
@@ -111,19 +110,20 @@ function splitRange<Grain extends FigureGrain>(
 ): Split<Grain> {
   const [firstUnit, lastUnit] = [boundsOf(from), boundsOf(to)]
   if (firstUnit.first === lastUnit.first) return splitWithinUnit({ from, to }, firstUnit, grain)
-  const addDaysAtStart = countDaysIncluded(from, firstUnit.last) <= countDays(firstUnit.first, from)
-  const addDaysAtEnd = countDaysIncluded(lastUnit.first, to) <= countDays(to, lastUnit.last)
+  const addsRowsAtStart =
+    countDaysIncluded(from, firstUnit.last) <= countDays(firstUnit.first, from)
+  const addsRowsAtEnd = countDaysIncluded(lastUnit.first, to) <= countDays(to, lastUnit.last)
   const whole = {
-    from: addDaysAtStart ? addDays(firstUnit.last, 1) : firstUnit.first,
-    to: addDaysAtEnd ? addDays(lastUnit.first, -1) : lastUnit.last,
+    from: addsRowsAtStart ? addDays(firstUnit.last, 1) : firstUnit.first,
+    to: addsRowsAtEnd ? addDays(lastUnit.first, -1) : lastUnit.last,
   }
   return {
     whole: whole.from <= whole.to ? whole : null,
     rest: [
-      ...(addDaysAtStart
+      ...(addsRowsAtStart
         ? addedRows(grain, { from, to: firstUnit.last })
         : subtractedBefore(firstUnit, from, grain)),
-      ...(addDaysAtEnd
+      ...(addsRowsAtEnd
         ? addedRows(grain, { from: lastUnit.first, to })
         : subtractedAfter(lastUnit, to, grain)),
     ],
