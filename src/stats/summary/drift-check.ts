@@ -53,16 +53,16 @@ export function startDriftCheck(
 }
 
 /**
- * Checks the next month. Returns null if a process began a check less than `pauseMs` ago. The claim
- * of a month is committed before its check. So a month whose check fails is skipped instead of
- * retried forever.
+ * Checks the next month. Returns null if a process began a check less than `intervalMs` ago. The
+ * claim of a month is committed before its check. So a month whose check fails is skipped instead
+ * of retried forever.
  */
 export async function checkNextMonth(
   db: Kysely<Tables>,
-  pauseMs: number,
+  intervalMs: number,
 ): Promise<MonthResult | null> {
   const claim = await sql<{ month: string | null }>`
-    select claim_summary_check(${pauseMs} * interval '1 millisecond') as month
+    select claim_summary_check(${intervalMs} * interval '1 millisecond') as month
   `.execute(db)
   const month = claim.rows[0]?.month
   if (!month) return null
