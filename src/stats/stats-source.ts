@@ -24,10 +24,10 @@ export async function readStatsPreferringReplica(
   request: StatsRequest,
 ): Promise<ComputedStats> {
   const isOnlySource = isPrimaryFailing()
-  const maxAgeMs = isOnlySource ? Number.POSITIVE_INFINITY : timeouts.database.replicaLag.ms
+  const maxLagMs = isOnlySource ? Number.POSITIVE_INFINITY : timeouts.database.replicaLag.ms
   const replicated = await replica?.read(
     'statistics',
-    () => readStatsFromReplica(replica, company, request, maxAgeMs),
+    () => readStatsFromReplica(replica, company, request, maxLagMs),
     { isOnlySource },
   )
   if (replicated) return replicated
@@ -37,9 +37,9 @@ export async function readStatsPreferringReplica(
 /**
  * Returns null if the replica is too far behind, or lacks what this process has already cached.
  *
- * The result has a data version, its label, by which caches decide whether it is still current. If
- * the label were newer than the data, caches would keep data that lacks a commit. If it is older,
- * that only costs a recomputation. So the older version is the label.
+ * The result has a data version, by which caches decide whether it is still current. A version that
+ * is newer than the data would let caches keep data that lacks a commit. A version that is older
+ * only costs a recomputation. So the result gets a version that its data certainly contains:
  *
  * 1. Find the newest known version of the primary before the WAL position that the replica has
  *    replayed. The replica contains it in full.
@@ -47,8 +47,9 @@ export async function readStatsPreferringReplica(
  * 3. Reject them if the version that the replica read is older. Step 1 cannot notice a commit with
  *    `synchronous_commit = off`: the primary counts it before its position in the WAL is flushed,
  *    and the replica may lack it.
- * 4. Label them with that version. The version that the replica read would not do: a replica can
- *    show commits in another order than the primary, so equal counts do not mean equal data.
+ * 4. Return them with the version of step 1. The version that the replica read is unsuitable: a
+ *    replica can show commits in another order than the primary, so equal counts do not mean equal
+ *    data.
  *
  * test/cluster/replica-reads.cluster.ts checks this.
  */
@@ -56,12 +57,12 @@ async function readStatsFromReplica(
   { db, history }: Replica,
   company: Company,
   request: StatsRequest,
-  maxAgeMs: number,
+  maxLagMs: number,
 ): Promise<ComputedStats | null> {
   return db.connection().execute(async (connection) => {
     const state = await readReplicaState(connection)
     const replayed = state.isInRecovery ? history.latestContainedIn(state) : undefined
-    if (!replayed || performance.now() - replayed.readAt > maxAgeMs) return null
+    if (!replayed || performance.now() - replayed.readAt > maxLagMs) return null
     if (!history.includesCachedPositions(state)) return null
     const computed = await readStats(connection, company, request)
     if (!isReplicaAtLeast(computed.version, replayed.version)) return null
