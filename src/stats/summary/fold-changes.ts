@@ -9,13 +9,17 @@ import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
 /** One batch takes about a second. */
 export const batchSize = 20_000
 /**
+ * A row of product_figures_unfolded is folded into this many rows of product_figures: two date
+ * kinds, four grains.
+ */
+const foldedRowsPerProductRow = 8
+/**
  * If a fold moves at least this many rows, more may be waiting. A fold moves at most `batchSize`
- * rows of each table. From product_figures_unfolded it moves at most `batchSize / 8` rows, because
- * each is folded into eight rows of product_figures (two date kinds, four grains). The SQL function
+ * rows of each table, but at most this many of product_figures_unfolded: the SQL function
  * fold_quote_changes divides the batch by the same number. test/stats/summary/folding.test.ts
  * checks it.
  */
-export const fullBatchThreshold = batchSize / 8
+export const fullBatchThreshold = batchSize / foldedRowsPerProductRow
 /**
  * Every reader adds up the unfolded changes, which takes about 3 ms of processor time for this
  * many. Folding fewer at a time would update the same rows of the summary more often. Each update
