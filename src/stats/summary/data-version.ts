@@ -34,7 +34,8 @@ export async function readVersion(
     ])
     .executeTakeFirstOrThrow()
   const parsedPosition = parseWalPosition(position)
-  if (parsedPosition === null) throw new Error(`PostgreSQL returned the WAL position ${position}`)
+  if (parsedPosition === null)
+    throw new Error(`PostgreSQL returned the WAL position ${position}, which cannot be read`)
   return {
     version: { generation, changeCount: Number(changeCount) },
     walPosition: parsedPosition,
