@@ -24,10 +24,10 @@
 //   current_figures   grouped_figures and changed_figures. The latter are repeated for each grain.
 //   current_validity  The sent quotes by last valid day, folded or not.
 //
-// The totals need rows of several grains. They read grouped_figures and changed_figures separately.
-// PostgreSQL would compute the figures of each change again for each read of current_figures.
-// queryDateRange needs only rows of single days, which are read once. There current_figures is
-// enough.
+// The totals need rows of several grains. They read grouped_figures and changed_figures separately,
+// because PostgreSQL would compute the figures of each change again for each read of
+// current_figures. queryDateRange needs only rows of single days, which are read once, so it reads
+// current_figures.
 import { type InferResult, type Kysely, type QueryCreator, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Measures, Tables } from '../../database/table-types.ts'
