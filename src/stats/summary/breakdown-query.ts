@@ -4,7 +4,7 @@
 import { type AliasedRawBuilder, type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import type { ProductGrain, Tables } from '../../database/table-types.ts'
 import { maxListedGroups, type StatsRequest } from '../schema.ts'
-import { isOfDateKind, isWithin, matches } from './row-conditions.ts'
+import { isOfDateKind, isWithin, matchesCountryAndCurrency } from './row-conditions.ts'
 import { coverWithYears, type DateRange, type GrainRange, groupBySign } from './summary-grains.ts'
 
 /**
@@ -55,7 +55,7 @@ export function readCustomerRows(
     db
       .selectFrom('current_customer_figures')
       .where(isWithin(rangesOfSign, isOfDateKind(request)))
-      .where(matches(request))
+      .where(matchesCountryAndCurrency(request))
       .select([sql.lit(sign).as('sign'), ...columns])
       .$castTo<PartialTotals>(),
   )
@@ -93,7 +93,7 @@ export function readProductRows(
     db
       .selectFrom('current_product_figures')
       .where(isWithin(rangesOfSign, isOfDateKind(request)))
-      .where(matches(request))
+      .where(matchesCountryAndCurrency(request))
       .select([sql.lit(sign).as('sign'), ...columns])
       .$castTo<PartialTotals>(),
   )
@@ -138,7 +138,7 @@ function queryDaysFromQuotes(
   return days.map(({ sign, from, to }) =>
     db
       .selectFrom(sql<object>`${sql.id(sqlFunction)}(${request.date}, ${from}, ${to})`.as('day'))
-      .where(matches(request))
+      .where(matchesCountryAndCurrency(request))
       .select([sql.lit(sign).as('sign'), ...columns])
       .$castTo<PartialTotals>(),
   )

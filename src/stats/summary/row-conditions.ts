@@ -53,7 +53,7 @@ export const isOfDateKind =
     row(sql.ref<string>('date_kind'), '=', date)
 
 /** Returns the conditions for the country and the currency, if the request has them. */
-export function matches({ country, currency }: StatsRequest) {
+export function matchesCountryAndCurrency({ country, currency }: StatsRequest) {
   // An unknown country is stored as an empty text, because a primary key cannot contain null.
   const countryKey = country === 'unknown' ? '' : country
   return <DB, TB extends keyof DB>({ and, eb }: ExpressionBuilder<DB, TB>) =>

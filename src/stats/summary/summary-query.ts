@@ -32,7 +32,7 @@ import { type InferResult, type Kysely, type QueryCreator, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Measures, Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
-import { isOfDateKind, isWithin, matches } from './row-conditions.ts'
+import { isOfDateKind, isWithin, matchesCountryAndCurrency } from './row-conditions.ts'
 import {
   coverValidityWithDays,
   coverValidityWithMonths,
@@ -335,7 +335,7 @@ export function queryDateRange(
   const daysWithQuotes = db
     .selectFrom('current_figures')
     .where(isWithin(days, isOfDateKind(request)))
-    .where(matches(request))
+    .where(matchesCountryAndCurrency(request))
     .groupBy('starts_on')
     .having(sql`sum(${quoteCount})`, '>', 0)
     .select('starts_on')
@@ -400,7 +400,7 @@ function sumGroupedFigures(db: QueryCreator<Tables>, request: StatsRequest, rang
     db
       .selectFrom('grouped_figures')
       .where(isWithin(rangesOfSign, isOfDateKind(request)))
-      .where(matches(request))
+      .where(matchesCountryAndCurrency(request))
       .select(sumsOfFigures(sign))
       .select(nulls(openColumns)),
   )
@@ -413,7 +413,7 @@ function sumChangedFigures(db: Kysely<Tables>, request: StatsRequest, { from, to
     .where('date_kind', '=', request.date)
     .where('day', '>=', from)
     .where('day', '<=', to)
-    .where(matches(request))
+    .where(matchesCountryAndCurrency(request))
     .select(sumsOfFigures(1))
     .select(nulls(openColumns))
 }
@@ -436,7 +436,7 @@ function sumValidity(db: Kysely<Tables>, request: StatsRequest, ranges: Validity
           ]),
         ),
       )
-      .where(matches(request))
+      .where(matchesCountryAndCurrency(request))
       .select(nulls(figures))
       .select([sumOf('quotes', sign).as('open_quotes'), sumOf('base_net', sign).as('base_open')]),
   )
