@@ -36,13 +36,20 @@ export function computeDaysToDecision({
  */
 function unpackHistogram(packed: string, quotes: number): number[] {
   if (!/^\d+$/.test(packed))
-    throw new Error(`The histogram of decision days is not a whole number: ${packed.slice(0, 40)}`)
+    throw createHistogramError(`is not a whole number: ${packed.slice(0, 40)}`)
   const counts: number[] = []
   for (let end = packed.length; end > 0; end -= digitsPerCount)
     counts.push(Number(packed.slice(Math.max(0, end - digitsPerCount), end)))
-  if (counts.reduce((sum, count) => sum + count, 0) !== quotes)
-    throw new Error(`The histogram of decision days does not have ${quotes} quotes`)
+  const sum = counts.reduce((total, count) => total + count, 0)
+  if (sum !== quotes) throw createHistogramError(`counts ${sum} quotes instead of ${quotes}`)
   return counts
+}
+
+function createHistogramError(problem: string): Error {
+  return new Error(
+    `The histogram of decision days ${problem}. Probably the statistics summary differs from the ` +
+      'quotes: run `scripts/run stats verify` and follow StatsDrift in docs/operations/runbook.md',
+  )
 }
 
 function medianOf(counts: number[]): string | null {
