@@ -26,7 +26,7 @@ export type ProductGrain = 'month' | 'month_total' | 'year' | 'year_total'
 export type ValidityGrain = 'day' | 'month' | 'month_by_month'
 
 /** The values of a quote that the summary adds up. `quote_figures_of` in schema.sql has them. */
-export type Measures = {
+export type Figures = {
   drafts: string
   sent: string
   accepted: string
@@ -42,7 +42,7 @@ export type Measures = {
   decision_days: string
   decision_histogram: Numeric
 }
-type Figures = Measures & {
+type FiguresRow = Figures & {
   grain: FigureGrain
   date_kind: DateKind
   starts_on: LocalDate
@@ -58,9 +58,9 @@ type Validity = {
   quotes: string
   base_net: Numeric
 }
-type CustomerMeasures = { quotes: string; accepted: string; base_net: Numeric; unconverted: string }
+type CustomerFigures = { quotes: string; accepted: string; base_net: Numeric; unconverted: string }
 /** `customer_id` is 0 for quotes without a customer. */
-type CustomerFigures = CustomerMeasures & {
+type CustomerFiguresRow = CustomerFigures & {
   grain: CustomerGrain
   date_kind: DateKind
   starts_on: LocalDate
@@ -68,9 +68,9 @@ type CustomerFigures = CustomerMeasures & {
   currency: string
   customer_id: string
 }
-type ProductMeasures = { lines: string; net: Numeric; rated_net: Numeric; unrated_lines: string }
+type ProductFigures = { lines: string; net: Numeric; rated_net: Numeric; unrated_lines: string }
 /** `sku` is empty for lines without one. */
-type ProductFigures = ProductMeasures & {
+type ProductFiguresRow = ProductFigures & {
   grain: ProductGrain
   date_kind: DateKind
   country: string
@@ -234,14 +234,14 @@ export type Tables = {
     /** As PostgreSQL writes an array of rows. */
     lines: string | null
   }
-  quote_figures: Figures & { edition: Generated<number> }
-  quote_figures_unfolded: Figures & { xid: Generated<string> }
+  quote_figures: FiguresRow & { edition: Generated<number> }
+  quote_figures_unfolded: FiguresRow & { xid: Generated<string> }
   quote_validity: Validity
   quote_validity_unfolded: Validity & { xid: Generated<string> }
-  customer_figures: CustomerFigures
-  customer_figures_unfolded: Omit<CustomerFigures, 'grain'> & { xid: Generated<string> }
-  product_figures: ProductFigures
-  product_figures_unfolded: ProductMeasures & {
+  customer_figures: CustomerFiguresRow
+  customer_figures_unfolded: Omit<CustomerFiguresRow, 'grain'> & { xid: Generated<string> }
+  product_figures: ProductFiguresRow
+  product_figures_unfolded: ProductFigures & {
     xid: Generated<string>
     issued_in: LocalDate
     accepted_in: LocalDate
@@ -274,12 +274,12 @@ export type Tables = {
     different_rows: string[]
   }
   /** Views: what is folded and what is not. */
-  current_figures: Figures
-  grouped_figures: Figures
-  changed_figures: Omit<Figures, 'grain' | 'starts_on'> & { day: LocalDate }
+  current_figures: FiguresRow
+  grouped_figures: FiguresRow
+  changed_figures: Omit<FiguresRow, 'grain' | 'starts_on'> & { day: LocalDate }
   current_validity: Validity
-  current_customer_figures: CustomerFigures
-  current_product_figures: ProductFigures
+  current_customer_figures: CustomerFiguresRow
+  current_product_figures: ProductFiguresRow
   unfolded_changes: Tables['quote_changes']
   quote_shares: {
     id: GeneratedAlways<string>

@@ -30,7 +30,7 @@
 // current_figures.
 import { type InferResult, type Kysely, type QueryCreator, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
-import type { Measures, Tables } from '../../database/table-types.ts'
+import type { Figures, Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 import { isOfDateKind, isWithin, matchesCountryAndCurrency } from './row-conditions.ts'
 import {
@@ -91,7 +91,7 @@ const figures = [
   'decided',
   'decision_days',
   'decision_histogram',
-] as const satisfies (keyof Measures)[]
+] as const satisfies (keyof Figures)[]
 /** The sums of current_validity: the sent quotes that are still valid, and their net. */
 const openColumns = ['open_quotes', 'base_open'] as const
 const summedColumns = [...figures, ...openColumns]
