@@ -128,7 +128,7 @@ export function queryTotals(
     .with('changed_and_open', () => selectChangedAndOpen(db, request, range))
     .with('by_group', (steps) => selectByGroup(steps, request, coverWithYears(range)))
     .with('by_level', (steps) =>
-      sumGroups(steps).unionAll(sumMonths(steps, request, monthsOf(request, range))),
+      addUpGroups(steps).unionAll(addUpMonths(steps, request, chooseMonthsAndDays(request, range))),
     )
   return selectLevels(query, baseDigits)
 }
@@ -145,13 +145,13 @@ export function queryTotalsByCurrency(
 ) {
   const query = db
     .with('changed_and_open', () => selectChangedAndOpen(db, request, range))
-    .with('by_group', (steps) => selectByGroup(steps, request, monthsOf(request, range)))
-    .with('by_level', (steps) => sumGroupsByCurrency(steps))
+    .with('by_group', (steps) => selectByGroup(steps, request, chooseMonthsAndDays(request, range)))
+    .with('by_level', (steps) => addUpGroupsByCurrency(steps))
   return selectLevels(query, baseDigits)
 }
 
 /** Selects the groups with quotes, in order. */
-function selectLevels(query: QueryCreator<Tables & { by_level: LevelSums }>, baseDigits: number) {
+function selectLevels(query: AfterStep<'by_level'>, baseDigits: number) {
   return query
     .selectFrom('by_level')
     .leftJoin('currencies', 'currencies.code', 'by_level.currency')
@@ -169,30 +169,40 @@ function selectLevels(query: QueryCreator<Tables & { by_level: LevelSums }>, bas
     .orderBy('currency')
 }
 
-/** Rows over all countries are fewer, but they cannot be filtered by country. */
-const monthsOf = ({ country }: StatsRequest, range: DateRange) =>
+/**
+ * Returns the rows of months and days that cover the range. Rows over all countries are fewer, but
+ * they cannot be filtered by country.
+ */
+const chooseMonthsAndDays = ({ country }: StatsRequest, range: DateRange) =>
   coverWithMonths(range, { overAllCountries: country === undefined })
 
-type Sums = Record<(typeof summedColumns)[number], string | null>
-type GroupSums = Sums & { country: string; currency: string }
-type ChangedAndOpenSums = GroupSums & { month: string | null }
-type LevelSums = Record<(typeof summedColumns)[number], string> & {
-  level: SummaryLevel
-  month: string | null
-  country: string | null
-  currency: string | null
+type SummedColumn = (typeof summedColumns)[number]
+/** The sums of one view. Null counts as zero. */
+type SourceSums = Record<SummedColumn, string | null>
+/** The rows of each step of a query. The functions `addUp…` add up the rows of earlier steps. */
+type Steps = {
+  changed_and_open: SourceSums & { month: string | null; country: string; currency: string }
+  by_group: SourceSums & { country: string; currency: string }
+  by_level: Record<SummedColumn, string> & {
+    level: SummaryLevel
+    month: string | null
+    country: string | null
+    currency: string | null
+  }
 }
+/** What builds a query that can read the tables and a step. */
+type AfterStep<Step extends keyof Steps> = QueryCreator<Tables & Pick<Steps, Step>>
 
 /**
- * Sums what grouped_figures lacks, by month, country and currency: the unfolded rows of
+ * Selects what grouped_figures lacks, by month, country and currency: the unfolded rows of
  * quote_changes, and the sent quotes that are still valid.
  */
 function selectChangedAndOpen(db: Kysely<Tables>, request: StatsRequest, range: DateRange) {
-  return sumChangedFigures(db, request, range)
+  return selectChangedFigures(db, request, range)
     .select([monthOf('day').as('month'), 'country', 'currency'])
     .groupBy([monthOf('day'), 'country', 'currency'])
     .unionAll(
-      sumValidity(db, request, coverValidityWithMonths(range, request.today)).map((sums) =>
+      selectValidity(db, request, coverValidityWithMonths(range, request.today)).map((sums) =>
         sums
           .select([monthOf('starts_on').as('month'), 'country', 'currency'])
           .groupBy([monthOf('starts_on'), 'country', 'currency']),
@@ -206,7 +216,7 @@ function selectChangedAndOpen(db: Kysely<Tables>, request: StatsRequest, range: 
  * month: the next step adds them up.
  */
 function selectByGroup(
-  query: QueryCreator<Tables & { changed_and_open: ChangedAndOpenSums }>,
+  query: AfterStep<'changed_and_open'>,
   request: StatsRequest,
   ranges: GrainRange[],
 ) {
@@ -214,24 +224,22 @@ function selectByGroup(
     .selectFrom('changed_and_open')
     .select([...summedColumns, 'country', 'currency'])
     .unionAll(
-      sumGroupedFigures(query, request, ranges).map((sums) =>
+      selectGroupedFigures(query, request, ranges).map((sums) =>
         sums.select(['country', 'currency']).groupBy(['country', 'currency']),
       ),
     )
 }
-
-type FromGroups = QueryCreator<Tables & { by_group: GroupSums }>
 
 /**
  * Returns the total, the countries and the currencies. They are computed from the few rows of
  * by_group, which costs almost nothing. Grouping sets over the rows of the summary would add up
  * each row several times.
  */
-function sumGroups(query: FromGroups) {
+function addUpGroups(query: AfterStep<'by_group'>) {
   return query
     .selectFrom('by_group')
     .groupBy(sql`grouping sets ((), (country), (currency))`)
-    .select(sumsOfSums)
+    .select(addedUpColumns)
     .select([
       // grouping() is 3 without country and currency, and 1 without currency, so by country.
       sql<SummaryLevel>`case grouping(country, currency)
@@ -243,11 +251,11 @@ function sumGroups(query: FromGroups) {
 }
 
 /** Returns the total and the currencies. */
-function sumGroupsByCurrency(query: FromGroups) {
+function addUpGroupsByCurrency(query: AfterStep<'by_group'>) {
   return query
     .selectFrom('by_group')
     .groupBy(sql`grouping sets ((), (currency))`)
-    .select(sumsOfSums)
+    .select(addedUpColumns)
     .select([
       sql<SummaryLevel>`case grouping(currency) when 1 then 'total' else 'currency' end`.as(
         'level',
@@ -259,8 +267,8 @@ function sumGroupsByCurrency(query: FromGroups) {
 }
 
 /** Returns the months. */
-function sumMonths(
-  query: QueryCreator<Tables & { changed_and_open: ChangedAndOpenSums }>,
+function addUpMonths(
+  query: AfterStep<'changed_and_open'>,
   request: StatsRequest,
   ranges: GrainRange[],
 ) {
@@ -268,14 +276,14 @@ function sumMonths(
     .selectFrom('changed_and_open')
     .select([...summedColumns, 'month'])
     .unionAll(
-      sumGroupedFigures(query, request, ranges).map((rows) =>
+      selectGroupedFigures(query, request, ranges).map((rows) =>
         rows.select(monthOf('starts_on').as('month')).groupBy(monthOf('starts_on')),
       ),
     )
   return query
     .selectFrom(sums.as('sums'))
     .groupBy('month')
-    .select(sumsOfSums)
+    .select(addedUpColumns)
     .select([
       sql<SummaryLevel>`'month'`.as('level'),
       'month',
@@ -296,20 +304,20 @@ export function queryDays(
 ) {
   const days = coverWithDays(range, { overAllCountries: request.country === undefined })
   const validity = coverValidityWithDays(range, request.today)
-  const sums = sumChangedFigures(db, request, range)
+  const sums = selectChangedFigures(db, request, range)
     .select('day')
     .groupBy('day')
     .unionAll([
-      ...sumValidity(db, request, validity).map((rows) =>
+      ...selectValidity(db, request, validity).map((rows) =>
         rows.select('starts_on as day').groupBy('starts_on'),
       ),
-      ...sumGroupedFigures(db, request, days).map((rows) =>
+      ...selectGroupedFigures(db, request, days).map((rows) =>
         rows.select('starts_on as day').groupBy('starts_on'),
       ),
     ])
   return db
     .with('days', () =>
-      db.selectFrom(sums.as('sums')).groupBy('day').select(sumsOfSums).select('day'),
+      db.selectFrom(sums.as('sums')).groupBy('day').select(addedUpColumns).select('day'),
     )
     .selectFrom('days')
     .where(quoteCount, '>', '0')
@@ -373,7 +381,8 @@ const quoteCount = sql<string>`drafts + sent + accepted + rejected + expired`
 const monthOf = (column: 'starts_on' | 'day') =>
   sql<string | null>`date_trunc('month', ${sql.ref(column)}::timestamp)::date`
 
-const sumsOfSums = summedColumns.map((name) =>
+/** Sums that add up the rows of earlier steps. */
+const addedUpColumns = summedColumns.map((name) =>
   sql<string>`coalesce(sum(${sql.ref(name)}), 0)`.as(name),
 )
 
@@ -388,33 +397,37 @@ const sumOf = (name: string, sign: 1 | -1, filterClause = sql``) => {
 }
 
 /** The sums of the figures. Zeros are left out, because adding a zero takes as long as a number. */
-const sumsOfFigures = (sign: 1 | -1) =>
+const figureColumns = (sign: 1 | -1) =>
   figures.map((name) => sumOf(name, sign, sql` filter (where ${sql.ref(name)} <> 0)`).as(name))
 
 // The following queries have the same columns, so that they can be united. `group by` is added
 // where they are united.
 
 /** Returns a query for the added rows of grouped_figures, and one for the subtracted rows. */
-function sumGroupedFigures(db: QueryCreator<Tables>, request: StatsRequest, ranges: GrainRange[]) {
+function selectGroupedFigures(
+  db: QueryCreator<Tables>,
+  request: StatsRequest,
+  ranges: GrainRange[],
+) {
   return groupBySign(ranges).map(({ sign, ranges: rangesOfSign }) =>
     db
       .selectFrom('grouped_figures')
       .where(isWithin(rangesOfSign, isOfDateKind(request)))
       .where(matchesCountryAndCurrency(request))
-      .select(sumsOfFigures(sign))
+      .select(figureColumns(sign))
       .select(nulls(openColumns)),
   )
 }
 
 /** Returns a query for the unfolded rows of quote_changes in the range. */
-function sumChangedFigures(db: Kysely<Tables>, request: StatsRequest, { from, to }: DateRange) {
+function selectChangedFigures(db: Kysely<Tables>, request: StatsRequest, { from, to }: DateRange) {
   return db
     .selectFrom('changed_figures')
     .where('date_kind', '=', request.date)
     .where('day', '>=', from)
     .where('day', '<=', to)
     .where(matchesCountryAndCurrency(request))
-    .select(sumsOfFigures(1))
+    .select(figureColumns(1))
     .select(nulls(openColumns))
 }
 
@@ -423,7 +436,7 @@ function sumChangedFigures(db: Kysely<Tables>, request: StatsRequest, { from, to
  * A quote without a last valid day is always valid. Returns no query if the request counts quotes
  * by acceptance: then only accepted quotes count.
  */
-function sumValidity(db: Kysely<Tables>, request: StatsRequest, ranges: ValidityRange[]) {
+function selectValidity(db: Kysely<Tables>, request: StatsRequest, ranges: ValidityRange[]) {
   const countedRanges = request.date === 'issued' ? ranges : []
   return groupBySign(countedRanges).map(({ sign, ranges: rangesOfSign }) =>
     db
