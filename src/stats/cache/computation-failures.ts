@@ -1,5 +1,6 @@
 // Logs that statistics cannot be computed, once per cause, and that they can be again. A request
-// that gets older statistics does not report it.
+// that gets older statistics does not report it. Statistics that have not changed are not computed
+// again, so after an outage the recovery is logged only when others are computed.
 import { LRUCache } from 'lru-cache'
 import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
 import { timeouts } from '../../timeouts.ts'
