@@ -8,11 +8,11 @@ import { codeHash } from './code-hash.ts'
 import { toEpochMs, toMoment } from './moments.ts'
 
 /**
- * What Redis stores. The time `currentAtEpochMs` is that of Date.now(), because another process has
- * another monotonic clock. `hash` is that of `stats`.
+ * What Redis stores. The time `knownCurrentAtEpochMs` is that of Date.now(), because another
+ * process has another monotonic clock. `hash` is that of `stats`.
  */
 type StoredStats = Omit<ComputedStats, 'knownCurrentAt'> & {
-  currentAtEpochMs: number
+  knownCurrentAtEpochMs: number
   hash: string
 }
 
@@ -46,7 +46,7 @@ export class SharedStatsCache {
     const redisKey = this.#redisKey(databaseId, key)
     const value = JSON.stringify({
       ...computed,
-      currentAtEpochMs: toEpochMs(knownCurrentAt),
+      knownCurrentAtEpochMs: toEpochMs(knownCurrentAt),
       hash: hashOf(computed.stats),
     } satisfies StoredStats)
     this.#redis.write((redis) => redis.set(redisKey, value, 'PX', timeouts.stats.sharedStats.ms))
@@ -64,9 +64,9 @@ export class SharedStatsCache {
 function parseStored(text: string): ComputedStats | null {
   try {
     const stored = JSON.parse(text) as Partial<StoredStats>
-    const { stats, version, today, currentAtEpochMs, walPosition, hash } = stored
+    const { stats, version, today, knownCurrentAtEpochMs, walPosition, hash } = stored
     if (stats === undefined || hash !== hashOf(stats)) return null
-    if (typeof today !== 'string' || typeof currentAtEpochMs !== 'number') return null
+    if (typeof today !== 'string' || typeof knownCurrentAtEpochMs !== 'number') return null
     if (typeof walPosition !== 'number') return null
     if (typeof version?.generation !== 'string' || typeof version.changeCount !== 'number')
       return null
@@ -75,7 +75,7 @@ function parseStored(text: string): ComputedStats | null {
       stats,
       version: { generation, changeCount },
       today,
-      knownCurrentAt: toMoment(currentAtEpochMs),
+      knownCurrentAt: toMoment(knownCurrentAtEpochMs),
       walPosition,
     }
   } catch {

@@ -66,8 +66,8 @@ type Freshness =
   | { cacheResult: 'stale'; staleReason: StaleReason }
 
 /**
- * `ageMs` is the time since the data was last known to be unchanged. `asOf` is that moment, rounded
- * down to the second, as RFC 3339 text.
+ * `ageMs` is the time since the statistics were last known to be current. `asOf` is that moment,
+ * rounded down to the second, as RFC 3339 text.
  */
 export type CachedStats = Freshness & { bodies: ResponseBodies; ageMs: number; asOf: string }
 
@@ -166,25 +166,24 @@ export class StatsCache {
     return this.#now() - entry.knownCurrentAt
   }
 
-  /** `local` are the older statistics of this process. */
   async #waitForRefresh(
     key: string,
     request: StatsRequest,
-    local: Entry | null,
+    entry: Entry | null,
   ): Promise<CachedStats> {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
     const isPrimaryFailing = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
     const refresh = this.#refresh(key, request)
     const redisStats = await refresh.fromRedis
-    const waitMs = maxWaitMs(local ?? redisStats, isPrimaryFailing || refresh.isSlow)
+    const waitMs = maxWaitMs(entry ?? redisStats, isPrimaryFailing || refresh.isSlow)
     const outcome = await waitFor(refresh, waitMs)
     if (outcome.state === 'finished') return this.#toResult(outcome.refreshed, isJoined)
     this.#versions.readInBackground()
-    const newest = this.#keepNewer(key, redisStats) ?? local
-    if (!newest) throw outcome.error
-    this.#advanceIfCurrent(newest)
+    const older = this.#keepNewer(key, redisStats) ?? entry
+    if (!older) throw outcome.error
+    this.#advanceIfCurrent(older)
     const reason = staleReasonOf(outcome.state, isPrimaryFailing)
-    return toStaleStats(newest, reason, this.#ageMsOf(newest))
+    return toStaleStats(older, reason, this.#ageMsOf(older))
   }
 
   /** `isJoined`: an earlier request had begun the refresh. */
@@ -237,18 +236,23 @@ export class StatsCache {
     try {
       const latest = await this.#versions.readIfOlderThan(timeouts.stats.dataVersionMaxAge.ms)
       if (latest) {
-        const currentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
-        const local = this.#entries.get(key)
-        if (local && currentAt > local.knownCurrentAt && isCurrent(local, request.today, latest)) {
-          advance(local, currentAt)
-          return { entry: local, cacheResult: 'hit' }
+        const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
+        const entry = this.#entries.get(key)
+        if (
+          entry &&
+          knownCurrentAt > entry.knownCurrentAt &&
+          isCurrent(entry, request.today, latest)
+        ) {
+          advance(entry, knownCurrentAt)
+          return { entry, cacheResult: 'hit' }
         }
         const isSameDatabase = latest.databaseId === versionAtStart?.databaseId
-        const found = await (isSameDatabase ? fromRedis : this.#readFromRedis(latest, key))
-        if (found && isCurrent(found, request.today, latest)) {
-          const entry = this.#store(key, { ...found, knownCurrentAt: currentAt })
-          return { entry, cacheResult: 'shared' }
-        }
+        const redisStats = await (isSameDatabase ? fromRedis : this.#readFromRedis(latest, key))
+        if (redisStats && isCurrent(redisStats, request.today, latest))
+          return {
+            entry: this.#store(key, { ...redisStats, knownCurrentAt }),
+            cacheResult: 'shared',
+          }
       }
       const computed = await this.#limitConcurrency(() =>
         this.#computeAndShare(key, request, requestedAt),
@@ -266,8 +270,8 @@ export class StatsCache {
    * process may have computed newer ones before PostgreSQL became unreachable.
    */
   #keepNewer(key: string, redisStats: ComputedStats | null): Entry | null {
-    const local = this.#entries.get(key) ?? null
-    if (!redisStats || (local && !isNewer(redisStats, local))) return local
+    const entry = this.#entries.get(key) ?? null
+    if (!redisStats || (entry && !isNewer(redisStats, entry))) return entry
     return this.#store(key, redisStats)
   }
 
@@ -323,21 +327,21 @@ export class StatsCache {
 const isCurrent = (stats: ComputedStats, today: string, latest: ObservedVersion): boolean =>
   stats.today === today && isAtLeast(stats.version, latest.version)
 
-function advance(entry: Entry, currentAt: Moment): void {
-  entry.knownCurrentAt = currentAt
-  entry.asOf = formatMoment(currentAt)
+function advance(entry: Entry, knownCurrentAt: Moment): void {
+  entry.knownCurrentAt = knownCurrentAt
+  entry.asOf = formatMoment(knownCurrentAt)
 }
 
 /**
  * Whether the statistics in Redis are newer than those of this process. Numbers of changes are
- * comparable only within a generation. Otherwise the times of the computations are compared.
+ * comparable only within a generation. Otherwise `knownCurrentAt` is compared.
  */
-function isNewer(redisStats: ComputedStats, local: ComputedStats): boolean {
-  if (redisStats.version.generation !== local.version.generation)
-    return redisStats.knownCurrentAt > local.knownCurrentAt
-  if (redisStats.version.changeCount !== local.version.changeCount)
-    return redisStats.version.changeCount > local.version.changeCount
-  return redisStats.today > local.today
+function isNewer(redisStats: ComputedStats, entry: ComputedStats): boolean {
+  if (redisStats.version.generation !== entry.version.generation)
+    return redisStats.knownCurrentAt > entry.knownCurrentAt
+  if (redisStats.version.changeCount !== entry.version.changeCount)
+    return redisStats.version.changeCount > entry.version.changeCount
+  return redisStats.today > entry.today
 }
 
 /**
