@@ -1,4 +1,5 @@
 // The cache of statistics in this process: stale-while-revalidate, validated by the data version.
+// README.md in this folder explains the terms with an example. Read it first.
 //
 // What a request gets depends on the age of the cached statistics: the time since they were last
 // known to be current. src/timeouts/stats-timeouts.ts has the times by these names:
