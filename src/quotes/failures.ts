@@ -185,18 +185,22 @@ export class QuoteFailure extends Error {
 
 /**
  * Thrown to every request that waited for a failed rendering, or that came before the next attempt
- * is allowed. rendering/rendering-cache.ts has logged the original error, if `needsErrorLog`.
+ * is allowed. The cache (rendering/rendering-cache.ts) has already logged the failure if it needed
+ * a line, so the route must not log it again.
  */
-export class LoggedRenderingFailure extends QuoteFailure {}
+export class HandledFailure extends QuoteFailure {}
 
 /** Returns why a rendering failed. */
 export function getRenderingFailureReason(error: unknown): FailureReason {
   return error instanceof QuoteFailure ? error.reason : 'rendering_failed'
 }
 
-/** Returns whether to log an error. Any but a QuoteFailure is a defect. */
+/**
+ * Returns whether to log an error. Any error that is not a QuoteFailure is a defect and is always
+ * logged.
+ */
 export function needsErrorLog(error: unknown): boolean {
-  if (error instanceof LoggedRenderingFailure) return false
+  if (error instanceof HandledFailure) return false
   return !(error instanceof QuoteFailure) || failureRules[error.reason].isLoggedAsError === true
 }
 

@@ -3,8 +3,8 @@ import t from 'tap'
 import {
   type FailureReason,
   failureRules,
+  HandledFailure,
   isFailedPdf,
-  LoggedRenderingFailure,
   needsErrorLog,
   QuoteFailure,
 } from '../../src/quotes/failures.ts'
@@ -24,7 +24,7 @@ t.test('failures of the service are logged as errors, and rejected requests are 
   const logged = reasons.filter((reason) => needsErrorLog(new QuoteFailure(reason)))
   t.same(logged.toSorted(), loggedAsErrors)
   t.equal(needsErrorLog(new Error('a defect')), true)
-  const isLogged = needsErrorLog(new LoggedRenderingFailure('rendering_failed'))
+  const isLogged = needsErrorLog(new HandledFailure('rendering_failed'))
   t.equal(isLogged, false, 'a failed rendering has been logged before requests get it')
 })
 

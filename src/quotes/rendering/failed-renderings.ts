@@ -6,7 +6,7 @@ import {
   type FailureReason,
   failureRules,
   getRenderingFailureReason,
-  LoggedRenderingFailure,
+  HandledFailure,
 } from '../failures.ts'
 
 type FailedRendering = {
@@ -35,12 +35,12 @@ export class FailedRenderings {
     return failed !== undefined && failed.retryAt > this.#now()
   }
 
-  /** Throws LoggedRenderingFailure if the rendering failed and may not be tried again yet. */
+  /** Throws HandledFailure if the rendering failed and may not be tried again yet. */
   rejectEarlyRetry(key: string): void {
     const failed = this.#failedByKey.get(key)
     if (!failed || !this.isBlocked(key)) return
     const { reason, message, retryAt } = failed
-    throw new LoggedRenderingFailure(reason, `The rendering failed before: ${message}`, {
+    throw new HandledFailure(reason, `The rendering failed before: ${message}`, {
       ...(Number.isFinite(retryAt) && { retryAfterMs: retryAt - this.#now() }),
     })
   }
@@ -49,7 +49,7 @@ export class FailedRenderings {
    * Returns what the requests get that wait for a rendering which ended with this error. Remembers
    * it if it will probably recur.
    */
-  wrapAndRemember(key: string, error: unknown): LoggedRenderingFailure {
+  wrapAndRemember(key: string, error: unknown): HandledFailure {
     const reason = getRenderingFailureReason(error)
     const message = error instanceof Error ? error.message : String(error)
     const { retryRendering } = failureRules[reason]
@@ -57,7 +57,7 @@ export class FailedRenderings {
     const pauseMs = getPauseMs(retryRendering, count)
     if (pauseMs > 0)
       this.#failedByKey.set(key, { count, reason, message, retryAt: this.#now() + pauseMs })
-    return new LoggedRenderingFailure(reason, message, {
+    return new HandledFailure(reason, message, {
       cause: error,
       ...(retryRendering === 'after-pause' && { retryAfterMs: pauseMs }),
     })

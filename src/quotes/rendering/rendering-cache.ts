@@ -86,7 +86,7 @@ export class RenderingCache<Content extends object> {
   }
 
   /**
-   * Starts a rendering that later calls share. Throws LoggedRenderingFailure if it failed before
+   * Starts a rendering that later calls share. Throws HandledFailure if it failed before
    * and may not be tried again yet.
    */
   #start(

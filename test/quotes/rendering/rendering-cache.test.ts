@@ -1,7 +1,7 @@
 // The cache of renderings: who shares a rendering, and what it remembers of failures.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { LoggedRenderingFailure, QuoteFailure } from '../../../src/quotes/failures.ts'
+import { HandledFailure, QuoteFailure } from '../../../src/quotes/failures.ts'
 import { RenderingCache } from '../../../src/quotes/rendering/rendering-cache.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -86,10 +86,10 @@ t.test('a failed rendering is logged once, however many requests wait for it', a
     await sleep(ms)
     throw error
   }
-  /** The error handler of the route does not log a LoggedRenderingFailure again. */
+  /** The error handler of the route does not log a HandledFailure again. */
   const rejectsAsLogged = async (request: Promise<unknown>, expected: object) => {
     const error = await request.catch((caught: unknown) => caught)
-    t.type(error, LoggedRenderingFailure)
+    t.type(error, HandledFailure)
     t.match(error, expected)
   }
   const tooLarge = new Error('too large')
