@@ -2,19 +2,19 @@
 import type { WaitingTime } from './waiting-time.ts'
 
 export const quotesTimeouts = {
-  renderingProcess: {
+  processorTimeOfRenderingProcess: {
     ms: 35_000,
     what: 'Processor time of a process that renders PDFs or large pages, since its start',
     why: 'One rendering may use at least 15 s of it. A PDF of 2,000 lines takes 1.4 s.',
     afterwards: 'The kernel ends it (RLIMIT_CPU). The failure of its rendering is remembered.',
   },
-  reusedRenderingProcess: {
+  processorTimeBeforeReplacement: {
     ms: 20_000,
     what: 'Processor time after which such a process is replaced, once it has rendered',
     why: 'The next rendering may need much of the 35 s. A start takes 0.5 s.',
     afterwards: 'The next rendering starts another process.',
   },
-  starvedRendering: {
+  elapsedTimeOfRendering: {
     ms: 300_000,
     what: 'A PDF or large page whose process gets hardly any processor time',
     why: 'Beside twenty busy processes on two cores it gets about a hundredth of a core.',

@@ -25,8 +25,9 @@ export const renderingNiceIncrement = 10
  */
 export type RenderingProcessLimits = {
   /**
-   * The processor time of all its threads since its start (RLIMIT_CPU), rounded up to seconds.
-   * Elapsed time would also count the time in which a busy machine did not run the process.
+   * The processor time of all its threads since its start, over all its renderings (RLIMIT_CPU),
+   * rounded up to seconds. Elapsed time would also count the time in which a busy machine did not
+   * run the process.
    */
   maxProcessorMs: number
   /**
@@ -40,8 +41,8 @@ export type RenderingProcessLimits = {
    */
   maxElapsedMs: number
   /**
-   * The process is replaced after a rendering that leaves it above this. The difference between
-   * `maxProcessorMs` and this is the processor time that every rendering has at least.
+   * The process is replaced once it has used more than this. So each rendering has at least the
+   * difference between `maxProcessorMs` and `processorMs`.
    */
   replaceAbove: { processorMs: number; residentBytes?: number }
   /**
@@ -57,11 +58,11 @@ export type RenderingProcessLimits = {
  * 640 MB, because Typst does not free its memory. A PDF of 4,000 lines exceeds the memory.
  */
 export const pdfProcessLimits = {
-  maxProcessorMs: timeouts.quotes.renderingProcess.ms,
+  maxProcessorMs: timeouts.quotes.processorTimeOfRenderingProcess.ms,
   maxDataBytes: 1_300e6,
-  maxElapsedMs: timeouts.quotes.starvedRendering.ms,
+  maxElapsedMs: timeouts.quotes.elapsedTimeOfRendering.ms,
   replaceAbove: {
-    processorMs: timeouts.quotes.reusedRenderingProcess.ms,
+    processorMs: timeouts.quotes.processorTimeBeforeReplacement.ms,
     residentBytes: 660e6,
   },
   replaceIdleAbove: { residentBytes: 400e6, idleMs: timeouts.quotes.idlePdfProcess.ms },
@@ -72,10 +73,10 @@ export const pdfProcessLimits = {
  * of allocated memory after twenty pages of 2,000 lines, and 1.5 GB after twenty of 8,000 lines.
  */
 export const largePageProcessLimits: RenderingProcessLimits = {
-  maxProcessorMs: timeouts.quotes.renderingProcess.ms,
+  maxProcessorMs: timeouts.quotes.processorTimeOfRenderingProcess.ms,
   maxDataBytes: 2_000e6,
-  maxElapsedMs: timeouts.quotes.starvedRendering.ms,
-  replaceAbove: { processorMs: timeouts.quotes.reusedRenderingProcess.ms },
+  maxElapsedMs: timeouts.quotes.elapsedTimeOfRendering.ms,
+  replaceAbove: { processorMs: timeouts.quotes.processorTimeBeforeReplacement.ms },
 }
 /** The size of the heap (V8's old space) of the process for large pages, in megabytes. */
 export const largePageHeapMegabytes = 256
