@@ -1,8 +1,8 @@
 // The program of the child process that renders and compresses large quotes. In the main process,
 // this would delay other requests.
 import { QuoteFailure } from '../failures.ts'
+import { performTasks } from '../rendering/rendering-child.ts'
 import { maxPageOrJsonBytes } from '../rendering/rendering-limits.ts'
-import { performTasks } from '../rendering/rendering-process.ts'
 import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
 import type { PageOptions } from './quote-page.ts'
 import {

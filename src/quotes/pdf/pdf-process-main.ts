@@ -2,7 +2,7 @@
 // takes too long, and its memory is freed when it ends.
 import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
-import { performTasks } from '../rendering/rendering-process.ts'
+import { performTasks } from '../rendering/rendering-child.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
 import { compilePdf, type Pdf } from './typst-compiler.ts'
 

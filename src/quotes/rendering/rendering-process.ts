@@ -1,10 +1,11 @@
 // A child process that renders. RenderingProcess starts it on demand, limits its time and memory,
-// and replaces it after failures. The program of the child process calls performTasks.
+// and replaces it after failures. rendering-child.ts is the code in the child process.
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pTimeout from 'p-timeout'
-import { type FailureReason, getRenderingFailureReason, QuoteFailure } from '../failures.ts'
+import { QuoteFailure } from '../failures.ts'
+import type { Reply, Usage } from './rendering-child.ts'
 import { type RenderingProcessLimits, renderingNiceIncrement } from './rendering-limits.ts'
 import { RenderingQueue, type RenderingQueueOptions } from './rendering-queue.ts'
 
@@ -21,12 +22,6 @@ type RenderingProcessOptions = {
   queue?: RenderingQueueOptions
   nodeOptions?: string[]
 }
-
-/** What the process sends after each task. */
-type Reply<Result> = { usage: Usage } & ({ result: Result } | Failed)
-/** What the process has used: processor time since its start, and memory now. */
-type Usage = { processorMs: number; residentBytes: number }
-type Failed = { reason: FailureReason; message: string; stack: string | undefined }
 
 /** A process that performs one task at a time. The first task starts it. */
 export class RenderingProcess<Task extends object, Result> {
@@ -199,28 +194,4 @@ function describeEnd(
 function createUnreachableFailure(contentName: string, cause: unknown): QuoteFailure {
   const message = `The ${contentName} process cannot be reached.`
   return new QuoteFailure('process_unreachable', message, { cause })
-}
-
-/** Runs in the child process: replies to each task. The process ends when the service ends. */
-export function performTasks<Task, Result>(perform: (task: Task) => Result): void {
-  process.on('message', (task) => {
-    const outcome = getResultOrFailure(() => perform(task as Task))
-    const { user, system } = process.cpuUsage()
-    const usage = { processorMs: (user + system) / 1000, residentBytes: process.memoryUsage.rss() }
-    const reply: Reply<Result> = { ...outcome, usage }
-    process.send?.(reply)
-  })
-  // A terminal or service manager may signal all processes. This process ignores the signal,
-  // because the stopping service still needs the results of its open requests. The service then
-  // ends this process.
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined)
-}
-
-function getResultOrFailure<Result>(perform: () => Result): { result: Result } | Failed {
-  try {
-    return { result: perform() }
-  } catch (error) {
-    const { message, stack } = error instanceof Error ? error : new Error(String(error))
-    return { reason: getRenderingFailureReason(error), message, stack }
-  }
 }
