@@ -95,9 +95,8 @@ export class QuoteLinkHandler {
 
   /**
    * Returns the quote in the requested format. Throws QuoteFailure if the quote cannot be shown:
-   * failures.ts lists what the visitor gets for each reason. Throws Problem (429) if there were too
-   * many requests. `countOrRejectRequest` gets the id of a known link. It throws Problem (429) if
-   * there were too many requests for that link.
+   * failures.ts lists what the visitor gets for each reason. Throws Problem (429) when a limit is
+   * exceeded: for unknown links by address, for known links by link.
    */
   async buildResponse(
     request: LinkRequest,
