@@ -4,10 +4,9 @@ import type { ProblemCode } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
- * The error pages. If a page belongs to exactly one failure reason or problem code, it has that
- * name. `action` is the link on the page: none, to the page or the PDF of the quote, or to the same
- * URL again. No page reloads by itself, because that would interrupt a screen reader (WCAG 2.2.1).
- * The texts are in quote-texts/.
+ * The error pages. `action` is the link on the page: none, to the page or the PDF of the quote, or
+ * to the same URL again. No page reloads by itself, because that would interrupt a screen reader
+ * (WCAG 2.2.1). The texts are in quote-texts/.
  */
 export const errorPages = {
   not_found: { action: null },

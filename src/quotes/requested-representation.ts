@@ -35,8 +35,9 @@ export function getRequestedLanguage(query: unknown): Language | null {
 const jsonTypes = ['application/json', 'application/problem+json']
 
 /**
- * Returns whether an error should be sent as a page: if ?format= is html, and otherwise unless
- * ?format= is json or the Accept header prefers JSON to a page.
+ * Returns whether an error should be sent as a page. ?format=json gives JSON and ?format=html a
+ * page. With any other ?format=, or none, the Accept header decides: JSON only if it prefers JSON,
+ * otherwise a page.
  */
 export function prefersErrorPage({ headers, query }: NegotiableRequest): boolean {
   const format = readLinkParameter(query, 'format')
