@@ -18,19 +18,15 @@ export function buildReplyLinks(
 ): ReplyLink[] {
   const { number, version, seller } = document
   const { reply } = quoteTexts[language]
-  const link = (label: string, subject: string, body?: string) => {
+  const buildLink = (isMain: boolean, label: string, subject: string, body?: string) => {
     const href = buildMailLink(seller.email, subject, body)
-    return href === null ? [] : [{ label, href, isMain: false }]
+    return href === null ? null : { label, href, isMain }
   }
-  const ask = link(reply.ask, reply.askSubject(number))
-  if (status === 'accepted') return ask
-  const main =
-    status === 'sent'
-      ? link(
-          reply.accept,
-          reply.acceptSubject(number),
-          reply.acceptBody(number, String(version), total),
-        )
-      : link(reply.renew, reply.renewSubject(number))
-  return [...main.map((first) => ({ ...first, isMain: true })), ...ask]
+  const links = [buildLink(false, reply.ask, reply.askSubject(number))]
+  if (status === 'sent') {
+    const body = reply.acceptBody(number, String(version), total)
+    links.unshift(buildLink(true, reply.accept, reply.acceptSubject(number), body))
+  } else if (status !== 'accepted')
+    links.unshift(buildLink(true, reply.renew, reply.renewSubject(number)))
+  return links.filter((link) => link !== null)
 }
