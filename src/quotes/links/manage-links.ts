@@ -114,10 +114,10 @@ export async function listQuoteLinks(
  * Returns false if the link does not exist or was revoked before.
  */
 export async function revokeQuoteLink(db: Kysely<Tables>, id: string): Promise<boolean> {
-  const { rows } = await sql<{ wasOpen: boolean }>`
-    select revoke_quote_share(${id}) as "wasOpen"
+  const { rows } = await sql<{ isRevokedNow: boolean }>`
+    select revoke_quote_share(${id}) as "isRevokedNow"
   `.execute(db)
-  return rows[0]?.wasOpen ?? false
+  return rows[0]?.isRevokedNow ?? false
 }
 
 /**
