@@ -7,8 +7,8 @@ import { DatabaseError } from 'pg'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
 
-// The user agents of programs that fetch a link to check it or to show a preview. Phones of the
-// brand Cubot are no programs.
+// The user agents of programs that fetch a link to check it or to show a preview. The lookbehind
+// keeps Cubot phones, whose user agent ends a word in "bot", from being taken for bots.
 const automatedAgents = new RegExp(
   '(?<!\\bcu)bot\\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedly|curl|wget|python|' +
     'headless',
