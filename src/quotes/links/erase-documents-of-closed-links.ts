@@ -28,7 +28,10 @@ export async function eraseDocumentsOfClosedLinks(
   }
 }
 
-/** Erases documents immediately and then every hour, until `signal` is aborted. Logs failures. */
+/**
+ * Erases documents immediately and then at intervals of `timeouts.quotes.erasure`, until `signal`
+ * is aborted. Logs failures.
+ */
 export async function eraseDocumentsRegularly(
   db: Kysely<Tables>,
   options: RegularTaskOptions,

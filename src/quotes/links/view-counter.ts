@@ -34,9 +34,9 @@ export function isHumanView({
 }
 
 /**
- * Returns a function that records a view in the background. While four inserts are running, further
- * views are not counted, so counting cannot exhaust the connection pool. A failure is logged once
- * per cause.
+ * Returns a function that records a view in the background. While `maxConcurrentInserts` inserts
+ * are running, further views are not counted, so counting cannot exhaust the connection pool. A
+ * failure is logged once per cause.
  */
 export function createViewCounter(db: Kysely<Tables>, log: TaskLog): (linkId: string) => void {
   const failureLog = new FailureLog(log, {
