@@ -18,10 +18,10 @@ import type { QuotePageValues } from './template-values.ts'
 const maxPageNumericColumnsWidth = 42
 
 /** With more lines, which fill over two screens, a page repeats number and total above them. */
-const maxLinesWithoutRunningHead = 25
+const maxLinesWithoutStickySummary = 25
 
 /** The maximum length of the number at the foot of each printed page, in characters. */
-const maxPageRunningNumberLength = 60
+const maxPrintFooterNumberLength = 60
 
 /** What is the same for all pages of the service. */
 export type PageOptions = {
@@ -39,7 +39,7 @@ export function renderQuotePage(
 ): string {
   const quote = buildQuoteViewModel(shared, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`
-  const runningNumber = truncatePlainText(quote.number, maxPageRunningNumberLength)
+  const printedNumber = truncatePlainText(quote.number, maxPrintFooterNumberLength)
   const hasWideNumbers = sumColumnWidths(quote.columns) > maxPageNumericColumnsWidth
   const brandStyle = buildBrandStyle(brand)
   const logo = buildLogoUri(brand)
@@ -47,10 +47,10 @@ export function renderQuotePage(
   const values: QuotePageValues = {
     ...quote,
     title,
-    runningTitle: `${quote.texts.quote} ${runningNumber}`,
+    printFooter: `${quote.texts.quote} ${printedNumber}`,
     pdfLink,
     hasWideNumbers,
-    isLong: quote.lines.length > maxLinesWithoutRunningHead,
+    hasStickySummary: quote.lines.length > maxLinesWithoutStickySummary,
     languages: listLanguages(language),
     brandStyle,
     logo,

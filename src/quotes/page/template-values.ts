@@ -12,13 +12,13 @@ export type TemplateValues = { quote: QuotePageValues; error: ErrorPageValues }
 export type QuotePageValues = QuoteViewModel & {
   title: string
   /** The kind and number of the document, at the foot of each printed page. */
-  runningTitle: string
+  printFooter: string
   /** Null if the page offers no PDF. */
   pdfLink: string | null
   /** Whether the columns of numbers need so much width that the table has another layout. */
   hasWideNumbers: boolean
   /** Whether number and total are repeated above the lines. */
-  isLong: boolean
+  hasStickySummary: boolean
   languages: { code: Language; name: string; isShown: boolean }[]
   /** CSS with the colours of the company. */
   brandStyle: string | null

@@ -31,9 +31,9 @@ const compiler = NodeCompiler.create({
  */
 const maxPdfNumericColumnsWidth = 58
 /** The maximum length of the seller's name in the header and footer, in characters. */
-const maxPdfRunningNameLength = 60
+const maxPdfSellerNameLength = 60
 /** The maximum length of the quote number in the header and footer, in characters. */
-const maxPdfRunningNumberLength = 40
+const maxPdfNumberLength = 40
 
 /** The reason of a failure is cut, because it is logged and could contain much of a quote. */
 const maxReasonLength = 200
@@ -51,8 +51,8 @@ export function compilePdf(shared: SharedQuote, language: Language, brand: Brand
   const preparedQuote = serializeForPdf({
     ...quote,
     hasWideNumbers: sumColumnWidths(quote.columns) > maxPdfNumericColumnsWidth,
-    runningName: truncatePlainText(quote.seller.legalName, maxPdfRunningNameLength),
-    runningNumber: truncatePlainText(quote.number, maxPdfRunningNumberLength),
+    shortSellerName: truncatePlainText(quote.seller.legalName, maxPdfSellerNameLength),
+    shortNumber: truncatePlainText(quote.number, maxPdfNumberLength),
   })
   const metadata = JSON.stringify({
     title: prepareMetadata(`${quote.texts.quote} ${quote.number}`),

@@ -158,7 +158,7 @@ t.test('a camera reads the transfer from the QR code of the page and of the PDF'
 
 t.test('a long quote keeps its number and total in view, with a link to the totals', async (t) => {
   const { page } = await openLink(t, 'sent')
-  t.equal(await page.$('.running'), null, 'a short quote does not need it')
+  t.equal(await page.$('.sticky-summary'), null, 'a short quote does not need it')
   const number = 'LONG'
   await insertSharedQuote(db, number, generateLines(60)).then((token) =>
     page.goto(`${base}/quote/share/${token}`),
@@ -166,12 +166,12 @@ t.test('a long quote keeps its number and total in view, with a link to the tota
   for (const width of [390, 1440]) {
     await page.setViewportSize({ width, height })
     await page.evaluate(() => scrollTo(0, 2_000))
-    const box = await page.locator('.running').boundingBox()
+    const box = await page.locator('.sticky-summary').boundingBox()
     t.ok(box && box.y >= 0 && box.y < 20, `${width} px: ${JSON.stringify(box)}`)
-    t.match(await page.innerText('.running'), /LONG.*Ir al total.*€/s)
+    t.match(await page.innerText('.sticky-summary'), /LONG.*Ir al total.*€/s)
     t.equal(await isTooWide(page), false)
     t.same(await findAccessibilityViolations(page), [], `${width} px`)
-    await page.click('.running a')
+    await page.click('.sticky-summary a')
     const totals = await page.locator('#total').boundingBox()
     t.ok(totals && totals.y >= -1 && totals.y < height, 'the totals are in view')
   }

@@ -259,7 +259,7 @@ t.test(
     const getTags = (html: string) =>
       html
         .replace(getStyleSheet(html), '')
-        .replace(/ data-running-title="[^"<>]*">/, '>')
+        .replace(/ data-print-footer="[^"<>]*">/, '>')
         .match(/<[^>]*>/g)
     for (const language of languages) {
       const html = renderPage(fillQuote(hostileText), language, pdfLink)

@@ -143,7 +143,7 @@ export function getVisibleText(html: string): string {
 /** Returns a page without what is not printed: links of the screen, its disclosure, the title. */
 export function removeScreenOnly(html: string): string {
   return html
-    .replace(/<(p|nav|details) class="[a-z ]*screen-only".*?<\/\1>/gs, '')
+    .replace(/<(p|nav|details) class="[a-z -]*screen-only".*?<\/\1>/gs, '')
     .replace(/<a class="button.*?<\/a>|<title>.*?<\/title>/gs, '')
 }
 
