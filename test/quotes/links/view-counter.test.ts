@@ -1,6 +1,7 @@
 // Counting how often links are opened.
 // Numbers such as S11 are those of the attacks in docs/security.md.
 import t from 'tap'
+import { testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import {
@@ -28,24 +29,27 @@ t.test('views are counted only with COUNT_VIEWS, and without personal data (S11)
 })
 
 t.test('only people are counted, and only for links that exist', async (t) => {
-  const service = await startServiceWithLink(t, { config: { COUNT_VIEWS: true } })
-  const { app, url } = service
-  await app.inject({ method: 'HEAD', url })
-  await app.inject(getUnknownLinkPath(1))
-  for (const agent of [
-    'WhatsApp/2.23.20.0',
-    'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)',
-    'facebookexternalhit/1.1',
-    'TelegramBot (like TwitterBot)',
-  ])
-    await app.inject({ url, headers: { 'user-agent': agent } })
-  await app.inject({ url, headers: { 'sec-purpose': 'prefetch' } })
-  // Views are inserted in the order of the requests, so an earlier one would be there too.
-  const phone =
-    'Mozilla/5.0 (Linux; Android 13; CUBOT KINGKONG) Chrome/131.0.0.0 Mobile Safari/537.36'
-  await app.inject({ url, headers: { 'user-agent': phone } })
-  await app.inject(url)
-  t.equal((await readViews(service, 2)).length, 2)
+  const database = await testDatabase(t)
+  await t.test('requests of programs and of people', async (t) => {
+    const { app, url } = await startServiceWithLink(t, { database, config: { COUNT_VIEWS: true } })
+    await app.inject({ method: 'HEAD', url })
+    await app.inject(getUnknownLinkPath(1))
+    for (const agent of [
+      'WhatsApp/2.23.20.0',
+      'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)',
+      'facebookexternalhit/1.1',
+      'TelegramBot (like TwitterBot)',
+    ])
+      await app.inject({ url, headers: { 'user-agent': agent } })
+    await app.inject({ url, headers: { 'sec-purpose': 'prefetch' } })
+    const phone =
+      'Mozilla/5.0 (Linux; Android 13; CUBOT KINGKONG) Chrome/131.0.0.0 Mobile Safari/537.36'
+    await app.inject({ url, headers: { 'user-agent': phone } })
+    await app.inject(url)
+  })
+  // The service has closed its connections, so all its inserts have ended.
+  const views = await database.db.selectFrom('quote_share_views').selectAll().execute()
+  t.equal(views.length, 2)
 })
 
 t.test(
