@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runCommand } from '../cli/command.ts'
 import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
 import { crossedCatalogue } from './support/data/catalogues.ts'
+import { generateLines, insertLinkedQuote } from './support/data/linked-quotes.ts'
 import { seeded, shuffle } from './support/data/seeded-random.ts'
-import { generateLines, insertSharedQuote } from './support/data/shared-quotes.ts'
 import { keystrokes } from './support/load/keystroke-trace.ts'
 import { sample } from './support/load/latency-sampler.ts'
 import { quantile } from './support/load/quantile.ts'
@@ -67,7 +67,7 @@ type Load = { texts: string[]; callers: number; durationMs: number }
 
 /** Prints the latencies with and without the engine, in turns. */
 async function compare(service: BenchService, load: Load): Promise<void> {
-  const token = await insertSharedQuote(service.db, 'B-1', generateLines(10))
+  const token = await insertLinkedQuote(service.db, 'B-1', generateLines(10))
   const paths = ['/api/stats', `/quote/share/${token}`]
   const apis: ApiProcess[] = []
   const start = async (env: Record<string, string>): Promise<Measured> => {

@@ -14,7 +14,7 @@ import { type BenchService, benchServers, benchService } from './support/bench-s
 import { crossedCatalogue } from './support/data/catalogues.ts'
 import { generateQuotes } from './support/data/generated-quotes.ts'
 import { knownItems } from './support/data/known-items.ts'
-import { generateLines, insertSharedQuote } from './support/data/shared-quotes.ts'
+import { generateLines, insertLinkedQuote } from './support/data/linked-quotes.ts'
 import { startApi } from './support/processes/api-process.ts'
 
 const help = `
@@ -97,7 +97,7 @@ async function addQuotes(
   await generateQuotes(db, quoteCount, { lines: 5, throughTriggers: 0, onProgress: () => {} })
   const lines = generateLines(12)
   const tokens: string[] = []
-  for (let n = 0; n < linkCount; n++) tokens.push(await insertSharedQuote(db, `LINK-${n}`, lines))
+  for (let n = 0; n < linkCount; n++) tokens.push(await insertLinkedQuote(db, `LINK-${n}`, lines))
   // While changes of products are pending, no answer of search is cached.
   const registrationName = nameWithShape('main', computeIndexShape())
   await syncIndex({ db, client: engine, indexName, registrationName })

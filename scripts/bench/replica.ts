@@ -6,7 +6,7 @@ import { startPostgresPair } from '../../test/cluster/postgres-pair.ts'
 import { runCommand } from '../cli/command.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
 import { generateQuotes } from './support/data/generated-quotes.ts'
-import { generateLines, insertSharedQuote } from './support/data/shared-quotes.ts'
+import { generateLines, insertLinkedQuote } from './support/data/linked-quotes.ts'
 import { type LoadResult, startFixedRateLoad } from './support/load/fixed-rate-load.ts'
 import { quantile } from './support/load/quantile.ts'
 import { startApi } from './support/processes/api-process.ts'
@@ -94,7 +94,7 @@ async function addContents(db: Database, quoteCount: number) {
   await generateQuotes(db, quoteCount, { lines: 5, throughTriggers: 0, onProgress: () => {} })
   const tokens: string[] = []
   const lines = generateLines(linesPerLink)
-  for (let n = 0; n < linkCount; n++) tokens.push(await insertSharedQuote(db, `LINK-${n}`, lines))
+  for (let n = 0; n < linkCount; n++) tokens.push(await insertLinkedQuote(db, `LINK-${n}`, lines))
   const key = await createApiKey(db, {
     kind: 'secret',
     name: 'bench',

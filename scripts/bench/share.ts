@@ -19,7 +19,7 @@ import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { runCommand, UsageError } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { startServers } from '../servers/test-servers.ts'
-import { generateLines, insertSharedQuote, readInvoiceLines } from './support/data/shared-quotes.ts'
+import { generateLines, insertLinkedQuote, readInvoiceLines } from './support/data/linked-quotes.ts'
 import {
   describeLargeQuotes,
   measureLargeQuotes,
@@ -116,16 +116,16 @@ async function createQuotes(databaseUrl: string): Promise<Quotes> {
   const db = openDatabase(databaseUrl)
   await migrate(db)
   await recordCompany(db, readCompany(join(root, 'company.example.json')))
-  const small = await insertSharedQuote(db, 'SMALL', generateLines(12))
-  const draft = await insertSharedQuote(db, 'DRAFT', generateLines(12))
+  const small = await insertLinkedQuote(db, 'SMALL', generateLines(12))
+  const draft = await insertLinkedQuote(db, 'DRAFT', generateLines(12))
   await db.updateTable('quotes').set({ status: 'draft' }).where('number', '=', 'DRAFT').execute()
-  const large = await insertSharedQuote(db, largeInvoice, await readInvoiceLines(largeInvoice))
+  const large = await insertLinkedQuote(db, largeInvoice, await readInvoiceLines(largeInvoice))
   const onePagers: string[] = []
   for (let n = 0; n < 60; n += 1)
-    onePagers.push(await insertSharedQuote(db, `ONE-${n}`, generateLines(7)))
+    onePagers.push(await insertLinkedQuote(db, `ONE-${n}`, generateLines(7)))
   const largest: string[] = []
   for (let n = 0; n < 10; n += 1)
-    largest.push(await insertSharedQuote(db, `LARGEST-${n}`, generateLines(2000)))
+    largest.push(await insertLinkedQuote(db, `LARGEST-${n}`, generateLines(2000)))
   const { document: largeDocument } = await db
     .selectFrom('quote_shares')
     .select('document')

@@ -3,8 +3,8 @@ import { isLoopbackName } from '../../src/http/host-header.ts'
 import {
   type CreatedLink,
   createQuoteLinkWithDetails,
+  LinkRefusedError,
   type NewLink,
-  QuoteNotShareableError,
 } from '../../src/quotes/links/manage-links.ts'
 import { countNoun } from '../../src/text/count-noun.ts'
 import { readLines, type ShareContext } from './share-context.ts'
@@ -51,7 +51,7 @@ export async function createManyLinks(
       )
       createdCount += 1
     } catch (error) {
-      if (!(error instanceof QuoteNotShareableError)) throw error
+      if (!(error instanceof LinkRefusedError)) throw error
       console.error(`${number}: ${error.message}`)
       rejectedCount += 1
     }

@@ -9,7 +9,7 @@ import { productColumns, quoteColumns } from '../../src/imports/file-columns.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { toCsv } from './csv-rows.ts'
-import { exampleProducts, exampleQuotes, exampleShareNumber } from './invented-data/example-rows.ts'
+import { exampleProducts, exampleQuotes, linkedQuoteNumber } from './invented-data/example-rows.ts'
 import {
   emptyProductsSummary,
   emptyQuotesSummary,
@@ -29,7 +29,7 @@ export async function isLoaded(db: Database): Promise<boolean> {
   const example = await db
     .selectFrom('quotes')
     .select('id')
-    .where('number', '=', exampleShareNumber)
+    .where('number', '=', linkedQuoteNumber)
     .executeTakeFirst()
   return example !== undefined
 }

@@ -6,7 +6,7 @@ import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
-import { exampleShareNumber } from './invented-data/example-rows.ts'
+import { linkedQuoteNumber } from './invented-data/example-rows.ts'
 
 /** Returns a secret key without a rate limit. The last scope is in its name. */
 export async function reuseOrCreateKey(
@@ -47,8 +47,8 @@ export async function reuseOrCreateLink(
   previousUrl: string | undefined,
 ): Promise<string> {
   const token = previousUrl?.split('/').at(-1) ?? ''
-  const shared = await readLink(db, token, { timeZone, now: new Date() })
-  return shared.state === 'open' ? token : createQuoteLink(db, { number: exampleShareNumber })
+  const link = await readLink(db, token, { timeZone, now: new Date() })
+  return link.state === 'open' ? token : createQuoteLink(db, { number: linkedQuoteNumber })
 }
 
 async function findUsableKey(db: Database, key: string): Promise<ApiKey | null> {

@@ -6,7 +6,7 @@ import { languages } from '../company/languages.ts'
 import { quoteLinkPath, toOpenApiPath } from '../http/endpoint-paths.ts'
 import { type FailureReason, QuoteFailure } from './failures.ts'
 import { describeFailure } from './responses/link-error-responses.ts'
-import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
+import { LinkedQuote, QuoteDocument, QuoteLine } from './schema.ts'
 
 const description = `
 The quote (*presupuesto*) that a customer opens from a link, without logging in: the token is the
@@ -24,7 +24,7 @@ secret. The response is a page by default. Request JSON or a PDF with \`Accept\`
 
 const toEuros = (amount: string) => ({ amount, currency: 'EUR' })
 
-const exampleQuote: SharedQuote = {
+const exampleQuote: LinkedQuote = {
   status: 'sent',
   link: { expiresAt: '2026-12-20T23:00:00.000Z' },
   contentHash: 'a3f1c02b9d4e5f60718293a4b5c6d7e8f90123456789abcdef0123456789abcd',
@@ -136,7 +136,7 @@ export const quoteOperation: Operation = {
       headers: withHeaders('vary', 'content-disposition'),
       content: {
         'application/json': {
-          schema: SharedQuote,
+          schema: LinkedQuote,
           examples: { quote: { summary: 'A quote with one line', value: exampleQuote } },
         },
         ...htmlPage,
@@ -159,6 +159,6 @@ export const quoteOperation: Operation = {
       htmlPage,
     ),
   },
-  schemas: { SharedQuote, QuoteDocument, QuoteLine },
+  schemas: { SharedQuote: LinkedQuote, QuoteDocument, QuoteLine },
   exampleRequests: [],
 }

@@ -23,7 +23,7 @@ import {
   describeProblem,
 } from './responses/link-error-responses.ts'
 import { createLinkResponseHeaders, type LinkResponse } from './responses/link-responses.ts'
-import { SharedQuote } from './schema.ts'
+import { LinkedQuote } from './schema.ts'
 
 /** `rateLimit` counts and limits the requests for each link. */
 type RouteOptions = Omit<QuoteOptions, 'log'> & { rateLimit: TargetRateLimit }
@@ -74,7 +74,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       schema: {
         ...parameters,
         // The schema of 200 is for the API documentation only.
-        response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
+        response: { 200: LinkedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       serializerCompiler: serializeOnlyProblems,
       config: {

@@ -1,4 +1,4 @@
-// The schemas of a shared quote: its frozen document, and the JSON that a link returns.
+// The schemas of a linked quote: its frozen document, and the JSON that a link returns.
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
 // the totals and chooses the legal texts about tax exemptions.
 //
@@ -7,7 +7,7 @@
 //    never get it.
 // 2. Write a migration that replaces quote_document. test/quotes/links/frozen-document.test.ts
 //    fails until then, and until its completeDocument has the field.
-// 3. Add it to `document` in test/support/quotes/shared-quote.ts, to view-model/ and to
+// 3. Add it to `document` in test/support/quotes/linked-quote.ts, to view-model/ and to
 //    page/quote-page-template.eta, and a label to quote-texts/ if it needs one.
 //    test/quotes/page/quote-page.test.ts fails until then.
 // 4. Add it to pdf/pdf-template.typ, which must show the same as the page.
@@ -143,7 +143,7 @@ export const QuoteDocument = Type.Object({
 })
 export type QuoteDocument = Static<typeof QuoteDocument>
 
-const SharedQuoteStatus = Type.Union(
+const LinkedQuoteStatus = Type.Union(
   [
     Type.Literal('sent'),
     Type.Literal('accepted'),
@@ -154,9 +154,9 @@ const SharedQuoteStatus = Type.Union(
   { description: 'As of now. A sent quote past its validity is expired.' },
 )
 
-export const SharedQuote = Type.Object(
+export const LinkedQuote = Type.Object(
   {
-    status: SharedQuoteStatus,
+    status: LinkedQuoteStatus,
     link: Type.Object({
       expiresAt: Nullable(
         Type.String({ format: 'date-time', description: 'null: the link never expires' }),
@@ -169,4 +169,4 @@ export const SharedQuote = Type.Object(
   },
   { description: 'A quote behind a link' },
 )
-export type SharedQuote = Static<typeof SharedQuote>
+export type LinkedQuote = Static<typeof LinkedQuote>

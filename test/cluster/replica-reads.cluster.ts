@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { generateLines, insertSharedQuote } from '../../scripts/bench/support/data/shared-quotes.ts'
+import { generateLines, insertLinkedQuote } from '../../scripts/bench/support/data/linked-quotes.ts'
 import { readDatabaseId, readTimeline } from '../../src/database/database-identity.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { Replica } from '../../src/database/replica/replica.ts'
@@ -314,7 +314,7 @@ t.test('a large page is read from the replica, and counted', async (t) => {
   const { postgres, db, service } = await startWithReplica(t)
   t.equal(await service.waitFor('up'), 'up')
   const open = async (number: string) => {
-    const token = await insertSharedQuote(db, number, generateLines(200))
+    const token = await insertLinkedQuote(db, number, generateLines(200))
     // A busy machine may not render so many lines within the limit.
     const response = await eventually(
       () => service.app.inject(`/quote/share/${token}?format=json`),

@@ -6,9 +6,9 @@ import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import type { SharedQuote } from '../../src/quotes/schema.ts'
+import type { LinkedQuote } from '../../src/quotes/schema.ts'
 import { findQuotesWithWrongTotals } from '../../src/stats/summary/verify-and-rebuild.ts'
-import { getVisibleText } from '../support/quotes/shared-quote.ts'
+import { getVisibleText } from '../support/quotes/linked-quote.ts'
 import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
 import { testService } from '../support/service/test-service.ts'
 
@@ -39,7 +39,7 @@ t.test('the totals by rate contain negative lines', async (t) => {
   t.match(rows, [{ net: '157.65', tax: '11.53', gross: '169.18' }])
   t.same(await findQuotesWithWrongTotals(db), [])
   const answer = await app.inject({ url: `${await share('R-1')}?format=json` })
-  const { document } = answer.json<SharedQuote>()
+  const { document } = answer.json<LinkedQuote>()
   t.match(document.lines, [
     { quantity: '2', net: { amount: '200.00' } },
     { quantity: '-1', net: { amount: '-30.00' } },

@@ -63,16 +63,16 @@ t.test('returns the quote as JSON with the hash of its document', async (t) => {
   const { app, url } = unchanged
   const response = await app.inject({ url, headers: acceptJson })
   t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
-  const shared = response.json()
-  t.match(shared, {
+  const linkedQuote = response.json()
+  t.match(linkedQuote, {
     status: 'sent',
     document: { number: 'P-1', totals: { gross: { amount: '1507.18', currency: 'EUR' } } },
   })
-  const canonicalJson = canonicalize(shared.document) ?? ''
-  t.equal(shared.contentHash, createHash('sha256').update(canonicalJson).digest('hex'))
+  const canonicalJson = canonicalize(linkedQuote.document) ?? ''
+  t.equal(linkedQuote.contentHash, createHash('sha256').update(canonicalJson).digest('hex'))
   t.same(
     (await app.inject(`${url}?format=json&utm_source=mail&utm_source=again`)).json(),
-    shared,
+    linkedQuote,
     'parameters that email tools append are ignored',
   )
 })

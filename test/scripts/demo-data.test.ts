@@ -10,7 +10,7 @@ import { toCsv } from '../../scripts/demo/csv-rows.ts'
 import {
   exampleProducts,
   exampleQuotes,
-  exampleShareNumber,
+  linkedQuoteNumber,
 } from '../../scripts/demo/invented-data/example-rows.ts'
 import { rejectForeignData } from '../../scripts/demo/load-demo-data.ts'
 import {
@@ -351,7 +351,7 @@ t.test('the examples show every feature, whatever the day', async (t) => {
 t.test(
   'the quote of the printed link is sent, still valid, and has every kind of line',
   async (t) => {
-    const rows = exampleQuotes('2026-11-21').filter(({ number }) => number === exampleShareNumber)
+    const rows = exampleQuotes('2026-11-21').filter(({ number }) => number === linkedQuoteNumber)
     t.ok(rows.length >= 10)
     t.match(rows[0], {
       status: 'sent',

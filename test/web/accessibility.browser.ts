@@ -7,7 +7,7 @@ import { type Language, languages } from '../../src/company/languages.ts'
 import { type ErrorPageName, errorPages } from '../../src/quotes/failures.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
-import type { QuoteDocument, SharedQuote } from '../../src/quotes/schema.ts'
+import type { LinkedQuote, QuoteDocument } from '../../src/quotes/schema.ts'
 import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
@@ -16,13 +16,13 @@ import { company } from '../support/database/company.ts'
 import { insertExampleProducts } from '../support/database/example-products.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { renderPage } from '../support/quotes/render-page.ts'
 import {
   document as fullDocument,
   hammer,
-  shared,
+  linkedQuote,
   withDocument,
-} from '../support/quotes/shared-quote.ts'
+} from '../support/quotes/linked-quote.ts'
+import { renderPage } from '../support/quotes/render-page.ts'
 import { testService } from '../support/service/test-service.ts'
 
 t.setTimeout(300_000)
@@ -85,14 +85,14 @@ async function findViolations(page: Page, state: string, shownIn: Look[]) {
 
 t.test('the page of a quote, in every status and language', async (t) => {
   const showQuote = (
-    quote: SharedQuote,
+    quote: LinkedQuote,
     language: Language,
     pdfLink: string | null = '?format=pdf',
   ) => page.setContent(renderPage(quote, language, pdfLink))
   let turn = 0
   for (const status of ['sent', 'accepted', 'rejected', 'expired', 'superseded'] as const)
     for (const language of languages) {
-      await showQuote({ ...shared, status }, language)
+      await showQuote({ ...linkedQuote, status }, language)
       const shownIn = language === 'es' && status === 'accepted' ? looks : takeTurns(turn)
       turn += 1
       t.same(await findViolations(page, status, shownIn), [], `${status} ${language}`)
@@ -117,7 +117,7 @@ t.test('the page of a quote, in every status and language', async (t) => {
     turn += 1
     t.same(await findViolations(page, state, takeTurns(turn)), [], state)
   }
-  await showQuote(shared, 'es', null)
+  await showQuote(linkedQuote, 'es', null)
   await page.click('summary')
   t.same(await findViolations(page, 'open disclosure, no PDF', takeTurns(0)), [])
 })

@@ -7,7 +7,7 @@ import { catalogue } from './example-products.ts'
 import { type ExampleLine, type ExampleQuote, quotes } from './example-quotes.ts'
 
 /** The quote whose link the demo prints: sent, still valid, with taxes, discounts and terms. */
-export const exampleShareNumber = 'EJ-014'
+export const linkedQuoteNumber = 'EJ-014'
 
 /** All products of the example quotes, with EUR prices. */
 export function exampleProducts(): ProductRow[] {

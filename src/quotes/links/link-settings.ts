@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 
 /**
- * Records the maximum number of lines in a shared quote, and the days after which the document of
+ * Records the maximum number of lines in a linked quote, and the days after which the document of
  * an expired or revoked link is erased. The settings have one row, which a migration has inserted.
  */
 export async function recordLinkSettings(

@@ -20,23 +20,23 @@ export type NewLink = {
 }
 
 /** create_quote_share refused the link. The message gives the reason to the user. */
-export class QuoteNotShareableError extends Error {}
+export class LinkRefusedError extends Error {}
 
 // The SQLSTATEs that create_quote_share raises: TQ404 if the quote does not exist, and TQ409 if it
-// cannot be shared, or not in this way.
-const notShareableCodes = ['TQ404', 'TQ409']
+// cannot have a link, or not such a link.
+const refusalCodes = ['TQ404', 'TQ409']
 
 /** A created link. Its token cannot be read again, because the database stores only its hash. */
 export type CreatedLink = { token: string; id: string; version: number; expiresAt: Date | null }
 
-/** Creates a link and returns its token. Throws QuoteNotShareableError. */
+/** Creates a link and returns its token. Throws LinkRefusedError. */
 export async function createQuoteLink(db: Kysely<Tables>, newLink: NewLink): Promise<string> {
   return (await insertQuoteLink(db, newLink)).token
 }
 
 /**
  * Creates a link and returns its token and id, the version of the quote that it shows, and its
- * expiry. Throws QuoteNotShareableError.
+ * expiry. Throws LinkRefusedError.
  */
 export async function createQuoteLinkWithDetails(
   db: Kysely<Tables>,
@@ -73,8 +73,8 @@ async function insertQuoteLink(
     if (!row) throw new Error('create_quote_share returned no row.')
     return { token, id: row.id }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && notShareableCodes.includes(String(error.code)))
-      throw new QuoteNotShareableError(error.message, { cause: error })
+    if (error instanceof Error && 'code' in error && refusalCodes.includes(String(error.code)))
+      throw new LinkRefusedError(error.message, { cause: error })
     throw error
   }
 }

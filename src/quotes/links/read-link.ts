@@ -4,7 +4,7 @@ import { CompiledQuery, type Kysely } from 'kysely'
 import { toLocalDate } from '../../company/calendar.ts'
 import type { QuoteStatus, Tables } from '../../database/table-types.ts'
 import { QuoteFailure } from '../failures.ts'
-import type { SharedQuote } from '../schema.ts'
+import type { LinkedQuote } from '../schema.ts'
 import { hashLinkToken, isLinkToken } from './link-token.ts'
 
 /**
@@ -14,7 +14,7 @@ import { hashLinkToken, isLinkToken } from './link-token.ts'
 export type OpenLink = {
   state: 'open'
   /** The effective status of the quote, not of the link. */
-  quoteStatus: SharedQuote['status']
+  quoteStatus: LinkedQuote['status']
   contentHash: string
   /** When the link expires (ISO 8601), or null if it does not. */
   expiresAt: string | null

@@ -2,7 +2,7 @@
 import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import { languageNames, languages } from '../../company/languages.ts'
-import type { SharedQuote } from '../schema.ts'
+import type { LinkedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
@@ -32,18 +32,18 @@ export type PageOptions = {
 
 /** Returns the complete HTML document of a quote. Without `pdfLink` it has no PDF button. */
 export function renderQuotePage(
-  shared: SharedQuote,
+  linkedQuote: LinkedQuote,
   language: Language,
   pdfLink: string | null,
   { brand, offersReplies }: PageOptions,
 ): string {
-  const quote = buildQuoteViewModel(shared, language)
+  const quote = buildQuoteViewModel(linkedQuote, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`
   const printedNumber = truncatePlainText(quote.number, maxPrintFooterNumberLength)
   const hasWideNumbers = sumColumnWidths(quote.columns) > maxPageNumericColumnsWidth
   const brandStyle = buildBrandStyle(brand)
   const logo = buildLogoUri(brand)
-  const replies = offersReplies ? buildReplyLinks(shared, quote.gross, language) : []
+  const replies = offersReplies ? buildReplyLinks(linkedQuote, quote.gross, language) : []
   const values: QuotePageValues = {
     ...quote,
     title,

@@ -2,7 +2,7 @@
 import type { Language } from '../../company/languages.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
-import type { QuoteDocument, SharedQuote } from '../schema.ts'
+import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { type PageOptions, renderQuotePage } from './quote-page.ts'
 
 /** What a page and JSON show. `documentJson` is the document as it was frozen: canonical JSON. */
@@ -29,7 +29,7 @@ export function renderPageOrJson(
 ): Buffer {
   return Buffer.from(
     variant.format === 'json'
-      ? serializeSharedQuote(quote)
+      ? serializeLinkedQuote(quote)
       : renderPageWithLinks(quote, variant, options),
   )
 }
@@ -39,7 +39,7 @@ function renderPageWithLinks(
   { language, offersPdf }: PageOrJsonVariant & { format: 'html' },
   options: PageOptions,
 ): string {
-  const quote = parseSharedQuote(quoteToRender)
+  const quote = parseLinkedQuote(quoteToRender)
   // The link is relative, so the cached page works under any host name and base path, and does not
   // contain the token.
   const hasPdf = offersPdf && canShowInPdf(quoteToRender.documentJson)
@@ -48,7 +48,7 @@ function renderPageWithLinks(
 }
 
 /** Returns the quote with its document parsed. */
-function parseSharedQuote(quote: QuoteToRender): SharedQuote {
+function parseLinkedQuote(quote: QuoteToRender): LinkedQuote {
   const { quoteStatus, expiresAt, contentHash, documentJson } = quote
   return {
     status: quoteStatus,
@@ -62,7 +62,7 @@ function parseSharedQuote(quote: QuoteToRender): SharedQuote {
  * Returns the quote as JSON text. The document is inserted byte for byte as it was frozen, because
  * `contentHash` is the hash of those bytes.
  */
-export function serializeSharedQuote(quote: QuoteToRender): string {
+export function serializeLinkedQuote(quote: QuoteToRender): string {
   const { quoteStatus, expiresAt, contentHash, documentJson } = quote
   const members = [
     `"status":${JSON.stringify(quoteStatus)}`,

@@ -3,7 +3,7 @@
 import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import { performTasks } from '../rendering/rendering-child.ts'
-import type { QuoteDocument, SharedQuote } from '../schema.ts'
+import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { compilePdf, type Pdf } from './typst-compiler.ts'
 
 /** What the process renders: everything that a PDF depends on. */
@@ -11,7 +11,7 @@ export type PdfTask = {
   /** The frozen canonical JSON. */
   documentJson: string
   contentHash: string
-  status: SharedQuote['status']
+  status: LinkedQuote['status']
   /** Null for the language of the document. */
   language: Language | null
   brand: Brand

@@ -5,7 +5,7 @@ import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
 import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import { QuoteFailure } from '../failures.ts'
-import type { SharedQuote } from '../schema.ts'
+import type { LinkedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
@@ -46,8 +46,8 @@ export type Pdf = { pdf: Buffer; fileName: string }
  * character, or would store it wrongly. Blocks the process for about 1 ms per 2 lines, and longer
  * for the first quote.
  */
-export function compilePdf(shared: SharedQuote, language: Language, brand: Brand): Pdf {
-  const quote = buildQuoteViewModel(shared, language)
+export function compilePdf(linkedQuote: LinkedQuote, language: Language, brand: Brand): Pdf {
+  const quote = buildQuoteViewModel(linkedQuote, language)
   const preparedQuote = serializeForPdf({
     ...quote,
     hasWideNumbers: sumColumnWidths(quote.columns) > maxPdfNumericColumnsWidth,
@@ -60,7 +60,7 @@ export function compilePdf(shared: SharedQuote, language: Language, brand: Brand
     keywords: quote.contentHash,
   })
   // The creation date of the PDF is the date of the quote, so the bytes depend only on the content.
-  const creationTimestamp = Date.parse(`${shared.document.issuedOn}T00:00:00Z`) / 1000
+  const creationTimestamp = Date.parse(`${linkedQuote.document.issuedOn}T00:00:00Z`) / 1000
   const unsupported = findUnsupportedCharacters(preparedQuote + metadata)
   if (unsupported.length > 0) throw createRefusal(unsupported)
   try {

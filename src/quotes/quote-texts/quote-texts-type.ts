@@ -1,8 +1,8 @@
 // The texts that a language must define for the quote page, its error pages and the PDF.
 import type { ErrorPageName } from '../failures.ts'
-import type { SharedQuote } from '../schema.ts'
+import type { LinkedQuote } from '../schema.ts'
 
-type StatusWithBanner = Exclude<SharedQuote['status'], 'sent'>
+type StatusWithBanner = Exclude<LinkedQuote['status'], 'sent'>
 
 /** The names of units, by code in unit-names.ts. */
 export type UnitName =

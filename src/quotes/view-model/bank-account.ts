@@ -1,6 +1,6 @@
 // The seller's bank account on a quote: which quotes show it, and how it is formatted.
 import { formatIban } from '../formats/iban-format.ts'
-import type { SharedQuote } from '../schema.ts'
+import type { LinkedQuote } from '../schema.ts'
 
 /** An account to transfer money to. */
 export type BankAccount = {
@@ -10,10 +10,10 @@ export type BankAccount = {
 }
 
 /** Only these show the account, so nobody pays a rejected, expired or superseded quote. */
-const payableStatuses: SharedQuote['status'][] = ['sent', 'accepted']
+const payableStatuses: LinkedQuote['status'][] = ['sent', 'accepted']
 
 /** Returns null if the seller states no account, or if the quote is neither sent nor accepted. */
-export function buildBankAccount({ status, document }: SharedQuote): BankAccount | null {
+export function buildBankAccount({ status, document }: LinkedQuote): BankAccount | null {
   const { bank } = document.seller
   if (bank === null || !payableStatuses.includes(status)) return null
   return { holder: bank.holder, iban: formatIban(bank.iban), bic: bank.bic }

@@ -5,7 +5,7 @@ import { formatDate, formatInstant } from '../formats/date-formats.ts'
 import { formatMoney } from '../formats/number-formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteTexts } from '../quote-texts/quote-texts-type.ts'
-import type { QuoteDocument, SharedQuote } from '../schema.ts'
+import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { type BankAccount, buildBankAccount } from './bank-account.ts'
 import { buildWebsiteLink } from './contact-links.ts'
 import { buildLegalTexts, type ShownLegalText } from './legal-texts.ts'
@@ -32,7 +32,7 @@ export type QuoteViewModel = {
   /** Null for a superseded quote too. Another version replaces it, so this date would mislead. */
   validUntil: { date: string; text: string } | null
   /** Null for a sent quote. */
-  banner: { status: SharedQuote['status']; label: string; explanation: string } | null
+  banner: { status: LinkedQuote['status']; label: string; explanation: string } | null
   seller: {
     legalName: string
     initials: string
@@ -66,8 +66,8 @@ export type QuoteViewModel = {
 type LinkedText = { text: string; href: string | null }
 
 /** Returns a quote with all values formatted. */
-export function buildQuoteViewModel(shared: SharedQuote, language: Language): QuoteViewModel {
-  const { status, link, contentHash, document } = shared
+export function buildQuoteViewModel(linkedQuote: LinkedQuote, language: Language): QuoteViewModel {
+  const { status, link, contentHash, document } = linkedQuote
   const texts = quoteTexts[language]
   const lines = document.lines.map((line) => buildLineRow(line, language))
   return {
@@ -89,8 +89,8 @@ export function buildQuoteViewModel(shared: SharedQuote, language: Language): Qu
     lines,
     totals: buildTotalRows(document.totals, language),
     terms: buildTerms(document, language),
-    bank: buildBankAccount(shared),
-    sepaQrCode: buildSepaQrCode(shared),
+    bank: buildBankAccount(linkedQuote),
+    sepaQrCode: buildSepaQrCode(linkedQuote),
     notes: document.notes,
     legal: buildLegalTexts(document, language),
     contentHash,

@@ -1,7 +1,7 @@
 // The links with which a customer replies by email: accept, ask, or ask for an updated quote.
 import type { Language } from '../../company/languages.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
-import type { SharedQuote } from '../schema.ts'
+import type { LinkedQuote } from '../schema.ts'
 import { buildMailLink } from './contact-links.ts'
 
 /** `isMain`: what most customers will want to do next. */
@@ -12,7 +12,7 @@ export type ReplyLink = { label: string; href: string; isMain: boolean }
  * not valid. `total` is formatted.
  */
 export function buildReplyLinks(
-  { status, document }: Pick<SharedQuote, 'status' | 'document'>,
+  { status, document }: Pick<LinkedQuote, 'status' | 'document'>,
   total: string,
   language: Language,
 ): ReplyLink[] {

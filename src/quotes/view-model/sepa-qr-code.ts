@@ -1,7 +1,7 @@
 // The QR code that fills in a SEPA transfer (EPC069-12), for accepted quotes in euros.
 import { electronicFormatIBAN, isValidBIC, isValidIBAN } from 'ibantools'
 import { encode } from 'uqr'
-import type { SharedQuote } from '../schema.ts'
+import type { LinkedQuote } from '../schema.ts'
 import { toPlainText } from './plain-text.ts'
 
 /** The limits of EPC069-12: lengths of the texts in characters, total in bytes, amount in euros. */
@@ -22,8 +22,8 @@ const otherSepaCountries = new Set('AD AL CH GB GI MC MD ME MK RS SM VA'.split('
 export type QrCode = { size: number; path: string }
 
 /** Returns the QR code of the transfer, or null if buildSepaTransfer returns null. */
-export function buildSepaQrCode(shared: SharedQuote): QrCode | null {
-  const transfer = buildSepaTransfer(shared)
+export function buildSepaQrCode(linkedQuote: LinkedQuote): QrCode | null {
+  const transfer = buildSepaTransfer(linkedQuote)
   return transfer === null ? null : drawQrCode(transfer)
 }
 
@@ -33,7 +33,7 @@ export function buildSepaQrCode(shared: SharedQuote): QrCode | null {
  * one. Returns null for other quotes, and if the transfer would exceed a limit: a shortened
  * reference could name another quote.
  */
-export function buildSepaTransfer({ status, document }: SharedQuote): string | null {
+export function buildSepaTransfer({ status, document }: LinkedQuote): string | null {
   const { seller, totals, currency, number } = document
   const account = seller.bank && readSepaAccount(seller.bank)
   const amount = Number(totals.gross.amount)
@@ -63,7 +63,7 @@ export function buildSepaTransfer({ status, document }: SharedQuote): string | n
  * Returns the account as a transfer names it, or null if no transfer to it is possible. A long name
  * is cut, because banks compare only its beginning. Outside the EEA a transfer needs the BIC.
  */
-function readSepaAccount(bank: NonNullable<SharedQuote['document']['seller']['bank']>) {
+function readSepaAccount(bank: NonNullable<LinkedQuote['document']['seller']['bank']>) {
   const iban = electronicFormatIBAN(bank.iban) ?? ''
   const bic = (bank.bic ?? '').replace(/\s/g, '').toUpperCase()
   const country = iban.slice(0, 2)

@@ -2,14 +2,14 @@
 import type { Language } from '../../company/languages.ts'
 import { formatDate } from '../formats/date-formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
-import type { SharedQuote } from '../schema.ts'
+import type { LinkedQuote } from '../schema.ts'
 
 /**
  * Returns the status, its label and an explanation, which names the last valid day of an expired
  * quote. Returns null for a sent quote, which needs no banner.
  */
 export function buildStatusBanner(
-  status: SharedQuote['status'],
+  status: LinkedQuote['status'],
   validUntil: string | null,
   language: Language,
 ) {

@@ -8,7 +8,7 @@ import { showResponseSample } from './response-sample.js'
 import { lastTypicalYear } from './shown-year.js'
 import { createMetric, showYear } from './year-statistics.js'
 
-/** @import { SharedQuote } from '../../quotes/schema.ts' */
+/** @import { LinkedQuote } from '../../quotes/schema.ts' */
 /** @import { Stats } from '../../stats/schema.ts' */
 /** @import { ProductSelectEvent } from '../palette/palette.d.ts' */
 /** @import { HomeTexts } from './home-texts-es.ts' */
@@ -75,7 +75,7 @@ async function showQuote() {
     elementById('quote-state', HTMLElement).textContent = texts.quote.unavailable
     return
   }
-  const quote = /** @type {SharedQuote} */ (body)
+  const quote = /** @type {LinkedQuote} */ (body)
   const { number, issuedOn, buyer, totals, validUntil, lines } = quote.document
   showResponseSample('quote-response', {
     status: quote.status,
@@ -97,7 +97,7 @@ async function showQuote() {
   link.textContent = formatText(texts.quote.open, { number })
 }
 
-/** @param {SharedQuote['document']['lines']} lines */
+/** @param {LinkedQuote['document']['lines']} lines */
 function createTableOfLines(lines) {
   const { firstLines, description, amount } = texts.quote
   const headings = [description, amount].map((text) => createElement('th', { scope: 'col' }, text))

@@ -7,7 +7,7 @@ import { formatIban } from '../../../src/quotes/formats/iban-format.ts'
 import { formatMoney, formatPercent } from '../../../src/quotes/formats/number-formats.ts'
 import { formatUnit } from '../../../src/quotes/formats/unit-names.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
-import { eur } from '../../support/quotes/shared-quote.ts'
+import { eur } from '../../support/quotes/linked-quote.ts'
 
 t.test('amounts and percentages have the format of the language', async (t) => {
   const useSpaces = (text: string) => text.replaceAll('\u00a0', ' ')

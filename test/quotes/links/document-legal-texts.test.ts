@@ -6,7 +6,7 @@ import type { QuoteDocument } from '../../../src/quotes/schema.ts'
 import { company } from '../../support/database/company.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import {
-  createAndReadShare,
+  createAndReadLink,
   minimalLine,
   minimalQuote,
   writeQuote,
@@ -28,7 +28,7 @@ t.test(
       ])
       return (
         JSON.parse(
-          (await createAndReadShare(db, { number, ...(language && { language }) })).document,
+          (await createAndReadLink(db, { number, ...(language && { language }) })).document,
         ) as QuoteDocument
       ).legal
     }
@@ -69,7 +69,7 @@ t.test(
 
     await recordCompany(db, { ...company, seller: { ...company.seller, legal: [] } })
     await writeQuote(db, { ...minimalQuote, number: 'P-no-legal', country: 'US' }, [minimalLine])
-    const { document } = await createAndReadShare(db, { number: 'P-no-legal' })
+    const { document } = await createAndReadLink(db, { number: 'P-no-legal' })
     t.match(document, /"legal":\[\],"lines"/, 'no translations without texts')
 
     const britishCompany: Company = { ...company, seller: { ...company.seller, country: 'GB' } }
@@ -86,7 +86,7 @@ t.test('an exemption names its lines if others are taxed, in every language', as
   const { db } = await testDatabase(t)
   const lines = ['10', '0', null, '0', '0'].map((tax_rate) => ({ ...minimalLine, tax_rate }))
   await writeQuote(db, { ...minimalQuote, country: 'JP' }, lines)
-  const { document } = await createAndReadShare(db, { number: 'P-1' })
+  const { document } = await createAndReadLink(db, { number: 'P-1' })
   const exported = 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).'
   const inEnglish = 'VAT exempt export, article 21 of Spanish law 37/1992.'
   t.match(JSON.parse(document), {
@@ -103,7 +103,7 @@ t.test('an exemption names its lines if others are taxed, in every language', as
     ...lines.slice(1),
     { ...minimalLine, tax_rate: '0' },
   ])
-  const whole = JSON.parse((await createAndReadShare(db, { number: 'P-2' })).document)
+  const whole = JSON.parse((await createAndReadLink(db, { number: 'P-2' })).document)
   t.same(whole.legal, ['Precios válidos salvo error u omisión.', exported])
   t.notOk('legalForLines' in whole)
   t.same(whole.legalTranslations, { en: { legal: ['Errors and omissions excepted.', inEnglish] } })
@@ -117,7 +117,7 @@ t.test('a legal text that the company lacks in the language is shown in another 
   const exported = 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).'
   const createAndRead = async (legal: Company['seller']['legal']) => {
     await recordCompany(db, { ...company, seller: { ...company.seller, legal } })
-    return JSON.parse((await createAndReadShare(db, { number: 'P-1' })).document)
+    return JSON.parse((await createAndReadLink(db, { number: 'P-1' })).document)
   }
   // English comes first in the file, but the language of the company is Spanish.
   const { legal } = company.seller

@@ -11,12 +11,12 @@ import { company } from '../../support/database/company.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { findMissingFields } from '../../support/quotes/document-fields.ts'
 import {
-  createAndReadShare,
+  createAndReadLink,
   type Line,
   minimalLine,
   minimalQuote,
   type Quote,
-  readShare,
+  readLinkRow,
   writeQuote,
 } from '../../support/quotes/frozen-documents.ts'
 
@@ -251,7 +251,7 @@ t.test(
       .returning('id')
       .executeTakeFirstOrThrow()
     await writeQuote(db, { ...completeQuote, customer_id: customer.id }, completeLines)
-    const { document } = await createAndReadShare(db, { number: completeQuote.number })
+    const { document } = await createAndReadLink(db, { number: completeQuote.number })
     t.strictSame(JSON.parse(document), completeDocument)
     t.same(findMissingFields(completeDocument), [], 'it has every field of QuoteDocument')
     for (const internal of ['918273645', '564738291', 'Margen', 'internal'])
@@ -262,7 +262,7 @@ t.test(
 t.test('unknown values of a minimal quote are null', async (t) => {
   const { db } = await testDatabase(t)
   await writeQuote(db, minimalQuote, [])
-  const { document } = await createAndReadShare(db, { number: 'P-1' })
+  const { document } = await createAndReadLink(db, { number: 'P-1' })
   t.strictSame(JSON.parse(document), {
     ...completeDocument,
     number: 'P-1',
@@ -324,7 +324,7 @@ t.test('amounts have the digits of their currency, unit prices at least that man
   })) {
     await writeQuote(db, { ...minimalQuote, number: currency, currency }, lines)
     const { lines: documentLines, totals } = JSON.parse(
-      (await createAndReadShare(db, { number: currency })).document,
+      (await createAndReadLink(db, { number: currency })).document,
     ) as typeof completeDocument
     t.strictSame(
       documentLines.map(({ unitPrice }) => unitPrice),
@@ -346,7 +346,7 @@ t.test(
     await writeQuote(db, minimalQuote, [minimalLine])
     await writeQuote(db, { ...minimalQuote, number: 'P-2', language: 'en' }, [minimalLine])
     const createAndReadLanguage = async (request: NewLink) =>
-      (JSON.parse((await createAndReadShare(db, request)).document) as typeof completeDocument)
+      (JSON.parse((await createAndReadLink(db, request)).document) as typeof completeDocument)
         .language
     t.equal(await createAndReadLanguage({ number: 'P-1' }), 'es')
     t.equal(await createAndReadLanguage({ number: 'P-2' }), 'en')
@@ -396,7 +396,7 @@ t.test(
             notes,
           }
           await writeQuote(db, quote, [{ ...minimalLine, sku, description: `a${description}` }])
-          const { document, content_hash } = await createAndReadShare(db, { number })
+          const { document, content_hash } = await createAndReadLink(db, { number })
           const parsed = JSON.parse(document) as typeof completeDocument
           t.equal(document, canonicalize(parsed))
           t.equal(content_hash, createHash('sha256').update(document, 'utf8').digest('hex'))
@@ -443,7 +443,7 @@ t.test('canonical_json sorts names and writes no whitespace, at any depth', asyn
 t.test('later changes of the quote or the company do not change the document', async (t) => {
   const { db } = await testDatabase(t)
   await writeQuote(db, completeQuote, completeLines)
-  const before = await createAndReadShare(db, { number: completeQuote.number })
+  const before = await createAndReadLink(db, { number: completeQuote.number })
   await sql`
       update quotes set notes = 'otra cosa', customer_name = 'Otra', status = 'accepted',
         net = 1, tax = 0, gross = 1`.execute(db)
@@ -452,7 +452,7 @@ t.test('later changes of the quote or the company do not change the document', a
     ...company,
     seller: { ...company.seller, bank: null, phone: '+34 911 111 111' },
   })
-  t.strictSame(await readShare(db, before.token_hash), before)
+  t.strictSame(await readLinkRow(db, before.token_hash), before)
 })
 
 type SchemaNode = {

@@ -85,9 +85,9 @@ t.test('no response repeats Host or X-Forwarded-Host (S12)', async (t) => {
 t.test('the JSON has the fields of the contract and no other (S15)', async (t) => {
   const { app, url } = unchanged
   const response = await app.inject({ url, headers: acceptJson })
-  const shared = response.json()
-  t.same(Object.keys(shared), ['status', 'link', 'contentHash', 'document'])
-  t.same(Object.keys(shared.link), ['expiresAt'])
+  const linkedQuote = response.json()
+  t.same(Object.keys(linkedQuote), ['status', 'link', 'contentHash', 'document'])
+  t.same(Object.keys(linkedQuote.link), ['expiresAt'])
   const names = [
     'buyer',
     'currency',
@@ -105,7 +105,7 @@ t.test('the JSON has the fields of the contract and no other (S15)', async (t) =
     'validUntil',
     'version',
   ]
-  t.same(Object.keys(shared.document).sort(), names)
+  t.same(Object.keys(linkedQuote.document).sort(), names)
 })
 
 t.test('at the log level trace the process writes no token of any request (S13)', async (t) => {

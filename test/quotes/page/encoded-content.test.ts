@@ -3,8 +3,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import {
   generateLines,
-  insertSharedQuote,
-} from '../../../scripts/bench/support/data/shared-quotes.ts'
+  insertLinkedQuote,
+} from '../../../scripts/bench/support/data/linked-quotes.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import { startServiceWithLink } from '../../support/service/service-with-link.ts'
 
@@ -12,7 +12,7 @@ waitLongForRenderings(t)
 
 t.test('pages and JSON are compressed as the client accepts', async (t) => {
   const { app, db, token: small } = await startServiceWithLink(t)
-  const large = await insertSharedQuote(db, 'LARGE', generateLines(2000))
+  const large = await insertLinkedQuote(db, 'LARGE', generateLines(2000))
   for (const [token, format] of [small, large].flatMap((token) => [
     [token, 'html'],
     [token, 'json'],

@@ -4,23 +4,23 @@ import t, { type Test } from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import {
   generateLines,
-  insertSharedQuote,
-} from '../../../scripts/bench/support/data/shared-quotes.ts'
+  insertLinkedQuote,
+} from '../../../scripts/bench/support/data/linked-quotes.ts'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { type Language, languages } from '../../../src/company/languages.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
-import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../../support/browser.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import { company } from '../../support/database/company.ts'
-import { readQrCodeOfImage, readQrCodeOfPdf } from '../../support/quotes/read-qr-code.ts'
-import { renderPage } from '../../support/quotes/render-page.ts'
 import {
   hammer,
   document as quoteDocument,
   withDocument,
-} from '../../support/quotes/shared-quote.ts'
+} from '../../support/quotes/linked-quote.ts'
+import { readQrCodeOfImage, readQrCodeOfPdf } from '../../support/quotes/read-qr-code.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 import { testService } from '../../support/service/test-service.ts'
 
 t.setTimeout(120_000)
@@ -160,7 +160,7 @@ t.test('a long quote keeps its number and total in view, with a link to the tota
   const { page } = await openLink(t, 'sent')
   t.equal(await page.$('.sticky-summary'), null, 'a short quote does not need it')
   const number = 'LONG'
-  await insertSharedQuote(db, number, generateLines(60)).then((token) =>
+  await insertLinkedQuote(db, number, generateLines(60)).then((token) =>
     page.goto(`${base}/quote/share/${token}`),
   )
   for (const width of [390, 1440]) {
@@ -240,7 +240,7 @@ t.test('five lines and the bank account are on one page, printed and as PDF', as
   const { page } = await openPage(t, browser, { origins: [] })
   const readPages = async (pdf: Buffer) =>
     (await extractText(await getDocumentProxy(new Uint8Array(pdf)))).text
-  const print = async (quote: SharedQuote, language: Language) => {
+  const print = async (quote: LinkedQuote, language: Language) => {
     await page.setContent(renderPage(quote, language, '?format=pdf'))
     return readPages(await page.pdf({ preferCSSPageSize: true }))
   }
@@ -254,8 +254,8 @@ t.test('five lines and the bank account are on one page, printed and as PDF', as
         .map((tax) => ({ ...tax, surchargeRate: null, surchargeAmount: null })),
     },
   })
-  const accepted: SharedQuote = { ...plain, status: 'accepted' }
-  const withoutTerms: SharedQuote = {
+  const accepted: LinkedQuote = { ...plain, status: 'accepted' }
+  const withoutTerms: LinkedQuote = {
     ...accepted,
     document: {
       ...accepted.document,

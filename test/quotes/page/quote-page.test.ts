@@ -8,7 +8,6 @@ import { renderErrorPage } from '../../../src/quotes/page/error-page.ts'
 import { buildContentSecurityPolicy } from '../../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { findMissingFields } from '../../support/quotes/document-fields.ts'
-import { renderPage } from '../../support/quotes/render-page.ts'
 import {
   document,
   eur,
@@ -16,10 +15,11 @@ import {
   getVisibleText,
   hammer,
   hostileText,
-  shared,
+  linkedQuote,
   shownHostileText,
   withDocument,
-} from '../../support/quotes/shared-quote.ts'
+} from '../../support/quotes/linked-quote.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 
 const pdfLink = '?format=pdf'
 const languages = ['es', 'en'] as const
@@ -59,7 +59,7 @@ t.test(
     t.same(findMissingFields(document, ['totals.taxLabel']), [], 'the document is complete')
     const { decimals, texts } = collectShownValues(document)
     for (const language of languages) {
-      const text = getVisibleText(renderPage(shared, language, pdfLink))
+      const text = getVisibleText(renderPage(linkedQuote, language, pdfLink))
       const [group, point] = language === 'es' ? ['.', ','] : [',', '.']
       const shownNumbers = new Set(
         (text.match(/\d[\d.,]*/g) ?? []).map((number) =>
@@ -71,7 +71,7 @@ t.test(
       const inOneLine = (shown: string) => shown.replace(/\s+/g, ' ')
       for (const expected of texts)
         t.ok(inOneLine(text).includes(inOneLine(expected)), `${language}: ${expected}`)
-      for (const expected of [shared.contentHash, 'ES91 2100 0418 4502 0005 1332'])
+      for (const expected of [linkedQuote.contentHash, 'ES91 2100 0418 4502 0005 1332'])
         t.ok(text.includes(expected), `${language}: ${expected}`)
     }
   },
@@ -93,7 +93,7 @@ function collectShownValues(value: unknown, field = ''): { decimals: string[]; t
 }
 
 t.test('the Spanish page has the Spanish texts', async (t) => {
-  const html = renderPage(shared, 'es', pdfLink)
+  const html = renderPage(linkedQuote, 'es', pdfLink)
   const text = getVisibleText(html).replaceAll('\u00a0', ' ').replace(/\s+/g, ' ')
   t.match(html, '<html lang="es"')
   t.match(html, '<title>Presupuesto P-2026-17 · Ferretería de Prueba, S.L.</title>')
@@ -120,7 +120,7 @@ t.test('the Spanish page has the Spanish texts', async (t) => {
 t.test(
   'the English page has the English texts, and marks the Spanish ones as Spanish',
   async (t) => {
-    const html = renderPage(shared, 'en', pdfLink)
+    const html = renderPage(linkedQuote, 'en', pdfLink)
     const text = getVisibleText(html).replace(/\s+/g, ' ')
     t.match(html, '<html lang="en"')
     for (const expected of [
@@ -132,12 +132,12 @@ t.test(
       t.ok(text.includes(expected), expected)
     }
     t.match(html, '<bdi lang=es>Incluye el embalaje.</bdi>')
-    t.notMatch(renderPage(shared, 'es', pdfLink), ' lang=es>')
+    t.notMatch(renderPage(linkedQuote, 'es', pdfLink), ' lang=es>')
   },
 )
 
 t.test('the table has headings, and no column that no line uses', async (t) => {
-  const html = renderPage(shared, 'es', pdfLink)
+  const html = renderPage(linkedQuote, 'es', pdfLink)
   const headings = [...html.matchAll(/<th scope="col"[^>]*>(?:<bdi>)?([^<]*)/g)].map(
     ([, label]) => label,
   )
@@ -179,17 +179,17 @@ t.test('every status but sent has a banner with text', async (t) => {
     ['expired', 'Vencido.', 'Expired.'],
     ['superseded', 'Sustituido.', 'Superseded.'],
   ] as const) {
-    t.ok(getVisibleText(renderPage({ ...shared, status }, 'es', pdfLink)).includes(es), es)
-    t.ok(getVisibleText(renderPage({ ...shared, status }, 'en', pdfLink)).includes(en), en)
+    t.ok(getVisibleText(renderPage({ ...linkedQuote, status }, 'es', pdfLink)).includes(es), es)
+    t.ok(getVisibleText(renderPage({ ...linkedQuote, status }, 'en', pdfLink)).includes(en), en)
   }
-  const sent = renderPage(shared, 'es', pdfLink)
+  const sent = renderPage(linkedQuote, 'es', pdfLink)
   t.notMatch(sent.replace(getStyleSheet(sent), ''), /banner/)
   t.match(
-    getVisibleText(renderPage({ ...shared, status: 'expired' }, 'es', pdfLink)),
+    getVisibleText(renderPage({ ...linkedQuote, status: 'expired' }, 'es', pdfLink)),
     'Fue válido hasta el 1 de diciembre de 2026.',
   )
   const isNoReply = (href: string) => !/^mailto:.*(body=|Solicitud)/.test(href)
-  const superseded = renderPage({ ...shared, status: 'superseded' }, 'es', pdfLink)
+  const superseded = renderPage({ ...linkedQuote, status: 'superseded' }, 'es', pdfLink)
   // The telephone number stands twice in a sent quote: also beside its bank account.
   t.same(
     new Set(getAttributes(superseded, 'href').filter(isNoReply)),
@@ -201,8 +201,8 @@ t.test('every status but sent has a banner with text', async (t) => {
 })
 
 t.test('the page has a PDF button only with a link to the PDF', async (t) => {
-  t.ok(getAttributes(renderPage(shared, 'es', pdfLink), 'href').includes(pdfLink))
-  const html = renderPage(shared, 'es', null)
+  t.ok(getAttributes(renderPage(linkedQuote, 'es', pdfLink), 'href').includes(pdfLink))
+  const html = renderPage(linkedQuote, 'es', null)
   t.notMatch(getVisibleText(html), 'PDF')
   t.ok(getAttributes(html, 'href').includes('?format=json'))
 })
@@ -249,7 +249,7 @@ t.test('an IBAN with wrong check digits has a warning', async (t) => {
   const bank = { holder: 'X', iban: 'ES9121000418450200051333', bic: null }
   const html = renderPage(withDocument({ seller: { ...document.seller, bank } }), 'es', pdfLink)
   t.match(getVisibleText(html), quoteTexts.es.ibanIsWrong)
-  t.notMatch(getVisibleText(renderPage(shared, 'es', pdfLink)), quoteTexts.es.ibanIsWrong)
+  t.notMatch(getVisibleText(renderPage(linkedQuote, 'es', pdfLink)), quoteTexts.es.ibanIsWrong)
 })
 
 t.test(
@@ -269,7 +269,7 @@ t.test(
         getVisibleText(renderPage(fillQuote('texto'), language, pdfLink)).split('texto').length,
         'the whole text is shown',
       )
-      t.equal(getStyleSheet(html), getStyleSheet(renderPage(shared, language, pdfLink)))
+      t.equal(getStyleSheet(html), getStyleSheet(renderPage(linkedQuote, language, pdfLink)))
     }
   },
 )
@@ -343,7 +343,7 @@ t.test(
   'the policy allows only this style sheet, and the page loads nothing else (S14, S24)',
   async (t) => {
     const pages = languages.flatMap((language) => [
-      renderPage(shared, language, pdfLink),
+      renderPage(linkedQuote, language, pdfLink),
       renderErrorPage({ name: 'not_found', language, contact: null }),
     ])
     for (const html of pages) {

@@ -11,15 +11,15 @@ import {
   prepareText,
 } from '../../../src/quotes/pdf/pdf-text.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
-import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
-import { renderPage } from '../../support/quotes/render-page.ts'
 import {
   fillQuote,
   getVisibleText,
   removeScreenOnly,
   withDocument,
-} from '../../support/quotes/shared-quote.ts'
+} from '../../support/quotes/linked-quote.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import { testService } from '../../support/service/test-service.ts'
 
@@ -44,7 +44,7 @@ function sortCharacters(text: string): string {
   return [...text.replace(/\s+/g, '')].sort().join('')
 }
 
-async function extractPdfText(quote: SharedQuote): Promise<string> {
+async function extractPdfText(quote: LinkedQuote): Promise<string> {
   const { pdf } = compilePdf(quote, 'es', defaultBrand)
   const document = await getDocumentProxy(new Uint8Array(pdf))
   return (await extractText(document, { mergePages: true })).text

@@ -10,13 +10,11 @@ import { defaultBrand as brand } from '../../../src/company/brand.ts'
 import type { Language } from '../../../src/company/languages.ts'
 import type { QuoteFailure } from '../../../src/quotes/failures.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { serializeSharedQuote } from '../../../src/quotes/page/render-page-or-json.ts'
+import { serializeLinkedQuote } from '../../../src/quotes/page/render-page-or-json.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
-import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
-import { renderPage } from '../../support/quotes/render-page.ts'
-import { renderDocument } from '../../support/quotes/render-pdf.ts'
 import {
   document,
   eur,
@@ -24,11 +22,13 @@ import {
   getVisibleText,
   hammer,
   hostileText,
+  linkedQuote,
   openLink,
   removeScreenOnly,
-  shared,
   withDocument,
-} from '../../support/quotes/shared-quote.ts'
+} from '../../support/quotes/linked-quote.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
+import { renderDocument } from '../../support/quotes/render-pdf.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import { testService } from '../../support/service/test-service.ts'
 
@@ -41,12 +41,12 @@ const printableHostileText = hostileText.replace('👩‍👩‍👧 ', '')
 const renderer = new PdfRenderer(brand, { cache: { maxWaitMs: 120_000 } })
 t.teardown(() => renderer.close())
 
-const createRequest = (quote: SharedQuote, language: Language | null = 'es') => {
+const createRequest = (quote: LinkedQuote, language: Language | null = 'es') => {
   const documentJson = JSON.stringify(quote.document)
   const contentHash = createHash('sha256').update(documentJson).digest('hex')
   return { documentJson, contentHash, status: quote.status, language }
 }
-const renderPdf = async (quote: SharedQuote, language?: Language) =>
+const renderPdf = async (quote: LinkedQuote, language?: Language) =>
   (await renderDocument(renderer, createRequest(quote, language))).pdf
 
 async function extractPages(pdf: Buffer): Promise<string[]> {
@@ -102,7 +102,11 @@ t.test(
     const statuses = ['sent', 'accepted', 'rejected', 'expired', 'superseded'] as const
     for (const language of languages) {
       for (const status of statuses) {
-        const quote = { ...shared, status, contentHash: createRequest(shared).contentHash }
+        const quote = {
+          ...linkedQuote,
+          status,
+          contentHash: createRequest(linkedQuote).contentHash,
+        }
         const { legalName } = quote.document.seller
         const page = renderPage(quote, language, '?format=pdf')
         const printedText = getVisibleText(removeScreenOnly(page))
@@ -118,8 +122,8 @@ t.test(
       }
     }
     t.same(
-      JSON.parse(serializeSharedQuote({ ...openLink, documentJson: JSON.stringify(document) })),
-      shared,
+      JSON.parse(serializeLinkedQuote({ ...openLink, documentJson: JSON.stringify(document) })),
+      linkedQuote,
       'the JSON contains the document that page and PDF show',
     )
   },
@@ -130,18 +134,18 @@ t.test(
   async (t) => {
     const otherRenderer = new PdfRenderer(brand)
     t.teardown(() => otherRenderer.close())
-    const first = await renderPdf(shared, 'es')
-    t.ok(first.equals((await renderDocument(otherRenderer, createRequest(shared, 'es'))).pdf))
+    const first = await renderPdf(linkedQuote, 'es')
+    t.ok(first.equals((await renderDocument(otherRenderer, createRequest(linkedQuote, 'es'))).pdf))
     t.ok(
-      first.equals((await renderDocument(otherRenderer, createRequest(shared, null))).pdf),
+      first.equals((await renderDocument(otherRenderer, createRequest(linkedQuote, null))).pdf),
       'without a language the PDF is in the language of the document',
     )
     t.notOk(
-      first.equals(await renderPdf({ ...shared, status: 'accepted' }, 'es')),
+      first.equals(await renderPdf({ ...linkedQuote, status: 'accepted' }, 'es')),
       'another status gives other bytes',
     )
     for (const quote of [
-      shared,
+      linkedQuote,
       fillQuote(printableHostileText),
       withDocument({ notes: 'ハンマー 锤子 Молоток 망치 שלום عربي ☎ €' }),
     ]) {
@@ -187,9 +191,9 @@ t.test('markup and Typst code in any field are text and are not run (S20, S21, S
 })
 
 t.test('the PDF contains only email, phone and http(s) links (S23)', async (t) => {
-  const renderAndExtractLinks = async (quote: SharedQuote) =>
+  const renderAndExtractLinks = async (quote: LinkedQuote) =>
     (await extractLinks(await getDocumentProxy(new Uint8Array(await renderPdf(quote))))).links
-  t.same((await renderAndExtractLinks(shared)).map((link) => link.split(':')[0]).sort(), [
+  t.same((await renderAndExtractLinks(linkedQuote)).map((link) => link.split(':')[0]).sort(), [
     'https',
     'mailto',
     'tel',

@@ -8,10 +8,10 @@ import { defaultBrand } from '../../../src/company/brand.ts'
 import { createUnsupportedCharacterFinder } from '../../../src/quotes/pdf/font-coverage.ts'
 import { isRightToLeft } from '../../../src/quotes/pdf/text-direction.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
-import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { openPage, startBrowser } from '../../support/browser.ts'
+import { fillQuote, linkedQuote, withDocument } from '../../support/quotes/linked-quote.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
-import { fillQuote, shared, withDocument } from '../../support/quotes/shared-quote.ts'
 
 t.setTimeout(120_000)
 const browser = await startBrowser(t)
@@ -20,7 +20,7 @@ const browser = await startBrowser(t)
 const normalize = (text: string) => text.normalize('NFKC').replace(/\p{Cf}|\s/gu, '')
 
 /** Returns the lines of a PDF, each with its characters from left to right, without white space. */
-async function readPdfLines(quote: SharedQuote): Promise<string[]> {
+async function readPdfLines(quote: LinkedQuote): Promise<string[]> {
   const { OPS } = await getResolvedPDFJS()
   const document = await getDocumentProxy(new Uint8Array(compilePdf(quote, 'es', defaultBrand).pdf))
   const lines: string[] = []
@@ -44,7 +44,7 @@ async function readPdfLines(quote: SharedQuote): Promise<string[]> {
 }
 
 /** Returns the lines of the texts of a quote on the page, in the same form. */
-async function readPageLines(page: Page, quote: SharedQuote): Promise<string[]> {
+async function readPageLines(page: Page, quote: LinkedQuote): Promise<string[]> {
   await page.setContent(renderPage(quote, 'es', '?'))
   const lines = await page.evaluate(() => {
     const read = (element: Element) => {
@@ -74,8 +74,8 @@ async function readPageLines(page: Page, quote: SharedQuote): Promise<string[]> 
 }
 
 /** Returns the quote with a text of several lines wherever there may be one. */
-function fillLongTexts(text: string): SharedQuote {
-  const { seller, buyer, lines, trade } = shared.document
+function fillLongTexts(text: string): LinkedQuote {
+  const { seller, buyer, lines, trade } = linkedQuote.document
   return withDocument({
     seller: { ...seller, address: text },
     buyer: { ...buyer, address: text },
@@ -108,7 +108,7 @@ for (const [name, text] of Object.entries(mixed))
     const quote = text.includes('\n')
       ? fillLongTexts(text)
       : fillQuote(text, 'https://example.com/')
-    quote.document.totals = { ...shared.document.totals, taxLabel: { es: 'מע״מ' } }
+    quote.document.totals = { ...linkedQuote.document.totals, taxLabel: { es: 'מע״מ' } }
     const pdf = (await readPdfLines(quote)).join('\n')
     const lines = await readPageLines(page, quote)
     t.ok(lines.length > 30)
@@ -150,7 +150,7 @@ t.test('a right-to-left text is aligned to the left', async (t) => {
   })
   const quote = withDocument({
     notes: 'פטיש',
-    seller: { ...shared.document.seller, address: 'רחוב 12\nMadrid' },
+    seller: { ...linkedQuote.document.seller, address: 'רחוב 12\nMadrid' },
   })
   await page.setContent(renderPage(quote, 'es', '?'))
   const starts = await page.evaluate(() => {

@@ -5,16 +5,16 @@ import { sql } from 'kysely'
 import t from 'tap'
 import {
   generateLines,
-  insertSharedQuote,
-} from '../../../scripts/bench/support/data/shared-quotes.ts'
+  insertLinkedQuote,
+} from '../../../scripts/bench/support/data/linked-quotes.ts'
 import { defaultBrand as brand } from '../../../src/company/brand.ts'
 import { languages } from '../../../src/company/languages.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { QuoteFailure } from '../../../src/quotes/failures.ts'
 import { PageRenderer } from '../../../src/quotes/page/page-renderer.ts'
 import { maxMainThreadDocumentBytes } from '../../../src/quotes/rendering/rendering-limits.ts'
+import { document, hammer, openLink } from '../../support/quotes/linked-quote.ts'
 import { requestUntilReady, watchProcesses } from '../../support/quotes/rendering-processes.ts'
-import { document, hammer, openLink } from '../../support/quotes/shared-quote.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import { readMetric } from '../../support/service/read-metric.ts'
 import { testService } from '../../support/service/test-service.ts'
@@ -27,7 +27,7 @@ t.test('large pages are rendered by one process, and cached', async (t) => {
     processCount += 1
   })
   const { app, db } = await testService(t, { index: false })
-  const token = await insertSharedQuote(db, 'LARGE', generateLines(2000))
+  const token = await insertLinkedQuote(db, 'LARGE', generateLines(2000))
   const url = `/quote/share/${token}`
   const responses = await Promise.all(Array.from({ length: 5 }, () => app.inject(url)))
   for (const { statusCode, body } of responses) {
@@ -101,8 +101,8 @@ t.test('one process renders many large pages', async (t) => {
   })
   const { app, db } = await testService(t, { index: false })
   const tokens = [
-    await insertSharedQuote(db, 'FIRST', generateLines(2000)),
-    await insertSharedQuote(db, 'SECOND', generateLines(1999)),
+    await insertLinkedQuote(db, 'FIRST', generateLines(2000)),
+    await insertLinkedQuote(db, 'SECOND', generateLines(1999)),
   ]
   const urls = tokens.flatMap((token) =>
     languages.map((language) => `/quote/share/${token}?lang=${language}`),
@@ -118,7 +118,7 @@ t.test('a large document that was altered or cannot be read is not shown (S41)',
   const lines: string[] = []
   const log = (line: string) => lines.push(line)
   const { app, db } = await testService(t, { index: false, metrics, log })
-  const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(200))}`
+  const url = `/quote/share/${await insertLinkedQuote(db, 'LARGE', generateLines(200))}`
   const rename = (from: string, to: string) =>
     sql`alter function ${sql.raw(from)}(bytea) rename to ${sql.raw(to)}`.execute(db)
   await rename('read_quote_share_document', 'hidden')

@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import {
   generateLines,
-  insertSharedQuote,
-} from '../../../scripts/bench/support/data/shared-quotes.ts'
+  insertLinkedQuote,
+} from '../../../scripts/bench/support/data/linked-quotes.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 
 const run = promisify(execFile)
@@ -17,7 +17,7 @@ const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
 for (const priority of [10, 15])
   t.test(`PDFs and large pages are rendered by a process of priority ${priority}`, async (t) => {
     const { db, roles } = await testDatabase(t)
-    const token = await insertSharedQuote(db, 'LARGE', generateLines(200))
+    const token = await insertLinkedQuote(db, 'LARGE', generateLines(200))
     const program = join(import.meta.dirname, 'render-at-low-priority.ts')
     const { stdout } = await run('nice', [
       ...['-n', String(priority)],

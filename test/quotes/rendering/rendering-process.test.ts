@@ -7,9 +7,9 @@ import t from 'tap'
 import { defaultBrand as brand } from '../../../src/company/brand.ts'
 import { createPdfProcess, PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import { eventually } from '../../support/eventually.ts'
+import { document, hammer, openLink, withDocument } from '../../support/quotes/linked-quote.ts'
 import { renderDocument } from '../../support/quotes/render-pdf.ts'
 import { watchPdfProcesses } from '../../support/quotes/rendering-processes.ts'
-import { document, hammer, openLink, withDocument } from '../../support/quotes/shared-quote.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 
 waitLongForRenderings(t)

@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import t from 'tap'
 import {
   generateLines,
-  insertSharedQuote,
-} from '../../../scripts/bench/support/data/shared-quotes.ts'
+  insertLinkedQuote,
+} from '../../../scripts/bench/support/data/linked-quotes.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { type ListedLink, listQuoteLinks } from '../../../src/quotes/links/manage-links.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
@@ -23,7 +23,7 @@ t.test('a customer who waits long for a PDF gets a page with a link to try again
   replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 50 })
   const metrics = createMetrics()
   const { app, db } = await testService(t, { index: false, metrics })
-  const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(1000))}?format=pdf`
+  const url = `/quote/share/${await insertLinkedQuote(db, 'LARGE', generateLines(1000))}?format=pdf`
   const tooLate = await app.inject({ url, headers: { accept: 'text/html' } })
   t.equal(tooLate.statusCode, 503)
   t.equal(tooLate.headers['retry-after'], '5')
@@ -41,7 +41,7 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
   replaceUntilEnd(t, timeouts.quotes.stopRendering, { ms: 50 })
   const lines: string[] = []
   const { app, db } = await testService(t, { index: false, log: (line) => lines.push(line) })
-  const token = await insertSharedQuote(db, 'LARGE', generateLines(2000))
+  const token = await insertLinkedQuote(db, 'LARGE', generateLines(2000))
   const base = await app.listen({ host: '127.0.0.1', port: 0 })
   const { promise: started, resolve } = Promise.withResolvers<ChildProcess>()
   watchPdfProcesses(t, resolve)

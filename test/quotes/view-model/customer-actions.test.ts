@@ -8,17 +8,17 @@ import { forEachLanguage, type Language, languages } from '../../../src/company/
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
-import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { buildSepaTransfer } from '../../../src/quotes/view-model/sepa-qr-code.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
-import { renderPage } from '../../support/quotes/render-page.ts'
 import {
   document,
   eur,
   getVisibleText,
-  shared,
+  linkedQuote,
   withDocument,
-} from '../../support/quotes/shared-quote.ts'
+} from '../../support/quotes/linked-quote.ts'
+import { renderPage } from '../../support/quotes/render-page.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import { startServiceWithLink } from '../../support/service/service-with-link.ts'
 import { testService } from '../../support/service/test-service.ts'
@@ -26,11 +26,11 @@ import { testService } from '../../support/service/test-service.ts'
 waitLongForRenderings(t)
 
 const pdfLink = '?format=pdf'
-const render = (quote: SharedQuote, language = 'es' as const, options = {}) =>
+const render = (quote: LinkedQuote, language = 'es' as const, options = {}) =>
   renderPage(quote, language, pdfLink, options)
 
 /** Returns the text of the PDF with single spaces. */
-async function extractPdfText(quote: SharedQuote, language: Language): Promise<string> {
+async function extractPdfText(quote: LinkedQuote, language: Language): Promise<string> {
   const proxy = await getDocumentProxy(
     new Uint8Array(compilePdf(quote, language, defaultBrand).pdf),
   )
@@ -50,22 +50,22 @@ function readReplies(html: string): Record<string, string> {
 }
 
 t.test('a customer accepts, asks, or asks for an updated quote by email', async (t) => {
-  t.same(readReplies(render(shared)), {
+  t.same(readReplies(render(linkedQuote)), {
     Aceptar:
       'mailto:ventas@example.com?subject=Acepto el presupuesto P-2026-17' +
       '&body=Acepto el presupuesto P-2026-17, versión 3, por un total de 1.238.473,63 €.',
     'Hacer una pregunta':
       'mailto:ventas@example.com?subject=Pregunta sobre el presupuesto P-2026-17',
   })
-  t.same(Object.keys(readReplies(render({ ...shared, status: 'accepted' }))), [
+  t.same(Object.keys(readReplies(render({ ...linkedQuote, status: 'accepted' }))), [
     'Hacer una pregunta',
   ])
   for (const status of ['expired', 'rejected', 'superseded'] as const)
-    t.same(Object.keys(readReplies(render({ ...shared, status }))), [
+    t.same(Object.keys(readReplies(render({ ...linkedQuote, status }))), [
       'Pedir uno actualizado',
       'Hacer una pregunta',
     ])
-  t.same(readReplies(render(shared, 'es', { offersReplies: false })), {})
+  t.same(readReplies(render(linkedQuote, 'es', { offersReplies: false })), {})
   const invalid = withDocument({ seller: { ...document.seller, email: 'nobody' } })
   t.same(readReplies(render(invalid)), {}, 'no link without a valid address')
 })
@@ -80,7 +80,7 @@ t.test('only a quote that can be accepted or is accepted shows where to pay', as
     ['expired', false],
     ['superseded', false],
   ] as const) {
-    const quote = { ...shared, status }
+    const quote = { ...linkedQuote, status }
     const page = getVisibleText(render(quote))
     for (const text of [bank, iban, selectToCopy, reference])
       t.equal(page.includes(text), isPayable, `${status}, page: ${text}`)
@@ -106,12 +106,12 @@ t.test('QUOTE_REPLIES=false removes the links that reply', async (t) => {
 })
 
 t.test('the page of a later version says that it replaces earlier ones', async (t) => {
-  t.match(getVisibleText(render(shared)), /Versión\s+3\s+Sustituye a las versiones anteriores/)
+  t.match(getVisibleText(render(linkedQuote)), /Versión\s+3\s+Sustituye a las versiones anteriores/)
   t.notMatch(getVisibleText(render(withDocument({ version: 1 }))), 'Sustituye')
 })
 
 t.test('an accepted quote in euros has a QR code for the transfer, in page and PDF', async (t) => {
-  const accepted = { ...shared, status: 'accepted' } as const
+  const accepted = { ...linkedQuote, status: 'accepted' } as const
   t.equal(
     buildSepaTransfer(accepted),
     [
@@ -131,7 +131,7 @@ t.test('an accepted quote in euros has a QR code for the transfer, in page and P
   t.match(render(accepted), /<svg viewBox="-4 -4 \d+ \d+".*<path d="M0 0h1v1h-1z/s)
   t.ok(
     compilePdf(accepted, 'es', defaultBrand).pdf.length >
-      compilePdf(shared, 'es', defaultBrand).pdf.length,
+      compilePdf(linkedQuote, 'es', defaultBrand).pdf.length,
   )
   const bank = { holder: 'Ferretería', iban: 'ES9121000418450200051332', bic: 'CAIXESBBXXX' }
   const withBank = (changes: { holder?: string; iban?: string; bic?: string | null }) => ({
@@ -139,8 +139,8 @@ t.test('an accepted quote in euros has a QR code for the transfer, in page and P
     document: { ...document, seller: { ...document.seller, bank: { ...bank, ...changes } } },
   })
   const totals = (amount: string) => ({ ...document.totals, gross: eur(amount) })
-  const without: Record<string, SharedQuote> = {
-    'not accepted': shared,
+  const without: Record<string, LinkedQuote> = {
+    'not accepted': linkedQuote,
     'another currency': { ...accepted, document: { ...document, currency: 'USD' } },
     'no bank': {
       ...accepted,
@@ -203,11 +203,13 @@ t.test('every state but an open quote says what to do next, in every language', 
 })
 
 t.test('the page and the PDF exist in every language, with its own formats', async (t) => {
-  const pages = forEachLanguage((language) => getVisibleText(renderPage(shared, language, pdfLink)))
+  const pages = forEachLanguage((language) =>
+    getVisibleText(renderPage(linkedQuote, language, pdfLink)),
+  )
   for (const language of languages) {
     t.match(pages[language], quoteTexts[language].quote)
     t.match(pages[language], quoteTexts[language].compareHash)
-    t.match(compilePdf(shared, language, defaultBrand).pdf.subarray(0, 5).toString(), '%PDF-')
+    t.match(compilePdf(linkedQuote, language, defaultBrand).pdf.subarray(0, 5).toString(), '%PDF-')
   }
   const expected = {
     es: [

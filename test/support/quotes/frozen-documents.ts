@@ -43,12 +43,12 @@ export async function writeQuote(db: Database, quote: Quote, lines: Line[]): Pro
 }
 
 /** Creates a link, and returns its row. */
-export async function createAndReadShare(db: Database, request: NewLink) {
-  return readShare(db, hashLinkToken(await createQuoteLink(db, request)))
+export async function createAndReadLink(db: Database, request: NewLink) {
+  return readLinkRow(db, hashLinkToken(await createQuoteLink(db, request)))
 }
 
 /** Returns the row of a link. */
-export async function readShare(db: Database, tokenHash: Buffer) {
+export async function readLinkRow(db: Database, tokenHash: Buffer) {
   return db
     .selectFrom('quote_shares')
     .selectAll()

@@ -2,11 +2,11 @@
 import { defaultBrand } from '../../../src/company/brand.ts'
 import type { Language } from '../../../src/company/languages.ts'
 import { type PageOptions, renderQuotePage } from '../../../src/quotes/page/quote-page.ts'
-import type { SharedQuote } from '../../../src/quotes/schema.ts'
+import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 
 /** Returns the HTML of a quote. By default its company has no logo, and customers may reply. */
 export function renderPage(
-  quote: SharedQuote,
+  quote: LinkedQuote,
   language: Language,
   pdfLink: string | null,
   options: Partial<PageOptions> = {},

@@ -3,7 +3,7 @@
 import type { PdfTask } from '../../../src/quotes/pdf/pdf-process-main.ts'
 import type { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import type { Pdf } from '../../../src/quotes/pdf/typst-compiler.ts'
-import { openLink } from './shared-quote.ts'
+import { openLink } from './linked-quote.ts'
 
 /** Returns the PDF of a document. */
 export async function renderDocument(

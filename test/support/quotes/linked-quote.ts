@@ -1,7 +1,7 @@
-// A shared quote with all optional values, and the same quote filled with hostile text.
+// A linked quote with all optional values, and the same quote filled with hostile text.
 import type { Money } from '../../../src/company/money.ts'
 import type { OpenLink } from '../../../src/quotes/links/read-link.ts'
-import type { QuoteDocument, SharedQuote } from '../../../src/quotes/schema.ts'
+import type { LinkedQuote, QuoteDocument } from '../../../src/quotes/schema.ts'
 
 export const eur = (amount: string): Money => ({ amount, currency: 'EUR' })
 
@@ -106,28 +106,28 @@ export const document: QuoteDocument = {
   notes: 'Incluye el embalaje.',
 }
 
-export const shared: SharedQuote = {
+export const linkedQuote: LinkedQuote = {
   status: 'sent',
   link: { expiresAt: '2027-01-03T14:05:06.789Z' },
   contentHash: 'a3f1c02b9d4e5f60718293a4b5c6d7e8f90123456789abcdef0123456789abcd',
   document,
 }
 
-/** A link to the shared quote. */
+/** The link to that quote. */
 export const openLink: OpenLink = {
   state: 'open',
-  quoteStatus: shared.status,
-  contentHash: shared.contentHash,
-  expiresAt: shared.link.expiresAt,
+  quoteStatus: linkedQuote.status,
+  contentHash: linkedQuote.contentHash,
+  expiresAt: linkedQuote.link.expiresAt,
   linkId: '1',
   tokenHash: '',
   rowVersion: '1',
   documentBytes: 1,
 }
 
-/** Returns the shared quote with some fields of its document replaced. */
-export const withDocument = (changes: Partial<QuoteDocument>): SharedQuote => ({
-  ...shared,
+/** Returns the linked quote with some fields of its document replaced. */
+export const withDocument = (changes: Partial<QuoteDocument>): LinkedQuote => ({
+  ...linkedQuote,
   document: { ...document, ...changes },
 })
 
@@ -157,7 +157,7 @@ export const hostileText = `${markup} ${controlCharacters} 👩‍👩‍👧 ש
 export const shownHostileText = `${markup} ABCDEFGH 👩‍👩‍👧 שלום \ufffd`
 
 /** Returns the quote with every text replaced by `text`. */
-export function fillQuote(text: string, website = text): SharedQuote {
+export function fillQuote(text: string, website = text): LinkedQuote {
   const { lines, trade } = document
   return withDocument({
     number: text,

@@ -1,28 +1,28 @@
-// Which quotes can be shared, and which version a link shows.
+// Which quotes can have a link, and which version a link shows.
 // Numbers such as S43 are those of the attacks in docs/security.md.
 import { sql } from 'kysely'
 import t from 'tap'
 import {
   generateLines,
-  insertSharedQuote,
-} from '../../../scripts/bench/support/data/shared-quotes.ts'
+  insertLinkedQuote,
+} from '../../../scripts/bench/support/data/linked-quotes.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { recordLinkSettings } from '../../../src/quotes/links/link-settings.ts'
 import {
   createQuoteLink,
+  LinkRefusedError,
   type NewLink,
-  QuoteNotShareableError,
 } from '../../../src/quotes/links/manage-links.ts'
 import type { QuoteDocument } from '../../../src/quotes/schema.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import {
-  createAndReadShare,
+  createAndReadLink,
   minimalLine,
   minimalQuote,
   writeQuote,
 } from '../../support/quotes/frozen-documents.ts'
 
-t.test('the error of a quote that cannot be shared gives the reason', async (t) => {
+t.test('the error of a quote that cannot have a link gives the reason', async (t) => {
   const { db } = await testDatabase(t)
   await writeQuote(db, { ...minimalQuote, number: 'draft', status: 'draft' }, [minimalLine])
   await writeQuote(db, { ...minimalQuote, number: 'totals' }, [{ ...minimalLine, tax_rate: '21' }])
@@ -35,7 +35,7 @@ t.test('the error of a quote that cannot be shared gives the reason', async (t) 
     from quotes where id = quote_id and number = 'line'`.execute(db)
 
   const expectRejection = async (request: NewLink, message: RegExp) =>
-    t.rejects(createQuoteLink(db, request), { constructor: QuoteNotShareableError, message })
+    t.rejects(createQuoteLink(db, request), { constructor: LinkRefusedError, message })
   await expectRejection({ number: 'none' }, /^there is no quote none \(any version\)$/)
   await expectRejection({ number: 'good', version: 2 }, /^there is no quote good version 2$/)
   await expectRejection({ number: 'Good' }, /^there is no quote Good/)
@@ -69,7 +69,7 @@ t.test('the error of a quote that cannot be shared gives the reason', async (t) 
 })
 
 t.test(
-  'without a version the newest one is shared, and a draft as newest version is rejected',
+  'without a version the newest one is shown, and a draft as newest version is rejected',
   async (t) => {
     const { db } = await testDatabase(t)
     await writeQuote(db, { ...minimalQuote, version: 2, notes: 'second' }, [minimalLine])
@@ -77,7 +77,7 @@ t.test(
       minimalLine,
     ])
     const createAndReadNotes = async (request: NewLink) =>
-      (JSON.parse((await createAndReadShare(db, request)).document) as QuoteDocument).notes
+      (JSON.parse((await createAndReadLink(db, request)).document) as QuoteDocument).notes
     t.equal(await createAndReadNotes({ number: 'P-1' }), 'second')
     t.equal(await createAndReadNotes({ number: 'P-1', version: 1 }), 'first')
     await writeQuote(db, { ...minimalQuote, version: 10, status: 'draft' }, [minimalLine])
@@ -88,18 +88,18 @@ t.test(
 const allowLines = (db: Database, maxLines: number) =>
   recordLinkSettings(db, { maxLines, retentionDays: 400 })
 
-t.test('a quote with too many lines or too much text cannot be shared (S43)', async (t) => {
+t.test('a quote with too many lines or too much text cannot have a link (S43)', async (t) => {
   const { db } = await testDatabase(t)
   await allowLines(db, 100)
-  await insertSharedQuote(db, 'ALLOWED', generateLines(100))
-  await t.rejects(insertSharedQuote(db, 'LONG', generateLines(101)), {
+  await insertLinkedQuote(db, 'ALLOWED', generateLines(100))
+  await t.rejects(insertLinkedQuote(db, 'LONG', generateLines(101)), {
     message: /LONG version 1 has 101 lines, .* at most 100: divide it .* raise SHARE_MAX_LINES/,
   })
   await allowLines(db, 2000)
-  await insertSharedQuote(db, 'LARGEST', generateLines(2000))
-  await t.rejects(insertSharedQuote(db, 'LONGER', generateLines(2001)), { message: /2001 lines/ })
+  await insertLinkedQuote(db, 'LARGEST', generateLines(2000))
+  await t.rejects(insertLinkedQuote(db, 'LONGER', generateLines(2001)), { message: /2001 lines/ })
   const wordy = generateLines(500).map((line) => ({ ...line, description: 'ñ'.repeat(9_000) }))
-  await t.rejects(insertSharedQuote(db, 'WORDY', wordy), {
+  await t.rejects(insertLinkedQuote(db, 'WORDY', wordy), {
     message: /document of quote WORDY version 1 has 9\d{6} bytes, and at most 4000000/,
   })
 })

@@ -52,7 +52,7 @@ export async function readInvoiceLines(invoice: string): Promise<Line[]> {
 }
 
 /** Inserts a sent quote with these lines. Returns the token of a link to it. */
-export async function insertSharedQuote(
+export async function insertLinkedQuote(
   db: Database,
   number: string,
   lines: Line[],
