@@ -1,28 +1,5 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
-// JSON or PDF.
-//
-// The words of this folder. SQL (src/database/schema.sql) has other names for some of them. Two
-// settings (SHARE_…) and the URL use the names of SQL.
-//
-// in this folder  in SQL             meaning
-// link            share              what a token opens, until it expires or is revoked
-// token           token_hash         the secret in the URL of a link; the database stores its hash
-// document                           the quote as JSON, frozen when the link was created
-// content hash    content_hash       the hash of the document
-// closed link                        expired or revoked; the visitor gets 410
-// expired quote                      past its last valid day; its link stays open
-// altered                            a document or its hash was changed in the database
-// row version     row_version        changes whenever the row of a link changes
-// erase           purge              delete the document of a link that was closed long ago
-// render                             make the content that is sent: a page, JSON or PDF
-//
-// The life of a link:
-// 1. create_quote_share freezes the document, for links/manage-links.ts or the ERP.
-// 2. read_quote_share finds the link of a request, and read_quote_share_document its document.
-// 3. The link expires, or revoke_quote_share revokes it. A trigger (guard_quote_share) rejects
-//    every other change.
-// 4. purge_quote_shares erases the document some time later
-//    (links/erase-documents-of-closed-links.ts).
+// JSON or PDF. README.md explains the terms of this folder.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
