@@ -51,7 +51,7 @@ export async function keepIndexAfterFailover(
   const { db, client, taskClient, indexName, registrationName } = target
   const registration = await readRegistration(db, registrationName)
   if (!registration?.hasFailedOver) return
-  const { lastTask, isWriting, indexedAt } = registration
+  const { lastTask, mayHaveUnrecordedWrites, indexedAt } = registration
   const logNotCompared = (why: string) =>
     options.log(`PostgreSQL has failed over. The index is not compared, because ${why}.`)
   if (indexedAt === null) return logNotCompared('it is not known what it contains')
@@ -64,7 +64,7 @@ export async function keepIndexAfterFailover(
   const newestWrite = await readNewestTaskNumber(taskClient, indexName, documentWriteTypes)
   const canCompareTasks = lastTask !== null && lookup !== 'deleted'
   // No document was written after the newest task that this database knows.
-  if (canCompareTasks && !isWriting && (newestWrite ?? 0) <= lastTask.taskNumber)
+  if (canCompareTasks && !mayHaveUnrecordedWrites && (newestWrite ?? 0) <= lastTask.taskNumber)
     options.log('PostgreSQL has failed over and has lost no change that the index contains.')
   else if (!(await repair(target, options))) return
   await finishComparison(target)

@@ -5,10 +5,10 @@
 // registered_in          The transaction that added the row. [addRegistration]
 //                        Null after all older transactions have ended. [markRegistered]
 // index_name, shape      The name and the shape of the live index. [markRebuilt]
-// is_writing             True in a new row, and while the index may contain changes that the
-//                        settled snapshot does not see. [markWriting]
-//                        False after that. [markSettled, markRebuilt]
-//                        After a failover it stays true until the index has been compared.
+// is_writing             True from the start of a write to the index [markWriting] until the row
+//                        says what the index contains now [markSettled, markRebuilt]. So it stays
+//                        true after a crash, and after a failover until the index has been
+//                        compared. True in a new row.
 // pending                Releases before migration 0051 use it. Nothing sets it. Drop it together
 //                        with the views that 0051 adds for them.
 // settled_snapshot       The index contains every change that it sees. [markSettled]
@@ -43,8 +43,8 @@ export type Registration = {
   shape: string | null
   /** The newest task of the engine that is known to belong to the index; null if none is. */
   lastTask: EngineTask | null
-  /** The column `is_writing`. */
-  isWriting: boolean
+  /** Whether the index may have changed since it was last settled or rebuilt (`is_writing`). */
+  mayHaveUnrecordedWrites: boolean
   rebuildRequestedAt: Date | null
   isOfThisDatabase: boolean
   hasFailedOver: boolean
@@ -68,7 +68,7 @@ export async function readRegistration(
       'shape',
       'last_task_uid as lastTaskNumber',
       'last_task_enqueued_at as lastTaskEnqueuedAt',
-      'is_writing as isWriting',
+      'is_writing as mayHaveUnrecordedWrites',
       'rebuild_requested_at as rebuildRequestedAt',
       isOfThisDatabase.as('isOfThisDatabase'),
       sql<boolean>`${differsOnlyInTimeline(sql`database_identity()`)}`.as('hasFailedOver'),
@@ -136,8 +136,8 @@ export async function deleteRegistration(
 }
 
 /**
- * Marks that the index may contain changes that the settled snapshot does not see. Until
- * `markSettled` is called, no cached answer is used. Throws LeaseLost.
+ * Marks that the index will be written to. Until `markSettled` or `markRebuilt` is called, no
+ * cached answer is used. Throws LeaseLost.
  */
 export async function markWriting({ db, lease, registrationName }: LiveTarget): Promise<void> {
   await executeUnderLease(db, lease, async (transaction) => {

@@ -88,7 +88,7 @@ export async function findRebuildReason(target: LiveTarget): Promise<RebuildReas
  * - null: none of these.
  */
 async function findRestored(
-  { lastTask, isWriting, isOfThisDatabase }: Registration,
+  { lastTask, mayHaveUnrecordedWrites, isOfThisDatabase }: Registration,
   { taskClient, indexName }: LiveTarget,
 ): Promise<'engine_restored' | 'task_deleted' | 'database_restored' | null> {
   if (!isOfThisDatabase) return 'database_restored'
@@ -96,7 +96,7 @@ async function findRestored(
   const lookup = await lookUpTask(taskClient, lastTask)
   if (lookup === 'never_enqueued') return 'engine_restored'
   if (lookup === 'deleted') return 'task_deleted'
-  if (isWriting) return null
+  if (mayHaveUnrecordedWrites) return null
   const newest = await readNewestTaskNumber(taskClient, indexName, uploadTypes)
   return newest !== null && newest > lastTask.taskNumber ? 'database_restored' : null
 }
