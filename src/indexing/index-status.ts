@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import { isOfThisDatabase } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
-import { isPendingCondition } from '../search-engine/read-index-states.ts'
+import { isSettledCondition } from '../search-engine/read-index-states.ts'
 import { computeIndexShape } from './documents/index-shape.ts'
 import { listOldestParked, type ParkedDocument } from './documents/parked-documents.ts'
 import { requireFirstRow } from './first-row.ts'
@@ -36,21 +36,21 @@ const maxCountedChanges = 100_000
 const maxCountedParked = 10_000
 
 const indexesWithState = sql`(
-  select *, ${isPendingCondition(sql`database_identity()`)} as is_pending from search_indexes i
-) as i`
+  select *, ${isSettledCondition(sql`database_identity()`)} as is_settled from search_indexes
+) as indexes`
 const pendingCount = sql`
   case
-    when not i.is_pending then 0
+    when indexes.is_settled then 0
     else (
       select count(*)::int from (
         (
-          select from index_outbox c
-          where c.registration_name = i.registration_name
-            and c.xid >= pg_snapshot_xmax(i.settled_snapshot)
+          select from index_outbox
+          where index_outbox.registration_name = indexes.registration_name
+            and index_outbox.xid >= pg_snapshot_xmax(indexes.settled_snapshot)
         ) union all (
-          select from index_outbox c
-          where c.registration_name = i.registration_name
-            and c.xid = any (array(select pg_snapshot_xip(i.settled_snapshot)))
+          select from index_outbox
+          where index_outbox.registration_name = indexes.registration_name
+            and index_outbox.xid = any (array(select pg_snapshot_xip(indexes.settled_snapshot)))
         )
         limit ${sql.lit(maxCountedChanges)}
       ) as pending_rows
@@ -59,21 +59,22 @@ const pendingCount = sql`
 `
 const parkedCount = sql`(
   select count(*)::int from (
-    select from index_parked_documents p
-    where p.registration_name = i.registration_name limit ${sql.lit(maxCountedParked)}
+    select from index_parked_documents
+    where index_parked_documents.registration_name = indexes.registration_name
+    limit ${sql.lit(maxCountedParked)}
   ) as parked
 )`
 /** The columns of IndexLag. */
 const lagColumns = sql`
-  i.registration_name as "registrationName",
-  case when i.is_pending then i.indexed_at else now() end as "indexedAt",
+  indexes.registration_name as "registrationName",
+  case when indexes.is_settled then now() else indexes.indexed_at end as "indexedAt",
   case
-    when i.is_pending then round(extract(epoch from now() - i.indexed_at), 1)::float8
-    else 0
+    when indexes.is_settled then 0
+    else round(extract(epoch from now() - indexes.indexed_at), 1)::float8
   end as "lagSeconds",
   ${pendingCount} as "pendingCount",
   ${parkedCount} as "parkedCount",
-  i.has_several_servers as "hasSeveralServers"
+  indexes.has_several_servers as "hasSeveralServers"
 `
 
 /** Returns how far these indexes are behind, in this order, if they are registered. */
@@ -84,8 +85,8 @@ export async function readIndexLags(
   const { rows } = await sql<IndexLag>`
     select ${lagColumns}
     from ${indexesWithState}
-    where i.registration_name = any(${registrationNames})
-    order by array_position(${registrationNames}, i.registration_name)
+    where indexes.registration_name = any(${registrationNames})
+    order by array_position(${registrationNames}, indexes.registration_name)
   `.execute(db)
   return rows
 }
@@ -94,11 +95,11 @@ export async function readIndexLags(
 export async function readIndexStatuses(db: Kysely<Tables>): Promise<IndexStatus[]> {
   const { rows } = await sql<Omit<IndexStatus, 'oldestParked'>>`
     select ${lagColumns},
-      case when l.held_until > clock_timestamp() then l.holder end as "holder",
-      i.rebuild_requested_at as "rebuildRequestedAt"
+      case when leases.held_until > clock_timestamp() then leases.holder end as "holder",
+      indexes.rebuild_requested_at as "rebuildRequestedAt"
     from ${indexesWithState}
-      left join index_leases l on l.registration_name = i.registration_name
-    order by i.registration_name
+      left join index_leases as leases on leases.registration_name = indexes.registration_name
+    order by indexes.registration_name
   `.execute(db)
   return Promise.all(
     rows.map(async (row) => ({
@@ -127,7 +128,7 @@ export async function isIndexUpToDate(
     select shape = ${computeIndexShape()}
       and ${isOfThisDatabase}
       and rebuild_requested_at is null
-      and (not is_pending or coalesce(indexed_at >= ${committedBefore}::timestamptz, false))
+      and (is_settled or coalesce(indexed_at >= ${committedBefore}::timestamptz, false))
       as "isUpToDate"
     from ${indexesWithState}
     where registration_name = ${registrationName}

@@ -51,8 +51,8 @@ export async function readIndexStates(
   const failoverSeconds = timeouts.searchEngine.useAfterFailover.ms / 1_000
   const { rows } = await sql<Omit<IndexStateRow, 'indexedAt'> & { indexedAt: Date | null }>`
     select registration_name as name,
-      case when is_pending then indexed_at else now() end as "indexedAt",
-      not is_pending as "isUpToDate",
+      case when is_settled then now() else indexed_at end as "indexedAt",
+      is_settled as "isUpToDate",
       concat_ws(
         ' ', identity, extract(epoch from pg_postmaster_start_time()), search_index.version
       ) as version,
@@ -66,31 +66,30 @@ export async function readIndexStates(
     from search_words_version as words
       cross join (select database_identity() as identity offset 0) as database
       left join lateral (
-        select *, ${isPendingCondition(sql`identity`)} as is_pending
-        from search_indexes i where registration_name = any(${registrationNames})
+        select *, ${isSettledCondition(sql`identity`)} as is_settled
+        from search_indexes where registration_name = any(${registrationNames})
       ) as search_index on true
   `.execute(db)
   return rows.map((row) => ({ ...row, indexedAt: row.indexedAt?.toISOString() ?? null }))
 }
 
 /**
- * An SQL condition: the index of the row `i` of search_indexes may lack a committed change, or
- * contain one that the settled snapshot does not see. `identity` is the SQL expression of the
- * identity of the database. src/indexing/README.md explains the terms.
+ * Returns an SQL condition: the index of this row of search_indexes is settled, as
+ * src/indexing/README.md explains. `identity` is the SQL expression of the database's identity.
  */
-export const isPendingCondition = (identity: RawBuilder<unknown>) => sql`(
-  i.indexed_at is null
-  or i.is_writing
-  or coalesce(i.database_identity <> ${identity}, false)
-  or exists (
-    select from index_outbox c
-    where c.registration_name = i.registration_name
-      and c.xid >= pg_snapshot_xmax(i.settled_snapshot)
+export const isSettledCondition = (identity: RawBuilder<unknown>) => sql`(
+  search_indexes.indexed_at is not null
+  and not search_indexes.is_writing
+  and coalesce(search_indexes.database_identity = ${identity}, true)
+  and not exists (
+    select from index_outbox
+    where index_outbox.registration_name = search_indexes.registration_name
+      and index_outbox.xid >= pg_snapshot_xmax(search_indexes.settled_snapshot)
   )
-  or exists (
-    select from index_outbox c
-    where c.registration_name = i.registration_name
-      and c.xid = any (array(select pg_snapshot_xip(i.settled_snapshot)))
+  and not exists (
+    select from index_outbox
+    where index_outbox.registration_name = search_indexes.registration_name
+      and index_outbox.xid = any (array(select pg_snapshot_xip(search_indexes.settled_snapshot)))
   )
 )`
 
