@@ -1,6 +1,6 @@
 // The indexer: acquires the lease of an index, prepares the engine, and starts a run.
 // README.md in this folder explains the terms. docs/indexing.md follows one change of a product
-// through these files, and lists the states of an index and of an indexer.
+// through these files, and lists the states of an indexer.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
