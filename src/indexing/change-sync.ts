@@ -39,9 +39,14 @@ type BatchOptions = {
   limit?: number
 }
 
+type BatchResult = Pick<OutboxRead, 'hasTruncation' | 'hasReachedEnd'> & {
+  /** The number of outbox rows in the batch, without truncations. */
+  changeCount: number
+}
+
 /**
- * Applies one batch of outbox rows to the index and returns their number. Parks rejected documents.
- * If no row is pending, may mark a live index as settled.
+ * Applies one batch of outbox rows to the index. Parks rejected documents. If no row is pending,
+ * may mark a live index as settled.
  *
  * Rows are deleted after the engine has applied them. If the indexer dies before, they are applied
  * again, which does no harm. Only the rows that were read are deleted, so a change that is
@@ -50,27 +55,29 @@ type BatchOptions = {
  * If the lease is lost, queues the products again and throws LeaseLost, whose cause is the error
  * that ended the batch.
  */
-export async function syncBatch(
+export async function applyBatch(
   target: WriteTarget,
   { log, alsoQueueFor, limit = maxBatchRows }: BatchOptions,
-): Promise<number> {
+): Promise<BatchResult> {
   const { db, client, indexName, lease, outbox } = target
   const read = await outbox.read(limit)
-  if (read.changes.length === 0) {
+  const { changes, hasTruncation, hasReachedEnd } = read
+  const result = { changeCount: changes.length, hasTruncation, hasReachedEnd }
+  if (changes.length === 0) {
     await markSettledIfDue(target, read)
-    return 0
+    return result
   }
 
-  const productIds = [...new Set(read.changes.map(({ productId }) => productId))]
+  const productIds = [...new Set(changes.map(({ productId }) => productId))]
   try {
     if (target.kind === 'live') await markWriting(target)
-    const result = await applyChanges(db, client.index(indexName), productIds)
-    await finishBatch(target, { read, productIds, alsoQueueFor, ...result })
-    logParked(result.rejected, log)
+    const uploaded = await applyChanges(db, client.index(indexName), productIds)
+    await finishBatch(target, { read, productIds, alsoQueueFor, ...uploaded })
+    logParked(uploaded.rejected, log)
   } catch (error) {
     return rethrowAfterRequeue(db, lease, productIds, error)
   }
-  return read.changes.length
+  return result
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Tables } from '../database/table-types.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
-import { syncBatch } from './change-sync.ts'
+import { applyBatch } from './change-sync.ts'
 import {
   documentWriteTypes,
   indexExists,
@@ -94,9 +94,9 @@ async function repair(
   { log, throwIfStopped }: ComparisonOptions,
 ): Promise<boolean> {
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
-  const applyPendingChanges = (limit: number) => {
+  const applyPendingChanges = async (limit: number) => {
     throwIfStopped()
-    return syncBatch(target, { log, limit })
+    return (await applyBatch(target, { log, limit })).changeCount
   }
   const drift = await verifyIndex(target, { applyPendingChanges, throwIfStopped })
   const count = listDriftIds(drift).length
@@ -107,7 +107,11 @@ async function repair(
   }
   await queueRepair(target, drift)
   // Up to the end of the outbox, and not until it is empty: changes may arrive all the time.
-  while ((await syncBatch(target, { log })) > 0 && !target.outbox.hasReachedEnd) throwIfStopped()
+  for (;;) {
+    const { changeCount, hasReachedEnd } = await applyBatch(target, { log })
+    if (changeCount === 0 || hasReachedEnd) break
+    throwIfStopped()
+  }
   log(
     count === 0
       ? 'No document differs.'

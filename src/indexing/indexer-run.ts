@@ -6,7 +6,7 @@ import type { IndexerState } from '../monitoring/indexer-state.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
-import { syncBatch } from './change-sync.ts'
+import { applyBatch } from './change-sync.ts'
 import { deleteIndex } from './engine/engine-tasks.ts'
 import type { ErrorBackoff } from './error-backoff.ts'
 import type { LiveTarget } from './index-address.ts'
@@ -80,6 +80,7 @@ export class IndexerRun {
   /** Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine. */
   async run(): Promise<void> {
     const { signal, endWhen, log, state } = this.#options
+    const { db, registrationName } = this.#target
     const checks = this.#createChecks()
     for (const check of checks) await check.run()
     const jobs = this.#createJobs()
@@ -88,13 +89,14 @@ export class IndexerRun {
       this.#renewal.throwIfLost()
       for (const check of checks) if (check.isDue()) await check.run()
 
-      const changeCount = await syncBatch(this.#target, { log })
+      const batch = await applyBatch(this.#target, { log })
+      const { changeCount, hasReachedEnd, hasTruncation } = batch
       state.appliedChanges += changeCount
       const isIdle = changeCount === 0
       // A batch was applied, so indexing works, even if more changes are pending.
       if (!isIdle) state.failing = null
 
-      if (isIdle && (await this.#mustRebuildNow())) {
+      if (isIdle && (hasTruncation || (await isRebuildRequested(db, registrationName)))) {
         await this.#rebuildIfNecessary()
         continue
       }
@@ -106,7 +108,7 @@ export class IndexerRun {
       }
       // Only after all jobs. Otherwise, if a job always fails, each new run would log a recovery
       // first.
-      if (jobs.some((each) => each.isDue()) || !this.#target.outbox.hasReachedEnd) continue
+      if (jobs.some((each) => each.isDue()) || !hasReachedEnd) continue
       this.#noteUpToDate()
       if (await endWhen?.()) return
       if (isIdle) await pause(timeouts.indexing.poll.ms, signal)
@@ -155,11 +157,6 @@ export class IndexerRun {
     if (!endWhen && !isFirst && backoff.isFailing) log('The indexer works again.')
     backoff.reset()
     state.recordSuccess()
-  }
-
-  async #mustRebuildNow(): Promise<boolean> {
-    const { db, registrationName, outbox } = this.#target
-    return outbox.hasTruncation || (await isRebuildRequested(db, registrationName))
   }
 
   async #rebuildIfNecessary(): Promise<void> {

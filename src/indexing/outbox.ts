@@ -56,22 +56,10 @@ export class OutboxCursor {
   /** When the last round ended. Minus infinity while one is going on. */
   #reachedEndAtMs = Number.NEGATIVE_INFINITY
   #round: Round | null = null
-  #hasTruncation = false
-  #hasReachedEnd = false
 
   constructor(db: Kysely<Tables>, name: string) {
     this.#db = db
     this.name = name
-  }
-
-  /** Whether the last read found that products were truncated, which only a rebuild applies. */
-  get hasTruncation(): boolean {
-    return this.#hasTruncation
-  }
-
-  /** Whether the last read returned every row that was still pending, and no truncation. */
-  get hasReachedEnd(): boolean {
-    return this.#hasReachedEnd
   }
 
   /** Whether an idle indexer must mark the index as settled again, to keep its lag correct. */
@@ -101,16 +89,9 @@ export class OutboxCursor {
     const rows = now.rows ?? []
     const changes = rows.filter(isProductChange)
     const hasTruncation = changes.length < rows.length
-    this.#hasTruncation = hasTruncation
-    this.#hasReachedEnd = rows.length < limit && !hasTruncation
+    const hasReachedEnd = rows.length < limit && !hasTruncation
     const { snapshot, readAt } = this.#round ?? now
-    return {
-      changes,
-      hasTruncation,
-      hasReachedEnd: this.#hasReachedEnd,
-      snapshot,
-      readAt,
-    }
+    return { changes, hasTruncation, hasReachedEnd, snapshot, readAt }
   }
 
   /** Whether changes of products are pending. Truncations do not count. */

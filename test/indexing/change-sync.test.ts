@@ -7,7 +7,7 @@ import type { LiveTarget } from '../../src/indexing/index-address.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
 import { type Lease, LeaseLost, ServerReplaced } from '../../src/indexing/lease/indexer-lease.ts'
 import { timeouts } from '../../src/timeouts.ts'
-import { applyBatch, leaseTarget } from '../support/database/leased-target.ts'
+import { applyNextBatch, leaseTarget } from '../support/database/leased-target.ts'
 import { hasColumn, reactToResults } from '../support/database/result-reaction.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -20,7 +20,7 @@ t.test('changes are pending behind several truncations, which are not changes', 
   t.notOk(await leased.outbox.hasChanges())
   await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   t.ok(await leased.outbox.hasChanges())
-  t.equal(await applyBatch(leased), 1)
+  t.equal(await applyNextBatch(leased), 1)
   t.notOk(await leased.outbox.hasChanges())
 })
 
@@ -44,7 +44,7 @@ t.test('a batch that cannot read its last product waits for its upload', async (
   )
   const failingDb = db.withPlugin(failLastRead)
   const leased = await leaseTarget(target)
-  await t.rejects(applyBatch({ ...leased, db: failingDb, client: slow.client }), {
+  await t.rejects(applyNextBatch({ ...leased, db: failingDb, client: slow.client }), {
     message: 'PostgreSQL has closed the connection.',
   })
   t.equal(slow.countOpen(), 0)
@@ -66,7 +66,7 @@ async function syncUntilChange(
     throw disconnection
   })
   const db = target.db.withPlugin(failRead)
-  return applyBatch({ ...target, db, lease }).catch((thrown: unknown) => thrown)
+  return applyNextBatch({ ...target, db, lease }).catch((thrown: unknown) => thrown)
 }
 
 t.test('if PostgreSQL was restarted during a batch, the error says so', async (t) => {
@@ -100,7 +100,7 @@ t.test('if the lease cannot be read after a failed batch, both errors are kept',
   })
   const db = leased.db.withPlugin(failReadOfLease)
   const client = openIndexingClient(service.config.MEILI_URL, 'a key that nobody created')
-  const error = await applyBatch({ ...leased, db, client }).catch((thrown: unknown) => thrown)
+  const error = await applyNextBatch({ ...leased, db, client }).catch((thrown: unknown) => thrown)
   t.ok(error instanceof AggregateError)
   const { errors } = error as AggregateError
   t.match(errors, [

@@ -6,7 +6,7 @@ import { readIndexLags, readIndexStatuses } from '../../src/indexing/index-statu
 import { emptySnapshot } from '../../src/indexing/outbox.ts'
 import { registerIndex } from '../../src/indexing/register-and-wait.ts'
 import { markWriting } from '../../src/indexing/registration.ts'
-import { applyBatch, leaseTarget } from '../support/database/leased-target.ts'
+import { applyNextBatch, leaseTarget } from '../support/database/leased-target.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { testService } from '../support/service/test-service.ts'
 
@@ -44,7 +44,7 @@ t.test('each index has its own lag, and at most 100,000 changes are counted', as
 t.test('while changes are written, all that are pending are counted', async (t) => {
   const { db, target } = await testService(t)
   const leased = await leaseTarget(target)
-  while ((await applyBatch(leased)) > 0);
+  while ((await applyNextBatch(leased)) > 0);
   await sql`
     insert into products (sku, name) select 'A-' || n, 'Martillo' from generate_series(1, 12) n
   `.execute(db)
@@ -52,8 +52,8 @@ t.test('while changes are written, all that are pending are counted', async (t) 
     (await readIndexLags(db, [target.registrationName]))[0]?.pendingCount
   await markWriting(leased)
   t.equal(await countPending(), 12)
-  await applyBatch(leased, { limit: 5 })
+  await applyNextBatch(leased, { limit: 5 })
   t.equal(await countPending(), 7)
-  while ((await applyBatch(leased)) > 0);
+  while ((await applyNextBatch(leased)) > 0);
   t.equal(await countPending(), 0)
 })

@@ -10,7 +10,7 @@ import {
 } from '../../src/indexing/lease/indexer-lease.ts'
 import { OutboxCursor } from '../../src/indexing/outbox.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
-import { applyBatch } from '../support/database/leased-target.ts'
+import { applyNextBatch } from '../support/database/leased-target.ts'
 import { eventually } from '../support/eventually.ts'
 import { measureUntilBelow } from '../support/measure-until.ts'
 import { startOwnEngine } from '../support/servers/own-engine.ts'
@@ -112,7 +112,7 @@ t.test('if the lease is lost during an upload, its products are queued again', a
     return { kind: 'live' as const, ...target, taskClient: target.client, lease, outbox }
   }
   const slow = await acquire('the slow one')
-  const outcome = applyBatch({ ...slow, client: held.client }).catch((error: unknown) => error)
+  const outcome = applyNextBatch({ ...slow, client: held.client }).catch((error: unknown) => error)
   await held.sent
   t.equal(await acquireLease(db, target.registrationName, 'another'), null, 'the lease is held')
   await sql`update index_leases set held_until = now() - interval '1 s'`.execute(db)
@@ -120,12 +120,12 @@ t.test('if the lease is lost during an upload, its products are queued again', a
   const tokenAfter = ({ fencingToken }: Lease) => String(Number(fencingToken) + 1)
   t.match(next.lease, { fencingToken: tokenAfter(slow.lease), wasReleased: false })
   await service.pool.query("update products set name = 'Nuevo' where sku = 'A-1'")
-  while ((await applyBatch(next)) > 0);
+  while ((await applyNextBatch(next)) > 0);
   t.same(await readIndexedNames(service), ['Nuevo'])
   held.release()
   t.ok((await outcome) instanceof LeaseLost)
   t.same(await readIndexedNames(service), ['Viejo'], 'the late request was applied')
-  while ((await applyBatch(next)) > 0);
+  while ((await applyNextBatch(next)) > 0);
   t.same(await readIndexedNames(service), ['Nuevo'])
   await releaseLease(db, next.lease)
   const { lease } = await acquire('a third')

@@ -4,7 +4,7 @@ import { describeError } from '../../monitoring/describe-error.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
 import { timeouts } from '../../timeouts.ts'
-import { syncBatch } from '../change-sync.ts'
+import { applyBatch } from '../change-sync.ts'
 import { writeAndDelete } from '../documents/document-upload.ts'
 import { createFullDocument } from '../documents/sample-documents.ts'
 import { deleteIndex, indexExists, readEngineTask, waitForSuccess } from '../engine/engine-tasks.ts'
@@ -142,7 +142,7 @@ async function applyChangesDuring(
         await changeLiveIndexDuring(upload, log, () => applySynonyms(live, log))
       if (await live.outbox.hasChanges())
         await changeLiveIndexDuring(upload, log, () =>
-          syncBatch(live, { log, alsoQueueFor: next.outbox.name }),
+          applyBatch(live, { log, alsoQueueFor: next.outbox.name }),
         )
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }
@@ -187,7 +187,7 @@ async function applyRemainingChanges(
 ): Promise<void> {
   const fewChanges = catchUpBatchSize / 10
   for (let batch = 1; ; batch++) {
-    const changeCount = await syncBatch(next, { log, limit: catchUpBatchSize })
+    const { changeCount } = await applyBatch(next, { log, limit: catchUpBatchSize })
     if (changeCount <= fewChanges) break
     if (batch >= maxCatchUpBatches) {
       log(
@@ -198,7 +198,7 @@ async function applyRemainingChanges(
       break
     }
     throwIfStopped()
-    await syncBatch(live, { log, alsoQueueFor: next.outbox.name, limit: catchUpBatchSize })
+    await applyBatch(live, { log, alsoQueueFor: next.outbox.name, limit: catchUpBatchSize })
   }
-  while ((await syncBatch(next, { log })) > 0) throwIfStopped()
+  while ((await applyBatch(next, { log })).changeCount > 0) throwIfStopped()
 }

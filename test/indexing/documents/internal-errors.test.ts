@@ -7,7 +7,7 @@ import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
 import { applySynonyms } from '../../../src/indexing/settings/synonym-sync.ts'
 import { timeouts } from '../../../src/timeouts.ts'
-import { applyBatch, leaseTarget } from '../../support/database/leased-target.ts'
+import { applyNextBatch, leaseTarget } from '../../support/database/leased-target.ts'
 import { type TestDatabase, testDatabase } from '../../support/database/test-database.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { FakeEngine } from '../engine/fake-engine.ts'
@@ -47,7 +47,7 @@ t.test('a single product at which the engine fails is parked', async (t) => {
   const fixture = await createFixture(t)
   await addProducts(fixture, ['Bomba fatal'])
   const lines: string[] = []
-  await applyBatch(fixture.target, { log: (line) => lines.push(line) })
+  await applyNextBatch(fixture.target, { log: (line) => lines.push(line) })
   t.same(await readParkedIds(fixture), ['1'])
   t.match(lines, [/^Parked 1 document that the search engine rejected\. The first is product 1\./])
   t.equal(fixture.engine.documents.size, 0, 'nothing else stays in the index')
@@ -57,7 +57,7 @@ t.test('an empty index gets the first product that is not at fault', async (t) =
   const fixture = await createFixture(t)
   const names = [...Array.from({ length: 5 }, () => 'Bomba fatal'), 'Bomba']
   await addProducts(fixture, names)
-  await applyBatch(fixture.target)
+  await applyNextBatch(fixture.target)
   t.same(await readParkedIds(fixture), ['1', '2', '3', '4', '5'])
   t.same([...fixture.engine.documents.keys()], ['6'])
 })
@@ -66,11 +66,11 @@ t.test('a document that cannot be deleted blocks no other change', async (t) => 
   const fixture = await createFixture(t)
   const { db, engine, target } = fixture
   await addProducts(fixture, ['Bomba', 'Tuerca', 'Broca'])
-  await applyBatch(target)
+  await applyNextBatch(target)
   await db.deleteFrom('products').where('id', 'in', ['1', '2']).execute()
   await sql`update products set name = 'Broca nueva' where id = 3`.execute(db)
   engine.behaviour.isFatal = (text) => text === '1'
-  await applyBatch(target)
+  await applyNextBatch(target)
   t.same(await readParkedIds(fixture), ['1'])
   t.same([...engine.documents.keys()], ['1', '3'])
   t.match(engine.documents.get('3'), 'Broca nueva')
@@ -81,14 +81,14 @@ t.test('the newest task is stored, even if it is a deletion that fails again', a
   const fixture = await createFixture(t)
   const { db, engine, target } = fixture
   await addProducts(fixture, ['Bomba'])
-  await applyBatch(target)
+  await applyNextBatch(target)
   await db.deleteFrom('products').execute()
   const written: string[] = []
   engine.behaviour.isFatal = (text) => {
     written.push(text)
     return text === '1'
   }
-  await applyBatch(target)
+  await applyNextBatch(target)
   t.same(await readParkedIds(fixture), ['1'])
   t.equal(written.at(-1), '1', 'the deletion is the last write')
   const registration = await readRegistration(db, 'main')
@@ -100,10 +100,10 @@ t.test('nothing is parked while the engine fails at every deletion and document'
   const fixture = await createFixture(t)
   const { db, engine, target } = fixture
   await addProducts(fixture, ['Bomba'])
-  await applyBatch(target)
+  await applyNextBatch(target)
   await db.deleteFrom('products').execute()
   engine.behaviour.isFatal = () => true
-  await t.rejects(applyBatch(target), /the thread that indexes has panicked/)
+  await t.rejects(applyNextBatch(target), /the thread that indexes has panicked/)
   t.same(await readParkedIds(fixture), [])
 })
 
@@ -112,10 +112,10 @@ t.test('no product is parked while the engine fails at every document', async (t
   const { engine, target } = fixture
   await addProducts(fixture, ['Bomba', 'Bomba fatal', 'Bomba'])
   engine.behaviour.isFatal = () => true
-  await t.rejects(applyBatch(target), /the thread that indexes has panicked/)
+  await t.rejects(applyNextBatch(target), /the thread that indexes has panicked/)
   t.same(await readParkedIds(fixture), [])
   engine.behaviour.isFatal = isFatalProduct
-  await applyBatch(target)
+  await applyNextBatch(target)
   t.same(await readParkedIds(fixture), ['2'], 'tried again when the engine works')
   t.same([...engine.documents.keys()].sort(), ['1', '3'])
 })
@@ -125,7 +125,7 @@ t.test('no product is parked if the engine breaks after it has accepted some', a
   const { engine, target } = fixture
   await addProducts(fixture, ['Bomba', 'Bomba', 'Bomba fatal', 'Bomba'])
   engine.behaviour.isFatal = (document) => engine.documents.size > 0 || isFatalProduct(document)
-  await t.rejects(applyBatch(target), /the thread that indexes has panicked/)
+  await t.rejects(applyNextBatch(target), /the thread that indexes has panicked/)
   t.same(await readParkedIds(fixture), [])
 })
 
@@ -135,7 +135,7 @@ t.test('a product is indexed if the engine failed only for a moment', async (t) 
   await addProducts(fixture, ['Bomba'])
   let failures = 0
   engine.behaviour.isFatal = () => ++failures === 1
-  await applyBatch(target)
+  await applyNextBatch(target)
   t.same(await readParkedIds(fixture), [])
   t.same([...engine.documents.keys()], ['1'])
 })
@@ -149,7 +149,7 @@ t.test('two uploads that the engine runs together do not spoil each other', asyn
   names[10_200] = 'Bomba fatal'
   await addProducts(fixture, names)
   engine.behaviour.pauseMs = 25
-  await applyBatch(target)
+  await applyNextBatch(target)
   t.same(await readParkedIds(fixture), ['8', '10201'])
   t.equal(engine.documents.size, 10_298)
 })
@@ -158,11 +158,11 @@ t.test('a deletion that the engine runs together with a rejected upload is repea
   const fixture = await createFixture(t)
   const { db, engine, target } = fixture
   await addProducts(fixture, ['Bomba', 'Bomba'])
-  await applyBatch(target)
+  await applyNextBatch(target)
   await sql`delete from products where id = 1`.execute(db)
   await db.insertInto('products').values({ sku: 'B-1', name: 'Bomba fatal' }).execute()
   engine.behaviour.pauseMs = 25
-  await applyBatch(target)
+  await applyNextBatch(target)
   t.same(await readParkedIds(fixture), ['3'])
   t.same([...engine.documents.keys()], ['2'])
 })

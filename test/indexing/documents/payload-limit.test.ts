@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { applySynonyms } from '../../../src/indexing/settings/synonym-sync.ts'
-import { applyBatch, leaseTarget, rebuildTarget } from '../../support/database/leased-target.ts'
+import { applyNextBatch, leaseTarget, rebuildTarget } from '../../support/database/leased-target.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { startOwnEngine } from '../../support/servers/own-engine.ts'
 
@@ -17,7 +17,7 @@ const target = await leaseTarget({ db, client, indexName: 'products', registrati
 const index = client.index('products')
 const countDocuments = async () => (await index.getStats()).numberOfDocuments
 const sync = async () => {
-  while ((await applyBatch(target)) > 0);
+  while ((await applyNextBatch(target)) > 0);
 }
 const tooLarge = /rejects the synonyms: .*larger than allowed.* Raise MEILI_HTTP_PAYLOAD_SIZE_LIMIT/
 

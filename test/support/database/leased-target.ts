@@ -1,5 +1,5 @@
 // Writes to an index for a test or a measurement, which runs no indexer.
-import { syncBatch } from '../../../src/indexing/change-sync.ts'
+import { applyBatch } from '../../../src/indexing/change-sync.ts'
 import type { IndexAddress, LiveTarget } from '../../../src/indexing/index-address.ts'
 import { acquireLease, releaseLease } from '../../../src/indexing/lease/indexer-lease.ts'
 import { OutboxCursor } from '../../../src/indexing/outbox.ts'
@@ -23,17 +23,17 @@ export async function leaseTarget(address: IndexAddress): Promise<LiveTarget> {
 const ignore = () => undefined
 
 /** Applies one batch of changes and returns their number. */
-export function applyBatch(
+export async function applyNextBatch(
   target: LiveTarget,
-  options: Partial<Parameters<typeof syncBatch>[1]> = {},
+  options: Partial<Parameters<typeof applyBatch>[1]> = {},
 ): Promise<number> {
-  return syncBatch(target, { log: ignore, ...options })
+  return (await applyBatch(target, { log: ignore, ...options })).changeCount
 }
 
 /** Applies every pending change to the index. */
 export async function syncIndex(address: IndexAddress, log: LogLine = ignore): Promise<void> {
   const target = await leaseTarget(address)
-  while ((await applyBatch(target, { log })) > 0);
+  while ((await applyNextBatch(target, { log })) > 0);
 }
 
 /** Builds the index anew and returns the number of products. */
