@@ -19,7 +19,7 @@ import { readDocuments } from './documents/product-to-document.ts'
 import { readEngineTask } from './engine/engine-tasks.ts'
 import type { WriteTarget } from './index-address.ts'
 import { executeUnderLease } from './lease/indexer-lease.ts'
-import { rethrowAfterRequeue } from './lease/requeue-after-lease-loss.ts'
+import { requeueAfterLeaseLoss } from './lease/requeue-after-lease-loss.ts'
 import { deleteOutboxRows, type OutboxRead, queueProducts } from './outbox.ts'
 import { markSettled, markWriting, storeLastTask } from './registration.ts'
 
@@ -75,7 +75,7 @@ export async function applyBatch(
     await finishBatch(target, { read, productIds, alsoQueueFor, ...uploaded })
     logParked(uploaded.rejected, log)
   } catch (error) {
-    return rethrowAfterRequeue(db, lease, productIds, error)
+    throw await requeueAfterLeaseLoss(db, lease, productIds, error)
   }
   return result
 }
@@ -117,7 +117,7 @@ async function applyChanges(
     writes.add(deleteDocuments(index, absentIds), () => deleteAndBisect(index, absentIds))
   } finally {
     // After an error, too, no request may be running: the engine could apply it after a later
-    // batch, or after rethrowAfterRequeue has queued its products again.
+    // batch, or after requeueAfterLeaseLoss has queued its products again.
     await writes.waitForAll()
   }
   return writes.finish()

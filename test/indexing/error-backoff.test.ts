@@ -103,7 +103,7 @@ t.test('logs the stack of a bug and of its causes', async (t) => {
 
 t.test('names what happened when the lease was lost', async (t) => {
   const { lines, fail } = startBackoff()
-  await fail(Object.assign(new ServerReplaced(), { cause: disconnection }))
+  await fail(new ServerReplaced({ cause: disconnection }))
   t.match(
     lines[0]?.line,
     /^Indexing failed: PostgreSQL was restarted or has failed over: Connection terminated /,

@@ -31,22 +31,22 @@ export class LeaseLost extends Error {}
 /** Thrown when the lease is lost because another indexer has acquired it. */
 class TakenOver extends LeaseLost {
   /** `holder`: the other indexer; null if it has released the lease again. */
-  constructor(holder: string | null) {
-    super(`Another indexer${holder === null ? '' : ` (${holder})`} has taken over`)
+  constructor(holder: string | null, options?: ErrorOptions) {
+    super(`Another indexer${holder === null ? '' : ` (${holder})`} has taken over`, options)
   }
 }
 
 /** Thrown when the lease is lost because PostgreSQL was restarted or another server replaced it. */
 export class ServerReplaced extends LeaseLost {
-  constructor() {
-    super('PostgreSQL was restarted or has failed over')
+  constructor(options?: ErrorOptions) {
+    super('PostgreSQL was restarted or has failed over', options)
   }
 }
 
 /** Thrown when the lease is lost because the registration was deleted, and the lease with it. */
 class RegistrationDeleted extends LeaseLost {
-  constructor() {
-    super('The registration of the index was deleted from search_indexes')
+  constructor(options?: ErrorOptions) {
+    super('The registration of the index was deleted from search_indexes', options)
   }
 }
 
@@ -128,10 +128,15 @@ export async function executeUnderLease<Result>(
 }
 
 /**
- * Returns why the lease is lost; null if it is not lost. Throws if PostgreSQL does not answer.
+ * Returns why the lease is lost; null if it is not lost. `options` has the cause of that error, if
+ * there is one. Throws if PostgreSQL does not answer.
  */
-export async function readLeaseLoss(db: Kysely<Tables>, lease: Lease): Promise<LeaseLost | null> {
-  return findLoss(await selectLease(db, lease).executeTakeFirst(), lease)
+export async function readLeaseLoss(
+  db: Kysely<Tables>,
+  lease: Lease,
+  options?: ErrorOptions,
+): Promise<LeaseLost | null> {
+  return findLoss(await selectLease(db, lease).executeTakeFirst(), lease, options)
 }
 
 /** Throws LeaseLost if the lease is lost, and the error of PostgreSQL if it does not answer. */
@@ -165,10 +170,14 @@ const selectLease = (db: Kysely<Tables>, { registrationName }: Lease) =>
 type CurrentLease = Pick<Lease, 'fencingToken' | 'serverStartedAt'> & { holder: string | null }
 
 /** Returns why the lease is lost; null if `current`, the row of the lease, still belongs to it. */
-function findLoss(current: CurrentLease | undefined, lease: Lease): LeaseLost | null {
-  if (current === undefined) return new RegistrationDeleted()
-  if (current.fencingToken !== lease.fencingToken) return new TakenOver(current.holder)
-  if (current.serverStartedAt !== lease.serverStartedAt) return new ServerReplaced()
+function findLoss(
+  current: CurrentLease | undefined,
+  lease: Lease,
+  options?: ErrorOptions,
+): LeaseLost | null {
+  if (current === undefined) return new RegistrationDeleted(options)
+  if (current.fencingToken !== lease.fencingToken) return new TakenOver(current.holder, options)
+  if (current.serverStartedAt !== lease.serverStartedAt) return new ServerReplaced(options)
   return null
 }
 

@@ -10,27 +10,38 @@ import { type Lease, LeaseLost, readLeaseLoss } from './indexer-lease.ts'
 const maxAttempts = 20
 
 /**
- * Always throws. Must be called when `uploadError` has ended an upload of these products. If the
- * lease is lost, queues them again and throws LeaseLost, whose cause is `uploadError`. Otherwise
- * throws `uploadError`.
+ * Returns the error to throw after `uploadError` has ended an upload of these products. If the
+ * lease is lost, queues them again and returns LeaseLost, whose cause is `uploadError`. Otherwise
+ * returns `uploadError`.
  *
  * The engine may have applied the documents after newer ones of the indexer that took over. The
  * products are queued for the live index, whose changes also reach an index that is being rebuilt.
  *
  * Makes several attempts while PostgreSQL is unreachable, also during a stop: without the rows, an
- * outdated document might stay in the index. If all attempts fail, throws an AggregateError of
+ * outdated document might stay in the index. If all attempts fail, returns an AggregateError of
  * `uploadError`, the error of the last attempt, and the advice to repair the index. The advice
  * is left out if there are no products.
  */
-export async function rethrowAfterRequeue(
+export async function requeueAfterLeaseLoss(
   db: Kysely<Tables>,
   lease: Lease,
   productIds: string[],
   uploadError: unknown,
-): Promise<never> {
-  const loss = await requeueWithRetries(db, lease, productIds, uploadError)
-  if (loss === null || uploadError instanceof LeaseLost) throw uploadError
-  throw Object.assign(loss, { cause: uploadError })
+): Promise<unknown> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const loss = await readLeaseLoss(db, lease, { cause: uploadError })
+      if (loss === null) return uploadError
+      await queueProducts(db, lease.registrationName, productIds)
+      return uploadError instanceof LeaseLost ? uploadError : loss
+    } catch (error) {
+      if (attempt === maxAttempts) {
+        const advice = productIds.length > 0 ? [adviseRepair(productIds.length)] : []
+        return new AggregateError([uploadError, error, ...advice])
+      }
+      await sleep(timeouts.indexing.requeueRetry.ms)
+    }
+  }
 }
 
 /** Returns an error, because the log describes all errors of an AggregateError. */
@@ -40,26 +51,4 @@ function adviseRepair(productCount: number): Error {
     `If another indexer has taken over, ${products} may be outdated in the index. ` +
       'Then run `scripts/indexer.ts verify --repair`',
   )
-}
-
-/** Returns why the lease is lost, after queueing the products; null if it is not lost. */
-async function requeueWithRetries(
-  db: Kysely<Tables>,
-  lease: Lease,
-  productIds: string[],
-  uploadError: unknown,
-): Promise<LeaseLost | null> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const loss = await readLeaseLoss(db, lease)
-      if (loss) await queueProducts(db, lease.registrationName, productIds)
-      return loss
-    } catch (error) {
-      if (attempt === maxAttempts) {
-        const advice = productIds.length > 0 ? [adviseRepair(productIds.length)] : []
-        throw new AggregateError([uploadError, error, ...advice])
-      }
-      await sleep(timeouts.indexing.requeueRetry.ms)
-    }
-  }
 }

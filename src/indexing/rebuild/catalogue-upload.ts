@@ -31,7 +31,7 @@ import { logParked, parkDocuments } from '../documents/parked-documents.ts'
 import { isUnfinished, TaskTimedOut, waitForSuccess } from '../engine/engine-tasks.ts'
 import type { NextTarget } from '../index-address.ts'
 import { executeUnderLease } from '../lease/indexer-lease.ts'
-import { rethrowAfterRequeue } from '../lease/requeue-after-lease-loss.ts'
+import { requeueAfterLeaseLoss } from '../lease/requeue-after-lease-loss.ts'
 import { preventUnhandledRejection } from '../scheduling/prevent-unhandled-rejection.ts'
 import { CatalogueReader, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
@@ -159,7 +159,7 @@ export class CatalogueUpload {
       ...(this.#sending?.ids ?? []),
       ...joinedIds.flatMap((joined) => joined.split(' ')),
     ]
-    return rethrowAfterRequeue(db, lease, sentIds, error)
+    throw await requeueAfterLeaseLoss(db, lease, sentIds, error)
   }
 
   async #send({ ids, ndjson, bytes }: Payload): Promise<void> {
