@@ -4,22 +4,6 @@ import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { ReasonName, RebuildReason } from './rebuild-reason.ts'
 
-/**
- * The reasons that back off: if a rebuild did not remove them, another one will probably not help
- * either, so it must wait. Each has what to check then, for the log.
- */
-const checksIfRepeated = new Map<ReasonName, string>([
-  ['shape_changed', 'Is an indexer of another version running for the same index?'],
-  [
-    'settings_changed',
-    'Does another program change them, or does Meilisearch return them in a different form?',
-  ],
-  [
-    'count_mismatch',
-    'Does another program write to the index? `scripts/indexer.ts verify` lists what differs.',
-  ],
-])
-
 /** The last rebuild for one reason. */
 type LastRebuild = {
   /** How long the next rebuild for this reason must wait after the end of the last one. */
@@ -43,12 +27,12 @@ export class RebuildBackoff {
   }
 
   /**
-   * Runs `rebuild`, unless a rebuild for the same reason did not help and the pause after it is not
-   * over. The pause takes a minute, then two minutes, and so on up to an hour. Logs the first time
-   * that a rebuild must wait. If `rebuild` throws, it may be repeated at once.
+   * Runs `rebuild`, unless the reason backs off, a rebuild for it did not help, and the pause after
+   * it is not over. The pause takes a minute, then two minutes, and so on up to an hour. Logs the
+   * first time that a rebuild must wait. If `rebuild` throws, it may be repeated at once.
    */
   async runUnlessBackingOff(reason: RebuildReason, rebuild: () => Promise<void>): Promise<void> {
-    if (!checksIfRepeated.has(reason.name)) return rebuild()
+    if (reason.checkIfRepeated === undefined) return rebuild()
     const { firstRebuildPause, longestRebuildPause } = timeouts.indexing
     const startedMs = this.#readClockMs()
     const last = this.#lastRebuilds.get(reason.name)
@@ -64,13 +48,13 @@ export class RebuildBackoff {
     this.#lastRebuilds.set(reason.name, { pauseMs, allowedAtMs, isLogged: false })
   }
 
-  #logOnce({ name, text }: RebuildReason, last: LastRebuild, nowMs: number): void {
+  #logOnce({ text, checkIfRepeated }: RebuildReason, last: LastRebuild, nowMs: number): void {
     if (last.isLogged) return
     last.isLogged = true
     const seconds = Math.ceil((last.allowedAtMs - nowMs) / 1_000)
-    const check = checksIfRepeated.get(name)
     this.#log(
-      `A rebuild did not help. ${text} Waiting ${seconds} s before the next one. ${check}`,
+      `A rebuild did not help. ${text} Waiting ${seconds} s before the next one. ` +
+        checkIfRepeated,
       'warn',
     )
   }

@@ -21,6 +21,11 @@ type ReasonRules = {
    * answers searches until the new index is live.
    */
   deletesIndexFirst?: true
+  /**
+   * Set if the reason backs off (rebuild-backoff.ts): if a rebuild did not remove it, another one
+   * will probably not help either, so it must wait. The log then says this, which is what to check.
+   */
+  checkIfRepeated?: string
 }
 
 const reasons = {
@@ -39,11 +44,20 @@ const reasons = {
   },
   shape_changed: {
     text: 'This version has different index settings or builds documents differently',
+    checkIfRepeated: 'Is an indexer of another version running for the same index?',
   },
-  settings_changed: { text: 'The settings of the index were changed in the search engine' },
+  settings_changed: {
+    text: 'The settings of the index were changed in the search engine',
+    checkIfRepeated:
+      'Does another program change them, or does Meilisearch return them in a different form?',
+  },
   catalogue_emptied: { text: 'The table of products was truncated', deletesIndexFirst: true },
   rebuild_requested: { text: 'A rebuild was requested' },
-  count_mismatch: { text: 'The number of documents differs from the number of products' },
+  count_mismatch: {
+    text: 'The number of documents differs from the number of products',
+    checkIfRepeated:
+      'Does another program write to the index? `scripts/indexer.ts verify` lists what differs.',
+  },
 } satisfies Record<string, ReasonRules>
 
 export type ReasonName = keyof typeof reasons
@@ -67,7 +81,8 @@ export async function findRebuildReason(target: LiveTarget): Promise<RebuildReas
   if (!registration || registration.indexedAt === null) return createReason('contents_unknown')
   const restored = await findRestored(registration, target)
   if (restored !== null) return createReason(restored)
-  // Before the reasons that back off (rebuild-backoff.ts): such a rebuild may have to wait.
+  // Before the reasons that back off. While a truncation or a request is pending, IndexerRun.run
+  // calls this again at once. If it returned a reason that must wait, that loop would not pause.
   if (registration.hasPendingTruncation) return createReason('catalogue_emptied')
   if (registration.rebuildRequestedAt !== null) return createReason('rebuild_requested')
   if (registration.shape !== computeIndexShape()) return createReason('shape_changed')
