@@ -39,7 +39,7 @@ type BatchOptions = {
   limit?: number
 }
 
-type BatchResult = Pick<OutboxRead, 'hasTruncation' | 'hasReachedEnd'> & {
+export type BatchResult = Pick<OutboxRead, 'hasTruncation' | 'hasReachedEnd'> & {
   /** The number of outbox rows in the batch, without truncations. */
   changeCount: number
 }

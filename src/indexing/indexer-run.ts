@@ -6,7 +6,7 @@ import type { IndexerState } from '../monitoring/indexer-state.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
-import { applyBatch } from './change-sync.ts'
+import { applyBatch, type BatchResult } from './change-sync.ts'
 import { deleteIndex } from './engine/engine-tasks.ts'
 import type { ErrorBackoff } from './error-backoff.ts'
 import type { LiveTarget } from './index-address.ts'
@@ -77,9 +77,21 @@ export class IndexerRun {
     this.#renewal = renewal
   }
 
-  /** Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine. */
+  /**
+   * Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine.
+   *
+   * First runs all checks. Then it repeats these steps, and begins again after a rebuild in (3) or
+   * a job in (4):
+   *
+   * 1. Run the checks that are due.
+   * 2. Apply one batch of changes.
+   * 3. If there was none, rebuild the index after a truncation or a request.
+   * 4. Run one job: one that is due, or while changes arrive, one that is overdue.
+   * 5. At the end of the outbox, if no job is due, note the success and ask `endWhen`.
+   * 6. If there was no change, pause.
+   */
   async run(): Promise<void> {
-    const { signal, endWhen, log, state } = this.#options
+    const { signal, endWhen, state } = this.#options
     const { db, registrationName } = this.#target
     const checks = this.#createChecks()
     for (const check of checks) await check.run()
@@ -87,32 +99,45 @@ export class IndexerRun {
     state.activity = 'following changes'
     while (!signal.aborted) {
       this.#renewal.throwIfLost()
+      // (1)
       for (const check of checks) if (check.isDue()) await check.run()
 
-      const batch = await applyBatch(this.#target, { log })
-      const { changeCount, hasReachedEnd, hasTruncation } = batch
-      state.appliedChanges += changeCount
+      // (2)
+      const { changeCount, hasReachedEnd, hasTruncation } = await this.#applyBatch()
       const isIdle = changeCount === 0
-      // A batch was applied, so indexing works, even if more changes are pending.
-      if (!isIdle) state.failing = null
 
+      // (3)
       if (isIdle && (hasTruncation || (await isRebuildRequested(db, registrationName)))) {
         await this.#rebuildIfNecessary()
         continue
       }
-      // At most one, so that changes do not wait for several.
+
+      // (4) At most one, so that changes do not wait for several.
       const job = jobs.find((each) => (isIdle ? each.isDue() : each.isOverdue()))
       if (job) {
         await job.run()
         continue
       }
-      // Only after all jobs. Otherwise, if a job always fails, each new run would log a recovery
-      // first.
+
+      // (5) Only after all jobs. Otherwise, if a job always fails, each new run would log a
+      // recovery first.
       if (jobs.some((each) => each.isDue()) || !hasReachedEnd) continue
       this.#noteUpToDate()
       if (await endWhen?.()) return
+
+      // (6)
       if (isIdle) await pause(timeouts.indexing.poll.ms, signal)
     }
+  }
+
+  /** Applies one batch, and records its changes. */
+  async #applyBatch(): Promise<BatchResult> {
+    const { log, state } = this.#options
+    const batch = await applyBatch(this.#target, { log })
+    state.appliedChanges += batch.changeCount
+    // A batch was applied, so indexing works, even if more changes are pending.
+    if (batch.changeCount > 0) state.failing = null
+    return batch
   }
 
   /** Returns the checks before a batch, in this order. */
