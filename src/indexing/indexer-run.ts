@@ -49,7 +49,7 @@ export type IndexerOptions = {
 export type RunOptions = IndexerOptions & {
   /** Stops the run. */
   signal: AbortSignal
-  /** Called when no job is due and the end of the outbox is reached. If true, the run ends. */
+  /** See runIndexer. */
   endWhen: (() => Promise<boolean>) | undefined
   /** Reset when the end of the outbox is reached, and every check and job has succeeded. */
   backoff: ErrorBackoff

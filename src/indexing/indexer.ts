@@ -39,9 +39,11 @@ export const waitingForTransactions =
 
 /**
  * Runs until `signal` is aborted or `endWhen` returns true. `endWhen` is called each time that the
- * end of the outbox is reached, even if further changes arrive. While another indexer holds the
- * lease it stands by. It takes over if the other one has not renewed the lease for
- * `timeouts.indexing.lease`.
+ * end of the outbox is reached and no job is due, even if further changes arrive. It is also called
+ * before each pause on standby.
+ *
+ * While another indexer holds the lease, this one stands by. It takes over if the other one has not
+ * renewed the lease for `timeouts.indexing.lease`.
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
  * a late request of the failed run. With `endWhen`, it throws the error instead, unless the lease
