@@ -49,7 +49,7 @@ type CatalogueUploadOptions = {
 /** An upload that the engine has queued. */
 type AcceptedUpload = {
   taskNumber: number
-  /** One string, separated by spaces, to save memory. */
+  /** See joinIds. */
   joinedIds: string
   documents: number
   bytes: number
@@ -74,9 +74,13 @@ export class CatalogueUpload {
   readonly #pacing = new UploadPacing()
   readonly #catalogue: CatalogueReader
   readonly #stop = new AbortController()
-  readonly #waits: FailureLog
+  /**
+   * Logs that the rebuild waits for a slow task of the engine, and that it goes on. A TaskTimedOut
+   * is only the text to log: the wait has no limit.
+   */
+  readonly #slowTaskLog: FailureLog
   #accepted: AcceptedUpload[] = []
-  /** The ids of the products of each rejected upload, separated by spaces. */
+  /** The joined ids of the products of each rejected upload. */
   #rejected: string[] = []
   /**
    * The request that is being sent. `answered` never rejects. It resolves when `#accepted` contains
@@ -92,7 +96,7 @@ export class CatalogueUpload {
     this.#options = options
     this.#index = target.client.index(target.indexName)
     this.#catalogue = new CatalogueReader(target.db, () => this.#pacing.chooseUploadSize())
-    this.#waits = new FailureLog(
+    this.#slowTaskLog = new FailureLog(
       { error: options.log, info: options.log },
       {
         failure: (cause) => `${toSentence(cause)} The rebuild waits for it.`,
@@ -155,10 +159,7 @@ export class CatalogueUpload {
     await this.#cancelAccepted().catch(() => undefined)
     const { db, lease } = this.#target
     const joinedIds = [...this.#accepted.map((upload) => upload.joinedIds), ...this.#rejected]
-    const sentIds = [
-      ...(this.#sending?.ids ?? []),
-      ...joinedIds.flatMap((joined) => joined.split(' ')),
-    ]
+    const sentIds = [...(this.#sending?.ids ?? []), ...joinedIds.flatMap(splitIds)]
     throw await requeueAfterLeaseLoss(db, lease, sentIds, error)
   }
 
@@ -166,7 +167,7 @@ export class CatalogueUpload {
     const acceptance = enqueueUpload(this.#index, ndjson).then((taskNumber) => {
       this.#accepted.push({
         taskNumber,
-        joinedIds: ids.join(' '),
+        joinedIds: joinIds(ids),
         documents: ids.length,
         bytes,
         acceptedAtMs: performance.now(),
@@ -179,7 +180,7 @@ export class CatalogueUpload {
     } catch (error) {
       // `#sending` stays set: the engine may have these products, and #abandon() may queue them.
       if (!(error instanceof PayloadRejected)) throw error
-      this.#rejected.push(ids.join(' '))
+      this.#rejected.push(joinIds(ids))
     }
     this.#sending = undefined
   }
@@ -187,7 +188,7 @@ export class CatalogueUpload {
   /** Uploads the products of the first rejected upload again, and parks rejected documents. */
   async #repeatRejected(): Promise<void> {
     const [joinedIds = ''] = this.#rejected
-    const productIds = joinedIds.split(' ')
+    const productIds = splitIds(joinedIds)
     const lines = await readLines(this.#target.db, productIds)
     const { rejected } = await uploadAndBisect(this.#index, lines)
     const { db, lease, outbox } = this.#target
@@ -206,12 +207,12 @@ export class CatalogueUpload {
     for (let first = this.#accepted[0]; first; first = this.#accepted[0]) {
       const task = await this.#target.client.tasks.getTask(first.taskNumber)
       if (isUnfinished(task)) break
-      if (task.status === 'canceled') this.#catalogue.readAgain(first.joinedIds.split(' '))
+      if (task.status === 'canceled') this.#catalogue.readAgain(splitIds(first.joinedIds))
       else finishedCount += this.#processResult(task, first)
       this.#accepted = this.#accepted.slice(1)
     }
     if (finishedCount === 0) return this.#logIfWaiting(sinceMs)
-    this.#waits.logSuccess()
+    this.#slowTaskLog.logSuccess()
     this.#progressAtMs = performance.now()
     this.#pacing.noteThroughput(finishedCount, this.#progressAtMs - sinceMs)
     this.#noteProgress(finishedCount)
@@ -226,7 +227,7 @@ export class CatalogueUpload {
     const [first] = this.#accepted
     const { ms } = timeouts.indexing.queueReminder
     if (first && performance.now() - sinceMs >= ms)
-      this.#waits.logFailure(new TaskTimedOut(first.taskNumber, ms))
+      this.#slowTaskLog.logFailure(new TaskTimedOut(first.taskNumber, ms))
   }
 
   /** Returns how many products of a finished task the engine has indexed: all of them, or 0. */
@@ -260,6 +261,11 @@ export class CatalogueUpload {
     await waitForSuccess(taskClient, client.tasks.cancelTasks({ uids }))
   }
 }
+
+/** Returns these ids in one string, which needs less memory than an array. */
+const joinIds = (ids: string[]) => ids.join(' ')
+
+const splitIds = (joinedIds: string) => joinedIds.split(' ')
 
 /** A full queue is checked less often: the pause is one millisecond for 200 queued documents. */
 function calculatePauseMs(queuedDocuments: number): number {
