@@ -104,8 +104,8 @@ export async function readEngineTask(client: Meilisearch, taskNumber: number): P
  * Looks up a task of the registration in the engine, and returns:
  *
  * - `found`: the engine has it.
- * - `unknown`: the engine lacks it, as it did when the task was stored: somebody had deleted its
- *   finished tasks in between. So it is no sign of a restore.
+ * - `unknown`: the engine lacks it. The task was already deleted when it was stored, so its absence
+ *   proves nothing.
  * - `deleted`: the engine lacks its number and has newer tasks. Finished tasks may be deleted.
  * - `never_enqueued`: the engine was restored to an older state. It has no task as new as this one,
  *   or has given its number to a different one.
