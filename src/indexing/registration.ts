@@ -166,7 +166,8 @@ export async function storeLastTask(
  * Marks that the index contains every change that the snapshot sees. The read must have reached the
  * end of the outbox. While the index is being compared after a failover, it may still contain lost
  * changes. Until the comparison is complete, `is_writing` stays true and `indexed_at` does not
- * change, even if an indexer starts over.
+ * change, even if an indexer starts over. If it is unknown what the index contains, `indexed_at`
+ * stays null until the index is rebuilt.
  */
 export async function markSettled(
   transaction: LeasedTransaction,
@@ -180,7 +181,7 @@ export async function markSettled(
       version = version + is_writing::int,
       is_writing = ${isUncompared},
       settled_snapshot = ${snapshot}::pg_snapshot,
-      indexed_at = case when ${isUncompared} then indexed_at
+      indexed_at = case when ${isUncompared} or indexed_at is null then indexed_at
         else greatest(indexed_at, ${readAt}) end
     where registration_name = ${registrationName}
   `.execute(transaction)

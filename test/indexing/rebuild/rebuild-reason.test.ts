@@ -4,6 +4,7 @@ import t from 'tap'
 import { nextIndexName } from '../../../src/indexing/index-address.ts'
 import { verifyIndex } from '../../../src/indexing/index-verification.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
+import { applyNextBatch, leaseTarget } from '../../support/database/leased-target.ts'
 import { eventually } from '../../support/eventually.ts'
 import { testService } from '../../support/service/test-service.ts'
 import { expectFoundNames } from '../documents/product-names.ts'
@@ -42,6 +43,19 @@ t.test('an index with wrong contents, settings or shape is rebuilt', async (t) =
   const counts = '0 documents, 2 products, 0 parked'
   await expectRebuild(`The number of documents differs from the number of products: ${counts}.`)
   t.notMatch(await buildIndex(service), 'Building', 'an index without a difference is not rebuilt')
+})
+
+t.test('an index stays unknown while a rebuild applies changes to it', async (t) => {
+  const service = await testService(t)
+  const { db, config, target } = service
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  await service.sync()
+  await db.updateTable('search_indexes').set({ indexed_at: null }).execute()
+  await db.insertInto('products').values({ sku: 'A-2', name: 'Arandela' }).execute()
+  await applyNextBatch(await leaseTarget(target))
+  t.match(await readRegistration(db, config.SEARCH_ENGINE), { indexedAt: null })
+  t.match(await buildIndex(service), 'It is not known what the index contains.')
+  t.ok((await readRegistration(db, config.SEARCH_ENGINE))?.indexedAt)
 })
 
 t.test('if the engine has deleted its finished tasks, the live index is kept', async (t) => {
