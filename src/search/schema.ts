@@ -49,8 +49,8 @@ export const SearchParameters = Type.Object(
     q: Type.String({
       default: '',
       description:
-        `The text typed so far, at most ${maxTextCodePoints} code points and ${maxTextBytes} bytes ` +
-        'of UTF-8. ' +
+        `The text typed so far, at most ${maxTextCodePoints} code points and ${maxTextBytes} ` +
+        'bytes of UTF-8. ' +
         'If empty, the response lists all products, the most quoted in the last 12 months first',
     }),
     limit: Type.Integer({

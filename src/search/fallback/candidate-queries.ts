@@ -16,13 +16,13 @@
 //   synonyms      -1000000 (afterEveryWord): all words, but only a synonym of the ranking word, and
 //                 its letters nowhere in the text
 //   similar       0 to 1: how similar the words are. Looked up only if nothing else matches
+//                 (words-with-typos.ts)
 // A pinned product has no score, because it need not match.
 // The ranking word is the first typed word that is neither a stop word nor too short
 // (buildWordQueries). If all are, it is the first typed word.
 // The spelling of the SKU and pinned products come before the scores (buildPageStatement in
 // search-in-postgres.ts).
 import { type RawBuilder, sql } from 'kysely'
-import { oneTypoLetters } from '../../search-engine/letters-for-typos.ts'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import {
@@ -44,19 +44,13 @@ export const maxCandidates = maxListed
 /** A query for SKU keys, or for parts of codes, returns at most this many products. */
 const maxCodeMatches = 200
 /** Too many words begin with a shorter word, so it is not looked up as a prefix. */
-const minPrefixLength = 3
-/**
- * Only the second half of a word may contain typos, because the index finds beginnings of words.
- * With a lower share more products match: in a large catalogue more than `maxFiltered`, and the
- * best may not be read. docs/measurements.md compares it with other shares.
- */
-const exactShare = 0.5
+export const minPrefixLength = 3
 /**
  * At most this many products with the words, or with their beginnings, are read. Short words and
  * similar words are looked up in these. If more products have the words, it is not defined which of
  * them are read. Of five million products, hundreds of thousands may contain a frequent word.
  */
-const maxFiltered = 5_000
+export const maxFiltered = 5_000
 
 const exactSkuScore = sql.lit(2)
 const partialCodeScore = sql.lit(1)
@@ -65,7 +59,7 @@ const nameBeginningScore = sql.lit(0)
 const afterEveryWord = 1_000_000
 
 /** An SQL fragment: a condition, or a query for candidates (id, score, may_be_incomplete). */
-type Sql = RawBuilder<unknown>
+export type Sql = RawBuilder<unknown>
 
 /**
  * Returns a query for candidates: at most `limit` of those that `query` finds. `query` is a query
@@ -279,48 +273,4 @@ export function buildMatchQuery(query: ParsedQuery, productCondition: Sql): Sql 
     build(query, productCondition),
   )
   return sql.join(queries, sql` union all `)
-}
-
-/**
- * Returns the query for products with words that are similar to the typed ones and begin with the
- * same letters, ranked by similarity. Null if no word may have a typo. Ignores words that are
- * shorter than `minPrefixLength`.
- */
-export function buildSimilarWordQuery(
-  { foldedWords }: ParsedQuery,
-  productCondition: Sql,
-): Sql | null {
-  const words = foldedWords.filter((word) => !stopWords.has(word))
-  const wordsWithPossibleTypos = words.filter(mayHaveTypo)
-  if (wordsWithPossibleTypos.length === 0) return null
-  const tsQuery = words
-    .filter((word) => word.length >= minPrefixLength)
-    .map((word) => toPrefixTerm(mayHaveTypo(word) ? beginningOf(word) : word))
-    .join(' & ')
-  const similarities = wordsWithPossibleTypos.map(
-    (word) => sql`word_similarity(fold_text(${word}), search_text)`,
-  )
-  return sql`(
-    with matching as materialized (
-      select id, search_text from products
-      where ${productCondition}
-        and to_tsvector('simple', search_text) @@ ${foldTsQuery(tsQuery)}
-      limit ${sql.lit(maxFiltered)}
-    )
-    select id,
-      ((${sql.join(similarities, sql` + `)}) / ${sql.lit(similarities.length)})::real as score,
-      (select count(*) from matching) >= ${sql.lit(maxFiltered)} as may_be_incomplete
-    from matching order by score desc, id limit ${sql.lit(maxCandidates)}
-  )`
-}
-
-function mayHaveTypo(word: string): boolean {
-  return word.length >= oneTypoLetters && !/\d/.test(word)
-}
-
-function beginningOf(word: string): string {
-  // By characters, because half of one that is two UTF-16 units is no letter.
-  const letters = [...word]
-  const count = Math.max(minPrefixLength, Math.ceil(letters.length * exactShare))
-  return letters.slice(0, count).join('')
 }

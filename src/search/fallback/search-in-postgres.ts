@@ -38,10 +38,10 @@ import {
   buildPinnedKeys,
   buildPinnedQuery,
   buildProductCondition,
-  buildSimilarWordQuery,
   buildSkuKey,
   maxCandidates,
 } from './candidate-queries.ts'
+import { buildSimilarWordQuery } from './words-with-typos.ts'
 
 export type SearchDatabase = {
   /** Runs the searches, and nothing else. */
