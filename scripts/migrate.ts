@@ -1,6 +1,6 @@
 // Applies the pending migrations, records the company, and creates the roles and engine keys of the
 // programs.
-import { readCompany } from '../src/company/company.ts'
+import { readCompany } from '../src/company/company-file.ts'
 import { recordCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { switchOffJit } from '../src/database/database-settings.ts'

@@ -1,5 +1,5 @@
 // Verifies, rebuilds or folds the summary from which statistics are read.
-import { readCompany } from '../src/company/company.ts'
+import { readCompany } from '../src/company/company-file.ts'
 import { checkCompany } from '../src/company/company-record.ts'
 import { readStatsConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'

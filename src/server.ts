@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
-import { readCompany } from './company/company.ts'
+import { readCompany } from './company/company-file.ts'
 import { checkCompany } from './company/company-record.ts'
 import { findNodeProblem } from './config/node-version.ts'
 import { readServerConfig } from './config.ts'

@@ -1,7 +1,7 @@
 // Prepares the demo on running servers: schema, roles, data, keys, API and indexer.
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Company, readCompany } from '../../src/company/company.ts'
+import { type Company, readCompany } from '../../src/company/company-file.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'

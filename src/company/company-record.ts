@@ -1,7 +1,7 @@
 // The company in the database: its seller may change, its base currency and time zone may not.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import type { Company } from './company.ts'
+import type { Company } from './company-file.ts'
 
 /**
  * Updates the seller. Records base currency and time zone once, because all statistics depend on

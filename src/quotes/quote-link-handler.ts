@@ -2,7 +2,7 @@
 // JSON or PDF. README.md explains the terms of this folder.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
-import type { Company } from '../company/company.ts'
+import type { Company } from '../company/company-file.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'

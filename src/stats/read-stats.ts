@@ -2,7 +2,7 @@
 // and comparison.
 import type { Kysely, Transaction } from 'kysely'
 import { addDays, countDaysIncluded, getMonthBounds, listMonths } from '../company/calendar.ts'
-import type { Company } from '../company/company.ts'
+import type { Company } from '../company/company-file.ts'
 import { requireCurrencyDigits } from '../company/currencies.ts'
 import { retryIfConnectionBreaks } from '../database/failover/retry-reads.ts'
 import type { Tables } from '../database/table-types.ts'

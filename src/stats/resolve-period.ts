@@ -1,6 +1,6 @@
 // The period that a request covers, and the default of an end that the request leaves open.
 import type { Kysely } from 'kysely'
-import type { Company } from '../company/company.ts'
+import type { Company } from '../company/company-file.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { Period, StatsRequest } from './schema.ts'
 import type { PeriodTotals } from './summary/period-totals.ts'

@@ -6,7 +6,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { Kysely } from 'kysely'
 import type { AccessControl } from '../auth/access-control.ts'
 import { createLocalDateReader } from '../company/calendar.ts'
-import type { Company } from '../company/company.ts'
+import type { Company } from '../company/company-file.ts'
 import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'

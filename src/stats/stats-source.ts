@@ -1,6 +1,6 @@
 // Reads the statistics from the replica if it is up to date, and from the primary otherwise.
 import type { Kysely } from 'kysely'
-import type { Company } from '../company/company.ts'
+import type { Company } from '../company/company-file.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import { readReplicaState } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'

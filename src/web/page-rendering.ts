@@ -1,7 +1,7 @@
 // Renders the pages / and /dashboard as HTML.
 import { readFileSync } from 'node:fs'
 import { Eta } from 'eta'
-import type { Company } from '../company/company.ts'
+import type { Company } from '../company/company-file.ts'
 import { getInitials } from '../company/company-initials.ts'
 import { type Language, locales } from '../company/languages.ts'
 import { dashboardTextsDe } from './dashboard/texts/dashboard-texts-de.ts'

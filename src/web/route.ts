@@ -1,7 +1,7 @@
 // Serves what browsers load: the files below /web/, and the pages / and /dashboard.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Company } from '../company/company.ts'
+import type { Company } from '../company/company-file.ts'
 import { type Language, languages } from '../company/languages.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'

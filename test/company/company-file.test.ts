@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
 import { defaultBrand } from '../../src/company/brand.ts'
-import { CompanyFile, readCompany } from '../../src/company/company.ts'
+import { CompanyFile, readCompany } from '../../src/company/company-file.ts'
 
 const root = join(import.meta.dirname, '../..')
 const example = JSON.parse(readFileSync(join(root, 'company.example.json'), 'utf8'))

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
-import { readCompany } from '../../src/company/company.ts'
+import { readCompany } from '../../src/company/company-file.ts'
 import { checkCompany, recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import {

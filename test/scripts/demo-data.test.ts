@@ -21,7 +21,7 @@ import {
   readOnlineRetailProducts,
   readOnlineRetailQuotes,
 } from '../../scripts/demo/real-data/online-retail-data.ts'
-import { readCompany } from '../../src/company/company.ts'
+import { readCompany } from '../../src/company/company-file.ts'
 import { productColumns, quoteColumns } from '../../src/imports/file-columns.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { readCompany } from '../../src/company/company.ts'
+import { readCompany } from '../../src/company/company-file.ts'
 import { Settings } from '../../src/config/settings-schema.ts'
 import {
   defaultConnections,

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { readCompany } from '../../../src/company/company.ts'
+import { readCompany } from '../../../src/company/company-file.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'

@@ -1,6 +1,6 @@
 // Builds the responses for errors of quote links: problems as JSON for programs, pages for people.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Company, Seller } from '../../company/company.ts'
+import type { Company, Seller } from '../../company/company-file.ts'
 import { Problem } from '../../http/problem-details.ts'
 import {
   type ErrorPageName,

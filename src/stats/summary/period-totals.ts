@@ -1,6 +1,6 @@
 // The totals of a period: over all its quotes, by country, by month and by currency.
 import type { Kysely } from 'kysely'
-import type { Company } from '../../company/company.ts'
+import type { Company } from '../../company/company-file.ts'
 import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { Stats, StatsRequest } from '../schema.ts'

@@ -1,6 +1,6 @@
 // Reads the customers or products with the highest revenue, if the request asks for them.
 import type { Kysely } from 'kysely'
-import type { Company } from '../../company/company.ts'
+import type { Company } from '../../company/company-file.ts'
 import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { Stats, StatsRequest } from '../schema.ts'

@@ -1,6 +1,6 @@
 // The legal texts that the document of a link contains: by country, tax and language.
 import t from 'tap'
-import type { Company } from '../../../src/company/company.ts'
+import type { Company } from '../../../src/company/company-file.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import type { QuoteDocument } from '../../../src/quotes/schema.ts'
 import { company } from '../../support/database/company.ts'

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defaultBrand } from '../../../src/company/brand.ts'
-import type { Company } from '../../../src/company/company.ts'
+import type { Company } from '../../../src/company/company-file.ts'
 
 export const company: Company = {
   baseCurrency: 'EUR',

@@ -2,7 +2,7 @@
 // the minimal route alone.
 import Fastify from 'fastify'
 import { buildApp } from '../../../../src/app.ts'
-import { readCompany } from '../../../../src/company/company.ts'
+import { readCompany } from '../../../../src/company/company-file.ts'
 import { readServerConfig } from '../../../../src/config.ts'
 import { createKysely, openPool } from '../../../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../../../src/database/prepared-statements.ts'
