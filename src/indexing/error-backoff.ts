@@ -51,7 +51,7 @@ export class ErrorBackoff {
     this.#pauseMs = Math.min(timeouts.indexing.longestBackoff.ms, this.#pauseMs * 2)
   }
 
-  /** Logs an error during a stop, after which nothing is tried again, unless it was logged. */
+  /** Logs the error that ended a run during a stop, unless it was logged a short time ago. */
   logLast(error: unknown): void {
     this.#logIfDue(error, 'The indexer stops.')
   }

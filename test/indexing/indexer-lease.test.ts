@@ -1,8 +1,9 @@
 // The lease of an index: a renewal that is late neither takes nor keeps it.
 import t from 'tap'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import {
   acquireLease,
+  type LeaseRenewal,
   releaseLease,
   requireLease,
   startLeaseRenewal,
@@ -67,15 +68,7 @@ t.test('a renewal that fails is logged once, and so is the next success', async 
   await registerIndex(db, 'main')
   const lease = await acquireLease(db, 'main', 'first')
   if (!lease) throw new Error('The lease is held.')
-  let attempts = 0
-  const failing = db.withPlugin({
-    transformQuery: ({ node }) => node,
-    async transformResult({ result }) {
-      attempts += 1
-      if (attempts <= 3) throw new Error('Connection terminated unexpectedly')
-      return result
-    },
-  })
+  const { failing, countAttempts } = failAtFirst(db)
   const lines: string[] = []
   const renewal = startLeaseRenewal(failing, lease, (line) => lines.push(line))
   t.teardown(() => renewal.stop())
@@ -87,8 +80,27 @@ t.test('a renewal that fails is logged once, and so is the next success', async 
     'The lease was not renewed: Connection terminated unexpectedly.',
     'The lease is renewed again.',
   ])
-  t.ok(attempts >= 4, 'three failures')
+  t.ok(countAttempts() >= 4, 'three failures')
 })
+
+t.test(
+  'a renewal that finds the lease lost after failures is not logged as a success',
+  async (t) => {
+    replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
+    const { db } = await testDatabase(t)
+    await registerIndex(db, 'main')
+    const lease = await acquireLease(db, 'main', 'first')
+    if (!lease) throw new Error('The lease is held.')
+    const lines: string[] = []
+    const { failing } = failAtFirst(db)
+    // As after a restart of PostgreSQL, during which renewals failed.
+    const ofOldServer = { ...lease, serverStartedAt: '0' }
+    const renewal = startLeaseRenewal(failing, ofOldServer, (line) => lines.push(line))
+    t.teardown(() => renewal.stop())
+    t.match(await eventually(async () => findLoss(renewal), Boolean), { message: /restarted/ })
+    t.same(lines, ['The lease was not renewed: Connection terminated unexpectedly.'])
+  },
+)
 
 t.test('the error of a lost lease names the indexer that has taken over', async (t) => {
   const { db } = await testDatabase(t)
@@ -118,15 +130,33 @@ t.test(
     replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
     const renewal = startLeaseRenewal(db, ofOldServer, failOnLine)
     t.teardown(() => renewal.stop())
-    const readLoss = async () => {
-      try {
-        renewal.throwIfLost()
-        return null
-      } catch (error) {
-        return error
-      }
-    }
-    t.match(await eventually(readLoss, Boolean), { message: /restarted or has failed over/ })
+    t.match(await eventually(async () => findLoss(renewal), Boolean), {
+      message: /restarted or has failed over/,
+    })
     t.same(await row(), before)
   },
 )
+
+/** Returns the database, whose first three results are errors. */
+function failAtFirst(db: Database) {
+  let attempts = 0
+  const failing = db.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      attempts += 1
+      if (attempts <= 3) throw new Error('Connection terminated unexpectedly')
+      return result
+    },
+  })
+  return { failing, countAttempts: () => attempts }
+}
+
+/** Returns the error with which a renewal says that the lease is lost, or null. */
+function findLoss(renewal: LeaseRenewal): unknown {
+  try {
+    renewal.throwIfLost()
+    return null
+  } catch (error) {
+    return error
+  }
+}

@@ -89,7 +89,8 @@ async function ensureKey(
   if (existing) {
     // After a key has deleted itself, it could not create its successor.
     if (existing.key === client.config.apiKey) return false
-    // Meilisearch changes names and descriptions of keys only. The new key has the same text.
+    // Meilisearch can change only the name and the description of a key, so it is replaced. The new
+    // key has the same text.
     await deleteKeyIfExists(client, key.uid)
   }
   await createKey(client, key, keySetting)

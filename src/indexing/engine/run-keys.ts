@@ -36,7 +36,10 @@ export async function readDatabasesOfRunKeys(index: IndexWithKeys): Promise<stri
   return [...new Set(identities)]
 }
 
-/** In the description of a key, the identity of the database follows this text. */
+/**
+ * In the description of a key, the identity of the database follows this text. Other releases parse
+ * it too, so it must not change.
+ */
 const databaseLabel = ', for the database '
 
 /**

@@ -215,8 +215,8 @@ export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease, log: LogLine
         .where('holder', 'is not', null)
         .returning('fencing_token')
         .executeTakeFirst()
-      if (!renewed) loss = (await readLeaseLoss(db, lease)) ?? new TakenOver(null)
-      failures.logSuccess()
+      if (renewed) failures.logSuccess()
+      else loss = (await readLeaseLoss(db, lease)) ?? new TakenOver(null)
     } catch (error) {
       // The next renewal decides whether the lease is lost. After stop() nobody needs the lease.
       if (!isStopped) failures.logFailure(error)
