@@ -63,7 +63,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * | ----------------------- | ---------------------------------------------------------------- |
  * | `traceRequests`         | The span of a request contains all other hooks.                  |
  * | `logRequests`           | The duration contains every hook that takes time.                |
- * | `registerErrorHandlers` | It adds a 405 route to each later route. Preflights need those.  |
+ * | `registerErrorHandlers` | It adds routes that answer 405. Preflights use their `config`.   |
  * | `addCommonHeaders`      | The problem of every rejection that follows has these headers.   |
  * | `rejectInvalidHosts`    | A request for another host cannot try keys.                      |
  * | `registerAccessControl` | An invalid key gets 401, and a valid key has its own rate limit. |

@@ -12,7 +12,7 @@
 //    test/quotes/page/quote-page.test.ts fails until then.
 // 4. Add it to pdf/pdf-template.typ, which must show the same as the page.
 //    test/quotes/pdf/quote-pdf.test.ts fails until then.
-// 5. If it is a field of the first level, add it to the names that a visitor gets in
+// 5. If it is a field of the document itself, add it to the names that a visitor gets in
 //    test/quotes/links/link-attacks.test.ts.
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'

@@ -135,7 +135,7 @@ function toFailedAnswer(error: unknown, unrelaxedResult: SearchResult | null): E
   if (unrelaxedResult === null) return failedAnswer
   // If relaxing the query took too long, the unrelaxed result is sent even if it has no hits. The
   // caller has already waited for the whole time limit, and many such searches would overload
-  // PostgreSQL. After any other failure, PostgreSQL is asked if the unrelaxed result has no hits.
+  // PostgreSQL. After any other failure, an unrelaxed result without hits is not sent.
   const isUseful = cause instanceof EngineTimeout || unrelaxedResult.total > 0
   if (!isUseful) return failedAnswer
   return {

@@ -60,6 +60,7 @@ async function insertQuoteLink(
   { number, version, expiry = null, language }: NewLink,
 ): Promise<Pick<CreatedLink, 'token' | 'id'>> {
   const token = generateLinkToken()
+  // Both are null for a link that never expires. Then the sum in SQL is null too.
   const [expiresAt, lifetimeMs] =
     expiry instanceof Date ? [expiry, null] : [null, expiry?.lifetimeMs ?? null]
   try {

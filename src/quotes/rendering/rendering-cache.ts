@@ -9,7 +9,7 @@ import { FailedRenderings } from './failed-renderings.ts'
 
 type RenderingCacheOptions<Content> = {
   cacheBytes: number
-  /** Returns the size of a content in bytes. */
+  /** Returns the size of the content in bytes. */
   getSize(content: Content): number
   /** How long a request waits at most, in a queue and for the rendering. */
   maxWaitMs?: number

@@ -5,7 +5,7 @@ import { toPinKey } from '../../text/sku-and-hs-codes.ts'
 
 /** The service orders at most this many products with the same SKU key by their spelling. */
 export const maxOrderedSkus = 200
-/** How many places after a pinned SKU its other spellings are: before the next pinned SKU. */
+/** Other spellings rank half a place after a pinned SKU, so they come before the next one. */
 export const otherSpellingDistance = 0.5
 
 /**

@@ -27,7 +27,7 @@ const textWords = /[\p{L}\p{N}]+(?:[./]\p{N}+)*/gu
 type ComparedWord = {
   /** The word, its translations and its synonyms of one word, in singular and plural, folded. */
   forms: Set<string>
-  /** Its synonyms of several words, folded, exactly as the company wrote them. */
+  /** Its synonyms of several words, folded, in the number in which the company wrote them. */
   phrases: string[]
   folded: string
   /** Its key, if the word is looked for in SKUs. */
