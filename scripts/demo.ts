@@ -17,7 +17,7 @@ Starts PostgreSQL, Meilisearch and Redis, loads the demo data on the first start
 search index, runs the API and the indexer on loopback, and prints requests to try. Ctrl+C
 stops everything. The data is kept for the next start.
 
-  PORT               port of the API. Default: 3000
+  PORT               port of the API. Default: 3000, or a free port if it is taken
   OPS_PORT           port of health and metrics. Default: 3001, or a free port if it is taken
   DATA_DIR           directory for the data. Default: ./data
   DATABASE_URL       a PostgreSQL to use instead of starting one
@@ -83,20 +83,20 @@ await runCommand(help, {}, async () => {
 })
 
 async function choosePorts(): Promise<{ api: number; ops: number }> {
-  const api = await choosePort('The API (PORT)', portFrom('PORT', 3000))
-  const ops = await (process.env.OPS_PORT
-    ? choosePort('Health (OPS_PORT)', portFrom('OPS_PORT', 3001))
-    : choosePort('Health', 3001).catch(() => choosePort('Health')))
+  const api = await choosePortOf('The API', 'PORT', 3000)
+  const ops = await choosePortOf('Health', 'OPS_PORT', 3001)
   if (ops === api) throw new Error(`PORT and OPS_PORT are both ${api}. Choose two ports.`)
   return { api, ops }
 }
 
-function portFrom(name: string, defaultPort: number): number {
+/** Another demo may use the default port. Only a port that somebody asked for must be free. */
+async function choosePortOf(what: string, name: string, defaultPort: number): Promise<number> {
   const text = process.env[name]
-  if (text === undefined || text === '') return defaultPort
+  if (text === undefined || text === '')
+    return choosePort(what, defaultPort).catch(() => choosePort(what))
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
     throw new Error(`${name} is not a port number: ${text}`)
-  return Number(text)
+  return choosePort(`${what} (${name})`, Number(text))
 }
 
 function fail(reason: string): never {
