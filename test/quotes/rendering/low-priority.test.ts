@@ -11,8 +11,8 @@ import {
 import { testDatabase } from '../../support/database/test-database.ts'
 
 const run = promisify(execFile)
-const isRoot = process.getuid?.() === 0
-const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+/** Root may raise a priority, and a process with all its other rights may still read the checkout. */
+const withoutRaising = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-sys_nice'] : []
 
 for (const priority of [10, 15])
   t.test(`PDFs and large pages are rendered by a process of priority ${priority}`, async (t) => {
@@ -21,11 +21,10 @@ for (const priority of [10, 15])
     const program = join(import.meta.dirname, 'render-at-low-priority.ts')
     const { stdout } = await run('nice', [
       ...['-n', String(priority)],
-      ...(isRoot ? nobody : []),
+      ...withoutRaising,
       ...[process.execPath, program, roles.api, token],
     ])
     const result = JSON.parse(stdout)
-    t.match(result, { pdf: '%PDF-', page: Number })
+    t.match(result, { pdf: '%PDF-', page: Number, mayRaisePriority: false })
     t.ok(result.priority >= priority, `priority ${result.priority}`)
-    t.not(result.user, 0, 'without the rights of root')
   })

@@ -1,6 +1,6 @@
 // Renders a PDF and a large page in a process that was started with a low priority, for a test. The
 // arguments are the address of the database and the token of a link.
-import { getPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
 import { queryDocument } from '../../../src/quotes/links/query-document.ts'
@@ -29,7 +29,7 @@ const pdf = await pdfs.getOrRender(link, 'es', source)
 console.log(
   JSON.stringify({
     priority: getPriority(),
-    user: process.getuid?.(),
+    mayRaisePriority: mayRaisePriority(),
     page: page.content.gzip.length,
     pdf: pdf.content.pdf.subarray(0, 5).toString(),
   }),
@@ -37,3 +37,12 @@ console.log(
 pages.close()
 pdfs.close()
 await db.destroy()
+
+function mayRaisePriority(): boolean {
+  try {
+    setPriority(getPriority() - 1)
+    return true
+  } catch {
+    return false
+  }
+}
