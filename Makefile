@@ -76,6 +76,13 @@ env: $(installed) ## Write .env with random secrets, for docker compose or MODE=
 	@scripts/run env $(if $(MODE),--$(MODE))
 
 clean: ## Remove the dependencies and the data of the demo
+	@for file in data/*/moved-to; do \
+	  if [ -e "$$file" ]; then \
+	    directory=$$(< "$$file"); \
+	    echo "Removing $$directory, where the demo has put $${file%/moved-to}"; \
+	    rm -rf "$$directory"; \
+	  fi; \
+	done
 	rm -rf node_modules test/api-docs/client/node_modules examples/node_modules .tap data \
 	  $(kubernetes_tools)/node_modules
 

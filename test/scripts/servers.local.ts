@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   cpSync,
   existsSync,
   lstatSync,
@@ -287,9 +288,9 @@ t.test('creates the library links that an installation without scripts omits', a
 // Servers started by root run as nobody, who cannot enter root's directories.
 if (isRoot) {
   t.test('uses a directory below /var/lib if nobody cannot enter the requested one', async (t) => {
-    const parent = createTemporaryDirectory(t, 'servers')
-    chmodSync(parent, 0o700)
-    const directory = join(parent, 'data')
+    const checkout = createTemporaryDirectory(t, 'servers')
+    chmodSync(checkout, 0o700)
+    const directory = join(checkout, 'data/postgres')
     const progress: string[] = []
     const first = await startPostgres({
       directory,
@@ -316,6 +317,14 @@ if (isRoot) {
     })
     t.teardown(third.stop)
     t.notOk(existsSync(actual), 'is deleted after the requested directory has been deleted')
+
+    const redis = await startRedis({ directory: join(checkout, 'data/redis') })
+    await redis?.stop()
+    const moved = readFileSync(join(checkout, 'data/redis/moved-to'), 'utf8').trim()
+    copyFileSync(join(import.meta.dirname, '../../Makefile'), join(checkout, 'Makefile'))
+    const cleaned = spawnSync('make', ['clean'], { cwd: checkout, encoding: 'utf8' })
+    t.match(cleaned, { status: 0, stdout: `Removing ${moved}, where the demo has put data/redis` })
+    t.notOk(existsSync(moved), '`make clean` deletes it')
   })
 
   t.test('does not give away a directory of root that contains other files', async (t) => {
