@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { registerAccessControl } from './auth/access-control.ts'
 import { mayContainKey } from './auth/api-key-format.ts'
 import { createOriginCheck } from './auth/registered-origins.ts'
-import { getPublicBaseUrl } from './config.ts'
+import { getPublicBaseUrl, isPublicHostUnknown } from './config.ts'
 import type { Connections } from './connections.ts'
 import type { Database } from './database/postgres-pool.ts'
 import { Replica } from './database/replica/replica.ts'
@@ -12,7 +12,7 @@ import { closeConnectionsOnStop, trackStopping } from './http/close-connections-
 import { addCommonHeaders } from './http/common-headers.ts'
 import { endpointPaths, toOpenApiPath } from './http/endpoint-paths.ts'
 import { registerErrorHandlers } from './http/error-handlers.ts'
-import { rejectInvalidHosts } from './http/host-header.ts'
+import { rejectInvalidHosts, unknownHostWarning } from './http/host-header.ts'
 import { MalformedRequestResponder } from './http/malformed-requests.ts'
 import { createRequestIdGenerator } from './http/request-ids.ts'
 import { logRequests } from './http/request-log.ts'
@@ -125,7 +125,9 @@ export async function buildApp({
   rejectInvalidHosts(app, {
     publicBaseUrl: getPublicBaseUrl(config),
     allowedHosts: config.ALLOWED_HOSTS,
+    allowsAddresses: isPublicHostUnknown(config),
   })
+  if (isPublicHostUnknown(config)) app.log.warn(unknownHostWarning(getPublicBaseUrl(config)))
   closeConnectionsOnStop(app, isStopping)
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
   warnAboutWideRanges(app.log, config.TRUST_PROXY)

@@ -1,5 +1,6 @@
 // The settings of each program. src/config/settings-schema.ts lists all settings, and
 // src/config/read-settings.ts reads them from the environment.
+import { isIPv6 } from 'node:net'
 import { type Static, Type } from '@sinclair/typebox'
 import { readSettings } from './config/read-settings.ts'
 import { Settings } from './config/settings-schema.ts'
@@ -81,13 +82,24 @@ export const readMigrateConfig = (): Static<typeof MigrateSettings> => readSetti
 export const readShareConfig = (): Static<typeof ShareSettings> =>
   readSettings(ShareSettings, importerSources)
 
+type AddressSettings = { PUBLIC_BASE_URL?: string; HOST: string; PORT: number }
+
+function readBaseUrl({ PUBLIC_BASE_URL, HOST, PORT }: AddressSettings): string {
+  const host = isIPv6(HOST) ? `[${HOST}]` : HOST
+  return (PUBLIC_BASE_URL ?? `http://${host}:${PORT}`).replace(/\/+$/, '')
+}
+
+/** A server can listen on these addresses, which stand for all of its own. Nobody can open them. */
+const everyAddress = /^(?<scheme>https?:\/\/)(?:0\.0\.0\.0|\[::\])(?=[:/]|$)/
+
+/** Whether no setting says under which host callers reach the service. */
+export function isPublicHostUnknown(config: AddressSettings): boolean {
+  return everyAddress.test(readBaseUrl(config))
+}
+
 /** Returns the URL with which every link to the service begins, without a final slash. */
-export function getPublicBaseUrl(config: {
-  PUBLIC_BASE_URL?: string
-  HOST: string
-  PORT: number
-}): string {
-  return (config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`).replace(/\/+$/, '')
+export function getPublicBaseUrl(config: AddressSettings): string {
+  return readBaseUrl(config).replace(everyAddress, '$<scheme>127.0.0.1')
 }
 
 /** The name of a search engine in the database, and the URL of its server. */

@@ -1,6 +1,6 @@
 // Rejects requests whose Host header is missing, repeated or malformed, or names an unknown host.
 import type { IncomingMessage } from 'node:http'
-import { isIPv6 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from './problem-details.ts'
 
@@ -11,13 +11,16 @@ type HostOptions = {
   publicBaseUrl: string
   /** Further host names, or `*` for all. */
   allowedHosts: string[]
+  /** Whether any IP address is allowed, because the address of the service is unknown. */
+  allowsAddresses: boolean
 }
 
 /**
  * Answers 400 if the Host is malformed, and 421 if it is not allowed. Allowed are the host of the
  * public URL, the hosts in `allowedHosts` and loopback names. Without this check, another site
  * could point its own name at this service (DNS rebinding) and read what callers without a key may
- * read. HTTP/1.0 requests need no Host.
+ * read. That attack needs a name: an address in the Host is that of the service itself. HTTP/1.0
+ * requests need no Host.
  */
 export function rejectInvalidHosts(app: FastifyInstance, options: HostOptions): void {
   const isAllowed = createHostCheck(options)
@@ -36,11 +39,21 @@ function createOtherHostProblem(): Problem {
   )
 }
 
+/** What the log says at the start if no setting names the host of the service. */
+export function unknownHostWarning(publicBaseUrl: string): string {
+  return (
+    'PUBLIC_BASE_URL names no host, and the service listens on every address of this machine. ' +
+    `Its links begin with ${publicBaseUrl} and open on this machine only. Requests under an IP ` +
+    'address are answered, and under a name with 421. ' +
+    'Set PUBLIC_BASE_URL to the address that callers use.'
+  )
+}
+
 /** Most requests have one of a few Hosts. The limit protects the memory from invented ones. */
 const maxKnownHosts = 100
 
 /** Returns a function that checks whether a Host is allowed, on any port. */
-function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
+function createHostCheck({ publicBaseUrl, allowedHosts, allowsAddresses }: HostOptions) {
   const names = new Set([new URL(publicBaseUrl).hostname, ...allowedHosts.map(toRequestedName)])
   if (names.has('*')) return () => true
   const known = new Map<string, boolean>()
@@ -49,7 +62,8 @@ function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
     const cached = known.get(host)
     if (cached !== undefined) return cached
     const name = getHostName(host)
-    const isAllowed = names.has(name) || isLoopbackName(name)
+    const isAllowed =
+      names.has(name) || isLoopbackName(name) || (allowsAddresses && isAddress(name))
     if (known.size < maxKnownHosts) known.set(host, isAllowed)
     return isAllowed
   }
@@ -71,6 +85,11 @@ function getHostName(host: string): string {
 function toRequestedName(entry: string): string {
   const host = isIPv6(entry) ? `[${entry}]` : entry
   return getHostName(URL.parse(`http://${host}`)?.hostname ?? host)
+}
+
+/** IPv6 addresses are in brackets. */
+function isAddress(name: string): boolean {
+  return isIPv4(name) || (name.startsWith('[') && isIPv6(name.slice(1, -1)))
 }
 
 /** Returns whether a host name, without a port, names this machine. */

@@ -75,3 +75,27 @@ t.test('ALLOWED_HOSTS may have any spelling of a name or address', async (t) => 
   ] as const)
     t.equal((await app.inject({ url: '/docs', headers: { host } })).statusCode, status, host)
 })
+
+t.test(
+  'without a known host, addresses are answered, names are not, and the log warns',
+  async (t) => {
+    const lines: string[] = []
+    const { app } = await testService(t, {
+      // docker compose sets this for HOST=0.0.0.0 without PUBLIC_BASE_URL.
+      config: { PUBLIC_BASE_URL: 'http://0.0.0.0:3000', LOG_LEVEL: 'warn' },
+      log: (line) => lines.push(line),
+      index: false,
+    })
+    const logged = lines.join('')
+    t.match(logged, /links begin with http:\/\/127\.0\.0\.1:3000 and open on this machine only/)
+    t.match(logged, /Set PUBLIC_BASE_URL/)
+    for (const [host, status] of [
+      ['192.168.1.10:3000', 200],
+      ['[fd00::1]:3000', 200],
+      ['localhost:3000', 200],
+      ['evil.example', 421],
+      ['192.168.1.10.evil.example', 421],
+    ] as const)
+      t.equal((await app.inject({ url: '/docs', headers: { host } })).statusCode, status, host)
+  },
+)

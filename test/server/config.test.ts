@@ -4,7 +4,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Fastify from 'fastify'
 import t from 'tap'
-import { getSearchEngines, readServerConfig } from '../../src/config.ts'
+import {
+  getPublicBaseUrl,
+  getSearchEngines,
+  isPublicHostUnknown,
+  readServerConfig,
+} from '../../src/config.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -135,6 +140,26 @@ t.test('returns the name and URL of each search engine', async (t) => {
     { name: 'second', url: 'http://b:7700/?a=b' },
     { name: 'third', url: 'https://c' },
   ])
+})
+
+t.test('an address that stands for all addresses is no host of the public URL', async (t) => {
+  for (const [env, url, isUnknown] of [
+    [{}, 'http://127.0.0.1:3000', false],
+    [{ HOST: '192.168.1.10' }, 'http://192.168.1.10:3000', false],
+    [{ HOST: 'fd00::1' }, 'http://[fd00::1]:3000', false],
+    [{ HOST: '0.0.0.0' }, 'http://127.0.0.1:3000', true],
+    [{ HOST: '::' }, 'http://127.0.0.1:3000', true],
+    [{ PUBLIC_BASE_URL: 'http://0.0.0.0:3001/' }, 'http://127.0.0.1:3001', true],
+    [
+      { HOST: '0.0.0.0', PUBLIC_BASE_URL: 'https://q.example/erp/' },
+      'https://q.example/erp',
+      false,
+    ],
+  ] as const) {
+    const config = readSettings({ ...requiredSettings, ...env })
+    t.equal(getPublicBaseUrl(config), url, JSON.stringify(env))
+    t.equal(isPublicHostUnknown(config), isUnknown, JSON.stringify(env))
+  }
 })
 
 t.test('treats an empty setting as missing', async (t) => {
