@@ -168,7 +168,6 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
   })
   await app.register(apiDocsRoutes, {
     buildDocument: () => describeApi(config),
-    operations: apiOperations,
     serve: { openapi: config.SERVE_OPENAPI, docs: config.SERVE_DOCS },
   })
 }

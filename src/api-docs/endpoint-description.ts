@@ -32,8 +32,6 @@ export type Operation = {
   responses: Record<string, ApiResponse>
   /** Schemas that get their own name in the document and in generated clients. */
   schemas: Record<string, Schema>
-  /** Requests to try. Paths are relative to the base URL. */
-  exampleRequests: { path: string; description: string }[]
 }
 
 /** Returns a description of each query parameter. `examples` are values by parameter name. */

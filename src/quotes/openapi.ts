@@ -160,5 +160,4 @@ export const quoteOperation: Operation = {
     ),
   },
   schemas: { SharedQuote: LinkedQuote, QuoteDocument, QuoteLine },
-  exampleRequests: [],
 }

@@ -108,15 +108,4 @@ export const searchOperation: Operation = {
     }),
   },
   schemas: { SearchResponse, Hit },
-  exampleRequests: [
-    { path: '/api/search?q=', description: 'all products, the most quoted first' },
-    {
-      path: '/api/search?q=martilo&facets=category',
-      description: 'a search with a typo, with counts by category',
-    },
-    {
-      path: '/api/search?sku=AB-742-X&sku=AB-743-X',
-      description: 'the products with two exact SKUs',
-    },
-  ],
 }

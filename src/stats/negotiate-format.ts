@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
-import { type ContentEncoding, chooseEncoding } from '../http/choose-encoding.ts'
+import { type ContentEncoding, chooseEncoding } from '../http/compressed-content.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { Format } from './response-body.ts'
 import { notAcceptableDetail, type StatsQuery } from './schema.ts'

@@ -123,12 +123,4 @@ export const statsOperation: Operation = {
     }),
   },
   schemas: { Stats, Period },
-  exampleRequests: [
-    { path: '/api/stats', description: 'all statistics' },
-    {
-      path: '/api/stats?compare=previous_year',
-      description: 'the same, compared with the previous year',
-    },
-    { path: '/api/stats?format=csv', description: 'the same as CSV for a spreadsheet' },
-  ],
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib'
-import type { ContentEncoding } from '../http/choose-encoding.ts'
+import type { ContentEncoding } from '../http/compressed-content.ts'
 import type { Stats, StatsWithoutAsOf } from './schema.ts'
 import { formatCsv } from './stats-csv.ts'
 

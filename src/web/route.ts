@@ -1,10 +1,8 @@
 // Serves what browsers load: the files below /web/, and the pages / and /dashboard.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Company } from '../company/company-file.ts'
 import { type Language, languages } from '../company/languages.ts'
-import { matchesEtag } from '../http/etag.ts'
-import { type CompressedContent, compressContent } from './compressed-content.ts'
+import { CompressedContent } from '../http/compressed-content.ts'
 import type { HomeOptions } from './home/home-code-samples.ts'
 import { chooseLanguage } from './page-language.ts'
 import { renderDashboard, renderHome } from './page-rendering.ts'
@@ -49,7 +47,7 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
         // A module script from another origin is a CORS request. The files contain no secret.
         .header('access-control-allow-origin', '*')
         .header('cross-origin-resource-policy', 'cross-origin')
-      sendContent(request, reply, file)
+      return file.send(request, reply)
     })
   }
 
@@ -58,7 +56,7 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
     const pages = new Map<Language, CompressedContent>(
       languages.map((language) => [
         language,
-        compressContent(Buffer.from(render(language)), 'text/html; charset=utf-8'),
+        new CompressedContent(Buffer.from(render(language)), 'text/html; charset=utf-8'),
       ]),
     )
     app.get(path, { config: { requiredScope: null } }, (request, reply) => {
@@ -66,19 +64,7 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
       const language = chooseLanguage({ lang }, request.headers)
       const page = pages.get(language ?? company.seller.language)
       reply.headers(pageHeaders)
-      if (page) sendContent(request, reply, page)
+      return page?.send(request, reply)
     })
   }
-}
-
-function sendContent(
-  { headers }: FastifyRequest,
-  reply: FastifyReply,
-  content: CompressedContent,
-): void {
-  const { bytes, etag, type, encoding } = content.encodeFor(headers)
-  reply.header('etag', etag)
-  if (matchesEtag(headers['if-none-match'], etag)) return void reply.code(304).send()
-  if (encoding !== 'identity') reply.header('content-encoding', encoding)
-  reply.type(type).send(bytes)
 }

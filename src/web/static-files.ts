@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { transformSync } from 'esbuild'
+import { CompressedContent } from '../http/compressed-content.ts'
 import { bundleScript } from '../pages/bundle-script.ts'
 import { minifyCss } from '../pages/page-templates.ts'
-import { type CompressedContent, compressContent } from './compressed-content.ts'
 
 /** The source of each path below /web/. A script is bundled with everything that it imports. */
 const sources = {
@@ -59,7 +59,7 @@ export function loadStaticFile(path: StaticPath): CompressedContent {
   if (!format) throw new Error(`${path} has an unknown file name extension.`)
   const source = isTextsPath(path) ? `${textsFolder}/${path}` : sources[path]
   const content = format.build(new URL(source, import.meta.url))
-  const file = compressContent(content, format.type)
+  const file = new CompressedContent(content, format.type)
   loadedFiles.set(path, file)
   return file
 }

@@ -128,48 +128,30 @@ t.test('the conformance check accepts correct responses and rejects wrong ones',
   )
 })
 
-t.test(
-  '/docs shows every endpoint, parameter, status and header, without external resources',
-  async (t) => {
-    const { statusCode, headers, body } = await service.app.inject('/docs')
-    t.equal(statusCode, 200)
-    t.match(headers['content-type'], /^text\/html/)
-    const policy = String(headers['content-security-policy'])
-    t.equal(
-      policy.replace(/'sha256-[^']+'/g, "'sha256-…'"),
-      [
-        "default-src 'none'",
-        "style-src 'sha256-…'",
-        "script-src 'sha256-…'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-        // For an empty icon. Browsers would ask for /favicon.ico, which the policy forbids.
-        'img-src data:',
-      ].join('; '),
-    )
-    t.equal(body.match(/<script/g)?.length, 1, 'one inline script')
-    t.notMatch(body, /<script[^>]+src=|javascript:|\son[a-z]+=|style=|<img|<iframe|@import|url\(/i)
-    t.same(
-      [...body.matchAll(/(?:href|src)="([^"#][^"]*)"/g)]
-        .map(([, target = '']) => target)
-        .filter((target) => !target.startsWith('https://quotes.example/')),
-      ['data:,', '?lang=es', 'openapi.json'],
-    )
-    const { paths, components } = describeApi(service.config)
-    for (const [path, { get }] of Object.entries(paths)) {
-      t.ok(body.includes(path), path)
-      for (const { name } of get.parameters as { name: string }[])
-        t.ok(body.includes(`>${name}<`), `${path} ${name}`)
-      for (const status of Object.keys(get.responses as object))
-        t.ok(body.includes(`>${status}<`), `${path} ${status}`)
-    }
-    for (const name of Object.keys(components.headers)) t.ok(body.includes(name), name)
-    t.notMatch(body, /undefined|\[object Object\]|NaN/)
-  },
-)
+t.test('/docs loads everything from the service, under a strict policy', async (t) => {
+  const { statusCode, headers, body } = await service.app.inject('/docs')
+  t.equal(statusCode, 200)
+  t.match(headers['content-type'], /^text\/html/)
+  t.notMatch(String(headers['content-security-policy']), /unsafe|https?:|\*/)
+  t.notMatch(
+    body,
+    /<script>|javascript:|\son[a-z]+=|style=|<img|<iframe|@import/i,
+    'nothing inline',
+  )
+  const targets = [...body.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, target = '']) => target)
+  t.same(targets, [
+    ...['data:,', 'docs/swagger-ui.css', 'docs/colors.css'],
+    ...['docs/swagger-ui-bundle.js', 'docs/start.js'],
+  ])
+  for (const target of targets.filter((target) => target !== 'data:,')) {
+    const file = await service.app.inject(`/${target}`)
+    t.equal(file.statusCode, 200, target)
+    t.match(file.headers, { 'x-content-type-options': 'nosniff', etag: /^"/ }, target)
+  }
+  const { body: start } = await service.app.inject('/docs/start.js')
+  const { components } = describeApi(service.config)
+  t.ok(start.includes(JSON.stringify(components)), 'it shows the document')
+})
 
 t.test('/openapi.json and /docs can each be switched off', async (t) => {
   const database = { db: service.db, pool: service.pool, url: service.url, roles: service.roles }
@@ -179,12 +161,4 @@ t.test('/openapi.json and /docs can each be switched off', async (t) => {
   }
   t.same(await statusesWith({ SERVE_OPENAPI: false }), [404, 200])
   t.same(await statusesWith({ SERVE_DOCS: false }), [200, 404])
-  t.notMatch(
-    (
-      await (
-        await testService(t, { config: { SERVE_OPENAPI: false }, database, index: false })
-      ).app.inject('/docs')
-    ).body,
-    /openapi\.json/,
-  )
 })

@@ -1,6 +1,6 @@
 // The encoding of a response, by the Accept-Encoding header of the request.
 import t from 'tap'
-import { chooseEncoding } from '../../src/http/choose-encoding.ts'
+import { chooseEncoding } from '../../src/http/compressed-content.ts'
 
 t.test('the client decides, and the best compression among equals is used', async (t) => {
   for (const [accepted, expected] of [

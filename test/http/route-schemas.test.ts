@@ -61,7 +61,7 @@ t.test('the OpenAPI document names the scope that each route requires', async (t
 
 t.test('only pages, documentation and quote links are open to everybody', async (t) => {
   const open = [...requiredScopes].filter(([, scope]) => scope === null).map(([path]) => path)
-  const isStatic = (path: string) => path.startsWith('/web/')
+  const isStatic = (path: string) => /^\/(web|docs)\//.test(path)
   t.same(open.filter((path) => !isStatic(path)).toSorted(), [
     '/',
     '/dashboard',

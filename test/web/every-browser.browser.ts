@@ -334,7 +334,7 @@ const quotePath = `/quote/share/${await createQuoteLink(service.db, { number: 'P
 /** The pages and an element that shows that their script has run, or that they are complete. */
 const pages = {
   '/': 'body.ready',
-  '/docs': 'h1',
+  '/docs': '.opblock',
   '/dashboard': '#metrics > *',
   [quotePath]: 'footer',
 }

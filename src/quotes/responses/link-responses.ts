@@ -2,8 +2,8 @@
 // of all responses of links, errors included.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Brand } from '../../company/brand.ts'
-import { chooseEncoding } from '../../http/choose-encoding.ts'
 import { noStore } from '../../http/common-headers.ts'
+import { chooseEncoding } from '../../http/compressed-content.ts'
 import { decodeContent, type EncodedContent } from '../page/encoded-content.ts'
 import type { PageOrJsonVariant } from '../page/render-page-or-json.ts'
 import { buildContentSecurityPolicy } from '../page/template-loader.ts'
