@@ -1,5 +1,5 @@
-// The page /docs: Swagger UI shows the OpenAPI document. Everything comes from this service, and the
-// page works under a policy that allows no inline script and no inline style.
+// The page /docs: Swagger UI shows the OpenAPI document. Everything comes from this service, and
+// the page works under a policy that allows no inline script and no inline style.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

@@ -30,8 +30,8 @@ export function chooseEncoding(headers: IncomingHttpHeaders): ContentEncoding {
 }
 
 // Content is compressed once, outside the main thread. Brotli's best level would take 16 times as
-// long for a script that is 9 % smaller. A smaller memLevel makes more blocks, each with a code of its own: that suits a script with a
-// style sheet in it.
+// long for a script that is 9 % smaller. A smaller memLevel makes more blocks, each with a code of
+// its own: that suits a script with a style sheet in it.
 const compressors: Record<ContentEncoding, (bytes: Buffer) => Promise<Buffer>> = {
   br: (bytes) =>
     promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),

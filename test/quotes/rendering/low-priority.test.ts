@@ -11,7 +11,7 @@ import {
 import { testDatabase } from '../../support/database/test-database.ts'
 
 const run = promisify(execFile)
-/** Root may raise a priority, and a process with all its other rights may still read the checkout. */
+/** Root may raise a priority. With all its other rights, a process can still read the checkout. */
 const withoutRaising = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-sys_nice'] : []
 
 for (const priority of [10, 15])
