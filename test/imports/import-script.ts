@@ -1,9 +1,10 @@
 // Runs scripts/import.ts as a process of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
-const script = new URL('../../scripts/import.ts', import.meta.url).pathname
+const script = join(import.meta.dirname, '../../scripts/import.ts')
 
 type ExitedProcess = { status: number | null; stdout: string; stderr: string }
 

@@ -2,6 +2,7 @@
 // independent computation from its text, and checks what the examples must show.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
@@ -25,7 +26,7 @@ import { readCompany } from '../../src/company/company-file.ts'
 import { productColumns, quoteColumns } from '../../src/imports/file-columns.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
-const file = new URL('../../demo/online_retail_2010_2011.csv.gz', import.meta.url).pathname
+const file = join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')
 
 // Split without the CSV parser: no field contains a line break.
 const rawLines = gunzipSync(readFileSync(file))
@@ -397,7 +398,7 @@ t.test('every example product is in an example quote', async (t) => {
 })
 
 t.test('the demo company is a valid company file', async (t) => {
-  const company = readCompany(new URL('../../demo/company.json', import.meta.url).pathname)
+  const company = readCompany(join(import.meta.dirname, '../../demo/company.json'))
   t.match(company, {
     baseCurrency: 'GBP',
     timeZone: 'Europe/London',
