@@ -3,7 +3,10 @@ import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { computeIndexShape } from '../src/indexing/documents/index-shape.ts'
 import { withDeletionKey } from '../src/indexing/engine/deletion-key.ts'
-import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
+import {
+  indexingRequestTimeout,
+  openIndexingClient,
+} from '../src/indexing/engine/indexing-client.ts'
 import {
   type IndexStatus,
   isIndexUpToDate,
@@ -24,7 +27,6 @@ import { eraseDocumentsRegularly } from '../src/quotes/links/erase-documents-of-
 import { nameWithoutShape, nameWithShape } from '../src/search-engine/shape-suffix.ts'
 import { purgeReportRegularly } from '../src/search-report/purge-report.ts'
 import { countNoun } from '../src/text/count-noun.ts'
-import { timeouts } from '../src/timeouts.ts'
 import { chooseByName, runCommand, UsageError } from './cli/command.ts'
 
 const help = `
@@ -65,7 +67,7 @@ await runCommand(
     const config = readIndexerConfig()
     const db = openDatabase(config.DATABASE_URL, {
       connections: 4,
-      responseTimeoutMs: timeouts.indexing.request.ms,
+      responseTimeoutMs: indexingRequestTimeout.ms,
     })
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())

@@ -28,8 +28,10 @@ import type { RedisAccess } from './redis/optional-redis.ts'
 import type { RedisClient } from './redis/redis-connection.ts'
 import { RedisOutageLog } from './redis/redis-outage-log.ts'
 import { type RouteOptions, registerRoutes } from './routes.ts'
-import { timeouts } from './timeouts.ts'
 import type { Traces } from './tracing/open-traces.ts'
+
+// A month of 140,000 quotes takes one or two seconds, and a difference is rare.
+const defaultDriftCheckMs = 60_000
 
 type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
   connections: Omit<Connections, 'pool' | 'replicaPool'>
@@ -82,7 +84,7 @@ export async function buildApp({
   metrics = createMetrics(),
   traces,
   clock = () => new Date(),
-  driftCheckMs = timeouts.stats.driftCheck.ms,
+  driftCheckMs = defaultDriftCheckMs,
 }: AppOptions): Promise<FastifyInstance> {
   const { db, dbWithPreparedStatements, searchPool, searchEngines } = connections
   const generateRequestId = createRequestIdGenerator(mayContainKey)

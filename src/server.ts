@@ -26,8 +26,14 @@ import { redisHealth } from './redis/redis-connection.ts'
 import { nameWithShape } from './search-engine/shape-suffix.ts'
 import { readDrift } from './stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from './stats/summary/fold-changes.ts'
-import { timeouts } from './timeouts.ts'
 import { openTraces, type Traces } from './tracing/open-traces.ts'
+
+// Nearly all responses take less, and orchestrators kill a process later.
+const drainMs = 5_000
+// A second after the requests have drained. A silent PostgreSQL must not delay the stop.
+const lastStatementsMs = 6_000
+// Two seconds to close connections to servers after the requests have drained.
+export const stopMs = 7_000
 
 /** FastifyInstance. test/architecture.test.ts does not let this file import `fastify`. */
 type App = Awaited<ReturnType<typeof buildApp>>
@@ -141,21 +147,20 @@ type Lifecycle = {
 
 /**
  * Stops the process in the reverse order of its start. It exits as soon as everything is closed,
- * but these steps have a latest time. `drain`, `lastStatements` and `stop` are those of
- * `timeouts.process`.
+ * but these steps have a latest time.
  *
- * | latest time                      | step                                                    |
- * | -------------------------------- | ------------------------------------------------------- |
- * | 0                                | The process is not ready, but still answers requests.   |
- * | `stopDelayMs`                    | The app begins to close: it accepts no new connections. |
- * | `stopDelayMs` + `drain`          | The connections of open requests are closed.            |
- * | `stopDelayMs` + `lastStatements` | The connections to PostgreSQL are destroyed.            |
- * | `stopDelayMs` + `stop`           | The process exits with status 1.                        |
+ * | latest time                        | step                                                    |
+ * | ---------------------------------- | ------------------------------------------------------- |
+ * | 0                                  | The process is not ready, but still answers requests.   |
+ * | `stopDelayMs`                      | The app begins to close: it accepts no new connections. |
+ * | `stopDelayMs` + `drainMs`          | The connections of open requests are closed.            |
+ * | `stopDelayMs` + `lastStatementsMs` | The connections to PostgreSQL are destroyed.            |
+ * | `stopDelayMs` + `stopMs`           | The process exits with status 1.                        |
  *
  * After an unexpected error the app begins to close at 0. A second signal ends the process at once.
  */
 function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
-  closeWithGrace({ delay: stopDelayMs + timeouts.process.stop.ms }, async ({ err }) => {
+  closeWithGrace({ delay: stopDelayMs + stopMs }, async ({ err }) => {
     const { running } = lifecycle
     lifecycle.stopping.abort()
     if (!running) {
@@ -166,10 +171,10 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     const { app, operationsApp, connections, traces } = running
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     else if (stopDelayMs > 0) await sleep(stopDelayMs)
-    setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
+    setTimeout(() => app.server.closeAllConnections(), drainMs).unref()
     // The last statements record the use of API keys. A process that never served has none, and may
     // still wait for a PostgreSQL that does not answer. So its connections are destroyed at once.
-    const destroyAfterMs = app.server.listening ? timeouts.process.lastStatements.ms : 0
+    const destroyAfterMs = app.server.listening ? lastStatementsMs : 0
     setTimeout(() => destroyDatabaseConnections(connections), destroyAfterMs).unref()
     const closeSteps = {
       'the app': () => app.close(),

@@ -1,18 +1,12 @@
-// The rules of the source tree: who imports whom, and the names and sizes of folders and files.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+// Who imports whom, and which folders read the environment, create clients and know Fastify.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import t from 'tap'
 
 const root = join(import.meta.dirname, '..')
 
 /** The folders of src that are features. All other folders are shared by them. */
 const features = ['search', 'search-report', 'indexing', 'stats', 'quotes', 'imports', 'web']
-/** The names that every feature may use. All other file names of src are unique. */
-const repeatedFileNames = ['route.ts', 'schema.ts', 'openapi.ts']
-const maxFilesPerFolder = 16
-const maxLineLength = 100
-/** Files whose long URLs or data cannot be wrapped. */
-const filesWithLongLines: string[] = []
 
 type Source = { name: string; text: string; imports: string[]; packages: string[] }
 
@@ -63,38 +57,8 @@ t.test('no other file of src imports server, connections, app, routes or config'
 
 t.test('database/ imports no other folder', async (t) => {
   for (const { name, imports } of srcFiles.filter(isIn('database'))) {
-    const outside = imports.filter(
-      (target) => !target.startsWith('src/database/') && target !== 'src/timeouts.ts',
-    )
+    const outside = imports.filter((target) => !target.startsWith('src/database/'))
     t.same(outside, [], name)
-  }
-})
-
-t.test('a migration imports only Kysely and Node, and reads no file but its own', async (t) => {
-  const folder = 'src/database/migrations/'
-  const migrations = srcFiles.filter(({ name }) => name.startsWith(folder))
-  t.ok(migrations.length > 30)
-  for (const { name, text, imports, packages } of migrations) {
-    t.same(imports, [], name)
-    const others = packages.filter((target) => target !== 'kysely' && !target.startsWith('node:'))
-    t.same(others, [], name)
-    const files = [...text.matchAll(/'([^']*\.sql)'/g)].map(([, file = '']) => file)
-    const own = basename(name).replace(/ts$/, 'sql')
-    t.same(
-      files.filter((file) => file !== own),
-      [],
-      name,
-    )
-  }
-})
-
-t.test('a migration with a module and a file of SQL reads that file', async (t) => {
-  // Otherwise the module would replace the file, and its statements would never run.
-  const statements = listFiles('src/database/migrations').filter((name) => name.endsWith('.sql'))
-  t.ok(statements.length > 10)
-  for (const file of statements) {
-    const module = srcFiles.find(({ name }) => name === file.replace(/sql$/, 'ts'))
-    if (module) t.match(module.text, `'${basename(file)}'`, file)
   }
 })
 
@@ -102,16 +66,6 @@ t.test('only config/read-settings.ts reads the environment', async (t) => {
   for (const { name, text } of srcFiles)
     if (name !== 'src/config/read-settings.ts')
       t.notMatch(text, /process\.env|\benv\b.* from 'node:process'/, name)
-})
-
-t.test('only registration.ts writes search_indexes, except for used_at', async (t) => {
-  const statement =
-    /(update|into|delete from) search_indexes|(update|insert|delete)\w+\('search_indexes'/g
-  const writers = srcFiles
-    .filter(({ name }) => !name.startsWith('src/database/'))
-    .flatMap(({ name, text }) => (text.match(statement) ?? []).map((found) => `${name}: ${found}`))
-    .filter((writer) => !writer.startsWith('src/indexing/registration.ts'))
-  t.same(writers, ['src/search-engine/index-state-follower.ts: update search_indexes'])
 })
 
 t.test('only database, redis, search-engine and indexing create clients', async (t) => {
@@ -151,57 +105,6 @@ t.test('no file imports itself through others', async (t) => {
   }
   for (const { name } of programFiles) findCycles(name, [])
   t.ok(checked.size >= programFiles.length)
-})
-
-t.test(`no folder of src has more than ${maxFilesPerFolder} files`, async (t) => {
-  const files = listFiles('src')
-  for (const folder of new Set(files.map(dirname))) {
-    // Released migrations are never removed.
-    if (folder === 'src/database/migrations') continue
-    const count = files.filter((name) => dirname(name) === folder).length
-    t.ok(count <= maxFilesPerFolder, `${folder} has ${count} files`)
-  }
-})
-
-t.test('no two files of src have the same name', async (t) => {
-  const names = srcFiles.map(({ name }) => name)
-  for (const name of names) {
-    if (repeatedFileNames.includes(basename(name))) continue
-    const sameNames = names.filter((other) => basename(other) === basename(name))
-    t.same(sameNames, [name])
-  }
-})
-
-t.test(`no line is longer than ${maxLineLength} characters`, async (t) => {
-  for (const { name, text } of sources) {
-    if (filesWithLongLines.includes(name)) continue
-    const longLines = text.split('\n').filter((line) => [...line].length > maxLineLength)
-    t.same(longLines, [], name)
-  }
-})
-
-t.test(`no line of README is longer than ${maxLineLength} characters`, async (t) => {
-  const lines = readFileSync(join(root, 'README.md'), 'utf8').split('\n')
-  t.same(
-    lines.filter((line) => [...line].length > maxLineLength),
-    [],
-  )
-})
-
-t.test('every program file that README or docs name exists', async (t) => {
-  const pages = ['README.md', ...listFiles('docs').filter((name) => name.endsWith('.md'))]
-  let found = 0
-  for (const page of pages) {
-    const text = readFileSync(join(root, page), 'utf8')
-    for (const [, path = ''] of text.matchAll(/[\s`(]((?:[\w.-]+\/)+[\w.-]+\.ts)[\s`):,]/g)) {
-      found += 1
-      // docs/adding-a-language.md names the files of a language that does not exist yet.
-      if (path.endsWith('-nl.ts')) continue
-      const candidates = ['', 'src'].map((folder) => join(root, folder, path))
-      t.ok(candidates.some(existsSync), `${page}: ${path}`)
-    }
-  }
-  t.ok(found > 50, `${found} paths`)
 })
 
 /** Returns the paths of all files below a folder, relative to the root. */

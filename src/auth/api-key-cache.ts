@@ -6,12 +6,12 @@ import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
-import { timeouts } from '../timeouts.ts'
 import { hashKey, parseKey } from './api-key-format.ts'
 import type { ApiKey } from './api-keys.ts'
-import { RefreshedValue } from './refreshed-value.ts'
+import { discardAfter, lookUpTimeout, RefreshedValue, waitAfter } from './refreshed-value.ts'
 
-const { discardAfter, lookUp, lookUpRecovery, waitAfter } = timeouts.auth
+// Some look-ups succeed meanwhile, and each change would be a line of the log.
+export const lookUpRecovery = { ms: 60_000 }
 
 /** What PostgreSQL stores of a key. */
 type StoredKey = { apiKey: ApiKey; secretHash: Buffer }
@@ -175,7 +175,7 @@ async function readStoredKey(db: Kysely<Tables>, id: string): Promise<StoredKey 
     ])
     .where('id', '=', id)
   const row = await pTimeout(query.executeTakeFirst(), {
-    milliseconds: lookUp.ms,
+    milliseconds: lookUpTimeout.ms,
     message: 'PostgreSQL did not return the API key in time',
   })
   if (!row) return null

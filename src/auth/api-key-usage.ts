@@ -4,7 +4,11 @@ import type { Tables } from '../database/table-types.ts'
 import { isRefusal } from '../http/problem-details.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { countNoun } from '../text/count-noun.ts'
-import { timeouts } from '../timeouts.ts'
+
+// A minute is exact enough to find unused keys.
+const lastUsedIntervalMs = 60_000
+// Two statements for many requests.
+const usageWriteMs = 5_000
 
 type DailyCounts = {
   keyId: string
@@ -54,14 +58,14 @@ export class ApiKeyUsage {
       failure: (cause) => `The use of API keys cannot be recorded (${cause})`,
       recovery: 'The use of API keys can be recorded again',
     })
-    this.#timer = setInterval(() => void this.writePending(), timeouts.auth.usageWrite.ms).unref()
+    this.#timer = setInterval(() => void this.writePending(), usageWriteMs).unref()
   }
 
   /** Records that a call is admitted now, at most once per `lastUsedInterval` for each key. */
   recordLastUse(keyId: string): void {
     const now = performance.now()
     const recordedAt = this.#lastRecordedAt.get(keyId) ?? Number.NEGATIVE_INFINITY
-    if (now - recordedAt < timeouts.auth.lastUsedInterval.ms) return
+    if (now - recordedAt < lastUsedIntervalMs) return
     this.#lastRecordedAt.set(keyId, now)
     this.#usedIds.add(keyId)
   }
@@ -159,7 +163,7 @@ const formatDay = (day: number) => new Date(day * dayMs).toISOString().slice(0, 
  */
 async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
   if (ids.length === 0) return
-  const halfIntervalSeconds = timeouts.auth.lastUsedInterval.ms / 2 / 1_000
+  const halfIntervalSeconds = lastUsedIntervalMs / 2 / 1_000
   await sql`
     update api_keys set last_used_at = now()
     where id in (

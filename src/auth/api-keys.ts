@@ -65,7 +65,7 @@ async function insertKey(db: Kysely<Tables>, newKey: NewKey): Promise<{ id: stri
  * Revokes a key. Returns false if it is unknown or already revoked.
  *
  * A process that has cached the key still accepts it for up to `waitAfter`, and during an outage of
- * PostgreSQL for up to `discardAfter` (src/timeouts/auth-timeouts.ts).
+ * PostgreSQL for up to `discardAfter` (refreshed-value.ts).
  */
 export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db

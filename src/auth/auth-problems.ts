@@ -1,7 +1,9 @@
 // The problems for requests without a usable key, scope or origin.
 import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
 import { Problem } from '../http/problem-details.ts'
-import { timeouts } from '../timeouts.ts'
+
+// A key is looked up for a second at most, and a short outage is over by then.
+const retryAfterMs = 2_000
 
 const maxShownOriginLength = 200
 
@@ -50,7 +52,7 @@ export function createCheckFailedProblem(
   { cause, reason }: { cause: Error; reason: string },
 ): Problem {
   return new Problem('unavailable', `${subject} cannot be checked at the moment. Try again.`, {
-    headers: { 'retry-after': String(timeouts.auth.retryAfter.ms / 1_000) },
+    headers: { 'retry-after': String(retryAfterMs / 1_000) },
     cause,
     skipErrorLog: true,
     reason,

@@ -3,10 +3,12 @@ import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyReques
 import { noStore } from '../http/common-headers.ts'
 import { allowedMethods } from '../http/error-handlers.ts'
 import { Problem } from '../http/problem-details.ts'
-import { timeouts } from '../timeouts.ts'
 import { publishableScope } from './api-keys.ts'
 import { replaceIfPostgresUnavailable, wrongOrigin } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
+
+// Ten minutes save most preflights. Each request itself is still checked.
+const preflightCacheMs = 600_000
 
 const exposedHeaders =
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id'
@@ -85,7 +87,7 @@ async function answerPreflight(
     .header('access-control-allow-origin', origin)
     .header('access-control-allow-methods', allowedMethods)
     .header('access-control-allow-headers', 'Authorization')
-    .header('access-control-max-age', timeouts.auth.preflightCache.ms / 1_000)
+    .header('access-control-max-age', preflightCacheMs / 1_000)
     .header('cache-control', noStore)
     .send()
 }

@@ -1,9 +1,15 @@
 // A value from PostgreSQL that stays in memory, is read again while it is used, and survives an
 // outage of PostgreSQL.
 import type { FailureLog } from '../monitoring/log/failure-log.ts'
-import { timeouts } from '../timeouts.ts'
 
-const { discardAfter, refreshAfter, waitAfter } = timeouts.auth
+// Callers wait for it, so a database that hangs is treated as unreachable.
+export const lookUpTimeout = { ms: 1_000 }
+// Half of `waitAfter`, so a key in use never waits for PostgreSQL.
+export const refreshAfter = { ms: 1_500 }
+// Every process rejects a revoked key within 5 s. This and a look-up are shorter.
+export const waitAfter = { ms: 3_000 }
+// Searches continue during an outage that is repaired within 15 minutes.
+export const discardAfter = { ms: 900_000 }
 
 /**
  * Two ages count: that of the value, and that of the last finished query, whether or not it

@@ -3,8 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
-import { timeouts } from '../timeouts.ts'
-import { RefreshedValue } from './refreshed-value.ts'
+import { discardAfter, lookUpTimeout, RefreshedValue } from './refreshed-value.ts'
 
 /**
  * Resolves to whether a valid publishable key is bound to the origin. Rejects if the list of
@@ -28,7 +27,7 @@ export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck
   const failures = new FailureLog(log, {
     failure: (cause) =>
       `The origins of publishable keys cannot be read (${cause}). The last list stays in use for ` +
-      `up to ${timeouts.auth.discardAfter.ms / 60_000} minutes`,
+      `up to ${discardAfter.ms / 60_000} minutes`,
     recovery: 'The origins of publishable keys can be read again',
   })
   const origins = new RefreshedValue(() => readOrigins(db), failures)
@@ -42,7 +41,7 @@ async function readOrigins(db: Kysely<Tables>): Promise<Set<string>> {
     where kind = 'publishable' and revoked_at is null and (expires_at is null or expires_at > now())
   `
   const { rows } = await pTimeout(query.execute(db), {
-    milliseconds: timeouts.auth.lookUp.ms,
+    milliseconds: lookUpTimeout.ms,
     message: 'PostgreSQL did not return the registered origins in time',
   })
   return new Set(rows.map(({ origin }) => origin))

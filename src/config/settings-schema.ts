@@ -2,7 +2,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { defaultConnections, searchConnections } from '../database/connection-counts.ts'
 import { quoteLinkBase } from '../http/endpoint-paths.ts'
-import { timeouts } from '../timeouts.ts'
 
 const Port = (description: string, fallback: number) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: fallback, description })
@@ -225,14 +224,16 @@ export const Settings = Type.Object({
   KEEP_ALIVE_SECONDS: Type.Integer({
     minimum: 1,
     maximum: 3600,
-    default: timeouts.http.keepAlive.ms / 1_000,
+    // Load balancers keep theirs for 60 s, so the balancer closes first.
+    default: 65,
     description:
       'Seconds that an idle connection stays open; longer than the load balancer keeps it',
   }),
   STOP_DELAY_SECONDS: Type.Integer({
     minimum: 0,
     maximum: 3600,
-    default: timeouts.process.stopDelay.ms / 1_000,
+    // A proxy tries another process at once. Kubernetes needs seconds to stop sending.
+    default: 0,
     description: 'Seconds that a stopping process still accepts requests although it is not ready',
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(

@@ -1,13 +1,27 @@
 // Opens connection pools to PostgreSQL with timeouts, and Kysely on them. The opener closes them.
 import { Kysely } from 'kysely'
 import { types } from 'pg'
-import { timeouts } from '../timeouts.ts'
 import { defaultConnections, replicaConnections, searchConnections } from './connection-counts.ts'
 import { FailoverPool } from './failover/failover-pool.ts'
 import { createDialect } from './failover/retry-reads.ts'
 import { parsePostgresUrl } from './postgres-address.ts'
 import type { Tables } from './table-types.ts'
 import type { ConnectionSettings } from './transaction-pooling.ts'
+
+// A reachable server accepts within milliseconds, and a request does not wait longer.
+const connectionMs = 3_000
+// Statements of the API take milliseconds. By then the client has given up.
+const apiStatementMs = 10_000
+// PostgreSQL itself cancels the statement a second earlier, unless it hangs.
+const apiResponseMs = 11_000
+// Computing takes 17 ms at a million quotes (p95), and the primary needs time too.
+export const replicaReadMs = 500
+// It takes up to 100 ms for a million products. Nobody waits a second for a keystroke.
+export const fallbackStatementTimeout = { ms: 800 }
+// PostgreSQL itself cancels the statement earlier, unless it hangs.
+export const fallbackResponseTimeout = { ms: 1_500 }
+// A reachable server accepts within milliseconds.
+export const fallbackConnectionTimeout = { ms: 500 }
 
 export type Database = Kysely<Tables>
 
@@ -52,7 +66,7 @@ export function openPool(
     connections = defaultConnections,
     statementTimeoutMs = 0,
     responseTimeoutMs = 0,
-    connectionTimeoutMs = timeouts.database.connection.ms,
+    connectionTimeoutMs = connectionMs,
     settings = {},
     retriesReads = false,
   }: PoolOptions = {},
@@ -86,8 +100,8 @@ const dateOid = 1082
 export function openApiPool(url: string, connections = defaultConnections): FailoverPool {
   return openPool(url, {
     connections,
-    statementTimeoutMs: timeouts.database.apiStatement.ms,
-    responseTimeoutMs: timeouts.database.apiResponse.ms,
+    statementTimeoutMs: apiStatementMs,
+    responseTimeoutMs: apiResponseMs,
     retriesReads: true,
   })
 }
@@ -97,7 +111,7 @@ export function openApiPool(url: string, connections = defaultConnections): Fail
  * timeouts are short and no read is retried.
  */
 export function openReplicaPool(url: string): FailoverPool {
-  const { ms } = timeouts.database.replicaRead
+  const ms = replicaReadMs
   return openPool(url, {
     connections: replicaConnections,
     statementTimeoutMs: ms,
@@ -113,9 +127,9 @@ export function openReplicaPool(url: string): FailoverPool {
 export function openSearchPool(url: string): FailoverPool {
   return openPool(url, {
     connections: searchConnections,
-    statementTimeoutMs: timeouts.search.fallbackStatement.ms,
-    responseTimeoutMs: timeouts.search.fallbackResponse.ms,
-    connectionTimeoutMs: timeouts.search.fallbackConnection.ms,
+    statementTimeoutMs: fallbackStatementTimeout.ms,
+    responseTimeoutMs: fallbackResponseTimeout.ms,
+    connectionTimeoutMs: fallbackConnectionTimeout.ms,
     settings: {
       // Every search has an index. The planner must not read the table in the hope of finding
       // enough matches early, and must keep all matches of a frequent word in memory.

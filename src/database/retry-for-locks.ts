@@ -2,18 +2,22 @@
 // blocks every later session, so each attempt gives up quickly.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { timeouts } from '../timeouts.ts'
 import type { Database } from './postgres-pool.ts'
 
-const { migrationLock, migrationPause, migrationWait } = timeouts.database
+// While a migration waits, later statements on the table wait too.
+const migrationLockMs = 2_000
+// The statements that waited can run, and a long transaction may end.
+const migrationPauseMs = 3_000
+// A dump or a report may take minutes. An upgrade should not hang for hours.
+const migrationWaitMs = 600_000
 
 /** Settings of connections whose statements give up after waiting this long for a lock. */
-export const lockTimeoutSettings = { lock_timeout: String(migrationLock.ms) }
+export const lockTimeoutSettings = { lock_timeout: String(migrationLockMs) }
 
 /**
  * Runs `action` until it gets its locks. `action` must undo what it has done when it fails. Reports
  * each attempt that got no lock, and which transaction may hold it. Throws all other errors, and an
- * error with advice after `timeouts.database.migrationWait`. The connections of `db` must have
+ * error with advice after `migrationWaitMs`. The connections of `db` must have
  * `lockTimeoutSettings`.
  */
 export async function retryForLocks<Result>(
@@ -28,14 +32,14 @@ export async function retryForLocks<Result>(
     } catch (error) {
       if (!isLockTimeout(error)) throw error
       const holder = await describeOldestTransaction(db)
-      if (performance.now() - startedAt > migrationWait.ms)
+      if (performance.now() - startedAt > migrationWaitMs)
         throw new Error(
-          `No lock within ${migrationWait.ms / 60_000} minutes${holder}. If that transaction ` +
+          `No lock within ${migrationWaitMs / 60_000} minutes${holder}. If that transaction ` +
             'holds it, end it. Then run this again: it continues where it stopped.',
           { cause: error },
         )
-      report(`waiting for a lock${holder}: trying again in ${migrationPause.ms / 1_000} s`)
-      await sleep(migrationPause.ms)
+      report(`waiting for a lock${holder}: trying again in ${migrationPauseMs / 1_000} s`)
+      await sleep(migrationPauseMs)
     }
   }
 }

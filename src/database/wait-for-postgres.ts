@@ -1,8 +1,12 @@
 // Checks whether PostgreSQL is reachable, and waits for it at start-up.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import { timeouts } from '../timeouts.ts'
 import { isBrokenConnection } from './failover/broken-connections.ts'
+
+// The API notices a started database soon, and two attempts a second are cheap.
+const startRetryMs = 500
+// An operator sees that the process waits, and the log stays short.
+const startLogMs = 5_000
 
 type WaitOptions = {
   timeoutMs: number
@@ -29,11 +33,11 @@ export async function waitForPostgres<DB>(
     const problem = `PostgreSQL (DATABASE_URL) is unreachable: ${reason}`
     const now = performance.now()
     if (now >= deadline) throw new Error(`${problem} (waited ${Math.round(timeoutMs / 1_000)} s)`)
-    if (problem !== logged.problem || now - logged.at >= timeouts.database.startLog.ms) {
+    if (problem !== logged.problem || now - logged.at >= startLogMs) {
       log(problem)
       logged = { problem, at: now }
     }
-    await sleep(timeouts.database.startRetry.ms)
+    await sleep(startRetryMs)
   }
 }
 

@@ -4,9 +4,17 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify'
 import { logSerializers } from '../monitoring/log/log-redaction.ts'
-import { timeouts } from '../timeouts.ts'
 import { type MalformedRequestResponder, maxHeadBytes } from './malformed-requests.ts'
 import type { RequestIdGenerator } from './request-ids.ts'
+
+// A client on a slow line needs seconds. Only slowloris attacks need longer.
+const requestHeadMs = 10_000
+// No path reads a body, so the limit of the head is enough.
+const wholeRequestMs = 10_000
+// The default of Node, 30 s, would be added to the two limits above.
+const slowRequestCheckMs = 1_000
+// No response may take that long.
+const silentConnectionMs = 30_000
 
 /** No route needs a body, but some clients send a small one. */
 const maxBodyBytes = 1024
@@ -41,8 +49,8 @@ export function buildServerOptions({
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: generateRequestId,
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
-    connectionTimeout: timeouts.http.silentConnection.ms,
-    requestTimeout: timeouts.http.wholeRequest.ms,
+    connectionTimeout: silentConnectionMs,
+    requestTimeout: wholeRequestMs,
     keepAliveTimeout: keepAliveMs,
     bodyLimit: maxBodyBytes,
     // While the process stops, requests on keep-alive connections are answered as usual.
@@ -51,8 +59,8 @@ export function buildServerOptions({
       // rejectInvalidHosts answers requests without a Host with a problem.
       requireHostHeader: false,
       maxHeaderSize: maxHeadBytes,
-      headersTimeout: timeouts.http.requestHead.ms,
-      connectionsCheckingInterval: timeouts.http.slowRequestCheck.ms,
+      headersTimeout: requestHeadMs,
+      connectionsCheckingInterval: slowRequestCheckMs,
     },
     routerOptions: { maxParamLength: maxParameterLength },
     // Unknown parameters are not removed, because a misspelt filter must be an error. `verbose`

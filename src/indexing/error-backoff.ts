@@ -3,12 +3,18 @@ import { describeError, describeStacks } from '../monitoring/describe-error.ts'
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { toSentence } from '../text/to-sentence.ts'
-import { timeouts } from '../timeouts.ts'
 import { TaskError } from './engine/engine-tasks.ts'
 import { describeErrorWithAdvice } from './engine/request-rejection.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
 import { LeaseLost } from './lease/indexer-lease.ts'
 import { pause } from './scheduling/pause.ts'
+
+// Most errors are short: a restarted server, a broken connection.
+export const firstBackoffMs = 200
+// The API uses a recovered engine within a second, so its index must catch up soon.
+export const maxBackoffMs = 1_000
+// The first line may be hours old when somebody looks. More lines would hide others.
+const failureReminderMs = 1_800_000
 
 const maxRememberedCauses = 100
 
@@ -21,13 +27,13 @@ const components: Partial<Record<IndexerErrorKind, string>> = {
 
 /**
  * Waits after errors, each time twice as long, up to a limit. Logs a repeated error only once, and
- * again at intervals of `timeouts.indexing.failureReminder` while it lasts. An error that is a bug
+ * again at intervals of `failureReminderMs` while it lasts. An error that is a bug
  * is logged with its stack.
  */
 export class ErrorBackoff {
   readonly #log: LogLine
   readonly #readClockMs: () => number
-  #pauseMs: number = timeouts.indexing.firstBackoff.ms
+  #pauseMs: number = firstBackoffMs
   /** When each cause since the last reset was last logged. */
   readonly #loggedAtMs = new Map<string, number>()
   /** When the first error since the last reset occurred. */
@@ -48,7 +54,7 @@ export class ErrorBackoff {
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
     this.#logIfDue(error, 'Trying again.')
     await pause(this.#pauseMs, signal)
-    this.#pauseMs = Math.min(timeouts.indexing.longestBackoff.ms, this.#pauseMs * 2)
+    this.#pauseMs = Math.min(maxBackoffMs, this.#pauseMs * 2)
   }
 
   /** Logs the error that ended a run during a stop, unless it was logged a short time ago. */
@@ -57,7 +63,7 @@ export class ErrorBackoff {
   }
 
   reset(): void {
-    this.#pauseMs = timeouts.indexing.firstBackoff.ms
+    this.#pauseMs = firstBackoffMs
     this.#loggedAtMs.clear()
   }
 
@@ -67,7 +73,7 @@ export class ErrorBackoff {
     const cause = describeCause(error)
     const loggedAtMs = this.#loggedAtMs.get(cause)
     const wasLogged = loggedAtMs !== undefined
-    if (wasLogged && nowMs - loggedAtMs < timeouts.indexing.failureReminder.ms) return
+    if (wasLogged && nowMs - loggedAtMs < failureReminderMs) return
     // A cause may contain a number that changes with each attempt.
     if (this.#loggedAtMs.size >= maxRememberedCauses) this.#loggedAtMs.clear()
     this.#loggedAtMs.set(cause, nowMs)

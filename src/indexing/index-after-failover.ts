@@ -5,14 +5,15 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
-import { timeouts } from '../timeouts.ts'
 import { applyBatch } from './change-sync.ts'
 import {
   documentWriteTypes,
   indexExists,
   lookUpTask,
+  queueReminder,
   readEngineTask,
   readNewestTaskNumber,
+  taskPollMs,
   unfinishedStatuses,
 } from './engine/engine-tasks.ts'
 import type { LiveTarget } from './index-address.ts'
@@ -134,13 +135,13 @@ async function waitUntilQueueIsEmpty(
     })
     if (total === 0) return
     throwIfStopped()
-    if (performance.now() - loggedAtMs >= timeouts.indexing.queueReminder.ms) {
+    if (performance.now() - loggedAtMs >= queueReminder.ms) {
       loggedAtMs = performance.now()
       log(
         `PostgreSQL has failed over. Waiting for ${countNoun(total, 'task')} of the search engine.`,
       )
     }
-    await sleep(timeouts.indexing.taskPoll.ms)
+    await sleep(taskPollMs)
   }
 }
 

@@ -4,13 +4,15 @@ import { type Kysely, sql } from 'kysely'
 import type { Index } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import type { ProductDocument } from '../search-engine/document-fields.ts'
-import { timeouts } from '../timeouts.ts'
 import { deleteDocuments, hashDocument } from './documents/document-upload.ts'
 import { readDocuments, readDocumentsAfter } from './documents/product-to-document.ts'
 import { indexExists } from './engine/engine-tasks.ts'
 import type { IndexAddress } from './index-address.ts'
 import { queueProducts } from './outbox.ts'
 import { preventUnhandledRejection } from './scheduling/prevent-unhandled-rejection.ts'
+
+// The index and the catalogue cannot be read at the same instant.
+const driftRecheckPauseMs = 400
 
 /** The ids of the documents that differ from the catalogue. */
 type IndexDrift = {
@@ -178,7 +180,7 @@ async function confirmDrift(
   let drift = createEmptyDrift()
   let ids = suspectIds
   for (let comparison = 1; comparison <= comparisons && ids.length > 0; comparison++) {
-    if (comparison > 1) await sleep(timeouts.indexing.driftRecheck.ms)
+    if (comparison > 1) await sleep(driftRecheckPauseMs)
     drift = createEmptyDrift()
     for (let start = 0; start < ids.length; start += pageSize) {
       const found = await comparePage(ids.slice(start, start + pageSize))

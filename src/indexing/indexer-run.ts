@@ -5,7 +5,6 @@ import type { Tables } from '../database/table-types.ts'
 import type { IndexerState } from '../monitoring/indexer-state.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
-import { timeouts } from '../timeouts.ts'
 import { applyBatch, type BatchResult } from './change-sync.ts'
 import { deleteIndex } from './engine/engine-tasks.ts'
 import type { ErrorBackoff } from './error-backoff.ts'
@@ -30,6 +29,23 @@ import {
   haveSynonymsChangedInTables,
 } from './settings/synonym-sync.ts'
 import { requireSingleServer } from './single-server-check.ts'
+
+// The pause is part of the delay until a change is searchable.
+const pollMs = 100
+// A wrong index must be noticed soon, and the check costs few requests.
+const rebuildCheckMs = 5_000
+// Their answers would be mixed. The check costs eight small requests.
+export const engineCheckInterval = { ms: 10_000 }
+// New synonyms apply within seconds. The check reads one row.
+const synonymTableCheckMs = 500
+// Only somebody who changes them in the engine makes a difference.
+const synonymEngineCheckMs = 60_000
+// They cost memory of the engine and an outbox row for each change.
+export const unusedCheckInterval = { ms: 30_000 }
+// Counting a large catalogue is expensive, and a difference is rare.
+const countCheckMs = 60_000
+// A change that was committed between the two counts is no difference.
+const countRecheckMs = 500
 
 export type IndexerOptions = {
   db: Kysely<Tables>
@@ -126,7 +142,7 @@ export class IndexerRun {
       if (await endWhen?.()) return
 
       // (6)
-      if (isIdle) await pause(timeouts.indexing.poll.ms, signal)
+      if (isIdle) await pause(pollMs, signal)
     }
   }
 
@@ -142,32 +158,30 @@ export class IndexerRun {
 
   /** Returns the checks before a batch, in this order. */
   #createChecks(): IntervalJob[] {
-    const { engineCheck, rebuildCheck, synonymTableCheck } = timeouts.indexing
     const { openClient, indexerApiKey } = this.#options
     const index = { ...this.#target, keyClient: openClient(indexerApiKey) }
     return [
       // First, because the other checks may otherwise ask the wrong server.
-      new IntervalJob(engineCheck.ms, () => requireSingleServer(index)),
+      new IntervalJob(engineCheckInterval.ms, () => requireSingleServer(index)),
       // Before the synonyms, because a rebuild also sets the synonyms.
-      new IntervalJob(rebuildCheck.ms, () => this.#rebuildIfNecessary()),
-      new IntervalJob(synonymTableCheck.ms, () => this.#applyChangedSynonyms()),
+      new IntervalJob(rebuildCheckMs, () => this.#rebuildIfNecessary()),
+      new IntervalJob(synonymTableCheckMs, () => this.#applyChangedSynonyms()),
     ]
   }
 
   /**
    * Returns the jobs, the most important first. A job that is due waits until no change is pending,
-   * but at most for `timeouts.indexing.jobDelay`.
+   * but at most for `maxJobDelay` of interval-job.ts.
    */
   #createJobs(): IntervalJob[] {
-    const { countCheck, synonymEngineCheck, unusedCheck } = timeouts.indexing
     const { popularityJob, popularityIntervalMs, unusedIndexRemoval } = this.#options
     // Not awaited: it may take longer than a change may wait.
     const inBackground = (job: BackgroundJob) => () => void job.start()
     return [
-      new IntervalJob(countCheck.ms, () => this.#rebuildIfCountDiffers()),
-      new IntervalJob(synonymEngineCheck.ms, () => this.#repairSynonyms()),
+      new IntervalJob(countCheckMs, () => this.#rebuildIfCountDiffers()),
+      new IntervalJob(synonymEngineCheckMs, () => this.#repairSynonyms()),
       new IntervalJob(popularityIntervalMs, inBackground(popularityJob)),
-      new IntervalJob(unusedCheck.ms, inBackground(unusedIndexRemoval)),
+      new IntervalJob(unusedCheckInterval.ms, inBackground(unusedIndexRemoval)),
     ]
   }
 
@@ -197,7 +211,7 @@ export class IndexerRun {
 
   async #rebuildIfCountDiffers(): Promise<void> {
     if ((await findCountMismatch(this.#target)) === null) return
-    await pause(timeouts.indexing.countRecheck.ms, this.#options.signal)
+    await pause(countRecheckMs, this.#options.signal)
     const reason = await findCountMismatch(this.#target)
     if (reason !== null) await this.#rebuildUnlessBackingOff(reason)
   }

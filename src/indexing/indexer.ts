@@ -6,7 +6,6 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../monitoring/describe-error.ts'
 import { toSentence } from '../text/to-sentence.ts'
-import { timeouts } from '../timeouts.ts'
 import { ensurePermanentKeys } from './engine/permanent-keys.ts'
 import { readDatabasesOfRunKeys, replaceRunKeys } from './engine/run-keys.ts'
 import { ErrorBackoff } from './error-backoff.ts'
@@ -21,6 +20,7 @@ import {
   acquireLease,
   executeUnderLease,
   LeaseLost,
+  leaseMs,
   readLeaseHolder,
   releaseLease,
   startLeaseRenewal,
@@ -34,6 +34,11 @@ import { OnceLog } from './scheduling/once-log.ts'
 import { pause } from './scheduling/pause.ts'
 import { requireSingleServer } from './single-server-check.ts'
 
+// With a lease of 5 s, another indexer takes over within 10 s.
+const standbyMs = 1_000
+// A request that the engine accepted just before is queued ahead of the new ones.
+export const keyReplacementPause = { ms: 500 }
+
 export const waitingForTransactions =
   'Waiting for transactions that began before this index was registered.'
 
@@ -43,7 +48,7 @@ export const waitingForTransactions =
  * before each pause on standby.
  *
  * While another indexer holds the lease, this one stands by. It takes over if the other one has not
- * renewed the lease for `timeouts.indexing.lease`.
+ * renewed the lease for `leaseMs`.
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
  * a late request of the failed run. With `endWhen`, it throws the error instead, unless the lease
@@ -107,7 +112,7 @@ async function repeatRuns(options: RunOptions): Promise<void> {
       isStandingBy = true
       state.activity = 'standing by'
       state.failing = null
-      await pause(timeouts.indexing.standby.ms, signal)
+      await pause(standbyMs, signal)
     } catch (error) {
       // This is the stop request, not a failure.
       if (signal.aborted && error === signal.reason) return
@@ -148,7 +153,7 @@ async function runUnderLease(options: RunOptions, lease: AcquiredLease): Promise
     // indexer may start at once. After an error, a request that timed out may still be running.
     if (mayRelease)
       await releaseLease(db, lease).catch((error: unknown) => {
-        const seconds = timeouts.indexing.lease.ms / 1_000
+        const seconds = leaseMs / 1_000
         const reason = toSentence(describeError(error))
         log(`The lease was not released and expires within ${seconds} s: ${reason}`, 'warn')
       })
@@ -174,7 +179,7 @@ async function prepareEngine(
   // The previous indexer may still be writing. Requests with its keys that the engine has already
   // accepted end within this time. Do not shorten this pause on a stop: the stop releases the
   // lease, so the next indexer would start without pausing.
-  if (!lease.wasReleased) await sleep(timeouts.indexing.keyReplacement.ms)
+  if (!lease.wasReleased) await sleep(keyReplacementPause.ms)
   signal.throwIfAborted()
   const target: LiveTarget = {
     kind: 'live',

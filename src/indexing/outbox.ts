@@ -2,9 +2,11 @@
 // README.md in this folder explains the terms.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { timeouts } from '../timeouts.ts'
 import { requireFirstRow } from './first-row.ts'
 import type { LeasedTransaction } from './lease/indexer-lease.ts'
+
+// The lag of the next change is measured from this instant, in seconds.
+const settledMarkMs = 2_000
 
 /** `xid` is the transaction that added the row. `productId` is null for a truncation. */
 type OutboxRow = { id: string; xid: string; productId: string | null }
@@ -64,7 +66,7 @@ export class OutboxCursor {
 
   /** Whether an idle indexer must mark the index as settled again, to keep its lag correct. */
   isSettledMarkDue(): boolean {
-    return performance.now() - this.#reachedEndAtMs > timeouts.indexing.settledMark.ms
+    return performance.now() - this.#reachedEndAtMs > settledMarkMs
   }
 
   /** Returns at most `limit` rows. They are returned again until `advancePast` is called. */

@@ -1,10 +1,12 @@
 // Registers an index, so that the triggers add outbox rows for it.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { timeouts } from '../timeouts.ts'
 import { requireFirstRow } from './first-row.ts'
 import { addRegistration, markRegistered } from './registration.ts'
 import { pause } from './scheduling/pause.ts'
+
+// Happens once for each new index. Most transactions are short.
+const olderTransactionsPauseMs = 100
 
 type RegistrationOptions = {
   /** Called once if there are transactions that the function waits for. */
@@ -29,7 +31,7 @@ export async function registerIndex(
   if (await hasOlderTransaction(db, transactionId)) {
     onWait()
     do {
-      await pause(timeouts.indexing.olderTransactions.ms, signal)
+      await pause(olderTransactionsPauseMs, signal)
       signal.throwIfAborted()
     } while (await hasOlderTransaction(db, transactionId))
   }

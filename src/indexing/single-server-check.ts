@@ -2,12 +2,14 @@
 // different indexes, so their answers would be mixed and the indexer could not work.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MeilisearchApiError } from 'meilisearch'
-import { timeouts } from '../timeouts.ts'
 import { isPermanentKey, KeyUnknown, readAllKeys } from './engine/permanent-keys.ts'
 import { getRunKeyName } from './engine/run-keys.ts'
 import type { IndexWithKeys, LiveTarget } from './index-address.ts'
 import { executeUnderLease } from './lease/indexer-lease.ts'
 import { markSeveralServers } from './registration.ts'
+
+// Another process may have created an API key meanwhile.
+export const engineRecheckPause = { ms: 250 }
 
 /** The URL of an engine leads to several servers. */
 export class SeveralServersFound extends Error {
@@ -44,7 +46,7 @@ export async function requireSingleServer(
     const requests = Array.from({ length: requestsPerAttempt }, () => readIdentity(index))
     identities = new Set(await Promise.all(requests))
     if (identities.size === 1 && !identities.has(null)) return
-    if (attempt < maxAttempts) await sleep(timeouts.indexing.engineRecheck.ms)
+    if (attempt < maxAttempts) await sleep(engineRecheckPause.ms)
   }
   // The same answer each time: no server knows the key.
   if (identities.size === 1) throw new KeyUnknown('MEILI_INDEXER_KEY')

@@ -3,9 +3,11 @@ import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'
 import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
-import { timeouts } from '../timeouts.ts'
 import type { IndexProgress } from './index-metrics.ts'
 import type { Metrics } from './process-metrics.ts'
+
+// Prometheus and load balancers give up after a few seconds.
+const healthCheckMs = 1_000
 
 export type Dependencies = {
   db: Kysely<Tables>
@@ -127,7 +129,7 @@ function chooseStatus(instance: {
 
 /** Rejects if the promise takes longer than a health check may. */
 export function withHealthTimeout<Result>(promise: Promise<Result>): Promise<Result> {
-  return pTimeout(promise, { milliseconds: timeouts.monitoring.healthCheck.ms })
+  return pTimeout(promise, { milliseconds: healthCheckMs })
 }
 
 const upOrDown = (isUp: boolean) => (isUp ? 'up' : 'down')

@@ -1,7 +1,11 @@
 // Limits how many searches run at the same time and how many may wait. Also has the number of
 // statistics, which src/stats/cache/stats-cache.ts limits.
-import { timeouts } from '../timeouts.ts'
 import { overloadedProblem } from './overloaded-problem.ts'
+
+// A burst is over by then, and queue plus engine take less than half a second.
+export const queueTimeout = { ms: 100 }
+// A long queue helps with a burst, but in lasting overload it makes every answer late.
+export const recentRejection = { ms: 100 }
 
 type ConcurrencyOptions = { maxRunning: number; maxQueued: number }
 
@@ -41,7 +45,7 @@ export class ConcurrencyLimit {
   hasCapacity(): boolean {
     if (this.#running < this.#options.maxRunning) return true
     const now = performance.now()
-    const isOverloaded = now - this.#rejectedAt < timeouts.overload.recentRejection.ms
+    const isOverloaded = now - this.#rejectedAt < recentRejection.ms
     const maxQueued = isOverloaded ? maxQueuedInOverload : this.#options.maxQueued
     if (this.#queue.length < maxQueued) return true
     this.#rejectedAt = now
@@ -57,7 +61,7 @@ export class ConcurrencyLimit {
     { extraWaitMs = 0 }: { extraWaitMs?: number } = {},
   ): Promise<Result> {
     if (this.#running < this.#options.maxRunning) this.#running += 1
-    else if (this.hasCapacity()) await this.#waitInQueue(timeouts.overload.queue.ms + extraWaitMs)
+    else if (this.hasCapacity()) await this.#waitInQueue(queueTimeout.ms + extraWaitMs)
     else throw overloadedProblem
     try {
       return await operation()

@@ -9,10 +9,12 @@ import type { BuildErrorPage } from '../http/malformed-requests.ts'
 import { problemHeaders } from '../http/problem-details.ts'
 import type { RequestIdGenerator } from '../http/request-ids.ts'
 import type { Metrics } from '../monitoring/process-metrics.ts'
-import { timeouts } from '../timeouts.ts'
 import { overloadedProblem, serializeOverloadedProblem } from './overloaded-problem.ts'
 import { createRejectionLog, type LoggedRejection } from './rejection-log.ts'
 import { createRouteLookup, type RouteInfo } from './route-lookup.ts'
+
+// Long enough to average out single slow requests.
+const eventLoopSampleMs = 500
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -47,7 +49,7 @@ export async function registerLoadShedding(
 ): Promise<void> {
   // The plugin only measures the delay here. Its own limit would be a hook of Fastify, and a
   // rejection in a hook costs more.
-  await app.register(underPressure, { sampleInterval: timeouts.overload.eventLoopSample.ms })
+  await app.register(underPressure, { sampleInterval: eventLoopSampleMs })
   const shedding = new LoadShedding(app, options)
   const { server } = app
   const listeners = server.listeners('request') as RequestListener[]

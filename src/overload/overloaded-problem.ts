@@ -1,8 +1,8 @@
 // The 503 problem for requests that are rejected because the service is overloaded.
 import { buildProblemBody, Problem } from '../http/problem-details.ts'
-import { timeouts } from '../timeouts.ts'
 
-const retryAfterSeconds = timeouts.overload.retryAfter.ms / 1_000
+// A burst is over by then.
+const retryAfterSeconds = 1
 
 /** One shared object: creating an error costs more than the rest of a rejection. */
 export const overloadedProblem = new Problem(

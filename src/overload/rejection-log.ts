@@ -1,7 +1,9 @@
 // Logs requests that were rejected because of overload, and their number.
 import type { FastifyInstance } from 'fastify'
 import { LogRateLimit } from '../monitoring/log/log-rate-limit.ts'
-import { timeouts } from '../timeouts.ts'
+
+// It has the number of all rejections. Of many, not each has a line of its own.
+export const logIntervalMs = 10_000
 
 export type LoggedRejection = { reqId: string; method: string; route: string | null }
 
@@ -27,7 +29,7 @@ export function createRejectionLog(app: FastifyInstance): (rejection: LoggedReje
   app.addHook('onClose', async () => logSum())
   return (rejection) => {
     rejected += 1
-    timer ??= setTimeout(logSum, timeouts.overload.logInterval.ms).unref()
+    timer ??= setTimeout(logSum, logIntervalMs).unref()
     if (limit.tryAcquire())
       app.log.info(
         { ...rejection, status: 503, code: 'unavailable', reason: 'overload' },

@@ -1,7 +1,11 @@
 // What a visitor gets instead of a quote. `failureRules` has one row for each reason. A row names
 // the code of the problem (JSON) and the error page (HTML), and says what the operator learns.
 import type { ProblemCode } from '../http/problem-details.ts'
-import { timeouts } from '../timeouts.ts'
+
+// A request that comes earlier than the rendering waits for it.
+const pendingRetryAfterMs = 5_000
+// Most connection failures end within a few seconds.
+const retryAfterMs = 5_000
 
 /**
  * The error pages. `action` is the link on the page: none, to the page or the PDF of the quote, or
@@ -51,7 +55,7 @@ const cannotReadRule: FailureRule = {
   code: 'unavailable',
   page: 'unavailable',
   detail: 'The quote cannot be read at the moment. Try again in a moment.',
-  retryAfterMs: timeouts.quotes.retryAfter.ms,
+  retryAfterMs,
   isLoggedAsError: true,
 }
 const cannotRenderRule: FailureRule = {
@@ -61,14 +65,14 @@ const cannotRenderRule: FailureRule = {
   detail:
     'This representation of the quote cannot be made at the moment. Try again later, or ' +
     'request another one.',
-  retryAfterMs: timeouts.quotes.retryAfter.ms,
+  retryAfterMs,
   countsAsFailedPdf: true,
 }
 const tryAgainSoonRule: FailureRule = {
   code: 'unavailable',
   page: 'pending',
   detail: 'This representation of the quote is being made. Request it again in a few seconds.',
-  retryAfterMs: timeouts.quotes.pendingRetryAfter.ms,
+  retryAfterMs: pendingRetryAfterMs,
 }
 
 const rules = {

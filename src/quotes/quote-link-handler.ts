@@ -7,7 +7,6 @@ import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { GuessLimit } from '../rate-limits/guess-limit.ts'
-import { timeouts } from '../timeouts.ts'
 import { failureRules, getRenderingFailureReason, isFailedPdf, QuoteFailure } from './failures.ts'
 import { LinkAccess, requireOpen } from './links/link-access.ts'
 import type { OpenLink } from './links/read-link.ts'
@@ -26,6 +25,9 @@ import {
   buildPdfResponse,
   type LinkResponse,
 } from './responses/link-responses.ts'
+
+// Their requests still get an answer: their connections are closed a second later.
+export const stopRenderingTimeout = { ms: 4_000 }
 
 export type QuoteOptions = {
   db: Kysely<Tables>
@@ -109,7 +111,7 @@ export class QuoteLinkHandler {
    * finish get a page that asks the visitor to try again.
    */
   closeSoon(): void {
-    this.#closeTimer = setTimeout(() => this.close(), timeouts.quotes.stopRendering.ms)
+    this.#closeTimer = setTimeout(() => this.close(), stopRenderingTimeout.ms)
   }
 
   close(): void {

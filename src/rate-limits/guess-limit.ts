@@ -1,8 +1,9 @@
 // Limits guesses: how often one address may send unknown API keys or open unknown quote links.
+
 import { getCountedAddress } from '../http/client-address.ts'
 import type { Problem } from '../http/problem-details.ts'
 import { OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
-import { timeouts } from '../timeouts.ts'
+import { redisPause } from './rate-limit-store.ts'
 import { createRateProblem, rateWindowsMs } from './request-rate-limits.ts'
 import { type WindowCount, WindowCounts } from './window-counts.ts'
 
@@ -51,7 +52,7 @@ export class GuessLimit {
     this.#options = options
     const { redis, redisPrefix, kind } = options
     this.#counts = new WindowCounts({
-      redis: new OptionalRedis(redis, timeouts.rateLimits.redisPause.ms),
+      redis: new OptionalRedis(redis, redisPause.ms),
       maxCounts: maxCountedAddresses,
       // Keep this name: during an upgrade, processes of the old and the new release share it.
       buildRedisKey: (address, window) => `${redisPrefix}${kind}:guesses:${window}:${address}`,

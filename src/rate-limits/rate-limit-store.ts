@@ -1,8 +1,10 @@
 // Counts requests for the rate limiter: in this process, and in batches in Redis for all processes.
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
-import { timeouts } from '../timeouts.ts'
 import { WindowCounts } from './window-counts.ts'
+
+// Without it every request of an outage would wait for Redis.
+export const redisPause = { ms: 1_000 }
 
 type Callback = (error: Error | null, result?: { current: number; ttl: number }) => void
 
@@ -49,7 +51,7 @@ export function createStoreClass(
   access: RedisAccess | null,
   { redisPrefix, log }: { redisPrefix: string; log: TaskLog },
 ): new () => RateLimitStore {
-  const redis = new OptionalRedis(access, timeouts.rateLimits.redisPause.ms)
+  const redis = new OptionalRedis(access, redisPause.ms)
   const failures = new FailureLog(log, {
     failure: (cause) => `Requests cannot be counted for the rate limits (${cause})`,
     recovery: 'Requests can be counted for the rate limits again',

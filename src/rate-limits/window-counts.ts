@@ -2,7 +2,7 @@
 // Redis for all processes.
 import { LRUCache } from 'lru-cache'
 import { executeAll, type OptionalRedis } from '../redis/optional-redis.ts'
-import { timeouts } from '../timeouts.ts'
+import { redisCommandTimeout } from '../redis/redis-connection.ts'
 
 type CountOptions = {
   redis: OptionalRedis
@@ -131,7 +131,7 @@ export class WindowCount {
   async #addInRedis(number: number): Promise<number | null> {
     const { redis, buildRedisKey } = this.#options
     const redisKey = buildRedisKey(this.#key, this.window)
-    const results = await redis.run(timeouts.redis.command.ms, (client) =>
+    const results = await redis.run(redisCommandTimeout.ms, (client) =>
       executeAll(
         client
           .pipeline()

@@ -14,9 +14,12 @@
 //
 // No request waits for a poll, and no poll waits for a query of PostgreSQL: while a query hangs,
 // what other processes publish is still used.
-import type { WaitingTime } from '../timeouts/waiting-time.ts'
-import { timeouts } from '../timeouts.ts'
 import type { PollLock, PublishedValue, SharedPolling } from './shared-polling.ts'
+
+// Nobody needs the result. Only processes without Redis poll PostgreSQL so often.
+export const idleAfter = { ms: 10_000 }
+// Cached statistics are sent up to the age of two seconds, also to the first caller.
+export const idlePoll = { ms: 1_000 }
 
 /** `readAt` is a moment (performance.now) before the query was sent. */
 type Reading = { readAt: number }
@@ -37,7 +40,7 @@ export type PollerOptions<T extends Reading> = {
   /** Whether the process polls less often while no request needs the value. */
   mayIdle: boolean
   /** The pauses between two polls: of a process that shares with none, and of the others. */
-  pauses: { alone: WaitingTime; shared: WaitingTime }
+  pauses: { aloneMs: number; sharedMs: number }
 }
 
 export class Poller<T extends Reading> {
@@ -126,7 +129,7 @@ export class Poller<T extends Reading> {
     if (!result) {
       this.readInBackground()
       this.#isIdle = this.#isUnused()
-      return this.#isIdle ? timeouts.process.idlePoll.ms : pauses.alone.ms
+      return this.#isIdle ? idlePoll.ms : pauses.aloneMs
     }
     const { published, lock } = result
     const value = published && parse(published, known)
@@ -134,12 +137,12 @@ export class Poller<T extends Reading> {
     if (lock) void this.#readForAll(lock, known)
     else if (this.#hasFailed) this.readInBackground()
     const isAlone = this.#hasFailed || lock?.isAwaited === false
-    return isAlone ? pauses.alone.ms : pauses.shared.ms
+    return isAlone ? pauses.aloneMs : pauses.sharedMs
   }
 
   #isUnused(): boolean {
     if (!this.#options.mayIdle || this.#hasFailed) return false
-    return performance.now() - this.#askedAt > timeouts.process.idleAfter.ms
+    return performance.now() - this.#askedAt > idleAfter.ms
   }
 
   /** This process may have read another database meanwhile. */

@@ -1,14 +1,27 @@
 // Opens the connection to Redis. Close it with `redis.disconnect()`.
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import pTimeout from 'p-timeout'
-import { timeouts } from '../timeouts.ts'
 import { parseRedisUrl, type RedisAddress } from './redis-address.ts'
+
+// The service works without Redis.
+const connectMs = 1_000
+// Redis answers in under a millisecond. Computing is faster than a longer wait.
+export const redisCommandTimeout = { ms: 250 }
+// A host without power closes no connection. TCP would notice that after 15 minutes.
+export const redisSilence = { ms: 5_000 }
+// Health checks are more frequent, and a stopped service must leave nothing behind.
+const healthKeyMs = 60_000
+// The service works without Redis.
+export const firstConnectionTimeout = { ms: 3_000 }
+// Sixteen attempts are longer than the 15 s after which a cluster replaces a node.
+const failoverRetryMs = 1_000
+// A restart of Redis is short, so the first attempts follow quickly.
+export const backoffStepMs = 100
+// Redis is used again within a second after it has recovered.
+const maxBackoffMs = 1_000
 
 /** One server, also if Sentinels choose it, or a cluster. Both have the same commands. */
 export type RedisClient = Redis | Cluster
-
-const { connect, command, silence, backoffStep, backoffMax, firstConnection, failover, healthKey } =
-  timeouts.redis
 
 /**
  * Returns a connection that fails fast: while Redis is unreachable a command rejects at once and
@@ -23,7 +36,7 @@ export async function openRedis(url: string): Promise<RedisClient> {
     redis.once('ready', resolve).once('close', resolve)
   })
   // If no Sentinel answers, the driver never connects to Redis, so neither event comes.
-  await pTimeout(attempt, { milliseconds: firstConnection.ms, fallback: () => undefined })
+  await pTimeout(attempt, { milliseconds: firstConnectionTimeout.ms, fallback: () => undefined })
   return redis
 }
 
@@ -49,9 +62,9 @@ function createClient(address: RedisAddress): RedisClient {
     ...(tls && { tls: {} }),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    connectTimeout: connect.ms,
-    commandTimeout: command.ms,
-    socketTimeout: silence.ms,
+    connectTimeout: connectMs,
+    commandTimeout: redisCommandTimeout.ms,
+    socketTimeout: redisSilence.ms,
     retryStrategy: pauseBefore,
     // A primary that became a replica closes no connection. Another one may lead to the primary.
     reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
@@ -70,7 +83,7 @@ function createClient(address: RedisAddress): RedisClient {
         ...(password && { sentinelPassword: password }),
         ...(tls && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
         sentinelRetryStrategy: pauseBefore,
-        sentinelCommandTimeout: connect.ms,
+        sentinelCommandTimeout: connectMs,
         // Notices a failover at once, also if the old primary still answers.
         failoverDetector: true,
       })
@@ -80,9 +93,9 @@ function createClient(address: RedisAddress): RedisClient {
         redisOptions: options,
         enableOfflineQueue: false,
         clusterRetryStrategy: pauseBefore,
-        slotsRefreshTimeout: connect.ms,
+        slotsRefreshTimeout: connectMs,
         // Together longer than the time after which a cluster replaces a node (15 s by default).
-        retryDelayOnFailover: failover.ms,
+        retryDelayOnFailover: failoverRetryMs,
         maxRedirections: 16,
         // Certificates contain host names. Without this, the driver resolves each name and connects
         // to the address.
@@ -101,7 +114,7 @@ export function redisHealth(
 ): { check(): Promise<unknown> } {
   return {
     async check() {
-      await redis.set(`${redisPrefix}health`, 1, 'PX', healthKey.ms)
+      await redis.set(`${redisPrefix}health`, 1, 'PX', healthKeyMs)
       if (redis instanceof Redis && (await isOneOfSeveralNodes(redis)))
         throw new Error(
           'REDIS_URL names one node of a cluster, which stores only some of the keys.',
@@ -137,7 +150,7 @@ class SentinelRedis extends Redis {
       setTimeout(() => {
         // An error does not get lost: the driver also emits it.
         if (!this.#isClosed) this.connect().catch(() => undefined)
-      }, backoffStep.ms).unref()
+      }, backoffStepMs).unref()
     })
   }
 
@@ -147,4 +160,4 @@ class SentinelRedis extends Redis {
   }
 }
 
-const pauseBefore = (attempt: number) => Math.min(attempt * backoffStep.ms, backoffMax.ms)
+const pauseBefore = (attempt: number) => Math.min(attempt * backoffStepMs, maxBackoffMs)

@@ -1,8 +1,12 @@
 // Logs when Redis becomes unreachable or refuses commands, and when it works again.
 import { Redis } from 'ioredis'
 import { describeError } from '../monitoring/describe-error.ts'
-import { timeouts } from '../timeouts.ts'
 import { getLastError, type RedisClient } from './redis-connection.ts'
+
+// It says so within milliseconds, unless it is loading its data.
+const loadingCheckMs = 1_000
+// A replica refuses writes and answers reads. The log would change with each of them.
+export const redisRecoveryMs = 10_000
 
 type Log = { warn(text: string): void; info(text: string): void }
 type RedisObserver = { countRefusal(code: string): void; countTimeout(): void }
@@ -63,7 +67,7 @@ export class RedisOutageLog {
     // A node of a cluster accepts the keys of its own slots, as long as the connection lasts.
     if (this.#loggedCodes.size === 0 || this.#loggedCodes.has('MOVED')) return
     // A replica goes on answering reads, so one success does not show that Redis works.
-    if (performance.now() - this.#refusedAt < timeouts.redis.recovery.ms) return
+    if (performance.now() - this.#refusedAt < redisRecoveryMs) return
     this.#loggedCodes.clear()
     this.#log.info('Redis accepts commands again: caches and limits are shared')
   }
@@ -105,7 +109,7 @@ export class RedisOutageLog {
   /** The driver rejects commands by itself until a server has loaded its data. */
   readonly #onConnect = () => {
     clearTimeout(this.#loadingTimer)
-    this.#loadingTimer = setTimeout(() => this.#checkLoading(), timeouts.redis.loading.ms).unref()
+    this.#loadingTimer = setTimeout(() => this.#checkLoading(), loadingCheckMs).unref()
   }
 
   async #checkLoading(): Promise<void> {

@@ -1,8 +1,14 @@
 // A circuit breaker for one search engine. An outage opens it at once. Timeouts open it only if
 // most of the recent requests timed out, so that single slow searches affect nobody else. A
 // successful background probe closes it.
-import { timeouts } from '../timeouts.ts'
 import { classifyFailure, type RequestOutcome } from './request-outcome.ts'
+
+// After lost connections a new one works at once. Each further pause is twice as long.
+const firstProbeMs = 100
+// Searches use the engine again about a second after it has recovered.
+const maxProbePauseMs = 1_000
+// Long enough for a share at few searches, short enough to notice a slow engine.
+const timeoutShareMs = 5_000
 
 /** A single timeout says nothing about the engine. */
 const minTimeouts = 2
@@ -23,7 +29,7 @@ export class CircuitBreaker {
   #isStopped = false
   #isTestingSlowEngine = false
   #probeTimer: NodeJS.Timeout | undefined
-  #probePauseMs: number = timeouts.searchEngine.firstProbe.ms
+  #probePauseMs: number = firstProbeMs
 
   /** Creates a closed breaker. Stop it with `stop()`. */
   constructor(options: BreakerOptions) {
@@ -69,14 +75,14 @@ export class CircuitBreaker {
   #open(error: unknown): void {
     if (this.#isOpen || this.#isStopped) return
     this.#isOpen = true
-    this.#probePauseMs = timeouts.searchEngine.firstProbe.ms
+    this.#probePauseMs = firstProbeMs
     this.#scheduleProbe()
     this.#options.onChange(true, error)
   }
 
   #scheduleProbe(): void {
     this.#probeTimer = setTimeout(() => void this.#runProbe(), this.#probePauseMs).unref()
-    this.#probePauseMs = Math.min(2 * this.#probePauseMs, timeouts.searchEngine.probeInterval.ms)
+    this.#probePauseMs = Math.min(2 * this.#probePauseMs, maxProbePauseMs)
   }
 
   async #runProbe(): Promise<void> {
@@ -98,7 +104,7 @@ type Counts = { part: number; requests: number; timedOut: number }
 
 /** Measures the share of the requests of a recent period that timed out. */
 class TimeoutShare {
-  readonly #partMs = timeouts.searchEngine.timeoutShare.ms / periodParts
+  readonly #partMs = timeoutShareMs / periodParts
   #counts: Counts[] = []
 
   record(isTimeout: boolean): void {

@@ -1,8 +1,12 @@
 // The keep-alive connections to one search engine. A timeout replaces all of them, because a
 // firewall or load balancer may have dropped them silently.
 import { type Dispatcher, Pool } from 'undici'
-import { timeouts } from '../timeouts.ts'
 import { EngineTimeout } from './request-outcome.ts'
+
+// A search has 300 ms. A reachable engine accepts within milliseconds.
+export const engineConnectTimeout = { ms: 250 }
+// Shorter than the idle limits of engines and balancers, which close connections too.
+export const idleConnectionTimeout = { ms: 4_000 }
 
 export type EngineResponse = { status: number; body: string }
 
@@ -122,9 +126,9 @@ function dispatch(
 function openPool(origin: string): Pool {
   return new Pool(origin, {
     connections: maxConnections,
-    connectTimeout: timeouts.searchEngine.connect.ms,
-    keepAliveTimeout: timeouts.searchEngine.idleConnection.ms,
-    keepAliveMaxTimeout: timeouts.searchEngine.idleConnection.ms,
+    connectTimeout: engineConnectTimeout.ms,
+    keepAliveTimeout: idleConnectionTimeout.ms,
+    keepAliveMaxTimeout: idleConnectionTimeout.ms,
     // Every request has a signal that limits its time.
     headersTimeout: 0,
     bodyTimeout: 0,

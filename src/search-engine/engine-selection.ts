@@ -4,12 +4,15 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { SharedPolling } from '../redis/shared-polling.ts'
-import { timeouts } from '../timeouts.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { IndexStateFollower } from './index-state-follower.ts'
 import type { IndexState } from './read-index-states.ts'
 import type { SearchEngine } from './search-client.ts'
+import { engineTimeout } from './search-client.ts'
 import { nameWithoutShape } from './shape-suffix.ts'
+
+// Synchronized engines differ by tenths of a second.
+const maxIndexLagMs = 10_000
 
 /** An engine and the name under which its indexer registers its index in the database. */
 export type RegisteredEngine = { registrationName: string; engine: SearchEngine }
@@ -130,16 +133,14 @@ export class EngineSelection {
 function probe(engine: SearchEngine, indexName: string): Promise<unknown> {
   return engine.search(
     [{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }],
-    AbortSignal.timeout(timeouts.search.engine.ms),
+    AbortSignal.timeout(engineTimeout.ms),
   )
 }
 
 /** Leaves out engines whose index is much older than the newest one, until they have caught up. */
 function withoutOutdated(engines: WatchedEngine[]): WatchedEngine[] {
   const newest = Math.max(...engines.map(indexedAtMs))
-  return engines.filter(
-    (engine) => newest - indexedAtMs(engine) <= timeouts.searchEngine.maxIndexLag.ms,
-  )
+  return engines.filter((engine) => newest - indexedAtMs(engine) <= maxIndexLagMs)
 }
 
 /** Returns 0, the oldest possible instant, while the state of the index is unknown. */

@@ -7,7 +7,6 @@ import type { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { Poller } from '../redis/poller.ts'
 import { SharedPolling } from '../redis/shared-polling.ts'
-import { timeouts } from '../timeouts.ts'
 import {
   advanceState,
   type IndexState,
@@ -15,6 +14,21 @@ import {
   parseStateRows,
   readIndexStates,
 } from './read-index-states.ts'
+
+// Every instance notices a changed index within a second.
+const indexStateIntervalMs = 250
+// All processes together read it about four times a second.
+const indexStateLockMs = 230
+// A shared state is used within half a second after it was read.
+const sharedIndexStatePollMs = 100
+// Reading PostgreSQL takes less time than a slow Redis.
+const indexStateResponseMs = 100
+// Polls must not wait for Redis one after another during an outage.
+const indexStatePauseMs = 1_000
+// With the duration of one read, a changed index is noticed within a second.
+export const indexStateMaxAge = { ms: 700 }
+// An index that nobody has used for a minute is removed if a newer release has its own.
+export const useRecordInterval = { ms: 10_000 }
 
 const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatabase: true }
 
@@ -31,12 +45,11 @@ type FollowOptions = {
 
 /** Returns what processes need to read the states together. */
 export function shareIndexStates(redis: RedisAccess | null, redisPrefix: string): SharedPolling {
-  const { indexStateLock, indexStateMaxAge } = timeouts.searchEngine
   return new SharedPolling(redis, `${redisPrefix}index-states`, {
-    lockMs: indexStateLock.ms,
+    lockMs: indexStateLockMs,
     maxAgeMs: indexStateMaxAge.ms,
-    responseMs: timeouts.searchEngine.indexStateResponse.ms,
-    pauseMs: timeouts.searchEngine.indexStatePause.ms,
+    responseMs: indexStateResponseMs,
+    pauseMs: indexStatePauseMs,
   })
 }
 
@@ -55,7 +68,6 @@ export class IndexStateFollower {
   constructor(options: FollowOptions) {
     this.#options = options
     const { db, registrationNames, sharedStates = null } = options
-    const { indexStateInterval, sharedIndexStatePoll } = timeouts.searchEngine
     this.#poller = new Poller<StateReading>({
       sharing: sharedStates,
       read: async (readAt) => {
@@ -71,7 +83,7 @@ export class IndexStateFollower {
       },
       onNewer: ({ rows }) => this.#advanceStates(rows),
       mayIdle: true,
-      pauses: { alone: indexStateInterval, shared: sharedIndexStatePoll },
+      pauses: { aloneMs: indexStateIntervalMs, sharedMs: sharedIndexStatePollMs },
     })
   }
 
@@ -91,7 +103,7 @@ export class IndexStateFollower {
     const latest = this.#poller.latest()
     const state = this.#states.get(registrationName) ?? unknownState
     const ageMs = performance.now() - (latest?.readAt ?? Number.NEGATIVE_INFINITY)
-    return ageMs < timeouts.searchEngine.indexStateMaxAge.ms ? state : { ...state, version: null }
+    return ageMs < indexStateMaxAge.ms ? state : { ...state, version: null }
   }
 
   #advanceStates(rows: IndexStateRow[]): void {
@@ -106,7 +118,7 @@ export class IndexStateFollower {
   }
 
   async #recordUse(now: number): Promise<void> {
-    if (now - this.#usedAt <= timeouts.searchEngine.useRecord.ms) return
+    if (now - this.#usedAt <= useRecordInterval.ms) return
     this.#usedAt = now
     const { db, registrationNames, indexUseLog } = this.#options
     await updateUsedAt(db, registrationNames).then(
@@ -124,7 +136,7 @@ const scopeOf = (identity: string, registrationNames: string[]): string =>
     .slice(0, 20)
 
 async function updateUsedAt(db: Kysely<Tables>, registrationNames: string[]): Promise<void> {
-  const seconds = timeouts.searchEngine.useRecord.ms / 2_000
+  const seconds = useRecordInterval.ms / 2_000
   await sql`
     update search_indexes set used_at = now()
     where registration_name = any(${registrationNames})

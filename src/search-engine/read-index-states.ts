@@ -2,7 +2,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
-import { timeouts } from '../timeouts.ts'
+
+// A failover loses seconds of commits. A restored database may lack more.
+const useAfterFailoverMs = 60_000
 
 export type IndexState = {
   /** The index contains every change committed up to this instant; null while it is unknown. */
@@ -48,7 +50,7 @@ export async function readIndexStates(
   db: Kysely<Tables>,
   registrationNames: string[],
 ): Promise<IndexStateRow[]> {
-  const failoverSeconds = timeouts.searchEngine.useAfterFailover.ms / 1_000
+  const failoverSeconds = useAfterFailoverMs / 1_000
   const { rows } = await sql<Omit<IndexStateRow, 'indexedAt'> & { indexedAt: Date | null }>`
     select registration_name as name,
       case when is_settled then now() else indexed_at end as "indexedAt",

@@ -1,8 +1,12 @@
 // The Meilisearch client with which the API searches. It sends several queries in one request.
-import { timeouts } from '../timeouts.ts'
 import type { ProductDocument, shownAttributes } from './document-fields.ts'
 import { EngineConnections } from './engine-connections.ts'
 import { EngineError, EngineFailure } from './request-outcome.ts'
+
+// A health check must answer before its caller gives up.
+const healthMs = 1_000
+// A keystroke feels instant up to about a third of a second.
+export const engineTimeout = { ms: 300 }
 
 export type EngineQuery = {
   indexUid: string
@@ -98,8 +102,7 @@ export function openSearchEngine(url: string, apiKey: string): SearchEngine {
       if (!Array.isArray(results)) throw new Error('the search engine returned no results')
       return results
     },
-    health: () =>
-      send('GET', '/health', null, AbortSignal.timeout(timeouts.searchEngine.health.ms)),
+    health: () => send('GET', '/health', null, AbortSignal.timeout(healthMs)),
     close: () => connections.close(),
   }
 }

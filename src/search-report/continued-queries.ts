@@ -1,9 +1,12 @@
 // Finds the queries that their callers continued on another process. A balancer may spread the
 // keystrokes of one query over several processes; each then sees a beginning of it.
 import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
-import { timeouts } from '../timeouts.ts'
+import { redisCommandTimeout } from '../redis/redis-connection.ts'
 import type { ReportHashes } from './report-hashes.ts'
 import type { SettledQuery } from './typed-queries.ts'
+
+// The other processes count theirs within 20 seconds.
+const typedExpiryMs = 30_000
 
 export class ContinuedQueries {
   readonly #redis: OptionalRedis
@@ -30,12 +33,12 @@ export class ContinuedQueries {
       if (beginnings.length === 0) return null
       const key = this.#redisPrefix + callerHash
       // Without Redis each process counts on its own.
-      return this.#redis.run(timeouts.redis.command.ms, (redis) =>
+      return this.#redis.run(redisCommandTimeout.ms, (redis) =>
         executeAll(
           redis
             .pipeline()
             .sadd(key, ...beginnings)
-            .pexpire(key, timeouts.searchReport.typedExpiry.ms),
+            .pexpire(key, typedExpiryMs),
         ),
       )
     })
@@ -47,7 +50,7 @@ export class ContinuedQueries {
     const replies = await Promise.all(
       queries.map(({ caller, text }) => {
         const callerHash = this.#hashes.hashCallerOfDay(caller, day)
-        return this.#redis.run(timeouts.redis.command.ms, (redis) =>
+        return this.#redis.run(redisCommandTimeout.ms, (redis) =>
           redis.sismember(
             this.#redisPrefix + callerHash,
             this.#hashes.hashTypedText(callerHash, text),

@@ -3,7 +3,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { type RegularTaskOptions, repeatRegularly } from '../monitoring/regular-task.ts'
-import { timeouts } from '../timeouts.ts'
+
+// It keeps whole days.
+const purgeMs = 3_600_000
 
 /** Purges the report at once and then every hour until `signal` is aborted. Logs failures. */
 export async function purgeReportRegularly(
@@ -12,7 +14,7 @@ export async function purgeReportRegularly(
 ): Promise<void> {
   await repeatRegularly(() => sql`select purge_search_report()`.execute(db), {
     ...options,
-    intervalMs: timeouts.searchReport.purge.ms,
+    intervalMs: purgeMs,
     failure: 'Could not purge the search report',
   })
 }

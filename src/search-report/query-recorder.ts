@@ -4,7 +4,6 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import type { RegisteredEngine } from '../search-engine/engine-selection.ts'
-import { timeouts } from '../timeouts.ts'
 import { ContinuedQueries } from './continued-queries.ts'
 import { countBatch } from './count-batch.ts'
 import { listReportableWords, toKeptText } from './kept-texts.ts'
@@ -12,6 +11,13 @@ import { ReportHashes } from './report-hashes.ts'
 import { type SettledQuery, TypedQueries } from './typed-queries.ts'
 import { UnknownWords } from './unknown-words.ts'
 import { writeBatch } from './write-batch.ts'
+
+// A query counts after three to four seconds without a further keystroke.
+const tickMs = 1_000
+// Its keystrokes settle within four seconds.
+const continuedMs = 5_000
+// A few statements for many searches.
+const writeMs = 10_000
 
 type Options = {
   db: Kysely<Tables>
@@ -46,7 +52,7 @@ export class QueryRecorder {
     this.#hashes = new ReportHashes(secret)
     this.#continued = new ContinuedQueries(redis, redisPrefix, this.#hashes)
     this.#unknownWords = new UnknownWords(engines, indexName)
-    this.#timer = setInterval(() => this.#tick(), timeouts.searchReport.tick.ms).unref()
+    this.#timer = setInterval(() => this.#tick(), tickMs).unref()
   }
 
   /** Remembers a search. `caller` is the id of a secret key or an address. Does not wait. */
@@ -71,10 +77,9 @@ export class QueryRecorder {
     const settled = this.#typed.takeSettled().flatMap(toKeptQuery).slice(0, room)
     this.#waiting.push(...settled.map((query) => ({ query, since: now })))
     void this.#continued.publish(settled, today())
-    if (now - this.#writtenAt < timeouts.searchReport.write.ms) return
+    if (now - this.#writtenAt < writeMs) return
     this.#writtenAt = now
-    const isDue = ({ since }: { since: number }) =>
-      now - since >= timeouts.searchReport.continued.ms
+    const isDue = ({ since }: { since: number }) => now - since >= continuedMs
     const due = this.#waiting.filter(isDue)
     this.#waiting = this.#waiting.filter((entry) => !isDue(entry))
     this.#writing = this.#writing.then(() => this.#write(due.map(({ query }) => query)))

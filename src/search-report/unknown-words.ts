@@ -2,7 +2,10 @@
 import { LRUCache } from 'lru-cache'
 import type { RegisteredEngine } from '../search-engine/engine-selection.ts'
 import type { EngineQuery, EngineResult } from '../search-engine/search-client.ts'
-import { timeouts } from '../timeouts.ts'
+import { engineTimeout } from '../search-engine/search-client.ts'
+
+// The search engine is asked for new words only.
+const knownWordMs = 600_000
 
 /** Further words of one batch are not looked up. */
 const maxWords = 40
@@ -14,7 +17,7 @@ export class UnknownWords {
   /** Words that products have. */
   readonly #known = new LRUCache<string, true>({
     max: maxKnownWords,
-    ttl: timeouts.searchReport.knownWord.ms,
+    ttl: knownWordMs,
   })
 
   constructor(engines: readonly RegisteredEngine[], indexName: string) {
@@ -45,7 +48,7 @@ export class UnknownWords {
 
   async #ask(queries: EngineQuery[]): Promise<EngineResult[]> {
     for (const { engine } of this.#engines) {
-      const limit = AbortSignal.timeout(timeouts.search.engine.ms)
+      const limit = AbortSignal.timeout(engineTimeout.ms)
       // The circuit breaker reports outages. The words count the next time somebody types them.
       const results = await engine.search(queries, limit).catch(() => null)
       if (results) return results

@@ -1,6 +1,6 @@
 // Limits the time of the requests that one search sends to an engine.
 import { EngineTimeout } from '../search-engine/request-outcome.ts'
-import { timeouts } from '../timeouts.ts'
+import { engineTimeout } from '../search-engine/search-client.ts'
 
 type EngineTimeLimit = {
   /** Aborts the requests. Its reason is an `EngineTimeout` if they have taken too long. */
@@ -15,7 +15,7 @@ type EngineTimeLimit = {
  * has already aborted.
  */
 export function startEngineTimeLimit(disconnected: AbortSignal): EngineTimeLimit {
-  const limitMs = timeouts.search.engine.ms
+  const limitMs = engineTimeout.ms
   const controller = new AbortController()
   const abort = () => controller.abort()
   if (disconnected.aborted) abort()

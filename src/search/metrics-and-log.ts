@@ -4,7 +4,11 @@ import { describeError } from '../monitoring/describe-error.ts'
 import { FailureLog } from '../monitoring/log/failure-log.ts'
 import { RepetitionFilter } from '../monitoring/log/repetition-filter.ts'
 import type { RequestOutcome } from '../search-engine/request-outcome.ts'
-import { timeouts } from '../timeouts.ts'
+
+// One caller may repeat such a search at every keystroke.
+const rejectionLogInterval = { ms: 10_000 }
+// Every keystroke may meet it, and somebody who looks hours later must still find it.
+export const defectLogInterval = { ms: 3_600_000 }
 
 /** Counts what answered each search, and how each attempt to search in an engine ended. */
 export type SearchObserver = {
@@ -47,9 +51,9 @@ export class SearchLog {
   readonly indexUse: FailureLog
   readonly #logger: Logger
   /** By engine. */
-  readonly #rejections = new RepetitionFilter(timeouts.searchEngine.rejectionLog)
+  readonly #rejections = new RepetitionFilter(rejectionLogInterval)
   /** By message. */
-  readonly #defects = new RepetitionFilter(timeouts.search.defectLog)
+  readonly #defects = new RepetitionFilter(defectLogInterval)
 
   /** `logger` writes what belongs to no request. */
   constructor(logger: Logger) {

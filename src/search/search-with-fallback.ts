@@ -6,7 +6,7 @@ import type { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
 import type { WatchedEngine } from '../search-engine/engine-selection.ts'
 import type { IndexState } from '../search-engine/read-index-states.ts'
 import type { RequestOutcome } from '../search-engine/request-outcome.ts'
-import { timeouts } from '../timeouts.ts'
+import { engineTimeout } from '../search-engine/search-client.ts'
 import { type SearchDatabase, searchInPostgres } from './fallback/search-in-postgres.ts'
 import type { Logger, SearchLog, SearchObserver } from './metrics-and-log.ts'
 import type { ParsedRequest, SearchResult } from './schema.ts'
@@ -16,6 +16,9 @@ import {
   type SearchEnding,
   searchInEngine,
 } from './search-in-engine.ts'
+
+// The circuit breaker has probed the engine again by then.
+const retryAfterMs = 2_000
 
 export const searchUnavailable = 'Search is temporarily unavailable. Try again in a moment.'
 
@@ -140,7 +143,7 @@ export async function searchWithFallback(
   context.onFallback({ attempts, ...(failedAttempt && { failedAttempt }), reason })
   // Without an attempt, no engine used up its time limit. So the wait for PostgreSQL may be longer
   // by that much.
-  const extraWaitMs = attempts === 0 ? timeouts.search.engine.ms : 0
+  const extraWaitMs = attempts === 0 ? engineTimeout.ms : 0
   const result = await searchInDatabase(resources, request, disconnected, extraWaitMs)
   return result && { source: 'database', result, degradedReason: reason, attempts, failedAttempt }
 }
@@ -184,7 +187,7 @@ async function searchInDatabase(
  */
 export function toSearchProblem(cause: unknown): unknown {
   if (!isPostgresUnavailable(cause)) return cause
-  const retryAfterSeconds = timeouts.search.retryAfter.ms / 1_000
+  const retryAfterSeconds = retryAfterMs / 1_000
   return new Problem('unavailable', searchUnavailable, {
     headers: { 'retry-after': String(retryAfterSeconds) },
     cause,

@@ -17,11 +17,15 @@ import { Problem, ProblemBody, serializeOnlyProblems } from '../http/problem-det
 import type { LogFields } from '../http/request-log.ts'
 import type { CallerRateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
-import { timeouts } from '../timeouts.ts'
 import { createDataVersionPoller, type DataVersionPoller } from './cache/data-version-poller.ts'
 import { shareDataVersions } from './cache/shared-data-version.ts'
 import { SharedStatsCache } from './cache/shared-stats-cache.ts'
-import { type CachedStats, type CacheResult, StatsCache } from './cache/stats-cache.ts'
+import {
+  type CachedStats,
+  type CacheResult,
+  dataVersionResponseMs,
+  StatsCache,
+} from './cache/stats-cache.ts'
 import { checkCodes } from './check-codes.ts'
 import { checkPeriod } from './check-period.ts'
 import { chooseFormat, negotiate } from './negotiate-format.ts'
@@ -30,6 +34,9 @@ import { hasBreakdown, Stats, StatsQuery, unavailableDetail } from './schema.ts'
 import { readStatsPreferringReplica } from './stats-source.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
 import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
+
+// Most connection failures end within a few seconds.
+const retryAfterMs = 2_000
 
 export type StatsOptions = {
   db: Kysely<Tables>
@@ -131,7 +138,7 @@ function createStatsCache(
     db,
     replica,
     company,
-    isPrimaryFailing: () => versions.isFailing(timeouts.stats.dataVersionResponse.ms),
+    isPrimaryFailing: () => versions.isFailing(dataVersionResponseMs),
   }
   return new StatsCache({
     redisCache: new SharedStatsCache(redis, redisPrefix),
@@ -150,7 +157,7 @@ function createStatsCache(
 function rethrowAsProblem(cause: unknown): never {
   if (!isPostgresUnavailable(cause)) throw cause
   throw new Problem('unavailable', unavailableDetail, {
-    headers: { 'retry-after': String(timeouts.stats.retryAfter.ms / 1_000) },
+    headers: { 'retry-after': String(retryAfterMs / 1_000) },
     cause,
   })
 }

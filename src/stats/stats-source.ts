@@ -2,9 +2,8 @@
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company-file.ts'
 import type { Replica } from '../database/replica/replica.ts'
-import { readReplicaState } from '../database/replica/replica-state.ts'
+import { maxReplicaLagMs, readReplicaState } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
-import { timeouts } from '../timeouts.ts'
 import { type ComputedStats, readStats } from './read-stats.ts'
 import type { StatsRequest } from './schema.ts'
 import { isReplicaAtLeast } from './summary/data-version.ts'
@@ -24,7 +23,7 @@ export async function readStatsPreferringReplica(
   request: StatsRequest,
 ): Promise<ComputedStats> {
   const isOnlySource = isPrimaryFailing()
-  const maxLagMs = isOnlySource ? Number.POSITIVE_INFINITY : timeouts.database.replicaLag.ms
+  const maxLagMs = isOnlySource ? Number.POSITIVE_INFINITY : maxReplicaLagMs
   const replicated = await replica?.read(
     'statistics',
     () => readStatsFromReplica(replica, company, request, maxLagMs),

@@ -15,8 +15,12 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { onRequestEnd } from '../http/request-log.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
-import { timeouts } from '../timeouts.ts'
 import type { Traces } from './open-traces.ts'
+
+// A collector that is away must not delay a stop.
+const lastTracesMs = 1_000
+// One request to the collector for many spans. It is the default of the SDK.
+export const spanBatch = { ms: 5_000 }
 
 const serviceName = 'trade-quoting-service'
 
@@ -29,7 +33,7 @@ export function createTraces(sampledShare: number): Traces {
     spanProcessors: [
       new BatchSpanProcessor({
         exporter,
-        scheduledDelayMillis: timeouts.monitoring.spanBatch.ms,
+        scheduledDelayMillis: spanBatch.ms,
       }),
     ],
   })
@@ -92,10 +96,7 @@ export function createTraces(sampledShare: number): Traces {
     async stop() {
       // Lost spans must not make the stop of the process fail.
       const sending = provider.shutdown().catch(() => undefined)
-      await Promise.race([
-        sending,
-        sleep(timeouts.process.lastTraces.ms, undefined, { ref: false }),
-      ])
+      await Promise.race([sending, sleep(lastTracesMs, undefined, { ref: false })])
     },
   }
 }

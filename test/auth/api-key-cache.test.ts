@@ -1,11 +1,11 @@
 // The caches of API keys and of origins: simultaneous look-ups, and outages of PostgreSQL.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { ApiKeyCache, TooManyLookUpsError } from '../../src/auth/api-key-cache.ts'
+import { ApiKeyCache, lookUpRecovery, TooManyLookUpsError } from '../../src/auth/api-key-cache.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
+import { discardAfter, refreshAfter, waitAfter } from '../../src/auth/refreshed-value.ts'
 import { createOriginCheck } from '../../src/auth/registered-origins.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
@@ -52,15 +52,15 @@ t.test('logs once that too many keys are looked up, and the end after a while', 
     'error: API keys that are not cached are rejected with 503 (more than 64 look-ups at the ' +
     'same time)'
   t.same(lines, [failure], 'one line, although look-ups are admitted in between')
-  replaceUntilEnd(t, timeouts.auth.lookUpRecovery, { ms: 0 })
+  replaceUntilEnd(t, lookUpRecovery, { ms: 0 })
   await cache.find(unknownKey(9_000))
   t.same(lines, [failure, 'info: API keys that are not cached can be looked up again'])
 })
 
 /** From now on, each use of a cached key or origin waits for a query. */
 function expireCachesAtOnce(t: Test): void {
-  replaceUntilEnd(t, timeouts.auth.refreshAfter, { ms: 0 })
-  replaceUntilEnd(t, timeouts.auth.waitAfter, { ms: 0 })
+  replaceUntilEnd(t, refreshAfter, { ms: 0 })
+  replaceUntilEnd(t, waitAfter, { ms: 0 })
 }
 
 t.test('accepts cached keys while PostgreSQL hangs, and rejects other keys', async (t) => {
@@ -101,7 +101,7 @@ t.test('notices that a key was deleted, and that its secret is another one', asy
 })
 
 t.test('logs once that keys cannot be read, why, and that they can be read again', async (t) => {
-  replaceUntilEnd(t, timeouts.auth.lookUpRecovery, { ms: 0 })
+  replaceUntilEnd(t, lookUpRecovery, { ms: 0 })
   const { db, cache, key, lines } = await createExpiredCache(t)
   // Not an outage, but a defect: cached keys stay valid all the same.
   await sql`alter table api_keys rename column limit_factor to factor`.execute(db)
@@ -125,14 +125,14 @@ t.test('logs once that reads of keys fail while others succeed, and the end', as
   }
   t.equal(lines.length, 1)
   t.match(lines[0], /^error: API keys cannot be read/)
-  replaceUntilEnd(t, timeouts.auth.lookUpRecovery, { ms: 0 })
+  replaceUntilEnd(t, lookUpRecovery, { ms: 0 })
   t.ok(await cache.find(key))
   t.same(lines.slice(1), ['info: API keys can be read again'])
 })
 
 t.test('uses the last list of origins for `discardAfter`, and logs the outage once', async (t) => {
   expireCachesAtOnce(t)
-  replaceUntilEnd(t, timeouts.auth.discardAfter, { ms: 120_000 })
+  replaceUntilEnd(t, discardAfter, { ms: 120_000 })
   const { url, db: direct } = await testDatabase(t)
   const faultyProxy = await startFaultyProxy(t, url)
   const db = openDatabase(faultyProxy.url)
@@ -153,7 +153,7 @@ t.test('uses the last list of origins for `discardAfter`, and logs the outage on
     () => lines.length > 0,
   )
   t.equal(await isRegistered(origin), true)
-  timeouts.auth.discardAfter.ms = 0
+  discardAfter.ms = 0
   await t.rejects(isRegistered(origin), 'not for longer')
   faultyProxy.restore()
   const check = () => isRegistered(origin).catch(() => null)

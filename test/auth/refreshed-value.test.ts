@@ -2,12 +2,14 @@
 import { mock } from 'node:test'
 import { setImmediate as runPendingCallbacks } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { RefreshedValue } from '../../src/auth/refreshed-value.ts'
+import {
+  discardAfter,
+  RefreshedValue,
+  refreshAfter,
+  waitAfter,
+} from '../../src/auth/refreshed-value.ts'
 import { FailureLog } from '../../src/monitoring/log/failure-log.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { collectLines } from '../support/task-logs.ts'
-
-const { discardAfter, refreshAfter, waitAfter } = timeouts.auth
 
 /** Returns a value that counts its queries, and a clock. A query fails while `failure` is set. */
 function createValue(t: Test) {

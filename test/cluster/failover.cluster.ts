@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
+import { silenceMs } from '../../src/database/failover/silent-connections.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { servers, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -193,7 +193,7 @@ t.test('a long statement is not taken for a server that has disappeared', async 
   const { url } = await testDatabase(t)
   const db = openDatabase(url, { connections: 1 })
   t.teardown(() => db.destroy())
-  const sleepMs = 2.5 * timeouts.database.silence.ms
+  const sleepMs = 2.5 * silenceMs
   const { rows } = await sql`select pg_sleep(${sleepMs / 1_000})`.execute(db)
   t.equal(rows.length, 1)
 })

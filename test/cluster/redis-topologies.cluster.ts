@@ -11,9 +11,8 @@ import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
 import { executeAll, OptionalRedis } from '../../src/redis/optional-redis.ts'
 import { openRedis, redisHealth } from '../../src/redis/redis-connection.ts'
-import { RedisOutageLog } from '../../src/redis/redis-outage-log.ts'
+import { RedisOutageLog, redisRecoveryMs } from '../../src/redis/redis-outage-log.ts'
 import { scopeOf, shareDataVersions } from '../../src/stats/cache/shared-data-version.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   startCluster,
@@ -103,7 +102,7 @@ t.test('a node of a cluster is down, though it stores the keys of its own slots'
     const accepted = []
     for (const key of keys) if ((await setKey(optional, key)) === 'OK') accepted.push(key)
     const [own = ''] = accepted
-    const end = performance.now() + timeouts.redis.recovery.ms + 1_000
+    const end = performance.now() + redisRecoveryMs + 1_000
     while (performance.now() < end) {
       t.equal(await setKey(optional, own), 'OK')
       await sleep(100)

@@ -7,15 +7,19 @@ import { generateLines, insertLinkedQuote } from '../../scripts/bench/support/da
 import { readDatabaseId, readTimeline } from '../../src/database/database-identity.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { Replica } from '../../src/database/replica/replica.ts'
-import { type ReplicaStatus, readReplicaState } from '../../src/database/replica/replica-state.ts'
+import {
+  maxReplicaLagMs,
+  type ReplicaStatus,
+  readReplicaState,
+} from '../../src/database/replica/replica-state.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createQuoteLinkWithDetails, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { queryReplicatedDocument } from '../../src/quotes/links/query-document.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
+import { maxAgeMs } from '../../src/stats/cache/shared-data-version.ts'
 import { readStatsPreferringReplica } from '../../src/stats/stats-source.ts'
 import { readVersion } from '../../src/stats/summary/data-version.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { insertQuote } from '../stats/insert-quotes.ts'
 import { findWrongResponses, requestStats, statsService } from '../stats/stats-service.ts'
 import { addQuote } from '../support/database/add-quote.ts'
@@ -286,7 +290,7 @@ t.test('statistics that are older than the bound come from the primary', async (
   await addState()
   await eventually(
     async () => performance.now() - pausedAt,
-    (ageMs) => ageMs > timeouts.database.replicaLag.ms,
+    (ageMs) => ageMs > maxReplicaLagMs,
     limitMs,
   )
   t.ok(replica.isUsable())
@@ -371,7 +375,7 @@ t.test('a killed and a promoted replica cost no answer', async (t) => {
   // The primary disappears: the replica has statistics that no cache has, and says how old they
   // are.
   primary.refuseConnections()
-  await sleep(timeouts.stats.maxAge.ms + 500)
+  await sleep(maxAgeMs + 500)
   const stale = await eventually(service.request, ({ status }) => status === 200, limitMs)
   t.match(stale, { status: 200, total: 1, cacheStatus: /fwd=stale/ })
   t.ok(stale.age >= 2, `${stale.age} s`)

@@ -1,10 +1,10 @@
 // Starts the API as in production, but with the fast clock of the random histories.
+import { renderingWait } from '../../src/quotes/rendering/rendering-cache.ts'
 import { start } from '../../src/server.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { fastClock } from './fast-clock.ts'
 
 // On a busy machine, a PDF takes longer than a customer should wait.
-timeouts.quotes.renderingWait.ms = 120_000
+renderingWait.ms = 120_000
 
 /** HISTORY_CLOCK: the instant in milliseconds since 1970 at which the fast clock starts. */
 const clock = fastClock(Number(process.env.HISTORY_CLOCK))

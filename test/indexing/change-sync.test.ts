@@ -6,7 +6,7 @@ import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts
 import type { LiveTarget } from '../../src/indexing/index-address.ts'
 import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
 import { type Lease, LeaseLost, ServerReplaced } from '../../src/indexing/lease/indexer-lease.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import { requeueRetryPause } from '../../src/indexing/lease/requeue-after-lease-loss.ts'
 import { applyNextBatch, leaseTarget } from '../support/database/leased-target.ts'
 import { hasColumn, reactToResults } from '../support/database/result-reaction.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -90,7 +90,7 @@ t.test('if another indexer took over during a batch, the error has a cause', asy
 })
 
 t.test('if the lease cannot be read after a failed batch, both errors are kept', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.requeueRetry, { ms: 1 })
+  replaceUntilEnd(t, requeueRetryPause, { ms: 1 })
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   const leased = await leaseTarget(service.target)

@@ -3,11 +3,11 @@
 import { sql } from 'kysely'
 import type { Index, Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
+import { queueReminder } from '../../src/indexing/engine/engine-tasks.ts'
 import type { LiveTarget } from '../../src/indexing/index-address.ts'
 import { keepIndexAfterFailover } from '../../src/indexing/index-after-failover.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { readRegistration } from '../../src/indexing/registration.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { leaseTarget, syncIndex } from '../support/database/leased-target.ts'
 import { hasColumn, reactToResults } from '../support/database/result-reaction.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -119,7 +119,7 @@ t.test('the index is compared if the engine has deleted its finished tasks', asy
 })
 
 t.test('the log says for how many tasks the comparison waits', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.queueReminder, { ms: 0 })
+  replaceUntilEnd(t, queueReminder, { ms: 0 })
   const { db, target } = await startIndexed(t)
   await failOver({ db, target })
   const leased = await leaseTarget(target)

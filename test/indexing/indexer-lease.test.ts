@@ -4,12 +4,12 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import {
   acquireLease,
   type LeaseRenewal,
+  leaseRenewal,
   releaseLease,
   requireLease,
   startLeaseRenewal,
 } from '../../src/indexing/lease/indexer-lease.ts'
 import { registerIndex } from '../../src/indexing/register-and-wait.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -17,7 +17,7 @@ import { replaceUntilEnd } from '../support/replace-until-end.ts'
 const failOnLine = (line: string) => t.fail(line)
 
 t.test('a renewal that is sent before the release and arrives later has no effect', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
+  replaceUntilEnd(t, leaseRenewal, { ms: 10 })
   const { db, url } = await testDatabase(t)
   await registerIndex(db, 'main')
   const lease = await acquireLease(db, 'main', 'first')
@@ -47,7 +47,7 @@ t.test('a renewal that is sent before the release and arrives later has no effec
 })
 
 t.test('a renewal keeps the lease', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
+  replaceUntilEnd(t, leaseRenewal, { ms: 10 })
   const { db } = await testDatabase(t)
   await registerIndex(db, 'main')
   const lease = await acquireLease(db, 'main', 'first')
@@ -63,7 +63,7 @@ t.test('a renewal keeps the lease', async (t) => {
 })
 
 t.test('a renewal that fails is logged once, and so is the next success', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
+  replaceUntilEnd(t, leaseRenewal, { ms: 10 })
   const { db } = await testDatabase(t)
   await registerIndex(db, 'main')
   const lease = await acquireLease(db, 'main', 'first')
@@ -86,7 +86,7 @@ t.test('a renewal that fails is logged once, and so is the next success', async 
 t.test(
   'a renewal that finds the lease lost after failures is not logged as a success',
   async (t) => {
-    replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
+    replaceUntilEnd(t, leaseRenewal, { ms: 10 })
     const { db } = await testDatabase(t)
     await registerIndex(db, 'main')
     const lease = await acquireLease(db, 'main', 'first')
@@ -127,7 +127,7 @@ t.test(
     const row = () => db.selectFrom('index_leases').selectAll().executeTakeFirstOrThrow()
     const before = await row()
     t.equal(before.holder, 'this one')
-    replaceUntilEnd(t, timeouts.indexing.leaseRenewal, { ms: 10 })
+    replaceUntilEnd(t, leaseRenewal, { ms: 10 })
     const renewal = startLeaseRenewal(db, ofOldServer, failOnLine)
     t.teardown(() => renewal.stop())
     t.match(await eventually(async () => findLoss(renewal), Boolean), {

@@ -6,11 +6,11 @@ import t, { type Test } from 'tap'
 import { indexExists } from '../../src/indexing/engine/engine-tasks.ts'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { nextIndexName } from '../../src/indexing/index-address.ts'
+import { keyReplacementPause } from '../../src/indexing/indexer.ts'
 import { removeUnusedIndexes } from '../../src/indexing/jobs/unused-indexes.ts'
 import { acquireLease } from '../../src/indexing/lease/indexer-lease.ts'
 import { registerIndex } from '../../src/indexing/register-and-wait.ts'
 import { nameWithoutShape, nameWithShape } from '../../src/search-engine/shape-suffix.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { reactToResults } from '../support/database/result-reaction.ts'
 import { servers } from '../support/database/test-database.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
@@ -56,7 +56,7 @@ async function stopsWithin(indexer: RunningIndexer, ms: number): Promise<boolean
 
 t.test('a stop while the requests of a dead indexer may be running deletes nothing', async (t) => {
   const pauseMs = 3_000
-  replaceUntilEnd(t, timeouts.indexing.keyReplacement, { ms: pauseMs })
+  replaceUntilEnd(t, keyReplacementPause, { ms: pauseMs })
   const service = await testService(t)
   const { client, indexName } = service.target
   // After a truncation the live index is deleted before it is built anew.

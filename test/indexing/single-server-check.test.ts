@@ -5,8 +5,7 @@ import t from 'tap'
 import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
 import { getRunKeyName } from '../../src/indexing/engine/run-keys.ts'
 import { readRegistration } from '../../src/indexing/registration.ts'
-import { requireSingleServer } from '../../src/indexing/single-server-check.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import { engineRecheckPause, requireSingleServer } from '../../src/indexing/single-server-check.ts'
 import { leaseTarget } from '../support/database/leased-target.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -19,7 +18,7 @@ function openClientOfSeveral(name: string): Meilisearch {
 }
 
 t.test('several servers are marked, but not by an indexer that has lost its lease', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.engineRecheck, { ms: 1 })
+  replaceUntilEnd(t, engineRecheckPause, { ms: 1 })
   const { db, target } = await testService(t)
   const keyClient = openClientOfSeveral(getRunKeyName(target))
   const leased = { ...(await leaseTarget(target)), keyClient }
@@ -33,7 +32,7 @@ t.test('several servers are marked, but not by an indexer that has lost its leas
 })
 
 t.test('a server that does not know the key is no single server', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.engineRecheck, { ms: 1 })
+  replaceUntilEnd(t, engineRecheckPause, { ms: 1 })
   const { config, target } = await testService(t)
   const keyClient = openIndexingClient(config.MEILI_URL, 'a key that nobody created')
   const leased = { ...(await leaseTarget(target)), keyClient }

@@ -1,7 +1,7 @@
 // While changes arrive all the time, the indexer also does what it does when no change is pending.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { timeouts } from '../../src/timeouts.ts'
+import { maxJobDelay } from '../../src/indexing/scheduling/interval-job.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -26,7 +26,7 @@ async function changeSteadily({ db, pool }: TestService): Promise<void> {
 }
 
 t.test('every job runs', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 100 })
+  replaceUntilEnd(t, maxJobDelay, { ms: 100 })
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   await addQuote(service.db, 'Q-1')
@@ -49,13 +49,13 @@ t.test('every job runs', async (t) => {
 })
 
 t.test('after an error the indexer reports its recovery', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 500 })
+  replaceUntilEnd(t, maxJobDelay, { ms: 500 })
   const service = await testService(t)
   await changeSteadily(service)
   const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
   const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
   await waitForOutput(indexer, 'Following changes.')
-  replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 3_600_000 })
+  replaceUntilEnd(t, maxJobDelay, { ms: 3_600_000 })
   proxy.cut = { text: 'POST /indexes/', times: 1 }
   await waitForOutput(indexer, 'Trying again.')
   const failing = await eventually(
@@ -64,12 +64,12 @@ t.test('after an error the indexer reports its recovery', async (t) => {
   )
   t.equal(failing, null, 'its health is good as soon as it applies changes')
   t.notMatch(indexer.output(), 'The indexer works again.')
-  replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 100 })
+  replaceUntilEnd(t, maxJobDelay, { ms: 100 })
   t.ok(await waitForOutput(indexer, 'The indexer works again.'))
 })
 
 t.test('a job that always fails is logged once, and changes are applied', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.jobDelay, { ms: 200 })
+  replaceUntilEnd(t, maxJobDelay, { ms: 200 })
   const service = await testService(t)
   await changeSteadily(service)
   const proxy = await startFaultyProxy(t, service.config.MEILI_URL)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { Settings } from '../../src/config/settings-schema.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import { stopMs } from '../../src/server.ts'
 
 const root = join(import.meta.dirname, '../..')
 const chart = join(root, 'deploy/helm/trade-quoting-service')
@@ -210,7 +210,7 @@ t.test('a pod has time to become not ready, to serve on and to stop', async (t) 
     const env = new Map(containerOf(api).env.map(({ name, value }) => [name, value]))
     t.equal(env.get('STOP_DELAY_SECONDS'), String(stopDelay))
     t.equal(env.get('KEEP_ALIVE_SECONDS'), String(keepAlive))
-    const needed = stopDelay + timeouts.process.stop.ms / 1_000
+    const needed = stopDelay + stopMs / 1_000
     t.ok(podOf(api).terminationGracePeriodSeconds > needed)
     t.match(api.spec.strategy, { rollingUpdate: { maxUnavailable: 0 } })
   }

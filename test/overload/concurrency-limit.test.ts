@@ -2,8 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Problem } from '../../src/http/problem-details.ts'
-import { ConcurrencyLimit } from '../../src/overload/concurrency-limit.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import {
+  ConcurrencyLimit,
+  queueTimeout,
+  recentRejection,
+} from '../../src/overload/concurrency-limit.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 
@@ -22,7 +25,7 @@ function startOperations(limit: ConcurrencyLimit, count: number) {
 }
 
 t.test('runs operations up to the limit and the queued ones in order', async (t) => {
-  replaceUntilEnd(t, timeouts.overload.queue, { ms: 10_000 })
+  replaceUntilEnd(t, queueTimeout, { ms: 10_000 })
   const limit = new ConcurrencyLimit({ maxRunning: 2, maxQueued: 2 })
   const { running, results } = startOperations(limit, 4)
   t.same(
@@ -50,7 +53,7 @@ t.test('rejects operations beyond the queue with 503 and those that wait too lon
   t.equal(await results[3], 'rejected')
   const startedAt = performance.now()
   t.same(await Promise.all([results[1], results[2]]), ['rejected', 'rejected'])
-  t.ok(performance.now() - startedAt < 20 * timeouts.overload.queue.ms)
+  t.ok(performance.now() - startedAt < 20 * queueTimeout.ms)
   running[0]?.finish()
   t.equal(await results[0], 'finished')
   t.equal(running.length, 1)
@@ -68,11 +71,11 @@ t.test('an operation with a longer wait is not rejected after 100 ms', async (t)
 })
 
 t.test('the queue is short after an operation has waited too long', async (t) => {
-  replaceUntilEnd(t, timeouts.overload.recentRejection, { ms: 60_000 })
+  replaceUntilEnd(t, recentRejection, { ms: 60_000 })
   const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 10 })
   const { running, results } = startOperations(limit, 2)
   t.equal(await results[1], 'rejected')
-  replaceUntilEnd(t, timeouts.overload.queue, { ms: 60_000 })
+  replaceUntilEnd(t, queueTimeout, { ms: 60_000 })
   const queued = startOperations(limit, 5)
   t.equal(await queued.results[4], 'rejected', 'the fifth of a queue for four')
   running[0]?.finish()
@@ -87,7 +90,7 @@ t.test('has no capacity right after a rejection, and the whole queue 100 ms late
   const { running, results } = startOperations(limit, 12)
   t.notOk(limit.hasCapacity(), 'ten operations are queued')
   t.same(await Promise.all(results.slice(1)), Array(11).fill('rejected'))
-  await sleep(timeouts.overload.recentRejection.ms + 20)
+  await sleep(recentRejection.ms + 20)
   const queued = startOperations(limit, 9)
   t.ok(limit.hasCapacity(), 'nine operations are queued')
   running[0]?.finish()

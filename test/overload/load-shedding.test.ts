@@ -3,11 +3,14 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
+import { lookUpTimeout } from '../../src/auth/refreshed-value.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { maxRunningSearches } from '../../src/overload/concurrency-limit.ts'
+import { logIntervalMs } from '../../src/overload/rejection-log.ts'
 import { describeApi } from '../../src/routes.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import { indexStateMaxAge } from '../../src/search-engine/index-state-follower.ts'
+import { engineTimeout } from '../../src/search-engine/search-client.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
@@ -18,8 +21,8 @@ import { readMetric } from '../support/service/read-metric.ts'
 import { testService } from '../support/service/test-service.ts'
 
 // A slow PostgreSQL does not empty the cache, and does not delay the checks of keys.
-replaceUntilEnd(t, timeouts.searchEngine.indexStateMaxAge, { ms: 60_000 })
-replaceUntilEnd(t, timeouts.auth.lookUp, { ms: 10_000 })
+replaceUntilEnd(t, indexStateMaxAge, { ms: 60_000 })
+replaceUntilEnd(t, lookUpTimeout, { ms: 10_000 })
 
 /** Starts a service whose search engine can be delayed. */
 async function startServiceBehindFaultyProxy(t: Test, config: Partial<ServerConfig> = {}) {
@@ -70,7 +73,7 @@ t.test(
   'rejects searches beyond the concurrency limit with 503 and answers the others',
   async (t) => {
     // A slow engine is no failure, and PostgreSQL would answer few searches.
-    replaceUntilEnd(t, timeouts.search.engine, { ms: 10_000 })
+    replaceUntilEnd(t, engineTimeout, { ms: 10_000 })
     const { app, faultyProxy } = await startServiceBehindFaultyProxy(t, { SEARCH_CACHE_MB: 0 })
     const first = await eventually(
       async () => (await app.inject('/api/search?q=x')).json().meta?.source,
@@ -211,7 +214,7 @@ t.test(
     const rejectionLines = parsedLines.filter(({ msg }) => msg.startsWith('requests were rejected'))
     const total = rejectionLines.reduce((sum, line) => sum + line.rejected, 0)
     const ms = performance.now() - rejectedFrom
-    const mostLines = Math.ceil(ms / timeouts.overload.logInterval.ms) + 1
+    const mostLines = Math.ceil(ms / logIntervalMs) + 1
     t.ok(
       total > 30 && rejectionLines.length <= mostLines,
       `${rejectionLines.length} lines for ${total} in ${Math.round(ms)} ms`,

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { mock } from 'node:test'
 import t from 'tap'
 import { GuessLimit, maxCountedAddresses } from '../../src/rate-limits/guess-limit.ts'
-import { openRedis } from '../../src/redis/redis-connection.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import { redisPause } from '../../src/rate-limits/rate-limit-store.ts'
+import { openRedis, redisCommandTimeout } from '../../src/redis/redis-connection.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { freezeDate } from '../support/fresh-window.ts'
@@ -45,8 +45,8 @@ t.test('drops the count of the least recently used address first', async (t) => 
 
 t.test('shares the guesses that it counted alone, once Redis answers again', async (t) => {
   freezeDate(t)
-  replaceUntilEnd(t, timeouts.rateLimits.redisPause, { ms: 0 })
-  replaceUntilEnd(t, timeouts.redis.command, { ms: 10_000 })
+  replaceUntilEnd(t, redisPause, { ms: 0 })
+  replaceUntilEnd(t, redisCommandTimeout, { ms: 10_000 })
   const { redisUrl } = await servers()
   const faultyProxy = await startFaultyProxy(t, redisUrl)
   const redisPrefix = `test:${randomUUID()}:`

@@ -1,6 +1,6 @@
 // Rate limits of several processes, with and without Redis.
 import t, { type Test } from 'tap'
-import { timeouts } from '../../src/timeouts.ts'
+import { redisCommandTimeout } from '../../src/redis/redis-connection.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { freezeDate } from '../support/fresh-window.ts'
@@ -27,7 +27,7 @@ async function countAccepted(
 
 /** Returns two services that count in the same Redis, also if Redis is slow. */
 const startPair = async (t: Test, limit: number) => {
-  replaceUntilEnd(t, timeouts.redis.command, { ms: 10_000 })
+  replaceUntilEnd(t, redisCommandTimeout, { ms: 10_000 })
   const first = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: limit }, index: false })
   const config = { STATS_LIMIT_PER_MINUTE: limit, REDIS_PREFIX: first.config.REDIS_PREFIX }
   return [first, await testService(t, { database: first, config, index: false })] as const
@@ -77,7 +77,7 @@ t.test('limits per process while Redis is unreachable or hangs', async (t) => {
 })
 
 t.test('adds what it counted alone to the shared count when Redis answers again', async (t) => {
-  replaceUntilEnd(t, timeouts.redis.command, { ms: 10_000 })
+  replaceUntilEnd(t, redisCommandTimeout, { ms: 10_000 })
   const { redisUrl } = await servers()
   const faultyProxy = await startFaultyProxy(t, redisUrl)
   const limit = { STATS_LIMIT_PER_MINUTE: 10 }

@@ -1,14 +1,11 @@
 // Which value a process knows while it polls PostgreSQL in turn with others.
 import t, { type Test } from 'tap'
-import { Poller, type PollerOptions } from '../../src/redis/poller.ts'
+import { idleAfter, idlePoll, Poller, type PollerOptions } from '../../src/redis/poller.ts'
 import type { PollResult } from '../../src/redis/shared-polling.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/eventually.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 
 type Reading = { database: string; value: number; readAt: number }
-
-/** A pause of this many milliseconds. */
-const pause = (ms: number) => ({ ms, what: '', why: '', afterwards: '' })
 
 /** Starts a poller. Its value counts the reads, unless `options` replaces `read`. */
 function startPoller(t: Test, options: Partial<PollerOptions<Reading>> = {}) {
@@ -22,7 +19,7 @@ function startPoller(t: Test, options: Partial<PollerOptions<Reading>> = {}) {
     parse: ({ text, readAt }, known) => ({ ...known, value: Number(text), readAt }),
     onNewer: ({ value }) => newer.push(value),
     mayIdle: false,
-    pauses: { alone: pause(1), shared: pause(1) },
+    pauses: { aloneMs: 1, sharedMs: 1 },
     ...options,
   })
   t.teardown(() => poller.stop())
@@ -107,8 +104,8 @@ t.test('does not use what was read from another database', async (t) => {
 })
 
 t.test('polls less often while no request needs the value, and a request ends that', async (t) => {
-  t.intercept(timeouts.process, 'idleAfter', { value: { ms: 20 } })
-  t.intercept(timeouts.process, 'idlePoll', { value: { ms: 3_600_000 } })
+  replaceUntilEnd(t, idleAfter, { ms: 20 })
+  replaceUntilEnd(t, idlePoll, { ms: 3_600_000 })
   const { poller, countReads } = startPoller(t, { mayIdle: true })
   const untilIdle = async () => {
     let before = -1

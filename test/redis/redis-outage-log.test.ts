@@ -1,15 +1,14 @@
 // The log lines about Redis.
 import t from 'tap'
-import { openRedis } from '../../src/redis/redis-connection.ts'
+import { openRedis, redisSilence } from '../../src/redis/redis-connection.ts'
 import { RedisOutageLog } from '../../src/redis/redis-outage-log.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 
 t.test('a Redis that hangs is logged once, and once that it answers again', async (t) => {
-  replaceUntilEnd(t, timeouts.redis.silence, { ms: 500 })
+  replaceUntilEnd(t, redisSilence, { ms: 500 })
   const { redisUrl } = await servers()
   const proxy = await startFaultyProxy(t, redisUrl)
   const redis = await openRedis(proxy.url)

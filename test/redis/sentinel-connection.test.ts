@@ -1,13 +1,16 @@
 // The connection through Sentinels while a failover is announced.
 import { createServer, type Socket } from 'node:net'
 import t from 'tap'
-import { openRedis } from '../../src/redis/redis-connection.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import {
+  backoffStepMs,
+  firstConnectionTimeout,
+  openRedis,
+} from '../../src/redis/redis-connection.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 
 t.test('a failover announced while a Sentinel is asked does not end the connection', async (t) => {
-  replaceUntilEnd(t, timeouts.redis.firstConnection, { ms: 1 })
+  replaceUntilEnd(t, firstConnectionTimeout, { ms: 1 })
   const sockets: Socket[] = []
   // A Sentinel that is slow to name the primary.
   const sentinel = createServer((socket) => {
@@ -34,6 +37,6 @@ t.test('a failover announced while a Sentinel is asked does not end the connecti
   const askedCount = sockets.length
   for (const socket of sockets) socket.destroy()
   t.ok(await eventually(async () => redis.status === 'end', Boolean))
-  await new Promise((resolve) => setTimeout(resolve, 5 * timeouts.redis.backoffStep.ms))
+  await new Promise((resolve) => setTimeout(resolve, 5 * backoffStepMs))
   t.equal(sockets.length, askedCount, 'a closed connection does not ask')
 })

@@ -3,9 +3,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
+import {
+  fallbackConnectionTimeout,
+  fallbackResponseTimeout,
+  fallbackStatementTimeout,
+} from '../../src/database/postgres-pool.ts'
 import { maxRelaxing } from '../../src/search/relaxation/relaxation-queue.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import { idleConnectionTimeout } from '../../src/search-engine/engine-connections.ts'
+import { indexStateMaxAge } from '../../src/search-engine/index-state-follower.ts'
+import { engineTimeout } from '../../src/search-engine/search-client.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import type { FaultyProxy } from '../support/servers/faulty-proxy.ts'
@@ -15,10 +22,10 @@ import { startBehindProxies } from '../support/service/service-behind-proxies.ts
 type App = Awaited<ReturnType<typeof startBehindProxies>>['app']
 
 // A slow PostgreSQL is no failure of the engine.
-replaceUntilEnd(t, timeouts.searchEngine.indexStateMaxAge, { ms: 60_000 })
-replaceUntilEnd(t, timeouts.search.fallbackConnection, { ms: 10_000 })
-replaceUntilEnd(t, timeouts.search.fallbackStatement, { ms: 10_000 })
-replaceUntilEnd(t, timeouts.search.fallbackResponse, { ms: 11_000 })
+replaceUntilEnd(t, indexStateMaxAge, { ms: 60_000 })
+replaceUntilEnd(t, fallbackConnectionTimeout, { ms: 10_000 })
+replaceUntilEnd(t, fallbackStatementTimeout, { ms: 10_000 })
+replaceUntilEnd(t, fallbackResponseTimeout, { ms: 11_000 })
 
 const withoutCache = { config: { SEARCH_CACHE_MB: 0 } }
 const idleConnections = 24
@@ -68,7 +75,7 @@ async function openIdleConnections(app: App, engine: FaultyProxy) {
       engine.delayMs = 0
       // Counts that no search waits for any more may still be running. At the time limit of their
       // search they replace all connections.
-      await sleep(timeouts.search.engine.ms)
+      await sleep(engineTimeout.ms)
       await eventually(
         async () => engine.countWaitingConnections(),
         (count) => count === 0,
@@ -105,7 +112,7 @@ t.test(
   'after 24 idle connections were dropped silently, the engine soon answers again',
   async (t) => {
     // Only the service ends the use of a dropped connection, because none expires.
-    replaceUntilEnd(t, timeouts.searchEngine.idleConnection, { ms: 600_000 })
+    replaceUntilEnd(t, idleConnectionTimeout, { ms: 600_000 })
     const { app, engine } = await startBehindProxies(t, withoutCache)
     const dropAndRecover = async () => {
       const { open, wanted } = await openIdleConnections(app, engine)
@@ -139,7 +146,7 @@ t.test('idle connections expire, and closing opens none', async (t) => {
   const open = await eventually(
     async () => engine.countConnections(),
     (count) => count === 0,
-    10 * timeouts.searchEngine.idleConnection.ms,
+    10 * idleConnectionTimeout.ms,
   )
   t.equal(open, 0)
 })
@@ -373,7 +380,7 @@ t.test('logs once that the words of the company cannot be read', async (t) => {
 })
 
 t.test('the log says which engine answered, and how many were tried', async (t) => {
-  replaceUntilEnd(t, timeouts.search.engine, { ms: 10_000 })
+  replaceUntilEnd(t, engineTimeout, { ms: 10_000 })
   const { app, engine, log } = await startBehindProxies(t)
   const searchAndReadLog = async (q: string) => {
     const linesBefore = log.length
@@ -401,7 +408,7 @@ t.test('the log says which engine answered, and how many were tried', async (t) 
 })
 
 t.test('logs and counts a search that the engine rejects', async (t) => {
-  replaceUntilEnd(t, timeouts.search.engine, { ms: 10_000 })
+  replaceUntilEnd(t, engineTimeout, { ms: 10_000 })
   const { app, service, metrics, log } = await startBehindProxies(t, withoutCache)
   await service.engine
     .index(service.config.SEARCH_INDEX)
@@ -425,7 +432,7 @@ t.test('logs and counts a search that the engine rejects', async (t) => {
 })
 
 t.test('counts a search whose client disconnected as cancelled', async (t) => {
-  replaceUntilEnd(t, timeouts.search.engine, { ms: 60_000 })
+  replaceUntilEnd(t, engineTimeout, { ms: 60_000 })
   const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
   await search(app, 'martillo')
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -8,8 +8,9 @@ import {
 } from 'kysely'
 import t from 'tap'
 import type { Tables } from '../../src/database/table-types.ts'
+import { idleAfter, idlePoll } from '../../src/redis/poller.ts'
 import { IndexStateFollower } from '../../src/search-engine/index-state-follower.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 
 const idlePollMs = 20
 const measuredMs = 400
@@ -49,8 +50,8 @@ const db = new Kysely<Tables>({
 })
 
 t.test('a search while a process becomes idle does not double its reads', async (t) => {
-  t.intercept(timeouts.process, 'idleAfter', { value: { ms: -1 } })
-  t.intercept(timeouts.process, 'idlePoll', { value: { ms: idlePollMs } })
+  replaceUntilEnd(t, idleAfter, { ms: -1 })
+  replaceUntilEnd(t, idlePoll, { ms: idlePollMs })
   const startedAt = performance.now()
   const reads = Array.from({ length: maxSteps }, () => 0)
   const followers = reads.map((_, steps) => {

@@ -1,7 +1,7 @@
 // What the log says while an API process cannot record that it uses an index. Without that record,
 // the indexer of a newer release removes the index.
 import t from 'tap'
-import { timeouts } from '../../src/timeouts.ts'
+import { useRecordInterval } from '../../src/search-engine/index-state-follower.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -9,7 +9,7 @@ import { testService } from '../support/service/test-service.ts'
 t.test(
   'logs once that the service cannot record that it uses the index, and that it can again',
   async (t) => {
-    replaceUntilEnd(t, timeouts.searchEngine.useRecord, { ms: 100 })
+    replaceUntilEnd(t, useRecordInterval, { ms: 100 })
     const lines: string[] = []
     const { pool, app } = await testService(t, { log: (line) => lines.push(line) })
     const hasLine = (text: string) => lines.some((line) => line.includes(text))

@@ -3,8 +3,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
+import { waitAfter } from '../../src/auth/refreshed-value.ts'
+import {
+  fallbackConnectionTimeout,
+  fallbackResponseTimeout,
+  fallbackStatementTimeout,
+} from '../../src/database/postgres-pool.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { timeouts } from '../../src/timeouts.ts'
+import { engineTimeout } from '../../src/search-engine/search-client.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
@@ -31,9 +37,9 @@ const isFrom = (source: string) => (response: { body: SearchResponse }) =>
   response.body.meta?.source === source
 
 t.test('a slow engine delays one search only, and is used again when it is fast', async (t) => {
-  replaceUntilEnd(t, timeouts.search.fallbackConnection, { ms: 10_000 })
-  replaceUntilEnd(t, timeouts.search.fallbackStatement, { ms: 10_000 })
-  replaceUntilEnd(t, timeouts.search.fallbackResponse, { ms: 11_000 })
+  replaceUntilEnd(t, fallbackConnectionTimeout, { ms: 10_000 })
+  replaceUntilEnd(t, fallbackStatementTimeout, { ms: 10_000 })
+  replaceUntilEnd(t, fallbackResponseTimeout, { ms: 11_000 })
   const { app, engine } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
   const first = await eventually(() => search(app, 'martillo'), isFrom('index'))
   t.match(first.body, {
@@ -52,7 +58,7 @@ t.test('a slow engine delays one search only, and is used again when it is fast'
     return performance.now() - startedAt
   }
   // Repeated, because a busy machine may stop for as long.
-  const isSoon = (ms: number) => ms < 20 * timeouts.search.engine.ms
+  const isSoon = (ms: number) => ms < 20 * engineTimeout.ms
   const ms = await eventually(search20Times, isSoon)
   t.ok(isSoon(ms), `later searches do not wait for the engine: ${Math.round(ms)} ms`)
   engine.delayMs = 0
@@ -113,7 +119,7 @@ t.test(
 t.test(
   'without PostgreSQL the engine still answers anonymous callers and keys in use',
   async (t) => {
-    replaceUntilEnd(t, timeouts.search.engine, { ms: 10_000 })
+    replaceUntilEnd(t, engineTimeout, { ms: 10_000 })
     const { app, postgres, service } = await startBehindProxies(t)
     const key = await createApiKey(service.db, {
       kind: 'secret',
@@ -134,7 +140,7 @@ t.test(
     ).body.meta
     postgres.refuseConnections()
     // Cached keys and the index state must have expired, which no request can observe.
-    await sleep(timeouts.auth.waitAfter.ms + 500)
+    await sleep(waitAfter.ms + 500)
     t.match(await search(app, 'martillo'), {
       status: 200,
       body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } },

@@ -5,9 +5,13 @@ import t, { type Test } from 'tap'
 import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
 import type { LogFields } from '../../src/http/request-log.ts'
 import { ConcurrencyLimit } from '../../src/overload/concurrency-limit.ts'
-import { SearchLog } from '../../src/search/metrics-and-log.ts'
+import { defectLogInterval, SearchLog } from '../../src/search/metrics-and-log.ts'
 import { RelaxationForecast } from '../../src/search/relaxation/relaxation-forecast.ts'
-import { maxRelaxing, RelaxationQueue } from '../../src/search/relaxation/relaxation-queue.ts'
+import {
+  maxRelaxing,
+  RelaxationQueue,
+  relaxationTimeout,
+} from '../../src/search/relaxation/relaxation-queue.ts'
 import { searchWithFallback } from '../../src/search/search-with-fallback.ts'
 import { CircuitBreaker } from '../../src/search-engine/circuit-breaker.ts'
 import type { WatchedEngine } from '../../src/search-engine/engine-selection.ts'
@@ -16,10 +20,10 @@ import {
   type EngineHit,
   type EngineQuery,
   type EngineResult,
+  engineTimeout,
   requestResults,
 } from '../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { createStubEngine, exampleHit, noHits } from '../support/stub-engine.ts'
@@ -271,13 +275,13 @@ t.test('a defect is logged once for each cause and interval', async (t) => {
     { err: defects[2], alsoFailed: 1 },
   ])
 
-  replaceUntilEnd(t, timeouts.search.defectLog, { ms: 0 })
+  replaceUntilEnd(t, defectLogInterval, { ms: 0 })
   log.logDefect(logger, defects[1])
   t.same(logged.slice(2), [{ err: defects[1], alsoFailed: 0 }])
 })
 
 t.test('the time limit ends with the last request of a search', async (t) => {
-  replaceUntilEnd(t, timeouts.search.engine, { ms: 50 })
+  replaceUntilEnd(t, engineTimeout, { ms: 50 })
   let signal: AbortSignal | undefined
   const answerHitsAnd =
     (answerCounts: () => Promise<EngineResult[]>): Answer =>
@@ -345,8 +349,8 @@ t.test('without its relaxation, a search is answered with what was found before'
   ] as const
   for (const [how, { relaxationMs, engineMs }] of waits)
     t.test(`not relaxed: too many other queries are relaxed, and ${how}`, async (t) => {
-      replaceUntilEnd(t, timeouts.search.relaxation, { ms: relaxationMs })
-      replaceUntilEnd(t, timeouts.search.engine, { ms: engineMs })
+      replaceUntilEnd(t, relaxationTimeout, { ms: relaxationMs })
+      replaceUntilEnd(t, engineTimeout, { ms: engineMs })
       const relaxationQueue = new RelaxationQueue()
       const { promise, resolve } = Promise.withResolvers<void>()
       for (let n = 0; n < maxRelaxing; n++) void relaxationQueue.run(2, connected, () => promise)
@@ -374,7 +378,7 @@ t.test('without its relaxation, a search is answered with what was found before'
   })
 
   t.test('relaxation failed: it takes longer than the limit', async (t) => {
-    replaceUntilEnd(t, timeouts.search.engine, { ms: 50 })
+    replaceUntilEnd(t, engineTimeout, { ms: 50 })
     const stallCounts: Answer = (queries) =>
       queries.some(isCount) ? new Promise(() => undefined) : answerFirstRequest(queries)
     const { answer, attemptOutcomes, openBreakers, recorded } = await searchIn(t, [stallCounts], {

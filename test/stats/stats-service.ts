@@ -1,9 +1,9 @@
 // Starts services for the tests of /api/stats, and requests their statistics.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../src/database/postgres-pool.ts'
+import { maxAgeMs } from '../../src/stats/cache/shared-data-version.ts'
 import type { Stats } from '../../src/stats/schema.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
-import { timeouts } from '../../src/timeouts.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
@@ -94,7 +94,6 @@ export async function findWrongResponses(
     while (isRunning()) {
       const sentAt = performance.now()
       const { total, cacheStatus } = await requestStats(service)
-      const maxAgeMs = timeouts.stats.maxAge.ms
       const least = finishedCommits.filter((time) => time < sentAt - maxAgeMs).length
       const most = startedCommits.length
       const isStale = cacheStatus.includes('stale')

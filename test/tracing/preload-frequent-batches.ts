@@ -1,4 +1,4 @@
 // Makes a program that a test of traces starts send its spans soon.
-import { timeouts } from '../../src/timeouts.ts'
+import { spanBatch } from '../../src/tracing/traces.ts'
 
-timeouts.monitoring.spanBatch.ms = 500
+spanBatch.ms = 500

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { type DestinationStream, destination, pino } from 'pino'
-import { openLogDestination } from '../../../src/monitoring/log/log-destination.ts'
-import { timeouts } from '../../../src/timeouts.ts'
+import { logFlushMs, openLogDestination } from '../../../src/monitoring/log/log-destination.ts'
 import { runCommand } from '../../cli/command.ts'
 import { median } from '../support/load/quantile.ts'
 
@@ -57,7 +56,7 @@ await runCommand(
 )
 
 function openPinoBuffer(fd: number, minLength: number): DestinationStream {
-  const periodicFlush = timeouts.monitoring.logFlush.ms
+  const periodicFlush = logFlushMs
   return destination({ dest: fd, minLength, periodicFlush, sync: true })
 }
 

@@ -3,9 +3,12 @@
 import { RelaxationForecast } from '../../../src/search/relaxation/relaxation-forecast.ts'
 import { RelaxationQueue } from '../../../src/search/relaxation/relaxation-queue.ts'
 import { searchInEngine } from '../../../src/search/search-in-engine.ts'
-import { type EngineQuery, openSearchEngine } from '../../../src/search-engine/search-client.ts'
+import {
+  type EngineQuery,
+  engineTimeout,
+  openSearchEngine,
+} from '../../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../../src/text/parse-query.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import type { BenchService } from './bench-service.ts'
 
 /**
@@ -18,7 +21,7 @@ export async function recordEngineRequests(
   trace: string[],
 ) {
   // This process measures no search, and an engine that has just started may be slow.
-  timeouts.search.engine.ms = 60_000
+  engineTimeout.ms = 60_000
   const engine = openSearchEngine(meiliUrl, meiliKey)
   const requests = new Map<string, string>()
   let withMoreRequests = 0

@@ -2,10 +2,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pTimeout from 'p-timeout'
 import { Client } from 'pg'
-import { timeouts } from '../../timeouts.ts'
 import { timelineSql } from '../database-identity.ts'
 
-const { failoverWait, hostProbe, hostProbePause, otherHosts } = timeouts.database
+// A reachable server answers within milliseconds.
+const hostProbeMs = 1_000
+// A primary that was replaced may be up again, and only the latest one counts.
+const otherHostsMs = 250
+// Requests wait, and a round costs a connection to each host.
+const hostProbePauseMs = 100
+// Promoting a replica takes one or two seconds.
+const failoverWaitMs = 5_000
 
 export class PrimaryHost {
   readonly #urls: readonly [string, ...string[]]
@@ -48,7 +54,7 @@ export class PrimaryHost {
   }
 
   async #searchRepeatedly(): Promise<boolean> {
-    const deadline = performance.now() + (this.#hasGivenUp ? 0 : failoverWait.ms)
+    const deadline = performance.now() + (this.#hasGivenUp ? 0 : failoverWaitMs)
     for (;;) {
       const url = await findPrimary(this.#urls)
       if (url !== null) {
@@ -61,7 +67,7 @@ export class PrimaryHost {
         this.#hasGivenUp = true
         return false
       }
-      await sleep(hostProbePause.ms)
+      await sleep(hostProbePauseMs)
     }
   }
 }
@@ -80,7 +86,7 @@ async function findPrimary(urls: readonly string[]): Promise<string | null> {
     reportFound()
   })
   const all = Promise.all(probes)
-  await Promise.race([all, firstFound.then(() => sleep(otherHosts.ms))])
+  await Promise.race([all, firstFound.then(() => sleep(otherHostsMs))])
   const latest = Math.max(...found.map(({ timeline }) => timeline))
   return urls.find((url) => found.some((one) => one.url === url && one.timeline === latest)) ?? null
 }
@@ -89,7 +95,7 @@ async function findPrimary(urls: readonly string[]): Promise<string | null> {
 async function probeTimeline(url: string): Promise<number | null> {
   const client = new Client({
     connectionString: url,
-    connectionTimeoutMillis: hostProbe.ms,
+    connectionTimeoutMillis: hostProbeMs,
     application_name: 'trade-quoting-service',
   })
   // If the connection breaks later, nothing is left to do: the probe has failed, or is over.
@@ -102,7 +108,7 @@ async function probeTimeline(url: string): Promise<number | null> {
     return rows[0]?.timeline ?? null
   }
   try {
-    return await pTimeout(read(), { milliseconds: hostProbe.ms })
+    return await pTimeout(read(), { milliseconds: hostProbeMs })
   } catch {
     // Not logged: the statement that needs the primary gets the error of its own connection.
     return null

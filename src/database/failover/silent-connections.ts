@@ -3,9 +3,13 @@
 import type { Socket } from 'node:net'
 import pTimeout from 'p-timeout'
 import { Client, type ClientBase, DatabaseError } from 'pg'
-import { timeouts } from '../../timeouts.ts'
 import { isPooled } from '../transaction-pooling.ts'
 import { BrokenConnectionError } from './broken-connections.ts'
+
+// Nearly all statements take less, and asking costs a connection.
+export const silenceMs = 3_000
+// With the silence before, a server that has disappeared costs 7 s.
+const silenceProbeMs = 4_000
 
 type DriverClient = ClientBase & {
   connection: { stream: Socket }
@@ -36,10 +40,9 @@ export function closeWhenSilent(
   client: ClientBase,
   { url, responseTimeoutMs, onLost }: Options,
 ): void {
-  const { silence } = timeouts.database
   const stream = streamOf(client)
   const driver = client as DriverClient
-  const checkMs = responseTimeoutMs > 0 ? Math.min(silence.ms, responseTimeoutMs) : silence.ms
+  const checkMs = responseTimeoutMs > 0 ? Math.min(silenceMs, responseTimeoutMs) : silenceMs
   let silentSince = 0
   let bytesRead = -1
   let isAsking = false
@@ -73,10 +76,9 @@ type StatementState = 'running' | 'ended' | 'unreachable'
  * statement.
  */
 async function askAboutStatement(url: string, processId: number | null): Promise<StatementState> {
-  const { ms } = timeouts.database.silenceProbe
   const client = new Client({
     connectionString: url,
-    connectionTimeoutMillis: ms,
+    connectionTimeoutMillis: silenceProbeMs,
     application_name: 'trade-quoting-service',
   })
   // If the connection breaks, `ask` fails, which counts as unreachable.
@@ -92,7 +94,7 @@ async function askAboutStatement(url: string, processId: number | null): Promise
     return rows[0]?.isRunning ? 'running' : 'ended'
   }
   try {
-    return await pTimeout(ask(), { milliseconds: ms })
+    return await pTimeout(ask(), { milliseconds: silenceProbeMs })
   } catch (error) {
     // A server that refuses the connection does respond.
     return error instanceof DatabaseError ? 'running' : 'unreachable'

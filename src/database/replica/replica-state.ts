@@ -1,10 +1,12 @@
 // Reads which server a replica is and how far it is, and decides whether it may be used.
 import { type Kysely, sql } from 'kysely'
-import { timeouts } from '../../timeouts.ts'
 import { databaseIdSql } from '../database-identity.ts'
 import type { Tables } from '../table-types.ts'
 import { hasSameHistory, type PlaceInHistory, type PrimaryHistory } from './primary-history.ts'
 import { parseWalPosition, walPositionSql } from './wal-position.ts'
+
+// Figures are current up to the age of two seconds, and must be computed until then.
+export const maxReplicaLagMs = 1_000
 
 /** `readAt` (performance.now) is a moment after the state was read. */
 export type ReplicaState = PlaceInHistory & { isInRecovery: boolean; readAt: number }
@@ -65,7 +67,7 @@ export function replicaStatusOf(
     return 'ahead'
   const contained = history.latestContainedIn(state)
   if (!contained) return 'behind'
-  return latest.readAt - contained.readAt > timeouts.database.replicaLag.ms ? 'behind' : 'up'
+  return latest.readAt - contained.readAt > maxReplicaLagMs ? 'behind' : 'up'
 }
 
 /**

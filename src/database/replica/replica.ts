@@ -1,7 +1,7 @@
 // Reads statistics and quote documents from a replica, and checks whether it can be used.
 import type { Kysely } from 'kysely'
 import pTimeout from 'p-timeout'
-import { timeouts } from '../../timeouts.ts'
+import { replicaReadMs } from '../postgres-pool.ts'
 import type { Tables } from '../table-types.ts'
 import { PrimaryHistory } from './primary-history.ts'
 import {
@@ -10,6 +10,15 @@ import {
   readReplicaState,
   replicaStatusOf,
 } from './replica-state.ts'
+
+// The check is one cheap query. Until it fails, reads wait for a broken replica.
+const replicaCheckMs = 1_000
+// The same as for health checks. A busy process must not take it for an outage.
+const replicaAnswerMs = 1_000
+// Reads and the log must not change with each check of a replica that just keeps up.
+const replicaReturnMs = 3_000
+// A replica that is slow fails a read every three seconds. A metric counts all.
+const replicaReadLogMs = 60_000
 
 /** What is read from the replica if possible. */
 type ReplicaRead = 'statistics' | 'document'
@@ -73,7 +82,7 @@ export class Replica {
   start(): void {
     this.#check = this.#checkOnce().finally(() => {
       if (this.#isStopped) return
-      this.#timer = setTimeout(() => this.start(), timeouts.database.replicaCheck.ms).unref()
+      this.#timer = setTimeout(() => this.start(), replicaCheckMs).unref()
     })
   }
 
@@ -102,7 +111,7 @@ export class Replica {
   ): Promise<Result | null> {
     if (!(isOnlySource ? this.#status === 'up' : this.isUsable())) return null
     try {
-      const result = await withTimeout(read(), timeouts.database.replicaRead.ms)
+      const result = await withTimeout(read(), replicaReadMs)
       this.#countRead(what, result === null ? 'behind' : 'used')
       return result
     } catch (error) {
@@ -115,14 +124,13 @@ export class Replica {
   /** Counts a read. After a failed one, reads pause. */
   #countRead(what: ReplicaRead, outcome: ReplicaReadOutcome): void {
     this.#observer.countReplicaRead(what, outcome)
-    if (outcome === 'failed')
-      this.#pausedUntil = performance.now() + timeouts.database.replicaReturn.ms
+    if (outcome === 'failed') this.#pausedUntil = performance.now() + replicaReturnMs
   }
 
   /** Logs one failed read a minute, because checks may succeed while reads are too slow. */
   #logFailedRead(read: ReplicaRead, error: unknown): void {
     const now = performance.now()
-    if (now - this.#readFailureLoggedAt < timeouts.database.replicaReadLog.ms) return
+    if (now - this.#readFailureLoggedAt < replicaReadLogMs) return
     this.#readFailureLoggedAt = now
     this.#log.warn({ read, err: error }, 'reading the replica failed. The primary is read instead')
   }
@@ -131,7 +139,7 @@ export class Replica {
     const earlier = this.#state
     let cause: unknown
     try {
-      this.#state = await withTimeout(readReplicaState(this.db), timeouts.database.replicaAnswer.ms)
+      this.#state = await withTimeout(readReplicaState(this.db), replicaAnswerMs)
       this.#failedChecks = 0
     } catch (error) {
       this.#state = null
@@ -154,7 +162,7 @@ export class Replica {
     }
     this.#upSince ??= performance.now()
     const upMs = performance.now() - this.#upSince
-    const mayReturn = this.#status === 'unknown' || upMs >= timeouts.database.replicaReturn.ms
+    const mayReturn = this.#status === 'unknown' || upMs >= replicaReturnMs
     return mayReturn ? 'up' : this.#status
   }
 

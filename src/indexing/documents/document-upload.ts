@@ -2,7 +2,6 @@
 import { hash } from 'node:crypto'
 import type { EnqueuedTask, Index, Task } from 'meilisearch'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
-import { timeouts } from '../../timeouts.ts'
 import {
   maxTaskNumber,
   requireTaskSuccess,
@@ -16,6 +15,9 @@ import {
   onOwnConnection,
 } from '../engine/request-rejection.ts'
 import { createProbeDocument } from './sample-documents.ts'
+
+// The interval is part of the delay until a change is searchable.
+const uploadPollMs = 10
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
 export type DocumentLine = { id: string; text: string }
@@ -163,7 +165,7 @@ export async function writeAndDelete(
  */
 export async function uploadAllOrNone(index: Index, lines: DocumentLine[]): Promise<number> {
   const taskNumber = await enqueueUpload(index, joinLines(lines))
-  const task = await waitForTask(index, taskNumber, timeouts.indexing.uploadPoll.ms)
+  const task = await waitForTask(index, taskNumber, uploadPollMs)
   requireUploadSuccess(task)
   return taskNumber
 }
@@ -211,7 +213,7 @@ export async function deleteDocuments(index: Index, ids: string[]): Promise<numb
       body: ids,
       extraRequestInit: onOwnConnection,
     })
-    const task = await waitForTask(index, taskUid, timeouts.indexing.uploadPoll.ms)
+    const task = await waitForTask(index, taskUid, uploadPollMs)
     requireTaskSuccess(task)
     return task.uid
   } catch (error) {

@@ -1,6 +1,8 @@
 // The deletion key: an API key of Meilisearch for one deletion, which no other key allows.
 import type { Meilisearch } from 'meilisearch'
-import { timeouts } from '../../timeouts.ts'
+
+// The key is deleted after the deletion. This limits one that was left by a crash.
+const deletionKeyMs = 3_600_000
 
 /**
  * Calls `work` with a deletion key that allows this action on the indexes, and returns its result.
@@ -18,7 +20,7 @@ export async function withDeletionKey<Result>(
     description: 'Trade quoting service: one repair or removal',
     actions: [action, 'tasks.get'],
     indexes: indexNames,
-    expiresAt: new Date(Date.now() + timeouts.indexing.deletionKey.ms),
+    expiresAt: new Date(Date.now() + deletionKeyMs),
   })
   let result: Result
   try {

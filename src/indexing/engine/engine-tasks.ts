@@ -9,7 +9,13 @@ import {
   type TaskStatus,
   type TaskType,
 } from 'meilisearch'
-import { timeouts } from '../../timeouts.ts'
+
+// A queue of the engine may take long, and the indexer waits without a limit.
+export const queueReminder = { ms: 60_000 }
+// A task can wait for an upload of a rebuild, which takes up to a minute.
+export const taskTimeout = { ms: 600_000 }
+// Such tasks are part of a rebuild, where no change waits for them.
+export const taskPollMs = 20
 
 /** The statuses of a task that has not ended. */
 export const unfinishedStatuses: TaskStatus[] = ['enqueued', 'processing']
@@ -50,8 +56,8 @@ export class TaskTimedOut extends TaskError {
 export async function waitForTask(
   { tasks }: Pick<Meilisearch, 'tasks'>,
   taskNumber: number,
-  pollMs: number = timeouts.indexing.taskPoll.ms,
-  timeoutMs: number = timeouts.indexing.task.ms,
+  pollMs: number = taskPollMs,
+  timeoutMs: number = taskTimeout.ms,
 ): Promise<Task> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

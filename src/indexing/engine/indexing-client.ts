@@ -1,7 +1,9 @@
 // The Meilisearch client of the indexer and the scripts: the official SDK. The API searches with a
 // smaller and faster client (search-engine/search-client.ts).
 import { Meilisearch } from 'meilisearch'
-import { timeouts } from '../../timeouts.ts'
+
+// Detects a server that no longer responds. The largest upload takes far less.
+export const indexingRequestTimeout = { ms: 300_000 }
 
 /**
  * Creates a Meilisearch client. It does not have to be closed. `timeoutMs` limits each request. The
@@ -10,7 +12,7 @@ import { timeouts } from '../../timeouts.ts'
 export function openIndexingClient(
   url: string,
   apiKey: string,
-  { timeoutMs = timeouts.indexing.request.ms }: { timeoutMs?: number } = {},
+  { timeoutMs = indexingRequestTimeout.ms }: { timeoutMs?: number } = {},
 ): Meilisearch {
   return new Meilisearch({ host: url, apiKey, timeout: timeoutMs })
 }

@@ -3,9 +3,11 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { toSentence } from '../../text/to-sentence.ts'
-import { timeouts } from '../../timeouts.ts'
 import { requireFirstRow } from '../first-row.ts'
 import { BackgroundJob, type BackgroundJobOptions } from '../scheduling/background-job.ts'
+
+// Shorter than the limit of a request of the indexer, so that PostgreSQL ends the count.
+export const popularityTimeout = { ms: 240_000 }
 
 /**
  * The letters "popt" as a number; no other advisory lock uses it. Without the lock, two
@@ -17,12 +19,12 @@ const advisoryLock = 1_886_351_476
  * Counts for each product the quotes of the 12 months before the latest quote. Drafts and
  * superseded versions do not count. Queues the products whose step or rank has changed, for every
  * index, and returns their number: 0 if another indexer is counting. Throws if PostgreSQL needs
- * longer than `timeouts.indexing.popularity`; then nothing has changed.
+ * longer than `popularityTimeout`; then nothing has changed.
  */
 export async function refreshPopularity(db: Kysely<Tables>): Promise<number> {
   return db.transaction().execute(async (transaction) => {
     await sql`
-      select set_config('statement_timeout', ${String(timeouts.indexing.popularity.ms)}, true)
+      select set_config('statement_timeout', ${String(popularityTimeout.ms)}, true)
     `.execute(transaction)
     const lock = await sql<{ isLocked: boolean }>`
       select pg_try_advisory_xact_lock(${advisoryLock}) as "isLocked"

@@ -6,7 +6,6 @@ import type { Tables } from '../../database/table-types.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { haveSameEngineName } from '../../search-engine/shape-suffix.ts'
 import { toSentence } from '../../text/to-sentence.ts'
-import { timeouts } from '../../timeouts.ts'
 import { withDeletionKey } from '../engine/deletion-key.ts'
 import { deleteIndex } from '../engine/engine-tasks.ts'
 import { deleteKeyIfExists } from '../engine/permanent-keys.ts'
@@ -22,6 +21,9 @@ import {
 } from '../lease/indexer-lease.ts'
 import { deleteRegistration } from '../registration.ts'
 import { BackgroundJob, type BackgroundJobOptions } from '../scheduling/background-job.ts'
+
+// API processes record their use every 10 s. Restarts take less than a minute.
+const unusedAgeMs = 60_000
 
 type RemovalOptions = {
   openClient: (key: string) => Meilisearch
@@ -59,9 +61,9 @@ export async function removeUnusedIndexes(
   if (errors.length === 1) throw errors[0]
 }
 
-/** An SQL condition: no API has used this index for `timeouts.indexing.unusedAge`. */
+/** An SQL condition: no API has used this index for `unusedAgeMs`. */
 const isUnused = () => sql<boolean>`
-  used_at < clock_timestamp() - make_interval(secs => ${timeouts.indexing.unusedAge.ms / 1_000})
+  used_at < clock_timestamp() - make_interval(secs => ${unusedAgeMs / 1_000})
 `
 
 /** Returns the names of the registered indexes that are unused. */

@@ -5,7 +5,11 @@ import type { Tables } from '../../database/table-types.ts'
 import { FailureLog } from '../../monitoring/log/failure-log.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
-import { timeouts } from '../../timeouts.ts'
+
+// Several renewals may fail before another indexer takes over.
+export const leaseMs = 5_000
+// A fifth of the lease, so that one slow renewal does not lose it.
+export const leaseRenewal = { ms: 1_000 }
 
 export type Lease = {
   registrationName: string
@@ -51,7 +55,7 @@ class RegistrationDeleted extends LeaseLost {
 }
 
 /**
- * Acquires the lease if it is free, has not been renewed for `timeouts.indexing.lease`, or belongs
+ * Acquires the lease if it is free, has not been renewed for `leaseMs`, or belongs
  * to this `holder`, which starts over after an error. Returns null while another indexer holds the
  * lease.
  */
@@ -188,7 +192,7 @@ export type LeaseRenewal = {
 }
 
 /**
- * Renews the lease at intervals of `timeouts.indexing.leaseRenewal` until stop() is called or the
+ * Renews the lease at intervals of `leaseRenewal` until stop() is called or the
  * lease is lost. Logs errors of PostgreSQL, each cause once, and goes on: as long as they last,
  * this indexer cannot delete outbox rows either.
  */
@@ -224,7 +228,7 @@ export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease, log: LogLine
     if (!loss && !isStopped) schedule()
   }
   const schedule = () => {
-    timer = setTimeout(renew, timeouts.indexing.leaseRenewal.ms)
+    timer = setTimeout(renew, leaseRenewal.ms)
   }
   schedule()
   return {
@@ -239,6 +243,6 @@ export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease, log: LogLine
 }
 
 function leaseEnd() {
-  const seconds = timeouts.indexing.lease.ms / 1_000
+  const seconds = leaseMs / 1_000
   return sql<Date>`clock_timestamp() + make_interval(secs => ${seconds})`
 }

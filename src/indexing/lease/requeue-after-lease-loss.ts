@@ -3,9 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { countNoun } from '../../text/count-noun.ts'
-import { timeouts } from '../../timeouts.ts'
 import { queueProducts } from '../outbox.ts'
 import { type Lease, LeaseLost, readLeaseLoss } from './indexer-lease.ts'
+
+// Twenty attempts cover a restart of PostgreSQL.
+export const requeueRetryPause = { ms: 500 }
 
 const maxAttempts = 20
 
@@ -39,7 +41,7 @@ export async function requeueAfterLeaseLoss(
         const advice = productIds.length > 0 ? [adviseRepair(productIds.length)] : []
         return new AggregateError([uploadError, error, ...advice])
       }
-      await sleep(timeouts.indexing.requeueRetry.ms)
+      await sleep(requeueRetryPause.ms)
     }
   }
 }

@@ -19,7 +19,6 @@ import type { Index, Task } from 'meilisearch'
 import { FailureLog } from '../../monitoring/log/failure-log.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
-import { timeouts } from '../../timeouts.ts'
 import {
   enqueueUpload,
   type Payload,
@@ -28,13 +27,23 @@ import {
   uploadAndBisect,
 } from '../documents/document-upload.ts'
 import { logParked, parkDocuments } from '../documents/parked-documents.ts'
-import { isUnfinished, TaskTimedOut, waitForSuccess } from '../engine/engine-tasks.ts'
+import {
+  isUnfinished,
+  queueReminder,
+  TaskTimedOut,
+  waitForSuccess,
+} from '../engine/engine-tasks.ts'
 import type { NextTarget } from '../index-address.ts'
 import { executeUnderLease } from '../lease/indexer-lease.ts'
 import { requeueAfterLeaseLoss } from '../lease/requeue-after-lease-loss.ts'
 import { preventUnhandledRejection } from '../scheduling/prevent-unhandled-rejection.ts'
 import { CatalogueReader, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
+
+// A nearly empty queue must be refilled at once.
+const minUploadCheckMs = 10
+// A full queue keeps the engine busy for seconds.
+const maxUploadCheckMs = 100
 
 type CatalogueUploadOptions = {
   /** Resolves when the index exists. Products are read meanwhile. */
@@ -225,7 +234,7 @@ export class CatalogueUpload {
 
   #logIfWaiting(sinceMs: number): void {
     const [first] = this.#accepted
-    const { ms } = timeouts.indexing.queueReminder
+    const { ms } = queueReminder
     if (first && performance.now() - sinceMs >= ms)
       this.#slowTaskLog.logFailure(new TaskTimedOut(first.taskNumber, ms))
   }
@@ -269,6 +278,5 @@ const splitIds = (joinedIds: string) => joinedIds.split(' ')
 
 /** A full queue is checked less often: the pause is one millisecond for 200 queued documents. */
 function calculatePauseMs(queuedDocuments: number): number {
-  const { shortestUploadCheck, longestUploadCheck } = timeouts.indexing
-  return Math.min(longestUploadCheck.ms, Math.max(shortestUploadCheck.ms, queuedDocuments / 200))
+  return Math.min(maxUploadCheckMs, Math.max(minUploadCheckMs, queuedDocuments / 200))
 }

@@ -1,8 +1,12 @@
 // Prevents endless rebuilds for a reason that a rebuild does not remove, such as settings that the
 // engine returns in a different form.
 import type { LogLine } from '../../monitoring/log/program-log.ts'
-import { timeouts } from '../../timeouts.ts'
 import type { ReasonName, RebuildReason } from './rebuild-reason.ts'
+
+// A rebuild is expensive, and another one will probably not help either.
+const firstRebuildPauseMs = 60_000
+// Somebody has to find out why. Meanwhile the index may be wrong.
+const maxRebuildPauseMs = 3_600_000
 
 /** The last rebuild for one reason. */
 type LastRebuild = {
@@ -33,17 +37,14 @@ export class RebuildBackoff {
    */
   async runUnlessBackingOff(reason: RebuildReason, rebuild: () => Promise<void>): Promise<void> {
     if (reason.checkIfRepeated === undefined) return rebuild()
-    const { firstRebuildPause, longestRebuildPause } = timeouts.indexing
     const startedMs = this.#readClockMs()
     const last = this.#lastRebuilds.get(reason.name)
     if (last && startedMs < last.allowedAtMs) return this.#logOnce(reason, last, startedMs)
     await rebuild()
     // If the reason has not returned for an hour after the last pause, the next pause is the
     // shortest again.
-    const isRepeated = last && startedMs - last.allowedAtMs <= longestRebuildPause.ms
-    const pauseMs = isRepeated
-      ? Math.min(2 * last.pauseMs, longestRebuildPause.ms)
-      : firstRebuildPause.ms
+    const isRepeated = last && startedMs - last.allowedAtMs <= maxRebuildPauseMs
+    const pauseMs = isRepeated ? Math.min(2 * last.pauseMs, maxRebuildPauseMs) : firstRebuildPauseMs
     const allowedAtMs = this.#readClockMs() + pauseMs
     this.#lastRebuilds.set(reason.name, { pauseMs, allowedAtMs, isLogged: false })
   }

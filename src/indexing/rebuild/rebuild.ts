@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../monitoring/describe-error.ts'
 import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { toSentence } from '../../text/to-sentence.ts'
-import { timeouts } from '../../timeouts.ts'
 import { applyBatch } from '../change-sync.ts'
 import { writeAndDelete } from '../documents/document-upload.ts'
 import { createFullDocument } from '../documents/sample-documents.ts'
@@ -24,6 +23,11 @@ import {
   deleteRebuildRows,
   finishRebuild,
 } from './rebuild-start-and-end.ts'
+
+// The same as without a rebuild.
+const rebuildPollMs = 100
+// A change should be searchable within 5 s. This leaves 2 s to apply it.
+const changeDuringRebuildMs = 3_000
 
 export type RebuildOptions = {
   onProgress: (productCount: number) => void
@@ -144,7 +148,7 @@ async function applyChangesDuring(
         await changeLiveIndexDuring(upload, log, () =>
           applyBatch(live, { log, alsoQueueFor: next.outbox.name }),
         )
-      else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
+      else await Promise.race([upload.finished, sleep(rebuildPollMs)])
     }
   } catch (error) {
     upload.stop(error)
@@ -171,7 +175,7 @@ async function changeLiveIndexDuring(
       log(`The uploads of the rebuild were not cancelled, so a change waits: ${reason}`, 'warn')
     })
   }
-  const urgentTimer = setTimeout(yieldAgain, timeouts.indexing.changeDuringRebuild.ms)
+  const urgentTimer = setTimeout(yieldAgain, changeDuringRebuildMs)
   await change.finally(() => clearTimeout(urgentTimer))
 }
 

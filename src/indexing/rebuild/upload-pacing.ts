@@ -1,7 +1,11 @@
 // Decides how many documents of a rebuild are uploaded at once and how many uploads may be queued.
 // The engine merges queued uploads, and processes one merged upload after another. A change waits
 // for all that are queued before it.
-import { timeouts } from '../../timeouts.ts'
+
+// A change waits for one such upload at most, and should be searchable within 5 s.
+const uploadDuringChangesMs = 2_500
+// Cancelled uploads are lost work. Changes often arrive in groups.
+export const quietPeriodMs = 10_000
 
 /** The number of documents in one upload. */
 const maxUploadDocuments = 20_000
@@ -30,7 +34,7 @@ export class UploadPacing {
    */
   chooseUploadSize(): number {
     if (this.#isQuiet()) return maxUploadDocuments
-    const seconds = timeouts.indexing.uploadDuringChanges.ms / 1_000
+    const seconds = uploadDuringChangesMs / 1_000
     const expected = Math.round(this.#documentsPerSecond * seconds)
     return Math.min(maxUploadDocuments, Math.max(minUploadDocuments, expected))
   }
@@ -80,6 +84,6 @@ export class UploadPacing {
   }
 
   #isQuiet(): boolean {
-    return this.#msSinceChange() > timeouts.indexing.quietPeriod.ms
+    return this.#msSinceChange() > quietPeriodMs
   }
 }

@@ -1,5 +1,7 @@
 // Work that the indexer does once in each interval. It is due at once.
-import { timeouts } from '../../timeouts.ts'
+
+// Changes come first, but may never end. One job then runs after each batch.
+export const maxJobDelay = { ms: 5_000 }
 
 export class IntervalJob {
   readonly #intervalMs: number
@@ -17,7 +19,7 @@ export class IntervalJob {
 
   /** Whether it has been due for so long that it no longer waits until no change is pending. */
   isOverdue(): boolean {
-    return performance.now() >= this.#dueAtMs + timeouts.indexing.jobDelay.ms
+    return performance.now() >= this.#dueAtMs + maxJobDelay.ms
   }
 
   /** Begins the next interval, and does the work. */

@@ -1,6 +1,8 @@
 // Writes log lines to standard output in blocks.
 import { destination } from 'pino'
-import { timeouts } from '../../timeouts.ts'
+
+// Writing each line separately costs more than a cached answer.
+export const logFlushMs = 100
 
 const standardOutput = 1
 const blockCharacters = 16_384
@@ -19,7 +21,7 @@ export function openLogDestination(fd = standardOutput): { write(line: string): 
     file.write(block)
     block = ''
   }
-  setInterval(writeBlock, timeouts.monitoring.logFlush.ms).unref()
+  setInterval(writeBlock, logFlushMs).unref()
   process.once('exit', writeBlock)
   return {
     write(line) {

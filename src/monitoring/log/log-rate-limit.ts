@@ -1,5 +1,7 @@
 // Limits how many log lines of one kind are written, so that a flood of requests costs little.
-import { timeouts } from '../../timeouts.ts'
+
+// Lines of a flood would cost more than the refusals.
+const lineLimitMs = 1_000
 
 const maxLines = 100
 
@@ -13,7 +15,7 @@ export class LogRateLimit {
   tryAcquire(): boolean {
     const now = performance.now()
     if (now >= this.#windowEnd) {
-      this.#windowEnd = now + timeouts.monitoring.lineLimit.ms
+      this.#windowEnd = now + lineLimitMs
       this.#lines = 0
     }
     this.#lines += 1

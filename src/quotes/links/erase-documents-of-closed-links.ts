@@ -4,7 +4,9 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { type RegularTaskOptions, repeatRegularly } from '../../monitoring/regular-task.ts'
 import { countNoun } from '../../text/count-noun.ts'
-import { timeouts } from '../../timeouts.ts'
+
+// Documents stay for more than a year, so an hour more does not matter.
+const erasureMs = 3_600_000
 
 const batchSize = 500
 
@@ -29,7 +31,7 @@ export async function eraseDocumentsOfClosedLinks(
 }
 
 /**
- * Erases documents immediately and then at intervals of `timeouts.quotes.erasure`, until `signal`
+ * Erases documents immediately and then at intervals of `erasureMs`, until `signal`
  * is aborted. Logs failures.
  */
 export async function eraseDocumentsRegularly(
@@ -43,7 +45,7 @@ export async function eraseDocumentsRegularly(
   }
   await repeatRegularly(erase, {
     ...options,
-    intervalMs: timeouts.quotes.erasure.ms,
+    intervalMs: erasureMs,
     failure: 'Could not erase documents of closed links',
   })
 }

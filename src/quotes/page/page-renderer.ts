@@ -1,6 +1,5 @@
 // Renders, compresses and caches the pages and the JSON of quotes: small ones in this process,
 // large ones in a child process (large-page-process-main.ts).
-import { timeouts } from '../../timeouts.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import {
   getLinkCacheKey,
@@ -20,6 +19,9 @@ import type { LargePageTask } from './large-page-process-main.ts'
 import type { PageOptions } from './quote-page.ts'
 import { type PageOrJsonVariant, renderPageOrJson } from './render-page-or-json.ts'
 
+// A pause is five times as long as the page took. Other requests have most of the time.
+const maxLargePagePauseMs = 250
+
 /** `close` ends the child process for large pages. */
 export class PageRenderer {
   readonly #options: PageOptions
@@ -35,7 +37,7 @@ export class PageRenderer {
       program: new URL('large-page-process-main.ts', import.meta.url),
       contentName: 'large page or JSON',
       limits: largePageProcessLimits,
-      queue: { maxPauseMs: timeouts.quotes.largePagePause.ms },
+      queue: { maxPauseMs: maxLargePagePauseMs },
       // Without --single-threaded, V8 would collect garbage and compile in further threads. They
       // would use a second core, and 60 large pages would take 3.2 s instead of 2.5 s.
       nodeOptions: [`--max-old-space-size=${largePageHeapMegabytes}`, '--single-threaded'],

@@ -1,13 +1,17 @@
 // Remembers failed renderings, and when each may be tried again. It remembers only failures that
 // will probably recur: those with `retryRendering` in failures.ts.
 import { LRUCache } from 'lru-cache'
-import { timeouts } from '../../timeouts.ts'
 import {
   type FailureReason,
   failureRules,
   getRenderingFailureReason,
   HandledFailure,
 } from '../failures.ts'
+
+// The cause may be short, such as a busy machine. Each attempt may cost seconds.
+const firstFailurePauseMs = 30_000
+// A document that always fails costs each process one attempt an hour.
+const maxFailurePauseMs = 3_600_000
 
 type FailedRendering = {
   /** How often it failed in succession. */
@@ -73,6 +77,5 @@ export class FailedRenderings {
 function getPauseMs(retryRendering: 'after-pause' | 'never' | undefined, count: number): number {
   if (retryRendering === undefined) return 0
   if (retryRendering === 'never') return Number.POSITIVE_INFINITY
-  const { firstFailurePause, longestFailurePause } = timeouts.quotes
-  return Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
+  return Math.min(firstFailurePauseMs * 2 ** (count - 1), maxFailurePauseMs)
 }

@@ -2,10 +2,12 @@
 // another. failed-renderings.ts remembers the failures of each.
 import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
-import { timeouts } from '../../timeouts.ts'
 import { needsErrorLog, QuoteFailure } from '../failures.ts'
 import { getLinkIdentity, type OpenLink } from '../links/read-link.ts'
 import { FailedRenderings } from './failed-renderings.ts'
+
+// Later a visitor wants to see that something happens.
+export const renderingWait = { ms: 10_000 }
 
 type RenderingCacheOptions<Content> = {
   cacheBytes: number
@@ -48,7 +50,7 @@ export class RenderingCache<Content extends object> {
   constructor({
     cacheBytes,
     getSize,
-    maxWaitMs = timeouts.quotes.renderingWait.ms,
+    maxWaitMs = renderingWait.ms,
     now = () => performance.now(),
   }: RenderingCacheOptions<Content>) {
     this.#cache = new LRUCache({

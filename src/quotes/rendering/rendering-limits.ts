@@ -1,5 +1,13 @@
 // The limits of rendering: sizes of documents and caches, and time and memory of the processes.
-import { timeouts } from '../../timeouts.ts'
+
+// One rendering may use at least 15 s of it. A PDF of 2,000 lines takes 1.4 s.
+const maxProcessorMs = 35_000
+// The next rendering may need much of the 35 s. A start takes 0.5 s.
+const replaceAboveProcessorMs = 20_000
+// Beside twenty busy processes on two cores it gets about a hundredth of a core.
+const maxElapsedMs = 300_000
+// The next large PDF uses the memory again. Freeing it in between delays other requests.
+const idlePdfProcessMs = 10_000
 
 /**
  * A child process renders larger documents. The main thread takes about 4 ms for a document of this
@@ -58,14 +66,14 @@ export type RenderingProcessLimits = {
  * 640 MB, because Typst does not free its memory. A PDF of 4,000 lines exceeds the memory.
  */
 export const pdfProcessLimits = {
-  maxProcessorMs: timeouts.quotes.processorTimeOfRenderingProcess.ms,
+  maxProcessorMs,
   maxDataBytes: 1_300e6,
-  maxElapsedMs: timeouts.quotes.elapsedTimeOfRendering.ms,
+  maxElapsedMs,
   replaceAbove: {
-    processorMs: timeouts.quotes.processorTimeBeforeReplacement.ms,
+    processorMs: replaceAboveProcessorMs,
     residentBytes: 660e6,
   },
-  replaceIdleAbove: { residentBytes: 400e6, idleMs: timeouts.quotes.idlePdfProcess.ms },
+  replaceIdleAbove: { residentBytes: 400e6, idleMs: idlePdfProcessMs },
 } satisfies RenderingProcessLimits
 
 /**
@@ -73,10 +81,10 @@ export const pdfProcessLimits = {
  * of allocated memory after twenty pages of 2,000 lines, and 1.5 GB after twenty of 8,000 lines.
  */
 export const largePageProcessLimits: RenderingProcessLimits = {
-  maxProcessorMs: timeouts.quotes.processorTimeOfRenderingProcess.ms,
+  maxProcessorMs,
   maxDataBytes: 2_000e6,
-  maxElapsedMs: timeouts.quotes.elapsedTimeOfRendering.ms,
-  replaceAbove: { processorMs: timeouts.quotes.processorTimeBeforeReplacement.ms },
+  maxElapsedMs,
+  replaceAbove: { processorMs: replaceAboveProcessorMs },
 }
 /** The size of the heap (V8's old space) of the process for large pages, in megabytes. */
 export const largePageHeapMegabytes = 256

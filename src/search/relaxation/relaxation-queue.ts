@@ -1,7 +1,9 @@
 // Limits how many queries are relaxed at the same time. Relaxing a query of ten words costs the
 // engine as much as thirty keystrokes, so without a limit a few callers could slow all others down.
 // Early counts of words do not wait here: they run beside the first request and cost a fifth of it.
-import { timeouts } from '../../timeouts.ts'
+
+// The first request, this wait and the relaxation fit into the limit of 300 ms.
+export const relaxationTimeout = { ms: 100 }
 
 /**
  * Each process relaxes at most this many queries at the same time. Each keeps up to two cores of
@@ -18,7 +20,7 @@ export class RelaxationQueue {
 
   /**
    * Calls `relax` for a query of `wordCount` words, at once or when others have finished. Returns
-   * null without a call if the wait takes longer than `search.relaxation` in timeouts.ts, or if
+   * null without a call if the wait takes longer than `relaxationTimeout`, or if
    * `signal` aborts first.
    */
   async run<Result>(
@@ -55,7 +57,7 @@ export class RelaxationQueue {
         this.#waiting = this.#waiting.filter((other) => other !== entry)
         resolve(false)
       }
-      const timer = setTimeout(giveUp, timeouts.search.relaxation.ms)
+      const timer = setTimeout(giveUp, relaxationTimeout.ms)
       signal.addEventListener('abort', giveUp, { once: true })
       const longer = this.#waiting.findIndex((other) => other.wordCount > wordCount)
       this.#waiting.splice(longer < 0 ? this.#waiting.length : longer, 0, entry)

@@ -3,7 +3,9 @@
 // again, so after an outage the recovery is logged only when others are computed.
 import { LRUCache } from 'lru-cache'
 import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
-import { timeouts } from '../../timeouts.ts'
+
+// Some requests may succeed while others fail. The log must not call this a recovery.
+const failureMemoryMs = 60_000
 
 const maxFailingKeys = 500
 
@@ -15,7 +17,7 @@ export class ComputationFailures {
   readonly #log: FailureLog
   readonly #failingKeys = new LRUCache<string, true>({
     max: maxFailingKeys,
-    ttl: timeouts.stats.failureMemory.ms,
+    ttl: failureMemoryMs,
   })
 
   constructor(log: TaskLog) {

@@ -6,7 +6,6 @@ import type { PrimaryHistory } from '../../database/replica/primary-history.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { Poller } from '../../redis/poller.ts'
 import type { SharedPolling } from '../../redis/shared-polling.ts'
-import { timeouts } from '../../timeouts.ts'
 import { type DataVersion, readVersion } from '../summary/data-version.ts'
 import {
   formatVersion,
@@ -14,6 +13,11 @@ import {
   parseVersion,
   scopeOf,
 } from './shared-data-version.ts'
+
+// Cached statistics are at most this old while the data is unchanged.
+const dataVersionPollMs = 200
+// Processes use a shared version for 0.4 s, and the next one arrives sooner.
+const redisVersionPollMs = 100
 
 export type DataVersionPoller = Poller<ObservedVersion>
 
@@ -36,7 +40,7 @@ export function createDataVersionPoller(
     // A replica is compared with recent states of the primary, so polling must not pause while
     // there are no requests.
     mayIdle: history === null,
-    pauses: { alone: timeouts.stats.dataVersionPoll, shared: timeouts.stats.redisVersionPoll },
+    pauses: { aloneMs: dataVersionPollMs, sharedMs: redisVersionPollMs },
   })
 }
 

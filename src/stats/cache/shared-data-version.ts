@@ -3,10 +3,18 @@
 // knows that a shared version is recent enough.
 import type { RedisAccess } from '../../redis/optional-redis.ts'
 import { type PublishedValue, SharedPolling } from '../../redis/shared-polling.ts'
-import { timeouts } from '../../timeouts.ts'
 import type { DataVersion } from '../summary/data-version.ts'
 import { codeHash } from './code-hash.ts'
 import type { Moment } from './moments.ts'
+
+// A committed change must be visible within two seconds.
+export const maxAgeMs = 2_000
+// Requests must not wait for Redis one after another during an outage.
+export const redisPauseMs = 1_000
+// All processes together read it about five times a second.
+const redisVersionLockMs = 180
+// Reading PostgreSQL takes less time than a slow Redis.
+const redisVersionResponseMs = 100
 
 /**
  * A data version, and where and when it was read. `readAt` is a moment before the query was sent,
@@ -31,12 +39,11 @@ export function shareDataVersions(
   prefix: string,
   code = codeHash,
 ): SharedPolling {
-  const { redisVersionLock, redisVersionResponse, maxAge, redisPause } = timeouts.stats
   return new SharedPolling(redis, `${prefix}stats-version:${code}`, {
-    lockMs: redisVersionLock.ms,
-    maxAgeMs: maxAge.ms,
-    responseMs: redisVersionResponse.ms,
-    pauseMs: redisPause.ms,
+    lockMs: redisVersionLockMs,
+    maxAgeMs: maxAgeMs,
+    responseMs: redisVersionResponseMs,
+    pauseMs: redisPauseMs,
   })
 }
 

@@ -2,10 +2,15 @@
 // computes for itself: no request fails because of Redis or waits long for it.
 import { createHash } from 'node:crypto'
 import { OptionalRedis, type RedisAccess } from '../../redis/optional-redis.ts'
-import { timeouts } from '../../timeouts.ts'
 import type { ComputedStats } from '../read-stats.ts'
 import { codeHash } from './code-hash.ts'
 import { toEpochMs, toMoment } from './moments.ts'
+import { redisPauseMs } from './shared-data-version.ts'
+
+// Computing the statistics takes less time than a slow Redis.
+const sharedStatsResponseMs = 100
+// They are sent, marked stale, while PostgreSQL is unreachable.
+const sharedStatsMs = 86_400_000
 
 /**
  * What Redis stores. The time `knownCurrentAtEpochMs` is that of Date.now(), because another
@@ -25,7 +30,7 @@ export class SharedStatsCache {
    * `code` share statistics.
    */
   constructor(redis: RedisAccess | null, prefix: string, code = codeHash) {
-    this.#redis = new OptionalRedis(redis, timeouts.stats.redisPause.ms)
+    this.#redis = new OptionalRedis(redis, redisPauseMs)
     this.#prefix = `${prefix}stats:${code}`
   }
 
@@ -35,9 +40,7 @@ export class SharedStatsCache {
    */
   async read(databaseId: string, key: string): Promise<ComputedStats | null> {
     const redisKey = this.#redisKey(databaseId, key)
-    const text = await this.#redis.run(timeouts.stats.sharedStatsResponse.ms, (redis) =>
-      redis.get(redisKey),
-    )
+    const text = await this.#redis.run(sharedStatsResponseMs, (redis) => redis.get(redisKey))
     return text === null ? null : parseStored(text)
   }
 
@@ -49,7 +52,7 @@ export class SharedStatsCache {
       knownCurrentAtEpochMs: toEpochMs(knownCurrentAt),
       hash: hashOf(computed.stats),
     } satisfies StoredStats)
-    this.#redis.write((redis) => redis.set(redisKey, value, 'PX', timeouts.stats.sharedStats.ms))
+    this.#redis.write((redis) => redis.set(redisKey, value, 'PX', sharedStatsMs))
   }
 
   #redisKey(databaseId: string, key: string): string {

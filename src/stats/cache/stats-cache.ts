@@ -2,21 +2,21 @@
 // README.md in this folder explains the terms with an example. Read it first.
 //
 // What a request gets depends on the age of the cached statistics: the time since they were last
-// known to be current. src/timeouts/stats-timeouts.ts has the times by these names:
+// known to be current. They are constants with these names:
 //
-//   below refreshAge  The cached statistics are sent.
-//   below maxAge      They are sent, and refreshed in the background.
-//   from maxAge       The request waits for a refresh, at most `refreshWait`. If the refresh fails
-//                     or takes longer, the cached statistics are sent as stale.
-//   none cached       The same with those in Redis. If it has none either, the request waits at
-//                     most `firstComputation`. It gets 503 if PostgreSQL is unavailable or takes
-//                     longer, and 500 if computing fails because of a defect.
+//   below refreshAgeMs  The cached statistics are sent.
+//   below maxAgeMs      They are sent, and refreshed in the background.
+//   from maxAgeMs       The request waits for a refresh, at most `refreshWaitMs`. If the refresh
+//                       fails or takes longer, the cached statistics are sent as stale.
+//   none cached         The same with those in Redis. If it has none either, the request waits
+//                       at most `firstComputationMs`. It gets 503 if PostgreSQL is unavailable or
+//                       takes longer, and 500 if computing fails because of a defect.
 //
 // Sometimes a wait for a refresh is unlikely to help: PostgreSQL is known not to respond, or an
 // earlier request has waited for the same refresh in vain. Then a request that can get older
-// statistics waits only `refreshWaitDuringOutage`.
+// statistics waits only `refreshWaitDuringOutageMs`.
 //
-// Statistics that were computed for another day count as older than maxAge: since midnight, more
+// Statistics that were computed for another day count as older than maxAgeMs: since midnight, more
 // quotes have expired.
 //
 // A refresh reads the data version. It takes the statistics of this process if they are current,
@@ -28,7 +28,6 @@ import pLimit from 'p-limit'
 import pTimeout, { TimeoutError } from 'p-timeout'
 import type { TaskLog } from '../../monitoring/log/failure-log.ts'
 import { maxRunningStats } from '../../overload/concurrency-limit.ts'
-import { timeouts } from '../../timeouts.ts'
 import type { ComputedStats } from '../read-stats.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
@@ -37,14 +36,28 @@ import { ComputationFailures } from './computation-failures.ts'
 import type { DataVersionPoller } from './data-version-poller.ts'
 import { formatMoment, type Moment } from './moments.ts'
 import type { ObservedVersion } from './shared-data-version.ts'
+import { maxAgeMs } from './shared-data-version.ts'
 import type { SharedStatsCache } from './shared-stats-cache.ts'
 
+// The refresh ends before the statistics are two seconds old.
+export const refreshAgeMs = 500
+// Computing takes 17 ms at a million quotes (p95), so a longer wait means a failure.
+export const refreshWaitMs = 1_000
+// A longer wait is unlikely to help.
+export const refreshWaitDuringOutageMs = 1
+// PostgreSQL ends a statement of the API after the same time.
+export const firstComputationMs = 10_000
+// Shared versions are at most 0.4 s old. A refresh rarely needs another query.
+const dataVersionMaxAgeMs = 500
+// The query reads one row, so a longer wait means that PostgreSQL hangs.
+export const dataVersionResponseMs = 1_000
+
 /**
- * - `hit`: found in this process, and younger than `maxAge`.
- * - `shared`: found in Redis, and younger than `maxAge`.
+ * - `hit`: found in this process, and younger than `maxAgeMs`.
+ * - `shared`: found in Redis, and younger than `maxAgeMs`.
  * - `miss`: computed for this request.
  * - `collapsed`: computed for an earlier request that was still waiting for the same statistics.
- * - `stale`: not younger than `maxAge` or of another day, because computing failed or was slow.
+ * - `stale`: not younger than `maxAgeMs` or of another day, because computing failed or was slow.
  *   Statistics from Redis that were sent because computing failed or was slow are `stale` whatever
  *   their age.
  */
@@ -54,10 +67,10 @@ export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
  * Why statistics are stale.
  *
  * - `refresh is slow`: the refresh did not end while the request waited. Or it ended, but took so
- *   long that its statistics are already as old as `maxAge`. Statistics of a replica that is behind
+ *   long that its statistics are already as old as `maxAgeMs`. Statistics of a replica that is behind
  *   can be that old too.
  * - `refresh failed`: computing failed.
- * - `database is failing`: the refresh did not end within `refreshWaitDuringOutage`. The wait was
+ * - `database is failing`: the refresh did not end within `refreshWaitDuringOutageMs`. The wait was
  *   cut short because the last version query failed or timed out.
  */
 export type StaleReason = 'refresh is slow' | 'refresh failed' | 'database is failing'
@@ -142,9 +155,8 @@ export class StatsCache {
     this.#advanceIfCurrent(entry)
     const ageMs = this.#ageMsOf(entry)
     const isOfOtherDay = entry.today !== request.today
-    if (isOfOtherDay || ageMs >= timeouts.stats.maxAge.ms)
-      return this.#waitForRefresh(key, request, entry)
-    if (ageMs >= timeouts.stats.refreshAge.ms) this.#refresh(key, request)
+    if (isOfOtherDay || ageMs >= maxAgeMs) return this.#waitForRefresh(key, request, entry)
+    if (ageMs >= refreshAgeMs) this.#refresh(key, request)
     return toCachedStats(entry, 'hit', ageMs)
   }
 
@@ -173,7 +185,7 @@ export class StatsCache {
     entry: Entry | null,
   ): Promise<CachedStats> {
     const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
-    const isPrimaryFailing = this.#versions.isFailing(timeouts.stats.dataVersionResponse.ms)
+    const isPrimaryFailing = this.#versions.isFailing(dataVersionResponseMs)
     const refresh = this.#refresh(key, request)
     const redisStats = await refresh.fromRedis
     const waitMs = maxWaitMs(entry ?? redisStats, isPrimaryFailing || refresh.isSlow)
@@ -191,7 +203,7 @@ export class StatsCache {
   #toResult({ entry, cacheResult }: Refreshed, isJoined: boolean): CachedStats {
     this.#advanceIfCurrent(entry)
     const ageMs = this.#ageMsOf(entry)
-    if (ageMs >= timeouts.stats.maxAge.ms) return toStaleStats(entry, 'refresh is slow', ageMs)
+    if (ageMs >= maxAgeMs) return toStaleStats(entry, 'refresh is slow', ageMs)
     const isCollapsed = cacheResult === 'miss' && isJoined
     return toCachedStats(entry, isCollapsed ? 'collapsed' : cacheResult, ageMs)
   }
@@ -235,7 +247,7 @@ export class StatsCache {
   ): Promise<Refreshed> {
     const requestedAt = this.#now()
     try {
-      const latest = await this.#versions.readIfOlderThan(timeouts.stats.dataVersionMaxAge.ms)
+      const latest = await this.#versions.readIfOlderThan(dataVersionMaxAgeMs)
       if (latest) {
         const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
         const entry = this.#entries.get(key)
@@ -381,9 +393,8 @@ function staleReasonOf(state: 'failed' | 'slow', isPrimaryFailing: boolean): Sta
  * are such statistics.
  */
 function maxWaitMs(older: ComputedStats | null, isUnlikelyToFinish: boolean): number {
-  const { firstComputation, refreshWait, refreshWaitDuringOutage } = timeouts.stats
-  if (!older) return firstComputation.ms
-  return isUnlikelyToFinish ? refreshWaitDuringOutage.ms : refreshWait.ms
+  if (!older) return firstComputationMs
+  return isUnlikelyToFinish ? refreshWaitDuringOutageMs : refreshWaitMs
 }
 
 function toCachedStats(

@@ -3,8 +3,12 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type FailureTexts, type TaskLog } from '../../monitoring/log/failure-log.ts'
-import { timeouts } from '../../timeouts.ts'
 import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
+
+// Readers add up unfolded changes, so few of them may accumulate.
+const foldCheckMs = 1_000
+// Few changes cost readers little, and folding them together updates fewer rows.
+const foldAgeMs = 10_000
 
 /** One batch takes about a second. */
 export const batchSize = 20_000
@@ -49,7 +53,7 @@ const failureTexts: FailureTexts = {
 }
 
 /**
- * Checks after each `timeouts.stats.foldCheck` whether changes have to be folded, and folds them.
+ * Checks after each `foldCheckMs` whether changes have to be folded, and folds them.
  * `stop` waits for the running batch. A failed batch is rolled back, counted and repeated. Each
  * cause of failures is logged once.
  */
@@ -58,17 +62,14 @@ export function startFolding(
   { log, observer }: { log: TaskLog; observer: FoldObserver },
 ): BackgroundTask {
   const failures = new FailureLog(log, failureTexts)
-  const pauseMs = timeouts.stats.foldCheck.ms
+  const pauseMs = foldCheckMs
   /** A statement with many quotes can append more rows than fit into one batch. */
   let mayHaveMore = false
   return repeatInBackground({
     pauseMs,
     async run() {
       const { count, oldestSeconds } = await readUnfoldedChanges(db)
-      const isDue =
-        mayHaveMore ||
-        count >= maxUnfoldedChanges ||
-        oldestSeconds * 1_000 >= timeouts.stats.foldAge.ms
+      const isDue = mayHaveMore || count >= maxUnfoldedChanges || oldestSeconds * 1_000 >= foldAgeMs
       const moved = isDue ? await foldBatch(db) : 0
       // Changes that were appended during the fold wait for the next check: folding those few now
       // would update the same rows of the summary once more.

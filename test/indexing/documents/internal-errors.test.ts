@@ -2,11 +2,11 @@
 // they are at fault. If the engine is at fault, none is, and the indexer tries again.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { taskTimeout } from '../../../src/indexing/engine/engine-tasks.ts'
 import type { LiveTarget } from '../../../src/indexing/index-address.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
 import { applySynonyms } from '../../../src/indexing/settings/synonym-sync.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { applyNextBatch, leaseTarget } from '../../support/database/leased-target.ts'
 import { type TestDatabase, testDatabase } from '../../support/database/test-database.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
@@ -184,7 +184,7 @@ t.test(
 )
 
 t.test('a rejected upload of a rebuild does not wait behind the others', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.task, { ms: 300 })
+  replaceUntilEnd(t, taskTimeout, { ms: 300 })
   const fixture = await createFixture(t)
   const { engine, target } = fixture
   // Each upload has 20,000 products at most.

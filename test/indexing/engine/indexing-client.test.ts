@@ -3,13 +3,15 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import t from 'tap'
-import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import {
+  indexingRequestTimeout,
+  openIndexingClient,
+} from '../../../src/indexing/engine/indexing-client.ts'
 import { findErrorKind } from '../../../src/indexing/indexer-error-kind.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 
 t.test('a request without an answer fails, also if the caller names no limit', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.request, { ms: 100 })
+  replaceUntilEnd(t, indexingRequestTimeout, { ms: 100 })
   const silent = createServer()
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   t.teardown(() => silent.close())

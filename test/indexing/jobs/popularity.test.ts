@@ -2,8 +2,7 @@
 // products still reach the index, and the log says so once.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createPopularityJob } from '../../../src/indexing/jobs/popularity.ts'
-import { timeouts } from '../../../src/timeouts.ts'
+import { createPopularityJob, popularityTimeout } from '../../../src/indexing/jobs/popularity.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import { isAnySessionWaiting } from '../../support/database/waiting-sessions.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -13,7 +12,7 @@ import { testService } from '../../support/service/test-service.ts'
 import { startIndexer } from '../run-indexer.ts'
 
 t.test('a count that exceeds its timeout changes nothing', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.popularity, { ms: 500 })
+  replaceUntilEnd(t, popularityTimeout, { ms: 500 })
   const service = await testService(t)
   const { db, engine, config } = service
   await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()

@@ -1,6 +1,6 @@
 // The upload of the catalogue to a new index: it makes way for changes and leaves nothing behind.
 import t, { type Test } from 'tap'
-import { unfinishedStatuses } from '../../../src/indexing/engine/engine-tasks.ts'
+import { queueReminder, unfinishedStatuses } from '../../../src/indexing/engine/engine-tasks.ts'
 import {
   type LiveTarget,
   nextIndexName,
@@ -10,7 +10,6 @@ import { LeaseLost } from '../../../src/indexing/lease/indexer-lease.ts'
 import { queueProducts } from '../../../src/indexing/outbox.ts'
 import type { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
 import { deleteRebuildRows } from '../../../src/indexing/rebuild/rebuild-start-and-end.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { leaseTarget } from '../../support/database/leased-target.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import {
@@ -56,7 +55,7 @@ t.test('cancels queued uploads for a change and sends them again', async (t) => 
 })
 
 t.test('logs once that it waits for a task, and that it goes on', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.queueReminder, { ms: 20 })
+  replaceUntilEnd(t, queueReminder, { ms: 20 })
   const lines: string[] = []
   const upload = await startUpload(t, await leaseTarget(target), (line) => lines.push(line))
   await upload.finished

@@ -5,13 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
+import { engineCheckInterval } from '../../../src/indexing/indexer-run.ts'
 import { RebuildBackoff } from '../../../src/indexing/rebuild/rebuild-backoff.ts'
 import { createReason, type ReasonName } from '../../../src/indexing/rebuild/rebuild-reason.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { requestRebuild } from '../../../src/indexing/registration.ts'
 import { indexSettings } from '../../../src/indexing/settings/index-settings.ts'
 import { listChangedSettings } from '../../../src/indexing/settings/settings-difference.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
@@ -153,7 +153,7 @@ t.test(
   async (t) => {
     const service = await testService(t)
     await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
-    replaceUntilEnd(t, timeouts.indexing.engineCheck, { ms: 500 })
+    replaceUntilEnd(t, engineCheckInterval, { ms: 500 })
     const proxy = await startFaultyProxy(
       t,
       await startProxyWithOtherSettings(t, service.config.MEILI_URL),

@@ -5,6 +5,7 @@ import t from 'tap'
 import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
 import { replaceRunKeys } from '../../../src/indexing/engine/run-keys.ts'
 import { type IndexAddress, nextIndexName } from '../../../src/indexing/index-address.ts'
+import { unusedCheckInterval } from '../../../src/indexing/indexer-run.ts'
 import { removeUnusedIndexes } from '../../../src/indexing/jobs/unused-indexes.ts'
 import {
   acquireLease,
@@ -13,7 +14,6 @@ import {
 } from '../../../src/indexing/lease/indexer-lease.ts'
 import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
 import { nameWithoutShape, nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { rebuildIndex, syncIndex } from '../../support/database/leased-target.ts'
 import { servers } from '../../support/database/test-database.ts'
 import { isAnySessionWaiting } from '../../support/database/waiting-sessions.ts'
@@ -182,7 +182,7 @@ t.test('an index stays registered if a program begins to use it while it is remo
 })
 
 t.test('a removal that fails is logged once and does not disturb the indexer', async (t) => {
-  replaceUntilEnd(t, timeouts.indexing.unusedCheck, { ms: 200 })
+  replaceUntilEnd(t, unusedCheckInterval, { ms: 200 })
   const service = await testService(t)
   const { config } = service
   const olderIndex = nameWithShape(nameWithoutShape(config.SEARCH_INDEX), otherShape)
@@ -202,7 +202,7 @@ t.test('a removal that fails is logged once and does not disturb the indexer', a
 t.test(
   'while the engine removes an unused index, no change and no transaction waits',
   async (t) => {
-    replaceUntilEnd(t, timeouts.indexing.unusedCheck, { ms: 200 })
+    replaceUntilEnd(t, unusedCheckInterval, { ms: 200 })
     const service = await testService(t)
     const { db, config } = service
     const olderIndex = nameWithShape(nameWithoutShape(config.SEARCH_INDEX), otherShape)

@@ -1,9 +1,8 @@
 // How much of a rebuild is uploaded at once, with and without changes meanwhile.
 import t from 'tap'
-import { UploadPacing } from '../../../src/indexing/rebuild/upload-pacing.ts'
-import { timeouts } from '../../../src/timeouts.ts'
+import { quietPeriodMs, UploadPacing } from '../../../src/indexing/rebuild/upload-pacing.ts'
 
-const quietMs = timeouts.indexing.quietPeriod.ms + 1
+const quietMs = quietPeriodMs + 1
 const nothing = { uploads: 0, documents: 0, bytes: 0 }
 const few = { uploads: 1, documents: 2_500, bytes: 1_000 }
 const many = { uploads: 1, documents: 2_501, bytes: 1_000 }

@@ -7,10 +7,10 @@ import { queryDocument } from '../../../src/quotes/links/query-document.ts'
 import { readLink } from '../../../src/quotes/links/read-link.ts'
 import { PageRenderer } from '../../../src/quotes/page/page-renderer.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
-import { timeouts } from '../../../src/timeouts.ts'
+import { renderingWait } from '../../../src/quotes/rendering/rendering-cache.ts'
 
 // On a busy machine, a process of low priority takes longer than a customer should wait.
-timeouts.quotes.renderingWait.ms = 120_000
+renderingWait.ms = 120_000
 
 const [databaseUrl = '', token = ''] = process.argv.slice(2)
 const db = openDatabase(databaseUrl, { connections: 1 })

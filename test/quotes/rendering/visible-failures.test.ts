@@ -8,8 +8,9 @@ import {
 } from '../../../scripts/bench/support/data/linked-quotes.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { type ListedLink, listQuoteLinks } from '../../../src/quotes/links/manage-links.ts'
+import { stopRenderingTimeout } from '../../../src/quotes/quote-link-handler.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
-import { timeouts } from '../../../src/timeouts.ts'
+import { renderingWait } from '../../../src/quotes/rendering/rendering-cache.ts'
 import { requestUntilReady, watchPdfProcesses } from '../../support/quotes/rendering-processes.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
@@ -20,7 +21,7 @@ import { testService } from '../../support/service/test-service.ts'
 waitLongForRenderings(t)
 
 t.test('a customer who waits long for a PDF gets a page with a link to try again', async (t) => {
-  replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 50 })
+  replaceUntilEnd(t, renderingWait, { ms: 50 })
   const metrics = createMetrics()
   const { app, db } = await testService(t, { index: false, metrics })
   const url = `/quote/share/${await insertLinkedQuote(db, 'LARGE', generateLines(1000))}?format=pdf`
@@ -38,7 +39,7 @@ t.test('a customer who waits long for a PDF gets a page with a link to try again
 })
 
 t.test('a customer who waits for a PDF when the service stops gets the same page', async (t) => {
-  replaceUntilEnd(t, timeouts.quotes.stopRendering, { ms: 50 })
+  replaceUntilEnd(t, stopRenderingTimeout, { ms: 50 })
   const lines: string[] = []
   const { app, db } = await testService(t, { index: false, log: (line) => lines.push(line) })
   const token = await insertLinkedQuote(db, 'LARGE', generateLines(2000))

@@ -3,9 +3,10 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
+import { lookUpTimeout } from '../../../src/auth/refreshed-value.ts'
+import { fallbackStatementTimeout } from '../../../src/database/postgres-pool.ts'
 import { overloadedProblem } from '../../../src/overload/overloaded-problem.ts'
 import type { SearchResponse } from '../../../src/search/schema.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { searchProducts } from '../../support/database/search-products.ts'
 import { eventually } from '../../support/eventually.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
@@ -15,7 +16,7 @@ import { testService, withoutEngine } from '../../support/service/test-service.t
 const onlyPostgres = { ...withoutEngine, SEARCH_CACHE_MB: 0 }
 
 t.test('while the table of products is locked', async (t) => {
-  replaceUntilEnd(t, timeouts.auth.lookUp, { ms: 10_000 })
+  replaceUntilEnd(t, lookUpTimeout, { ms: 10_000 })
   const service = await testService(t, { config: { ...onlyPostgres, ANONYMOUS_SCOPES: [] } })
   const { app, db, pool } = service
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
@@ -99,7 +100,7 @@ t.test('while the table of products is locked', async (t) => {
     }
     // PostgreSQL would end the search itself a little later. A busy machine may need another try.
     const isCancelled = ({ isAnswered, ms }: { isAnswered: boolean; ms: number }) =>
-      !isAnswered && ms < 0.9 * timeouts.search.fallbackStatement.ms
+      !isAnswered && ms < 0.9 * fallbackStatementTimeout.ms
     const ended = await eventually(searchAndDisconnect, isCancelled)
     t.ok(isCancelled(ended), `ended after ${Math.round(ended.ms)} ms`)
     await unlock()

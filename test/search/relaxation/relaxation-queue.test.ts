@@ -1,8 +1,11 @@
 // How many queries are relaxed at the same time, and in which order: short queries do not wait for
 // long ones.
 import t from 'tap'
-import { maxRelaxing, RelaxationQueue } from '../../../src/search/relaxation/relaxation-queue.ts'
-import { timeouts } from '../../../src/timeouts.ts'
+import {
+  maxRelaxing,
+  RelaxationQueue,
+  relaxationTimeout,
+} from '../../../src/search/relaxation/relaxation-queue.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 
 const { signal } = new AbortController()
@@ -42,7 +45,7 @@ t.test('a query that waits too long is not relaxed', async (t) => {
 })
 
 t.test('a query whose signal aborts waits no longer', async (t) => {
-  replaceUntilEnd(t, timeouts.search.relaxation, { ms: 60_000 })
+  replaceUntilEnd(t, relaxationTimeout, { ms: 60_000 })
   const queue = new RelaxationQueue()
   const free = fill(queue)
   const search = new AbortController()

@@ -10,12 +10,12 @@ import type { Tables } from '../../../src/database/table-types.ts'
 import { createDataVersionPoller } from '../../../src/stats/cache/data-version-poller.ts'
 import {
   formatVersion,
+  maxAgeMs,
   parseVersion,
   scopeOf,
   shareDataVersions,
 } from '../../../src/stats/cache/shared-data-version.ts'
 import { readVersion } from '../../../src/stats/summary/data-version.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { servers, testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type FaultyProxy, startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
@@ -27,7 +27,6 @@ import { findWrongResponses, requestStats, statsService } from '../stats-service
 // These tests mostly wait, and each has its own database.
 t.jobs = 4
 
-const maxAgeMs = timeouts.stats.maxAge.ms
 /** Between the five a second of all processes together and the fifteen of three on their own. */
 const fewPolls = 9
 

@@ -4,14 +4,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import type { TaskLog } from '../../../src/monitoring/log/failure-log.ts'
 import type { ObservedVersion } from '../../../src/stats/cache/shared-data-version.ts'
-import { StatsCache, type StatsCacheOptions } from '../../../src/stats/cache/stats-cache.ts'
+import { maxAgeMs } from '../../../src/stats/cache/shared-data-version.ts'
+import {
+  firstComputationMs,
+  refreshAgeMs,
+  refreshWaitDuringOutageMs,
+  refreshWaitMs,
+  StatsCache,
+  type StatsCacheOptions,
+} from '../../../src/stats/cache/stats-cache.ts'
 import type { ComputedStats } from '../../../src/stats/read-stats.ts'
 import { ResponseBodies } from '../../../src/stats/response-body.ts'
 import type { DataVersion } from '../../../src/stats/summary/data-version.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 
-const maxAgeMs = timeouts.stats.maxAge.ms
-const refreshAgeMs = timeouts.stats.refreshAge.ms
 const noLog = { error: () => undefined, info: () => undefined }
 const request = { date: 'issued', today: '2026-11-21' } as const
 
@@ -138,26 +143,25 @@ t.test(
 t.test(
   'while PostgreSQL hangs, the newer statistics, of Redis or of this process, are sent',
   async (t) => {
-    const { refreshWait, refreshWaitDuringOutage } = timeouts.stats
     t.teardown(() => mock.timers.reset())
     for (const { local, hanging, isFailing, waitMs, expected } of [
-      { local: null, hanging: 'computing', waitMs: refreshWait.ms, expected: 'redis' },
-      { local: null, hanging: 'readingVersion', waitMs: refreshWait.ms, expected: 'redis' },
+      { local: null, hanging: 'computing', waitMs: refreshWaitMs, expected: 'redis' },
+      { local: null, hanging: 'readingVersion', waitMs: refreshWaitMs, expected: 'redis' },
       {
         local: null,
         hanging: 'readingVersion',
         isFailing: true,
-        waitMs: refreshWaitDuringOutage.ms,
+        waitMs: refreshWaitDuringOutageMs,
         expected: 'redis',
       },
-      { local: 1, hanging: 'computing', waitMs: refreshWait.ms, expected: 'redis' },
-      { local: 1, hanging: 'readingVersion', waitMs: refreshWait.ms, expected: 'redis' },
-      { local: 3, hanging: 'computing', waitMs: refreshWait.ms, expected: 'local' },
+      { local: 1, hanging: 'computing', waitMs: refreshWaitMs, expected: 'redis' },
+      { local: 1, hanging: 'readingVersion', waitMs: refreshWaitMs, expected: 'redis' },
+      { local: 3, hanging: 'computing', waitMs: refreshWaitMs, expected: 'local' },
       {
         local: 1,
         hanging: 'computing',
         isFailing: true,
-        waitMs: refreshWaitDuringOutage.ms,
+        waitMs: refreshWaitDuringOutageMs,
         expected: 'redis',
       },
     ] as const) {
@@ -190,7 +194,6 @@ t.test(
 )
 
 t.test('a request hardly waits for a refresh that has been too slow before', async (t) => {
-  const { refreshWait, refreshWaitDuringOutage } = timeouts.stats
   t.teardown(() => mock.timers.reset())
   const { cache, state } = cacheWithoutServers()
   await cache.read(request)
@@ -205,19 +208,18 @@ t.test('a request hardly waits for a refresh that has been too slow before', asy
     return Promise.race([response, nextTurn('still waits')])
   }
   const slow = { cacheResult: 'stale', staleReason: 'refresh is slow' }
-  t.equal(await readAfter(refreshWait.ms - 1), 'still waits')
+  t.equal(await readAfter(refreshWaitMs - 1), 'still waits')
   mock.timers.tick(1)
   await finishRefreshes()
-  t.match(await readAfter(refreshWaitDuringOutage.ms), slow)
+  t.match(await readAfter(refreshWaitDuringOutageMs), slow)
   finish()
   await finishRefreshes()
   state.moment += maxAgeMs
   state.computing = new Promise(() => undefined)
-  t.equal(await readAfter(refreshWaitDuringOutage.ms), 'still waits', 'for the next refresh')
+  t.equal(await readAfter(refreshWaitDuringOutageMs), 'still waits', 'for the next refresh')
 })
 
 t.test('while PostgreSQL hangs, a request waits for the first statistics', async (t) => {
-  const { firstComputation } = timeouts.stats
   t.teardown(() => mock.timers.reset())
   for (const isFailing of [false, true]) {
     const { cache, state } = cacheWithoutServers()
@@ -230,7 +232,7 @@ t.test('while PostgreSQL hangs, a request waits for the first statistics', async
     })
     response.catch(() => undefined)
     await finishRefreshes()
-    mock.timers.tick(firstComputation.ms - 1)
+    mock.timers.tick(firstComputationMs - 1)
     await finishRefreshes()
     t.equal(isSettled, false, 'a replica may still answer')
     mock.timers.tick(1)

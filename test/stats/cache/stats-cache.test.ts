@@ -5,9 +5,9 @@ import t from 'tap'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import type { Scope } from '../../../src/database/table-types.ts'
+import { maxAgeMs } from '../../../src/stats/cache/shared-data-version.ts'
 import type { Stats } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
-import { timeouts } from '../../../src/timeouts.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { FaultyProxy } from '../../support/servers/faulty-proxy.ts'
 import type { TestService } from '../../support/service/test-service.ts'
@@ -23,8 +23,6 @@ import {
 
 // These tests mostly wait, and each has its own database.
 t.jobs = 4
-
-const maxAgeMs = timeouts.stats.maxAge.ms
 
 t.test('the cache key contains every parameter that the statistics depend on', async (t) => {
   const service = await statsService(t)

@@ -1,7 +1,18 @@
 // Longer timeouts, for tests that claim what is answered and not how fast.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { timeouts } from '../../../src/timeouts.ts'
+import { lookUpTimeout } from '../../../src/auth/refreshed-value.ts'
+import {
+  fallbackConnectionTimeout,
+  fallbackResponseTimeout,
+  fallbackStatementTimeout,
+} from '../../../src/database/postgres-pool.ts'
+import { queueTimeout } from '../../../src/overload/concurrency-limit.ts'
+import { redisCommandTimeout } from '../../../src/redis/redis-connection.ts'
+import { relaxationTimeout } from '../../../src/search/relaxation/relaxation-queue.ts'
+import { engineConnectTimeout } from '../../../src/search-engine/engine-connections.ts'
+import { indexStateMaxAge } from '../../../src/search-engine/index-state-follower.ts'
+import { engineTimeout } from '../../../src/search-engine/search-client.ts'
 import { replaceUntilEnd } from '../replace-until-end.ts'
 import { fastStart } from './fast-start.ts'
 
@@ -13,21 +24,20 @@ const ms = 10_000
  * and the engine answers every search. Services must be built after this call.
  */
 export function lengthenTimeouts(t: { teardown(fn: () => unknown): void }): void {
-  const { auth, overload, redis, search, searchEngine } = timeouts
   for (const timeout of [
-    auth.lookUp,
-    overload.queue,
-    redis.command,
-    search.engine,
-    search.relaxation,
-    search.fallbackConnection,
-    search.fallbackStatement,
-    searchEngine.connect,
-    searchEngine.indexStateMaxAge,
+    lookUpTimeout,
+    queueTimeout,
+    redisCommandTimeout,
+    engineTimeout,
+    relaxationTimeout,
+    fallbackConnectionTimeout,
+    fallbackStatementTimeout,
+    engineConnectTimeout,
+    indexStateMaxAge,
   ])
     replaceUntilEnd(t, timeout, { ms })
   // PostgreSQL must be able to report that it has cancelled a statement.
-  replaceUntilEnd(t, search.fallbackResponse, { ms: ms + 1_000 })
+  replaceUntilEnd(t, fallbackResponseTimeout, { ms: ms + 1_000 })
 }
 
 const preload = pathToFileURL(join(import.meta.dirname, 'preload-longer-timeouts.ts')).href
