@@ -297,10 +297,7 @@ async function untilAnswering(url: string): Promise<void> {
 }
 
 async function loadOn(url: string, seconds: number, pid: number): Promise<Load> {
-  const measured = await measureMaximumLoad(
-    { url, headers: {}, seconds, connections: 16, pid },
-    'autocannon',
-  )
+  const measured = await measureMaximumLoad({ url, headers: {}, seconds, connections: 16, pid })
   if (measured.failed > 0) throw new Error(`${measured.failed} requests failed.`)
   return measured
 }

@@ -49,7 +49,7 @@ that was made after autovacuum had finished:
   triggers  quotes a second of a bulk insert, with and without the triggers.
   warm      requests a second of /api/stats as a multiple of two Fastify routes that send the
             same bytes: "minimal" does nothing else, "baseline" has the same log, key check
-            and headers. Uses wrk if it is installed, otherwise autocannon.
+            and headers.
 
 Each figure stands beside the bar that the project has set. Processor time is that of
 PostgreSQL's backend and does not depend on the load of the machine (Linux only). Ratios come

@@ -112,8 +112,7 @@ async function createMigrator<DB>(db: Kysely<DB>, last?: string): Promise<Migrat
 
 /**
  * Tells Kysely's migrator which of its own tables exist. It asks twice for each migration. Kysely
- * itself reads every column of every table, which takes half the time of all migrations
- * (scripts/bench/compare/compare-introspectors.ts).
+ * itself reads every column of every table, which takes half the time of all migrations.
  */
 export class MigrationTables<DB> extends PostgresIntrospector {
   readonly #db: Kysely<DB>

@@ -85,8 +85,7 @@ export function serializeResult(
 
 /**
  * Returns the JSON of a response: the cached one with `meta` added as its last member. Serialising
- * the result again takes about six times as long
- * (scripts/bench/compare/compare-response-assembly.ts).
+ * the result again takes about six times as long.
  */
 export function addMeta({ json }: SerializedResult, meta: SearchMeta): string {
   return `${json.slice(0, -1)},"meta":${JSON.stringify(meta)}}`

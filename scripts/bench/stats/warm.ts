@@ -9,7 +9,7 @@ import type { Database } from '../../../src/database/postgres-pool.ts'
 import { deriveSearchKey } from '../../../src/indexing/engine/permanent-keys.ts'
 import { choosePort } from '../../servers/free-port.ts'
 import type { TestServers } from '../../servers/test-servers.ts'
-import { hasWrk, type Load, measureMaximumLoad } from '../support/load/maximum-load.ts'
+import { type Load, measureMaximumLoad } from '../support/load/maximum-load.ts'
 import { median } from '../support/load/quantile.ts'
 import type { BenchDatabase } from './databases.ts'
 import { company } from './generated-database.ts'
@@ -29,20 +29,20 @@ export type Warm = {
 
 /** Prints the throughput of /api/stats next to the minimal route and the baseline route. */
 export async function reportWarm({ seconds, rounds, ...service }: Warm): Promise<void> {
-  const tool = (await hasWrk()) ? 'wrk' : 'autocannon'
   const { cases, bodyBytes, stop } = await startCases(service)
   console.log(
-    `\nwarm, ${bodyBytes} bytes, by ${tool}, 20 connections, ` +
+    `\nwarm, ${bodyBytes} bytes, by autocannon, 20 connections, ` +
       `${rounds} rounds of ${seconds} s after a warm-up round`,
   )
   const loads = Object.fromEntries(Object.keys(cases).map((name) => [name, [] as Load[]]))
   for (let round = 0; round <= rounds; round += 1) {
     const isWarmUp = round === 0
     for (const [name, target] of Object.entries(cases)) {
-      const load = await measureMaximumLoad(
-        { ...target, seconds: isWarmUp ? 1 : seconds, connections: 20 },
-        tool,
-      )
+      const load = await measureMaximumLoad({
+        ...target,
+        seconds: isWarmUp ? 1 : seconds,
+        connections: 20,
+      })
       if (load.failed > 0) throw new Error(`${name}: ${load.failed} requests failed.`)
       if (!isWarmUp) loads[name]?.push(load)
     }

@@ -10,8 +10,7 @@ const blockCharacters = 16_384
 /**
  * Returns a pino destination that collects lines and writes them in blocks, because a system call
  * for each line costs more than a cached response. A killed process loses at most the lines of its
- * last 100 ms. The buffer of pino itself is slower
- * (scripts/bench/compare/compare-log-destinations.ts).
+ * last 100 ms. The buffer of pino itself is slower.
  */
 export function openLogDestination(fd = standardOutput): { write(line: string): void } {
   const file = destination({ dest: fd, sync: true })

@@ -1,5 +1,4 @@
-// Measures the maximum load on one URL, with wrk or autocannon, and the processor time of the
-// server.
+// Measures the maximum load on one URL with autocannon, and the processor time of the server.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { processorMicroseconds } from '../processes/cpu-time.ts'
@@ -19,43 +18,12 @@ const autocannon = join(import.meta.dirname, '../../../../node_modules/.bin/auto
  * Sends requests for `seconds` on keep-alive connections. `cpuMicroseconds` is the processor time
  * of the server for each request, or 0 except on Linux.
  */
-export async function measureMaximumLoad(
-  options: LoadOptions,
-  tool: 'wrk' | 'autocannon',
-): Promise<Load> {
+export async function measureMaximumLoad(options: LoadOptions): Promise<Load> {
   const before = processorMicroseconds(options.pid)
-  const { requests, ...measured } =
-    tool === 'wrk' ? await runWrk(options) : await runAutocannon(options)
+  const { requests, ...measured } = await runAutocannon(options)
   return {
     ...measured,
     cpuMicroseconds: requests === 0 ? 0 : (processorMicroseconds(options.pid) - before) / requests,
-  }
-}
-
-/** Whether wrk is installed. */
-export async function hasWrk(): Promise<boolean> {
-  return run('wrk', ['--version']).then(
-    (output) => output.includes('wrk'),
-    () => false,
-  )
-}
-
-async function runWrk({ url, headers, seconds, connections }: LoadOptions) {
-  const args = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const output = await run('wrk', [
-    '-t1',
-    `-c${connections}`,
-    `-d${seconds}s`,
-    '--latency',
-    ...args,
-    url,
-  ])
-  const [, p99 = '0', unit = 'ms'] = /99%\s+([\d.]+)(us|ms|s)/.exec(output) ?? []
-  return {
-    requests: Number(/(\d+) requests in/.exec(output)?.[1] ?? 0),
-    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1] ?? 0),
-    p99Ms: Number(p99) * ({ us: 0.001, ms: 1, s: 1_000 }[unit] ?? 1),
-    failed: Number(/Non-2xx or 3xx responses: (\d+)/.exec(output)?.[1] ?? 0),
   }
 }
 
@@ -87,7 +55,6 @@ async function runAutocannon({ url, headers, seconds, connections }: LoadOptions
   }
 }
 
-/** Returns the output whatever the exit status: `wrk --version` exits with status 1. */
 function run(program: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })
