@@ -1,5 +1,5 @@
 // Counts requests and their durations by route and status, in plain numbers: the histogram of
-// prom-client costs more than a cached response (docs/decisions/0012-own-request-metrics.md).
+// prom-client costs more than a cached response (docs/decisions.md).
 import { toOpenApiPath } from '../http/endpoint-paths.ts'
 import type { Sample } from './scraped-metric.ts'
 

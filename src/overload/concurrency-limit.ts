@@ -11,7 +11,7 @@ type ConcurrencyOptions = { maxRunning: number; maxQueued: number }
 
 /**
  * The maximum number of searches that one process runs at the same time. Running more would make
- * each answer slower, without more answers per second (docs/decisions/0013-load-shedding.md).
+ * each answer slower, without more answers per second (docs/decisions.md).
  */
 export const maxRunningSearches = 16
 /** The maximum number of searches that wait for a running one, so a short burst is not rejected. */

@@ -82,7 +82,7 @@ export class EngineConnections {
 
 /**
  * Sends one request and collects the response. The `request` function of undici would be shorter,
- * but costs 5 to 20 µs more, because it makes a stream of each body (docs/decisions/0022).
+ * but costs 5 to 20 µs more, because it makes a stream of each body.
  */
 function dispatch(
   pool: Pool,

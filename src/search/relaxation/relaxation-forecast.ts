@@ -1,5 +1,5 @@
 // Forecasts whether a query will be relaxed. If so, the service counts the products with each of
-// its words while the first request runs, and not after it (docs/decisions/0006). At each keystroke
+// its words while the first request runs, and not after it. At each keystroke
 // a caller sends the same text again with one more letter. For example, if "taladro percutor bl"
 // needed relaxation, "taladro percutor blu" probably needs it too.
 import { LRUCache } from 'lru-cache'

@@ -83,9 +83,8 @@ export function readProductRows(
     sql`lines`.as('counted'),
     sql`0`.as('accepted'),
     // In the base currency. Quotes in that currency need no rate. The summary of products does not
-    // know the base currency, so it is compared here:
-    // docs/decisions/0020-statistics-by-customer-and-product.md says why. customer_figures
-    // already stores the net in the base currency.
+    // know the base currency, so it is compared here.
+    // customer_figures already stores the net in the base currency.
     sql`case when currency = ${currency} then net else rated_net end`.as('revenue'),
     sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ]
