@@ -49,7 +49,7 @@ container-test: $(installed) ## Test image and runbook with Docker and Compose (
 benchmarks: $(installed) ## Measure everything on an idle machine and write docs/benchmarks.md
 	@node scripts/bench/page.ts
 
-endurance: $(installed) ## Run the long tests; docs/measurements.md has their results
+endurance: $(installed) ## Run the long tests, for example ten minutes with faults
 	@node scripts/test.ts --kind endurance $(FILES)
 
 check: lint types test ## Check style and types, and run all tests

@@ -20,8 +20,7 @@ export function formatPage({ circumstances, data, rates, rows, faults }: Page): 
 Written by \`make benchmarks\`, in one run on one machine. Nobody has edited the numbers. The rules
 are those of [ClickBench](https://github.com/ClickHouse/ClickBench#readme): one command repeats
 everything, nothing is tuned for these requests, and where the set-up differs from production,
-[the limitations](#limitations) say so. [measurements.md](measurements.md) has older and more
-special measurements.
+[the limitations](#limitations) say so.
 
 | | |
 | --- | --- |
@@ -59,8 +58,7 @@ ${faults === null ? 'Not measured in this run.' : formatFaults(faults)}
   is off.
 - Outages are crashed and stopped processes. A machine that disappears without a reset is tested in
   \`test/cluster/failover.cluster.ts\`, and costs seconds instead of these times.
-- The rate is far below the limit. It shows how long answers take, not how many are possible;
-  measurements.md has the throughput.
+- The rate is far below the limit. It shows how long answers take, not how many are possible.
 - With ${rates.perSecond * rates.seconds} requests in a row, p99 rests on ${Math.round(
     (rates.perSecond * rates.seconds) / 100,
   )} answers, and the maximum on one.
