@@ -55,72 +55,63 @@ t.test(
   },
 )
 
-t.test('the page shows exactly the tables and columns of the schema', async (t) => {
+t.test('what the page names exists', async (t) => {
   const { db } = database
   const columns = await readColumns(db)
+  const type = (name: string) => name.replace('timestamp with time zone', 'timestamptz')
 
-  await t.test('in the diagram', async (t) => {
-    const drawn = [...page.matchAll(/^ {2}(\w+) \{\n([\s\S]*?)^ {2}\}/gm)].flatMap(
-      ([, table, body = '']) =>
-        [...body.matchAll(/^ {4}(\S+) (\w+)(?: (.+))?$/gm)].map(
-          ([, type, column, keys = '']) => `${table}.${column} ${type} ${keys}`,
-        ),
+  await t.test('the keys and references of the drawn tables', async (t) => {
+    const drawnTables = [...page.matchAll(/^ {2}(\w+) \{\n([\s\S]*?)^ {2}\}/gm)]
+    const tables = new Set(drawnTables.map(([, table]) => table))
+    const drawn = drawnTables.flatMap(([, table, body = '']) =>
+      [...body.matchAll(/^ {4}(.+)$/gm)].map(([, column]) => `${table}: ${column}`),
     )
-    const type = (name: string) => name.replace('timestamp with time zone', 'timestamptz')
     t.strictSame(
       sorted(drawn),
       sorted(
-        columns.map(
-          (column) => `${column.table}.${column.name} ${type(column.type)} ${column.keys}`,
-        ),
+        columns
+          .filter(({ table, keys }) => tables.has(table) && keys !== '')
+          .map(({ table, name, type: of, keys }) => `${table}: ${type(of)} ${name} ${keys}`),
       ),
     )
 
     const lines = [...page.matchAll(/^ {2}(\w+ (?:\|\||\|o)--o[{|] \w+ : \w+)$/gm)].map(
       ([, line = '']) => line,
     )
+    const references = await readReferences(db)
     t.strictSame(
       sorted(lines),
-      sorted(await readReferences(db)),
-      'with all references between tables',
-    )
-  })
-
-  await t.test('in the section of each table', async (t) => {
-    const sections = page
-      .slice(page.indexOf('## Tables'), page.indexOf('## Functions'))
-      .split(/^### /m)
-      .slice(1)
-    const documented = sections.flatMap((section) =>
-      [...section.matchAll(/^- `(\w+)`, ([^,:]+)(, not null)?: /gm)].map(
-        ([, column, type, notNull = '']) => `${section.split('\n')[0]}.${column} ${type}${notNull}`,
-      ),
-    )
-    t.strictSame(
-      sorted(documented),
       sorted(
-        columns.map(
-          ({ table, name, type, nullable }) =>
-            `${table}.${name} ${type}${nullable ? '' : ', not null'}`,
-        ),
+        references.filter((line) => {
+          const [parent, , child] = line.split(' ')
+          return tables.has(parent) && tables.has(child)
+        }),
       ),
     )
   })
 
-  await t.test('with the names of all constraints between columns', async (t) => {
-    const { rows } = await sql<{ name: string }>`
-        select conname as name from pg_constraint
-        where connamespace = 'public'::regnamespace and conrelid <> 0
-          and cardinality(conkey) > 1 and contype in ('c', 'u')`.execute(db)
-    for (const { name } of rows) t.ok(page.includes(`\`${name}\``), name)
-  })
-
-  await t.test('with functions that exist', async (t) => {
+  await t.test('functions with as many parameters', async (t) => {
     const functionsOnPage = [...page.matchAll(/^- `(\w+)\((.*)\)`/gm)]
-    t.equal(functionsOnPage.length, 18)
+    t.ok(functionsOnPage.length > 5)
     for (const [, name = '', parameters = ''] of functionsOnPage) {
       const { rows } = await sql`select from pg_proc where proname = ${name} and pronargs =
-        ${parameters === '' ? 0 : parameters.split(', ').length}`.execute(db)
+        ${parameters.split(', ').length}`.execute(db)
+      t.equal(rows.length, 1, name)
+    }
+  })
+
+  await t.test('tables, columns, constraints and functions', async (t) => {
+    const names = [...page.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)]
+    t.ok(names.length > 10)
+    for (const [, name = ''] of names) {
+      const { rows } = await sql`
+        select from pg_class where relname = ${name}
+        union all select from pg_attribute where attname = ${name}
+        union all select from pg_constraint where conname = ${name}
+        union all select from pg_proc where proname = ${name}
+        -- A trigger reports an error as if a constraint of this name had found it.
+        union all select from pg_proc where prosrc like ${`%constraint = '${name}'%`}
+        limit 1`.execute(db)
       t.equal(rows.length, 1, name)
     }
   })
