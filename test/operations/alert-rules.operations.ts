@@ -202,19 +202,3 @@ t.test('each alert fires on its fault', async (t) => {
   )
   t.equal(check(files), '')
 })
-
-t.test('an alert that does not fire is a complaint', async (t) => {
-  const errors = rules.filter(({ alert }) => alert === 'Errors')
-  const file = writeCase({ name: 'silent', series: rest, expected: ['Errors'] }, errors)
-  t.match(check([file]), /Errors/)
-})
-
-t.test('the fault of each alert is caused on a running service', async (t) => {
-  const text = ['load', 'server', 'process']
-    .map((name) => readFileSync(join(import.meta.dirname, `${name}-faults.operations.ts`), 'utf8'))
-    .join('')
-  t.same(
-    Object.keys(faults).filter((alert) => !text.includes(`'${alert}'`)),
-    [],
-  )
-})

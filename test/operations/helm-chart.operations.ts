@@ -144,9 +144,6 @@ t.test('renders manifests that the types of Kubernetes accept', async (t) => {
   const manifests = [...render(required), ...render(everything)]
   const { ok, output } = compile(manifests)
   t.ok(ok, output)
-  const wrong = structuredClone(find(manifests, 'Deployment', '-api')) as Manifest
-  Object.assign(podOf(wrong), { terminationGracePeriodSecond: 1 })
-  t.match(compile([wrong]).output, /terminationGracePeriodSecond\W+does not exist/)
 })
 
 /** Compiles the manifests as literals of their types, which finds misspelt fields. */
