@@ -33,9 +33,6 @@ const grants: Record<Program, string[]> = {
       revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',
     'update (used_at) on search_indexes',
-    // The older release reads the same tables by their old names.
-    'select on product_changes, search_engines, parked_documents, indexer_leases',
-    'update (used_at) on search_engines',
     'select, insert, update on api_key_usage',
     `select, insert, update on search_report_days, search_report_texts, search_report_counts`,
     `execute on function fold_quote_changes(integer), claim_summary_check(interval),
@@ -50,8 +47,6 @@ const grants: Record<Program, string[]> = {
     'select (quote_id, sku) on quote_lines',
     `select, insert, update, delete on search_indexes, index_outbox, product_popularity,
       index_parked_documents, index_leases`,
-    `select, insert, update, delete on search_engines, product_changes, parked_documents,
-      indexer_leases`,
     `execute on function has_older_transaction(xid8), purge_quote_shares(integer),
       purge_search_report()`,
   ],

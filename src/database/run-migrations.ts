@@ -1,72 +1,79 @@
-// Applies the migrations of the folder `migrations/` in the order of their names. A change of the
-// schema is a new migration: databases remember the names of those that they have run.
+// Creates and changes the schema. The first migration runs the files of `schema/` in order. A change
+// of the released schema is a file in `migrations/`: databases remember the names of the migrations
+// that they have run.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Kysely, PostgresIntrospector, sql, type TableMetadata } from 'kysely'
 import {
   DEFAULT_MIGRATION_LOCK_TABLE,
   DEFAULT_MIGRATION_TABLE,
-  FileMigrationProvider,
   type Migration,
-  type MigrationResult,
   Migrator,
 } from 'kysely/migration'
 
+const schemaFolder = join(import.meta.dirname, 'schema')
 const migrationFolder = join(import.meta.dirname, 'migrations')
 
-type Migrations = Record<string, Migration>
+/** The name of the migration that creates the schema of release 1.0.0. */
+const firstMigration = '2026-11-27-schema'
 
-let migrations: Promise<Migrations> | undefined
-
-/** Returns the migrations by their names. Reads the folder once, because it does not change. */
-function getMigrations(): Promise<Migrations> {
-  migrations ??= readMigrations()
-  return migrations
+/** Returns the migrations by their names, in order. `folder` has those after the first one. */
+async function readMigrations(folder: string): Promise<Record<string, Migration>> {
+  const files = await listSqlFiles(folder)
+  return {
+    [firstMigration]: { up: createSchema },
+    ...Object.fromEntries(
+      files.map((file) => [
+        file.slice(0, -'.sql'.length),
+        { up: async (db: Kysely<unknown>) => void (await runFile(db, join(folder, file))) },
+      ]),
+    ),
+  }
 }
 
-/** Returns the modules of the folder, and the files of SQL that have no module, by their names. */
-async function readMigrations(): Promise<Migrations> {
-  const files = { fs: { readdir }, path: { join }, migrationFolder }
-  const modules = await new FileMigrationProvider(files).getMigrations()
-  const sqlFiles = (await readdir(migrationFolder)).filter((file) => file.endsWith('.sql'))
-  const statements = sqlFiles.map((file) => [file.slice(0, -'.sql'.length), sqlMigration(file)])
-  return { ...Object.fromEntries(statements), ...modules }
+async function createSchema(db: Kysely<unknown>): Promise<void> {
+  // A function may use what a later file creates.
+  await sql`set local check_function_bodies = off`.execute(db)
+  for (const file of await listSqlFiles(schemaFolder)) await runFile(db, join(schemaFolder, file))
+  // The migrator uses this transaction to record the migration.
+  await sql`set local check_function_bodies = on`.execute(db)
 }
 
-const sqlMigration = (file: string): Migration => ({
-  async up(db) {
-    await sql.raw(await readFile(join(migrationFolder, file), 'utf8')).execute(db)
-  },
-})
+async function listSqlFiles(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((file) => file.endsWith('.sql')).toSorted()
+}
+
+async function runFile(db: Kysely<unknown>, path: string): Promise<void> {
+  await sql.raw(await readFile(path, 'utf8')).execute(db)
+}
 
 /**
- * Applies the pending migrations, up to `last` if it is given, each in a transaction of its own.
- * Returns the names of those that this call has applied. Safe to run twice, to be killed at any
- * time, and to run in several processes, which queue on Kysely's advisory lock before each
- * migration. Throws the error of the migration that failed. The earlier ones remain applied.
+ * Applies the pending migrations, each in a transaction of its own. Returns the names of those that
+ * this call has applied. Safe to run twice, to be killed at any time, and to run in several
+ * processes, which queue on Kysely's advisory lock before each migration. Throws the error of the
+ * migration that failed. The earlier ones remain applied.
  */
-export async function migrate<DB>(db: Kysely<DB>, last?: string): Promise<string[]> {
+export async function migrate<DB>(db: Kysely<DB>, folder = migrationFolder): Promise<string[]> {
   const applied: string[] = []
   for (;;) {
-    const name = await applyNextMigration(db, last)
+    const name = await applyNextMigration(db, folder)
     if (name === null) return applied
     applied.push(name)
   }
 }
 
 /**
- * Applies the first pending migration in a transaction, unless it comes after `last`. Returns its
- * name, or null if nothing is pending. Throws the error of the migration, and leaves the database
- * as it was before it.
+ * Applies the first pending migration in a transaction. Returns its name, or null if nothing is
+ * pending. Throws the error of the migration, and leaves the database as it was before it.
  */
 export async function applyNextMigration<DB>(
   db: Kysely<DB>,
-  last?: string,
+  folder = migrationFolder,
 ): Promise<string | null> {
-  const migrator = await createMigrator(db, last)
+  const migrator = await createMigrator(db, folder)
   const { error, results = [] } = await migrator.migrateUp()
   if (error) {
-    const failed = results.find((result: MigrationResult) => result.status === 'Error')
+    const failed = results.find(({ status }) => status === 'Error')
     const failure = failed
       ? `Migration ${failed.migrationName} failed`
       : 'The migrations could not begin'
@@ -77,15 +84,24 @@ export async function applyNextMigration<DB>(
 }
 
 /** Returns the names of the migrations that this code has and the database lacks. */
-export async function readPendingMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
-  const migrator = await createMigrator(db)
+export async function readPendingMigrations<DB>(
+  db: Kysely<DB>,
+  folder = migrationFolder,
+): Promise<string[]> {
+  const migrator = await createMigrator(db, folder)
   return (await migrator.getMigrations())
     .filter((migration) => !migration.executedAt)
     .map((migration) => migration.name)
 }
 
-/** Returns the names of the migrations that the database has and this code does not know. */
-export async function readNewerMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
+/**
+ * Returns the names of the migrations that the database has and this code does not know. Throws if
+ * the schema is older than the first release: nothing leads from there to this schema.
+ */
+export async function readNewerMigrations<DB>(
+  db: Kysely<DB>,
+  folder = migrationFolder,
+): Promise<string[]> {
   const { rows: tables } = await sql<{ exists: boolean }>`
     select to_regclass('kysely_migration') is not null as exists
   `.execute(db)
@@ -93,21 +109,28 @@ export async function readNewerMigrations<DB>(db: Kysely<DB>): Promise<string[]>
   const { rows } = await sql<{ name: string }>`
     select name from kysely_migration order by name
   `.execute(db)
-  const known = await getMigrations()
-  return rows.map(({ name }) => name).filter((name) => !(name in known))
+  const known = await readMigrations(folder)
+  const unknown = rows.map(({ name }) => name).filter((name) => !(name in known))
+  if (unknown.some((name) => name < firstMigration)) throw new Error(schemaBeforeFirstRelease)
+  return unknown
 }
+
+const schemaBeforeFirstRelease =
+  'This database has a schema from before release 1.0.0, which cannot be migrated. Create an ' +
+  'empty database and import products and quotes into it. The data of `make demo` is deleted ' +
+  'by `make clean`, and the next `make demo` creates it again.'
 
 /**
  * The migrator rejects a database with migrations that it does not know. After a newer release has
  * been replaced by this one, these are left as they are.
  */
-async function createMigrator<DB>(db: Kysely<DB>, last?: string): Promise<Migrator> {
-  const known = await getMigrations()
-  if (last !== undefined && !(last in known)) throw new Error(`There is no migration ${last}`)
-  const newer = (await readNewerMigrations(db)).map((name) => [name, { up: async () => undefined }])
-  const wanted = Object.entries(known).filter(([name]) => last === undefined || name <= last)
-  const provided = { ...Object.fromEntries(wanted), ...Object.fromEntries(newer) }
-  return new Migrator({ db, provider: { getMigrations: async () => provided } })
+async function createMigrator<DB>(db: Kysely<DB>, folder: string): Promise<Migrator> {
+  const newer = (await readNewerMigrations(db, folder)).map((name) => [
+    name,
+    { up: async () => undefined },
+  ])
+  const migrations = { ...(await readMigrations(folder)), ...Object.fromEntries(newer) }
+  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
 }
 
 /**

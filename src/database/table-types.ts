@@ -1,5 +1,4 @@
-// The tables as Kysely's types. The migrations define the schema; schema.sql shows it, and
-// docs/data-model.md explains it.
+// The tables as Kysely's types. The files of schema/ define and describe them.
 
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 
@@ -25,7 +24,7 @@ type CustomerGrain = 'month' | 'year'
 export type ProductGrain = 'month' | 'month_total' | 'year' | 'year_total'
 export type ValidityGrain = 'day' | 'month' | 'month_by_month'
 
-/** The values of a quote that the summary adds up. `quote_figures_of` in schema.sql has them. */
+/** The values of a quote that the summary adds up. The SQL function `quote_figures_of` has them. */
 export type Figures = {
   drafts: string
   sent: string

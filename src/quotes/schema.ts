@@ -1,5 +1,5 @@
 // The schemas of a linked quote: its frozen document, and the JSON that a link returns.
-// The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
+// The SQL function quote_document (src/database/schema/) builds the document. It also computes
 // the totals and chooses the legal texts about tax exemptions.
 //
 // To add a field to the document:

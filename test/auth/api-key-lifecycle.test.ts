@@ -6,10 +6,8 @@ import { type Kysely, sql } from 'kysely'
 import t from 'tap'
 import { ApiKeyUsage, maxPendingCounts } from '../../src/auth/api-key-usage.ts'
 import { rotateApiKey } from '../../src/auth/api-keys.ts'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
 import type { Tables } from '../../src/database/table-types.ts'
-import { emptyDatabase, testDatabase } from '../support/database/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf } from '../support/key-parts.ts'
@@ -237,32 +235,6 @@ t.test('a key that expires at infinity is valid, listed, and can be rotated', as
   const rotated = await rotateApiKey(db, idOf(endless), 7)
   t.equal(rotated?.endsAt, null)
   t.equal(await statusOf(app, '/api/search', rotated?.key ?? ''), 200)
-})
-
-t.test('an upgrade records the successors of keys that were rotated before', async (t) => {
-  const db = openDatabase(await emptyDatabase(t))
-  t.teardown(() => db.destroy())
-  await migrate(db, '0051-names-of-index-tables')
-  const insert = (id: string, name: string, createdAt: string, expiresAt: string | null) =>
-    sql`
-      insert into api_keys (id, kind, name, secret_hash, scopes, created_at, expires_at)
-      values (${id.repeat(12)}, 'secret', ${name}, ${Buffer.alloc(32)}, '{search:read}',
-        ${createdAt}, ${expiresAt})
-    `.execute(db)
-  await insert('a', 'ERP', '2026-01-01 09:00:00.123456Z', '2026-03-08 10:00:00.654321Z')
-  await insert('b', 'ERP', '2026-03-01 10:00:00.654321Z', null)
-  await insert('c', 'ERP', '2026-03-02 10:00:00Z', '2026-04-02 10:00:00Z')
-  await insert('d', 'ERP', '2026-03-02 11:00:00Z', 'infinity')
-  await insert('e', 'shop', '2026-03-01 10:00:00.654321Z', null)
-  await migrate(db)
-  t.same(
-    await db
-      .selectFrom('api_keys')
-      .select(['id', 'successor_id'])
-      .where('successor_id', 'is not', null)
-      .execute(),
-    [{ id: 'a'.repeat(12), successor_id: 'b'.repeat(12) }],
-  )
 })
 
 t.test('lists when a key was last used, and writes it at most once a minute', async (t) => {

@@ -1,7 +1,7 @@
 // docs/data-model.md agrees with the schema, its examples run, and the constraints reject bad
 // values.
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import type { ClientBase, QueryResult } from 'pg'
@@ -117,18 +117,40 @@ t.test('what the page names exists', async (t) => {
   })
 })
 
-t.test('every table and column has a comment', async (t) => {
-  const { db } = database
-  const columns = await readColumns(db)
-  const withoutComment = columns
-    .filter(({ comment }) => !comment)
-    .map(({ table, name }) => `${table}.${name}`)
-  t.strictSame(withoutComment, [])
-  t.strictSame(
-    [...new Set(columns.filter(({ tableComment }) => !tableComment).map(({ table }) => table))],
+t.test('every table and column has a comment in the schema', async (t) => {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname || coalesce('.' || a.attname, '') as name
+    from pg_class c left join lateral (
+      select null::name as attname union all
+      select attname from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped
+    ) a on true
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+      and not c.relispartition and c.relname !~ '^kysely_'`.execute(database.db)
+  t.ok(rows.length > 100)
+  const described = readDescribedNames()
+  t.same(
+    rows.map(({ name }) => name).filter((name) => !described.has(name)),
     [],
   )
 })
+
+/** Returns the tables, and the columns as `table.column`, that have a comment just before them. */
+function readDescribedNames(): Set<string> {
+  const names = new Set<string>()
+  for (const file of globSync('src/database/schema/*.sql')) {
+    let table = ''
+    let previous = ''
+    for (const line of readFileSync(file, 'utf8').split('\n')) {
+      const [, created] = /^create table (\w+)/.exec(line) ?? []
+      const [, column] = /^ {2}(\w+) /.exec(line) ?? []
+      if (created !== undefined) table = created
+      const name = created ?? `${table}.${column}`
+      if (/^ *--/.test(previous)) names.add(name)
+      previous = line
+    }
+  }
+  return names
+}
 
 t.test(
   'the table currencies agrees with the ISO 4217 list that amounts are formatted with',
@@ -473,20 +495,17 @@ async function readFailure(
 
 type Column = {
   table: string
-  tableComment: string | null
   name: string
   type: string
   nullable: boolean
-  comment: string | null
   keys: string
 }
 
 /** Reads the columns of the schema, without Kysely's own tables. */
 async function readColumns(db: Database): Promise<Column[]> {
   const { rows } = await sql<Column>`
-    select c.relname as table, obj_description(c.oid) as "tableComment", a.attname as name,
+    select c.relname as table, a.attname as name,
       format_type(a.atttypid, a.atttypmod) as type, not a.attnotnull as nullable,
-      col_description(c.oid, a.attnum) as comment,
       concat_ws(', ',
         (select 'PK' from pg_constraint k
           where k.conrelid = c.oid and k.contype = 'p' and a.attnum = any (k.conkey)),
@@ -498,7 +517,6 @@ async function readColumns(db: Database): Promise<Column[]> {
     from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
       and not c.relispartition and c.relname !~ '^kysely_'
-      and obj_description(c.oid) not like 'Only for the older release%'
       and a.attnum > 0 and not a.attisdropped
     order by c.relname, a.attnum`.execute(db)
   return rows

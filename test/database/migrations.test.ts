@@ -1,7 +1,7 @@
 // Migrations and the recorded company: repeated, concurrent and failing runs, and the checks of the
 // API at start-up.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -10,11 +10,8 @@ import t, { type Test } from 'tap'
 import { readCompany } from '../../src/company/company-file.ts'
 import { checkCompany, recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
-import {
-  applyNextMigration,
-  migrate,
-  readPendingMigrations,
-} from '../../src/database/run-migrations.ts'
+import { lockTimeoutSettings, retryForLocks } from '../../src/database/retry-for-locks.ts'
+import { migrate, readPendingMigrations } from '../../src/database/run-migrations.ts'
 import { deriveSearchKey } from '../../src/indexing/engine/permanent-keys.ts'
 import { company } from '../support/database/company.ts'
 import { emptyDatabase, servers, testDatabase } from '../support/database/test-database.ts'
@@ -24,10 +21,10 @@ import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 const root = join(import.meta.dirname, '../..')
 const { baseCurrency, timeZone, seller } = company
 const companyContent = { baseCurrency, timeZone, ...seller }
-const migrationFiles = readdirSync(join(root, 'src/database/migrations'))
-const allMigrations = [
-  ...new Set(migrationFiles.map((file) => file.replace(/\.(ts|sql)$/, ''))),
-].toSorted()
+/** Two migrations after the first one. Both lock the table `quotes`. */
+const folder = join(import.meta.dirname, 'two-migrations')
+const laterMigrations = ['9001-01-01-notes', '9001-01-02-reminders']
+const allMigrations = ['2026-11-27-schema']
 
 t.test(
   'creates the schema and the company in an empty database, and changes nothing on a second run',
@@ -53,12 +50,6 @@ t.test(
   },
 )
 
-t.test('rejects a last migration that does not exist, and applies none', async (t) => {
-  const { db } = await openEmptyDatabase(t)
-  await t.rejects(migrate(db, '0020-summary'), { message: 'There is no migration 0020-summary' })
-  t.strictSame(await readPendingMigrations(db), allMigrations)
-})
-
 t.test('succeeds in four processes at once, which apply each migration once', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
   const runs = await Promise.all(
@@ -81,187 +72,106 @@ t.test('succeeds in four processes at once, which apply each migration once', as
   )
 })
 
-const failures = [
-  { table: 'quotes', migration: '0001-catalogue-and-quotes' },
-  { table: 'api_keys', migration: '0004-api-keys' },
-]
-for (const { table, migration } of failures) {
-  t.test(`keeps what came before a failure because the table ${table} exists`, async (t) => {
-    const { db } = await openEmptyDatabase(t)
-    const earlier = allMigrations.slice(0, allMigrations.indexOf(migration))
-    const pending = allMigrations.slice(earlier.length)
-    const reference = await openEmptyDatabase(t)
-    for (const _ of earlier) await applyNextMigration(reference.db)
-    const tablesBefore = await readInventory(reference.db)
-    await sql`create table ${sql.table(table)} (note text)`.execute(db)
-    await t.rejects(migrate(db), {
-      message: `Migration ${migration} failed: relation "${table}" already exists`,
-    })
-    t.strictSame(
-      (await readInventory(db)).filter((object) => !object.includes('kysely_')),
-      [...tablesBefore, `column ${table}.note text`, `table ${table}`]
-        .filter((object) => !object.includes('kysely_'))
-        .toSorted(),
-      'the failed migration leaves nothing behind',
-    )
-    t.strictSame(await readPendingMigrations(db), pending)
+t.test('a migration that fails leaves nothing, and what came before it stays', async (t) => {
+  const { db } = await openEmptyDatabase(t)
+  await sql`create table api_keys (note text)`.execute(db)
+  const message = 'Migration 2026-11-27-schema failed: relation "api_keys" already exists'
+  await t.rejects(migrate(db), { message })
+  t.same(
+    (await readInventory(db)).filter((object) => !object.includes('kysely_')),
+    ['column api_keys.note text', 'table api_keys'],
+  )
+  await sql`drop table api_keys`.execute(db)
+  t.same(await migrate(db), allMigrations, 'succeeds when the table is removed')
 
-    await sql`drop table ${sql.table(table)}`.execute(db)
-    t.strictSame(await migrate(db), pending, 'succeeds when the table is removed')
-    t.strictSame(await readPendingMigrations(db), [])
+  await sql`alter table quotes add column reminder text`.execute(db)
+  await t.rejects(migrate(db, folder), {
+    message: /9001-01-02-reminders failed: column "reminder"/,
   })
-}
+  t.same(await readPendingMigrations(db, folder), ['9001-01-02-reminders'])
+  await sql`alter table quotes drop column reminder`.execute(db)
+  t.same(await migrate(db, folder), ['9001-01-02-reminders'])
+  t.same(await readPendingMigrations(db, folder), [])
+})
+
+t.test('a schema from before the first release is refused, with what to do', async (t) => {
+  const { url, db } = await openEmptyDatabase(t)
+  await sql`create table kysely_migration (name text, timestamp text)`.execute(db)
+  await sql`insert into kysely_migration values ('0001-catalogue-and-quotes', '')`.execute(db)
+  const { status, stderr } = await runProgram(t, 'scripts/migrate.ts', url)
+  t.equal(status, 1)
+  t.match(stderr, /from before release 1\.0\.0, .* `make clean`/)
+  t.notMatch(stderr, /\n./, 'one line')
+})
 
 t.test('an older release leaves newer migrations as they are, and runs', async (t) => {
   const { url, db } = await testDatabase(t)
-  await sql`insert into kysely_migration values ('9999-of-a-newer-release', now()::text)`.execute(
-    db,
-  )
+  t.same(await migrate(db, folder), laterMigrations)
+  t.same(await readPendingMigrations(db), [])
   const { status, stdout } = await runProgram(t, 'scripts/migrate.ts', url)
   t.equal(status, 0)
-  t.match(stdout, /newer release \(9999-of-a-newer-release\)\. They are left as they are\./)
-  t.strictSame(await readPendingMigrations(db), [])
+  t.match(stdout, `newer release (${laterMigrations.join(', ')}). They are left as they are.`)
 })
 
-t.test('a migration that waits for a lock lets others pass, and goes on afterwards', async (t) => {
+t.test('under load, migrations wait for a lock and keep nobody else waiting', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
-  await migrate(db, '0016-plain-comments')
-  await recordCompany(db, company)
-  const pool = openPool(url)
-  t.teardown(() => pool.end())
-  const [holder, other] = [await pool.connect(), await pool.connect()]
-  const addQuote = `
-    insert into quotes (number, status, currency, issued_on, net, gross)
-    values ($1, 'draft', 'EUR', '2026-03-01', 1, 1)`
-  await holder.query('begin')
-  await holder.query(addQuote, ['held'])
-
-  let stderr = ''
-  const program = await startProgram(t, 'scripts/migrate.ts', url)
-  program.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text
-  })
-  const ended = new Promise((resolve) => program.once('exit', resolve))
-  await eventually(
-    async () => stderr,
-    (text) => text.includes('waiting for a lock'),
-    60_000,
-  )
-  t.match(stderr, /waiting for a lock \(the oldest transaction is \d+ s old: PID \d+, /)
-  await other.query("set statement_timeout = '15s'")
-  for (const number of ['1', '2', '3']) await other.query(addQuote, [number])
-  await holder.query('commit')
-  for (const client of [holder, other]) client.release()
-  t.equal(await ended, 0)
-  t.strictSame(await readPendingMigrations(db), [])
-  t.equal((await db.selectFrom('quotes').select('id').execute()).length, 4)
-})
-
-t.test('behind a long reader, readers and writers wait for two seconds at most', async (t) => {
-  const { url, db } = await openEmptyDatabase(t)
-  await migrate(db, '0020-summary-check')
+  await migrate(db)
   await recordCompany(db, company)
   const pool = openPool(url)
   t.teardown(() => pool.end())
   const reader = await pool.connect()
   await reader.query('begin')
   await reader.query('select count(*) from quotes')
+  const load = keepReadingAndWriting(pool)
 
-  const program = await startProgram(t, 'scripts/migrate.ts', url)
-  const ended = new Promise((resolve) => program.once('exit', resolve))
-  let stderr = ''
-  program.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text
-  })
-  let isOver = false
-  let longestMs = 0
-  let calls = 0
-  const call = async (statement: string) => {
-    while (!isOver) {
-      const startedAt = performance.now()
-      await pool.query(statement)
-      longestMs = Math.max(longestMs, performance.now() - startedAt)
-      calls += 1
-      await sleep(50)
-    }
-  }
-  const calling = Promise.all([
-    call('select count(*) from quotes'),
-    call(`insert into quotes (number, status, currency, issued_on, net, gross)
-      values (gen_random_uuid()::text, 'draft', 'EUR', '2026-03-01', 1, 1)`),
-  ])
+  const migrating = openDatabase(url, { connections: 2, settings: lockTimeoutSettings })
+  t.teardown(() => migrating.destroy())
+  const reports: string[] = []
+  const migrated = retryForLocks(
+    migrating,
+    () => migrate(migrating, folder),
+    (line) => reports.push(line),
+  )
   await eventually(
-    async () => stderr.match(/waiting for a lock/g)?.length ?? 0,
-    (attempts) => attempts >= 2,
+    async () => reports.length,
+    (count) => count >= 2,
     60_000,
   )
+  t.match(reports[0], /waiting for a lock \(the oldest transaction is \d+ s old: PID \d+, /)
   await reader.query('commit')
   reader.release()
-  t.equal(await ended, 0)
-  isOver = true
-  await calling
-  t.comment(`${calls} calls, of which the longest took ${Math.round(longestMs)} ms`)
-  // Two seconds for the lock, and as many for a slow machine. The reader stays for nine.
+  t.same(await migrated, laterMigrations)
+  const { failures, count, longestMs } = await load.stop()
+  t.same(failures, [], 'reads and writes of others succeed all the time')
+  t.comment(`${count} calls, of which the longest took ${Math.round(longestMs)} ms`)
+  // Two seconds for the lock, and as many for a slow machine. The reader stays for seven.
   t.ok(longestMs < 4_000, `the longest took ${longestMs} ms`)
-  t.strictSame(await readPendingMigrations(db), [])
 })
 
 t.test(
-  'killed between migrations and in the middle of one, the next run completes it',
+  'a migration that dies in the middle leaves nothing, and the next run does it',
   async (t) => {
     const { url, db } = await openEmptyDatabase(t)
-    await applyNextMigration(db)
-    await recordCompany(db, company)
+    await migrate(db)
+    const before = await readInventory(db)
     const pool = openPool(url)
     t.teardown(() => pool.end())
-    const calls = keepReadingAndWriting(pool)
     const holder = await pool.connect()
     await holder.query('begin')
     await holder.query('lock table quotes in row exclusive mode')
-    const first = await startProgram(t, 'scripts/migrate.ts', url)
-    const hasBegun = await eventually(() => isMigrationWaiting(pool), Boolean, 60_000)
-    t.ok(hasBegun, 'a migration waits in the middle of its transaction')
-    await kill(first)
+    const failed = t.rejects(migrate(db, folder))
+    t.ok(
+      await eventually(() => readWaitingMigration(pool), Boolean, 60_000),
+      'it waits in its middle',
+    )
+    await pool.query('select pg_terminate_backend($1)', [await readWaitingMigration(pool)])
+    await failed
     await holder.query('commit')
     holder.release()
-    const before = await countApplied(pool)
-    const second = await startProgram(t, 'scripts/migrate.ts', url)
-    await eventually(
-      () => countApplied(pool),
-      (count) => count > before,
-      60_000,
-    )
-    await kill(second)
-    const applied = allMigrations.slice(0, await countApplied(pool))
-    t.strictSame(await readPendingMigrations(db), allMigrations.slice(applied.length))
-    const reference = await openEmptyDatabase(t)
-    for (const _ of applied) await applyNextMigration(reference.db)
-    t.strictSame(await readInventory(db), await readInventory(reference.db), 'nothing is half done')
-
-    t.equal((await runProgram(t, 'scripts/migrate.ts', url)).status, 0)
-    t.strictSame(await readPendingMigrations(db), [])
-    const migratedOnce = await testDatabase(t)
-    t.strictSame(await readInventory(db), await readInventory(migratedOnce.db))
-    const { failures, count } = await calls.stop()
-    t.same(failures, [], 'reads and writes of others succeed all the time')
-    t.ok(count > 0)
+    t.same(await readInventory(db), before)
+    t.same(await migrate(db, folder), laterMigrations)
   },
 )
-
-t.test('between any two migrations quotes can be written', async (t) => {
-  const { db } = await openEmptyDatabase(t)
-  for (const name of allMigrations) {
-    t.equal(await applyNextMigration(db), name)
-    if (name === allMigrations[0]) await recordCompany(db, company)
-    await sql`insert into products (sku, name) values (${name}, 'Martillo')`.execute(db)
-    await sql`
-      insert into quotes (number, status, currency, issued_on, net, gross)
-      values (${name}, 'draft', 'EUR', '2026-03-01', 1, 1)
-    `.execute(db)
-    await sql`update quotes set gross = 2, net = 2 where number = ${name}`.execute(db)
-    await sql`delete from quotes where number = ${name}`.execute(db)
-  }
-})
 
 t.test('prints the error of a migration that fails and exits with status 1', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
@@ -269,7 +179,7 @@ t.test('prints the error of a migration that fails and exits with status 1', asy
   t.same(await runProgram(t, 'scripts/migrate.ts', url), {
     status: 1,
     stdout: '',
-    stderr: 'Migration 0001-catalogue-and-quotes failed: relation "quotes" already exists\n',
+    stderr: 'Migration 2026-11-27-schema failed: relation "quotes" already exists\n',
   })
 })
 
@@ -475,19 +385,18 @@ async function startProgram(
   return child
 }
 
-/** Reads quotes and adds some until it is stopped. Returns what failed, and how many succeeded. */
+/** Reads quotes and adds some until it is stopped. Returns what failed, and how long calls took. */
 function keepReadingAndWriting(pool: Pool) {
   const failures: string[] = []
   let count = 0
+  let longestMs = 0
   let isOver = false
   const call = async (statement: string) => {
     while (!isOver) {
-      await pool.query(statement).then(
-        () => {
-          count += 1
-        },
-        (error: Error) => failures.push(error.message),
-      )
+      const startedAt = performance.now()
+      await pool.query(statement).catch((error: Error) => failures.push(error.message))
+      longestMs = Math.max(longestMs, performance.now() - startedAt)
+      count += 1
       await sleep(50)
     }
   }
@@ -500,30 +409,19 @@ function keepReadingAndWriting(pool: Pool) {
     async stop() {
       isOver = true
       await calling
-      return { failures, count }
+      return { failures, count, longestMs }
     },
   }
 }
 
-/** Whether a session waits for a lock on quotes that readers and writers do not need. */
-async function isMigrationWaiting(pool: Pool): Promise<boolean> {
+/** Returns the process id of a session that waits for a lock which readers and writers do not need. */
+async function readWaitingMigration(pool: Pool): Promise<number | undefined> {
   const { rows } = await pool.query(`
-    select from pg_locks
+    select pid from pg_locks
     where relation = 'quotes'::regclass and not granted
       and mode not in ('AccessShareLock', 'RowExclusiveLock')
       and database = (select oid from pg_database where datname = current_database())`)
-  return rows.length > 0
-}
-
-async function countApplied(pool: Pool): Promise<number> {
-  const { rows } = await pool.query('select count(*)::int as count from kysely_migration')
-  return rows[0].count
-}
-
-async function kill(program: ChildProcess): Promise<void> {
-  const ended = new Promise((resolve) => program.once('exit', resolve))
-  program.kill('SIGKILL')
-  await ended
+  return rows[0]?.pid
 }
 
 /** Lists the tables, columns, indexes, constraints, triggers, functions and extensions. */

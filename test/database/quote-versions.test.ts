@@ -7,19 +7,13 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import type { PoolClient } from 'pg'
 import t from 'tap'
-import { recordCompany } from '../../src/company/company-record.ts'
-import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
+import { type Database, openPool } from '../../src/database/postgres-pool.ts'
 import { ImportError } from '../../src/imports/import-error.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { readStats } from '../../src/stats/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
 import { company } from '../support/database/company.ts'
-import {
-  emptyDatabase,
-  type TestDatabase,
-  testDatabase,
-} from '../support/database/test-database.ts'
+import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { randomRuns } from '../support/random-runs.ts'
@@ -420,43 +414,6 @@ t.test('a bulk insert never scans the table, whatever the session did before', a
   }
 })
 
-t.test('the migration applies the rule to existing quotes, also to misdated ones', async (t) => {
-  const db = openDatabase(await emptyDatabase(t), { connections: 1 })
-  t.teardown(() => db.destroy())
-  await migrate(db, '0011-stats-in-order')
-  await recordCompany(db, company)
-  await insertOldVersions(db)
-  await migrate(db)
-  t.same(await readOldVersions(db), [
-    'A 1 superseded, A 2 superseded, A 3 accepted, A 4 draft',
-    'B 1 accepted, B 2 draft',
-    'C 1 superseded, C 2 rejected',
-    'D 2 accepted, D 5 superseded',
-    'E 1 superseded, E 2 sent',
-  ])
-  t.same(await findSummaryDifferences(db), [])
-  const { revenue } = (await readStats(db, company, { date: 'issued', today })).stats
-  t.equal(revenue.total.amount, '300.00')
-  await t.rejects(
-    sql`update quotes set status = 'sent' where number = 'E' and version = 1`.execute(db),
-    /quotes_not_misdated/,
-    'misdated quotes are checked as before',
-  )
-})
-
-t.test('the migration applies the rule before a company is recorded', async (t) => {
-  const db = openDatabase(await emptyDatabase(t), { connections: 1 })
-  t.teardown(() => db.destroy())
-  await migrate(db, '0011-stats-in-order')
-  await sql`alter table quotes disable trigger user`.execute(db)
-  await insertOldVersions(db)
-  await sql`alter table quotes enable trigger user`.execute(db)
-  await migrate(db)
-  await recordCompany(db, company)
-  t.match(await readOldVersions(db), ['A 1 superseded, A 2 superseded, A 3 accepted, A 4 draft'])
-  t.same(await findSummaryDifferences(db), [])
-})
-
 /** Inserts or updates the versions of quote Q-1 in one statement. */
 async function writeVersions({ db }: TestDatabase, versions: Versions): Promise<void> {
   await insertVersions(versions).execute(db)
@@ -565,32 +522,4 @@ async function withTwoSessions(
 /** Waits until a session of this database waits for a lock. */
 async function untilSessionWaits(): Promise<void> {
   await eventually(() => isAnySessionWaiting(database.db), Boolean)
-}
-
-/** Inserts quotes as they could be before the rule. Each has a net of 100 EUR. */
-async function insertOldVersions(db: Database): Promise<void> {
-  await sql`
-    insert into quotes (number, version, status, currency, rate, issued_on, net, gross)
-    values ('A', 1, 'accepted', 'EUR', 1, '2026-03-01', 100, 100),
-      ('A', 2, 'accepted', 'EUR', 1, '2026-03-01', 100, 100),
-      ('A', 3, 'accepted', 'EUR', 1, '2026-03-01', 100, 100),
-      ('A', 4, 'draft', 'EUR', 1, '2026-03-01', 100, 100),
-      ('B', 1, 'accepted', 'EUR', 1, '2026-03-01', 100, 100),
-      ('B', 2, 'draft', 'EUR', 1, '2026-03-01', 100, 100),
-      ('C', 1, 'accepted', 'EUR', 1, '2026-03-01', 100, 100),
-      ('C', 2, 'rejected', 'EUR', 1, '2026-03-01', 100, 100),
-      ('D', 2, 'accepted', 'EUR', 1, '2026-03-01', 100, 100),
-      ('D', 5, 'superseded', 'EUR', 1, '2026-03-01', 100, 100),
-      ('E', 1, 'accepted', 'EUR', 1, '9999-03-01', 100, 100),
-      ('E', 2, 'sent', 'EUR', 1, '2026-03-01', 100, 100)
-  `.execute(db)
-}
-
-/** Returns the versions of each number in one line. */
-async function readOldVersions(db: Database): Promise<string[]> {
-  const { rows } = await sql<{ line: string }>`
-    select string_agg(concat_ws(' ', number, version, status), ', ' order by version) as line
-    from quotes group by number order by number
-  `.execute(db)
-  return rows.map(({ line }) => line)
 }

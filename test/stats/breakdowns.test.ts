@@ -4,9 +4,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import type { PoolClient } from 'pg'
 import t from 'tap'
-import { recordCompany } from '../../src/company/company-record.ts'
-import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
+import type { Database } from '../../src/database/postgres-pool.ts'
 import { readStats } from '../../src/stats/read-stats.ts'
 import { readVersion } from '../../src/stats/summary/data-version.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
@@ -15,7 +13,7 @@ import {
   rebuildSummary,
 } from '../../src/stats/summary/verify-and-rebuild.ts'
 import { company } from '../support/database/company.ts'
-import { emptyDatabase, testDatabase } from '../support/database/test-database.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { insertCustomers, insertQuotes } from './insert-quotes.ts'
@@ -304,33 +302,4 @@ t.test('verification finds what differs, and a rebuild corrects it', async (t) =
   ])
   await rebuildSummary(db)
   t.same(await findSummaryDifferences(db), [])
-})
-
-t.test('the migration counts earlier quotes, lines and unfolded changes', async (t) => {
-  for (const isRecorded of [true, false]) {
-    const db = openDatabase(await emptyDatabase(t), { connections: 2 })
-    t.teardown(() => db.destroy())
-    await migrate(db, '0021-one-accepted-version')
-    if (isRecorded) await recordCompany(db, company)
-    await insertCustomers(db, ['1'])
-    const quotes = [
-      buildQuote('1', { customer_id: '1', lines: [line('A', '10')] }),
-      buildQuote('2', { customer_id: '1', status: 'sent', decided_on: null, lines: [] }),
-      buildQuote('3', { currency: 'USD', rate: '0.5', lines: [line('A', '4.0001')] }),
-    ]
-    await insertQuotes(db, quotes.slice(0, 1))
-    if (isRecorded) await foldBatch(db)
-    await insertQuotes(db, quotes.slice(1))
-    await migrate(db)
-    if (!isRecorded) await recordCompany(db, company)
-    t.same(await findSummaryDifferences(db), [])
-    for (const by of breakdowns) {
-      const { stats } = await readStats(db, company, { date: 'issued', today, by })
-      const query = { date: 'issued', today, by, country: undefined, bounds: null } as const
-      assertExpectedStats(stats, quotes, query)
-    }
-    await insertQuotes(db, [buildQuote('4', { lines: [line('A', '1')] })])
-    while ((await foldBatch(db)) > 0);
-    t.same(await findSummaryDifferences(db), [])
-  }
 })

@@ -18,7 +18,7 @@ export const sourceFiles = [
   'company/money.ts',
   'database/replica/wal-position.ts',
   // They define what the database computes.
-  'database/migrations/*.{ts,sql}',
+  'database/schema/*.sql',
 ]
 const sourceDirectory = join(import.meta.dirname, '../..')
 

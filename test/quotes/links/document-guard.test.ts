@@ -5,18 +5,11 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
-import { grantRoles } from '../../../src/database/role-grants.ts'
-import { migrate } from '../../../src/database/run-migrations.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
-import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
+import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { addQuote, expireLinks } from '../../support/database/add-quote.ts'
-import { logins } from '../../support/database/database-roles.ts'
-import {
-  emptyDatabase,
-  type TestDatabase,
-  testDatabase,
-} from '../../support/database/test-database.ts'
+import { type TestDatabase, testDatabase } from '../../support/database/test-database.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import { readMetric } from '../../support/service/read-metric.ts'
 import { startServiceWithLink } from '../../support/service/service-with-link.ts'
@@ -347,44 +340,3 @@ t.test(
     t.equal((await app.inject(`/quote/share/${expired}`)).statusCode, 410)
   },
 )
-
-t.test('migrating an existing database', async (t) => {
-  const migrateWithLinks = async (t: Test) => {
-    const db = open(t, await emptyDatabase(t))
-    await migrate(db, '0022-customers-and-products')
-    await run(
-      db,
-      `insert into company (base_currency, time_zone, seller)
-       values ('EUR', 'Europe/Madrid', '{"language": "es", "legal": []}')`,
-    )
-    await addQuote(db, 'P-1')
-    await createQuoteLink(db, { number: 'P-1' })
-    return db
-  }
-
-  t.test('keeps links, and moves the rights of an ERP to the functions', async (t) => {
-    const db = await migrateWithLinks(t)
-    const name = `erp_${randomBytes(6).toString('hex')}`
-    await run(db, `create role ${name}; grant select (id), insert on quote_shares to ${name}`)
-    t.teardown(() => run(db, `drop owned by ${name}; drop role ${name}`))
-    const before = await db.selectFrom('quote_shares').selectAll().execute()
-    await migrate(db)
-    await grantRoles(db, logins)
-    const after = await db.selectFrom('quote_shares').selectAll().execute()
-    t.same(
-      after.map(({ valid_until, ...link }) => link),
-      before,
-    )
-    await run(db, `set role ${name}`)
-    await t.rejects(run(db, 'select id from quote_shares'), denied)
-    await run(db, "select create_quote_share('P-1', null, sha256('x'))")
-    t.equal(await revokeQuoteLink(db, '2'), true)
-    await run(db, 'reset role')
-  })
-
-  t.test('stops if a document was altered, and names the link', async (t) => {
-    const db = await migrateWithLinks(t)
-    await run(db, `update quote_shares set document = replace(document, 'Martillo', 'Otro')`)
-    await t.rejects(migrate(db), { message: /documents of the links 1 do not match their hashes/ })
-  })
-})

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
-import { migrate } from '../../../src/database/run-migrations.ts'
 import { assembleStats, readStats } from '../../../src/stats/read-stats.ts'
 import { readVersion } from '../../../src/stats/summary/data-version.ts'
 import { checkNextMonth } from '../../../src/stats/summary/drift-check.ts'
@@ -15,7 +14,7 @@ import {
   rebuildSummary,
 } from '../../../src/stats/summary/verify-and-rebuild.ts'
 import { company } from '../../support/database/company.ts'
-import { emptyDatabase, testDatabase } from '../../support/database/test-database.ts'
+import { type emptyDatabase, testDatabase } from '../../support/database/test-database.ts'
 import { isAnySessionWaiting } from '../../support/database/waiting-sessions.ts'
 import { eventually } from '../../support/eventually.ts'
 import { insertCustomers, insertQuotes } from '../insert-quotes.ts'
@@ -154,26 +153,6 @@ t.test('statistics read no table that was not locked before', async (t) => {
       t.same(added, by === 'product' ? unlocked : ['currencies'], `by ${by}`)
     })
   }
-})
-
-t.test('the migration of the summary never deadlocks with readers of the old schema', async (t) => {
-  const db = openBusyDatabase(t, await emptyDatabase(t))
-  await migrate(db, '0016-plain-comments')
-  let isMigrated = false
-  const read = async () => {
-    while (!isMigrated)
-      await db.transaction().execute(async (transaction) => {
-        await sql`
-          lock table quote_summary, quote_deltas, quote_figures, quote_validity
-          in access share mode
-        `.execute(transaction)
-        await sleep(10)
-      })
-  }
-  const readers = [read(), read(), read()].map((reader) => reader.catch(String))
-  await migrate(db)
-  isMigrated = true
-  for (const error of await Promise.all(readers)) t.notMatch(error ?? '', /deadlock/)
 })
 
 /** Opens connections on which a deadlock is found at once. Later, others might have ended. */

@@ -1,0 +1,2 @@
+alter table quotes add column reminder text;
+alter table quotes alter column note set default '';
