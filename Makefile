@@ -31,7 +31,7 @@ demo: $(installed) ## Run the whole service on real data, without configuration
 test: $(installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
 
-local-test: $(installed) ## Test the demo and the test runner, with servers of their own
+local-test: $(installed) ## Test the demo and `make test`, with servers of their own
 	@node scripts/test.ts --kind local $(FILES)
 
 browser-test: $(installed) $(examples_installed) ## Test pages and palette in three browsers

@@ -26,6 +26,8 @@ const fastSettings = {
   // To drop a database, PostgreSQL searches all of them.
   shared_buffers: '32MB',
   max_connections: '100',
+  // In the directory of the run. Segments of a killed PostgreSQL would stay in /dev/shm.
+  dynamic_shared_memory_type: 'mmap',
 }
 
 /**

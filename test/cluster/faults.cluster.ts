@@ -1,5 +1,6 @@
 // The service on several machines, as real processes under a steady load, with one fault after the
 // other. Counts failed answers, and compares everything with PostgreSQL after each fault.
+// Alone: it counts failed answers under load.
 import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'

@@ -1,4 +1,5 @@
 // The formats of files: Spanish Excel, each option by itself, and what an error suggests.
+// Slow: it starts the script for each format.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -29,7 +29,7 @@ async function startServiceBehindFaultyProxy(t: Test, config: Partial<ServerConf
   const { meiliUrls } = await servers()
   const faultyProxy: FaultyProxy = await startFaultyProxy(
     t,
-    meiliUrls[Number(process.env.TAP_JOB_ID ?? 0) % meiliUrls.length] ?? '',
+    meiliUrls[Number(process.env.TEST_PROCESS ?? 0) % meiliUrls.length] ?? '',
   )
   const metrics = createMetrics()
   const lines: string[] = []

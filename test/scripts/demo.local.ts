@@ -1,5 +1,6 @@
 // Starts, uses, stops, restarts and kills the demo, and compares its statistics with a computation
 // from the raw file.
+// Slow: it loads the data of the demo.
 import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,7 @@
 // The PDF of a quote: its content and links, hostile and long documents, and failures of rendering:
 // a full queue, a timeout and a killed process.
 // Numbers such as S20 are those of the attacks in docs/security.md.
+// Slow: it renders many PDFs.
 import type { ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'

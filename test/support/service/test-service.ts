@@ -112,7 +112,7 @@ export async function testService(
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const { db, pool, url, roles } = database ?? (await testDatabase(t))
   const own = randomBytes(6).toString('hex')
-  const meiliUrl = meiliUrls[Number(process.env.TAP_JOB_ID ?? 0) % meiliUrls.length] ?? ''
+  const meiliUrl = meiliUrls[Number(process.env.TEST_PROCESS ?? 0) % meiliUrls.length] ?? ''
   const config = Value.Default(Settings, {
     DATABASE_URL: apiUrl ?? roles.api,
     ...(replicaUrl && { REPLICA_DATABASE_URL: replicaUrl }),

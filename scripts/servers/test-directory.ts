@@ -1,30 +1,25 @@
 // Makes and deletes the directory of a test run, and deletes those of runs that were killed.
-import { once } from 'node:events'
 import { globSync, readFileSync, statfsSync } from 'node:fs'
-import { mkdtemp, rename, rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { waitForServersBelow } from './servers/previous-run.ts'
+import { waitForServersBelow } from './previous-run.ts'
 
 const prefix = 'tqs-tests-'
 const inMemory = '/dev/shm'
-/** A socket that a run listens on. Once the run is dead, the kernel refuses connections. */
-const socketName = 'run.socket'
 
-/** Returns the path of a new directory. Deletes the directories of killed runs first. */
+/**
+ * Returns the path of a new directory, whose name contains the pid of this process. Deletes the
+ * directories of processes that have ended.
+ */
 export async function makeTestDirectory(): Promise<string> {
   for (const parent of new Set([inMemory, tmpdir()]))
-    for (const name of globSync(`${prefix}*`, { cwd: parent })) {
-      const directory = join(parent, name)
-      if (await isAbandoned(directory)) await removeTestDirectory(directory)
-    }
-  const directory = await mkdtemp(join(temporaryDirectory(), prefix))
-  const socket = join(directory, socketName)
-  await once(createServer().listen(`${socket}.new`).unref(), 'listening')
-  // Renamed, so that no other run finds a socket that does not listen yet.
-  await rename(`${socket}.new`, socket)
-  return directory
+    for (const name of globSync(`${prefix}*`, { cwd: parent }))
+      if (hasEnded(Number(name.slice(prefix.length).split('-')[0])))
+        await removeTestDirectory(join(parent, name)).catch(({ message }: Error) =>
+          console.error(`A killed test run has left ${join(parent, name)}: ${message}`),
+        )
+  return mkdtemp(join(chooseParent(), `${prefix}${process.pid}-`))
 }
 
 /** Deletes the directory, after the servers that a killed test had started there have ended. */
@@ -34,21 +29,17 @@ export async function removeTestDirectory(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
 }
 
-/** A directory without a socket, or of another account, is none that this run may delete. */
-async function isAbandoned(directory: string): Promise<boolean> {
-  const socket = connect(join(directory, socketName))
+function hasEnded(pid: number): boolean {
   try {
-    await once(socket, 'connect')
+    process.kill(pid, 0)
     return false
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
-  } finally {
-    socket.destroy()
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
 }
 
 /** A directory in memory if Linux offers enough of it, because the servers write a lot. */
-function temporaryDirectory(): string {
+function chooseParent(): string {
   const enoughBytes = 4 * 2 ** 30
   try {
     const mount = readFileSync('/proc/mounts', 'utf8').match(/^\S+ \/dev\/shm \S+ (\S+)/m)?.[1]
