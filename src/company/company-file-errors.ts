@@ -37,7 +37,7 @@ function isObject(value: unknown): boolean {
 
 function describeError({ type, schema, value }: ValueError): string {
   if (type === ValueErrorType.ObjectAdditionalProperties)
-    return 'is not a field of a company file. docs/company.md lists the fields'
+    return 'is not a field of a company file. docs/importing.md lists the fields'
   const text = JSON.stringify(value) ?? ''
   const shown = text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters)}…` : text
   const problem = value === undefined ? 'is missing' : `${shown} is not valid`

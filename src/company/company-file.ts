@@ -1,5 +1,5 @@
 // Reads and checks company.json: seller, base currency, time zone, logo and accent colour.
-// docs/company.md describes every field.
+// docs/importing.md describes every field.
 import { readFileSync } from 'node:fs'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -118,7 +118,7 @@ export const CompanyFile = Type.Composite(
       ),
     }),
   ],
-  { additionalProperties: false, ...field('an object with the fields of docs/company.md', {}) },
+  { additionalProperties: false, ...field('an object with the fields of docs/importing.md', {}) },
 )
 
 export type Company = {

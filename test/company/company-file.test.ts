@@ -78,7 +78,7 @@ t.test('each error names the field, what is expected, and an example', async (t)
     ],
     [
       { webiste: null },
-      '/webiste: is not a field of a company file. docs/company.md lists the fields',
+      '/webiste: is not a field of a company file. docs/importing.md lists the fields',
     ],
     [{ accentColor: 'red' }, /^\/accentColor: "red" is not valid\. Expected: a colour as #rrggbb/],
     [
@@ -183,8 +183,8 @@ t.test('accepts a byte order mark, and rejects any encoding but UTF-8', async (t
   t.throws(() => readCompany(file), { message: /company\.json cannot be read .*save it as UTF-8/ })
 })
 
-t.test('docs/company.md describes exactly the fields of the schema', async (t) => {
-  const page = readFileSync(join(root, 'docs/company.md'), 'utf8')
+t.test('docs/importing.md describes exactly the fields of the schema', async (t) => {
+  const page = readFileSync(join(root, 'docs/importing.md'), 'utf8')
   const described = [...page.matchAll(/^\| `([\w.[\]]+)` \|/gm)].map(([, name]) => name)
   t.same(described.sort(), listFields(CompanyFile).sort())
 })
