@@ -1,4 +1,4 @@
-// The languages of quotes and pages. docs/adding-a-language.md names the files of a language. The
+// The languages of quotes and pages. docs/architecture.md names the files of a language. The
 // compiler reports every list that lacks a language. scripts/migrate.ts records the languages in
 // the database.
 

@@ -1,4 +1,4 @@
-// Where an index and its outbox are, and the right to write to them. README.md explains the terms.
+// Where an index and its outbox are, and the right to write to them (docs/architecture.md).
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'

@@ -1,6 +1,5 @@
 // The indexer: acquires the lease of an index, prepares the engine, and starts a run.
-// README.md in this folder explains the terms. docs/indexing.md follows one change of a product
-// through these files, and lists the states of an indexer.
+// docs/architecture.md explains the terms and follows one change of a product through these files.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,5 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-// README.md in this folder explains the terms.
+// docs/architecture.md explains the terms.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { requireFirstRow } from './first-row.ts'

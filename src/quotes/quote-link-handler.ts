@@ -1,5 +1,5 @@
 // Handles a request for a quote link: checks that the link is open, and returns its quote as page,
-// JSON or PDF. README.md explains the terms of this folder.
+// JSON or PDF. docs/architecture.md explains the terms.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company-file.ts'

@@ -77,7 +77,7 @@ export async function readIndexStates(
 
 /**
  * Returns an SQL condition: the index of this row of search_indexes is settled, as
- * src/indexing/README.md explains. `identity` is the SQL expression of the database's identity.
+ * docs/architecture.md explains. `identity` is the SQL expression of the database's identity.
  */
 export const isSettledCondition = (identity: RawBuilder<unknown>) => sql`(
   search_indexes.indexed_at is not null

@@ -44,7 +44,7 @@ async function readPage(path: string, language: string) {
 
 t.test('each language has all its files, and the palette loads its texts', (t) => {
   const source = (path: string) => new URL(`../../src/${path}`, import.meta.url)
-  const docs = readFileSync(source('../docs/adding-a-language.md'), 'utf8')
+  const docs = readFileSync(source('../docs/architecture.md'), 'utf8')
   const palette = readFileSync(source('web/palette/texts/palette-language.js'), 'utf8')
   for (const code of languages) {
     for (const path of [

@@ -1,5 +1,5 @@
 // Records in the database which languages have texts, and their words for taxes. A new language of
-// quotes therefore needs no migration. docs/adding-a-language.md lists what it needs.
+// quotes therefore needs no migration. docs/architecture.md lists what it needs.
 import { type Kysely, sql } from 'kysely'
 import { languages } from '../../company/languages.ts'
 import type { Tables } from '../../database/table-types.ts'
