@@ -3,13 +3,17 @@
 import { readCompany } from '../src/company/company-file.ts'
 import { recordCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
-import { switchOffJit } from '../src/database/database-settings.ts'
 import { parsePostgresUrl } from '../src/database/postgres-address.ts'
 import { createKysely, type Database, openPool } from '../src/database/postgres-pool.ts'
 import { lockTimeoutSettings, retryForLocks } from '../src/database/retry-for-locks.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
-import { applyNextMigration, readNewerMigrations } from '../src/database/run-migrations.ts'
-import { readServerVersion, requireServerVersion } from '../src/database/server-version.ts'
+import {
+  applyNextMigration,
+  readNewerMigrations,
+  readServerVersion,
+  requireServerVersion,
+  switchOffJit,
+} from '../src/database/run-migrations.ts'
 import { isBehindPooler } from '../src/database/transaction-pooling.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
 import { ensurePermanentKeys } from '../src/indexing/engine/permanent-keys.ts'

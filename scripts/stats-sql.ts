@@ -12,7 +12,7 @@ import {
 import type { Tables } from '../src/database/table-types.ts'
 import { queryDays, queryTotals } from '../src/stats/summary/summary-query.ts'
 import { runCommand } from './cli/command.ts'
-import { wrapLines } from './schema/format-sql.ts'
+import { wrapLines } from './format-sql.ts'
 
 const help = `
 Usage: node scripts/stats-sql.ts [--check]

@@ -2,7 +2,7 @@
 // Migrations run as the owner of the schema.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import { readServerVersion } from './server-version.ts'
+import { readServerVersion } from './run-migrations.ts'
 
 /** The programs that have a role of their own. */
 export type Program = 'api' | 'indexer' | 'importer'
@@ -107,7 +107,7 @@ export async function grantRoles<DB>(
 }
 
 /**
- * Migrations revoke these rights too, but a restore without privileges opens the functions again,
+ * The schema revokes these rights too, but a restore without privileges opens the functions again,
  * because PostgreSQL lets everybody call a new function.
  */
 async function revokeFromEverybody<DB>(db: Kysely<DB>): Promise<void> {

@@ -1,50 +1,48 @@
-// Creates and changes the schema. The first migration runs the files of `schema/` in order. A change
-// of the released schema is a file in `migrations/`: databases remember the names of the migrations
-// that they have run.
+// Creates the schema and applies the migrations. The folder `schema/` is the schema of version
+// 1.0.0: its files are executed in the order of their names, as the first migration. A released
+// schema changes only by a new migration, a .sql or .ts file in the folder `migrations/`, whose
+// name begins with the next number, such as 0002. Databases remember the names of those that they
+// have run.
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Kysely, PostgresIntrospector, sql, type TableMetadata } from 'kysely'
 import {
   DEFAULT_MIGRATION_LOCK_TABLE,
   DEFAULT_MIGRATION_TABLE,
+  FileMigrationProvider,
   type Migration,
+  type MigrationResult,
   Migrator,
 } from 'kysely/migration'
 
 const schemaFolder = join(import.meta.dirname, 'schema')
-const migrationFolder = join(import.meta.dirname, 'migrations')
+const ownFolder = join(import.meta.dirname, 'migrations')
+export const schemaMigration = '0001-schema'
 
-/** The name of the migration that creates the schema of release 1.0.0. */
-const firstMigration = '2026-11-27-schema'
+type Migrations = Record<string, Migration>
 
-/** Returns the migrations by their names, in order. `folder` has those after the first one. */
-async function readMigrations(folder: string): Promise<Record<string, Migration>> {
-  const files = await listSqlFiles(folder)
-  return {
-    [firstMigration]: { up: createSchema },
-    ...Object.fromEntries(
-      files.map((file) => [
-        file.slice(0, -'.sql'.length),
-        { up: async (db: Kysely<unknown>) => void (await runFile(db, join(folder, file))) },
-      ]),
-    ),
-  }
+async function readMigrations(folder: string): Promise<Migrations> {
+  const schema = { up: (db: Kysely<unknown>) => executeFiles(db, schemaFolder) }
+  // Git keeps no empty folder: there is none before the first migration.
+  if (!existsSync(folder)) return { [schemaMigration]: schema }
+  const files = { fs: { readdir }, path: { join }, migrationFolder: folder }
+  const modules = await new FileMigrationProvider(files).getMigrations()
+  const statements = (await readdir(folder))
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => [
+      file.slice(0, -'.sql'.length),
+      { up: (db: Kysely<unknown>) => executeFile(db, join(folder, file)) },
+    ])
+  return { [schemaMigration]: schema, ...Object.fromEntries(statements), ...modules }
 }
 
-async function createSchema(db: Kysely<unknown>): Promise<void> {
-  // A function may use what a later file creates.
-  await sql`set local check_function_bodies = off`.execute(db)
-  for (const file of await listSqlFiles(schemaFolder)) await runFile(db, join(schemaFolder, file))
-  // The migrator uses this transaction to record the migration.
-  await sql`set local check_function_bodies = on`.execute(db)
+async function executeFiles(db: Kysely<unknown>, folder: string): Promise<void> {
+  for (const file of (await readdir(folder)).toSorted()) await executeFile(db, join(folder, file))
 }
 
-async function listSqlFiles(folder: string): Promise<string[]> {
-  return (await readdir(folder)).filter((file) => file.endsWith('.sql')).toSorted()
-}
-
-async function runFile(db: Kysely<unknown>, path: string): Promise<void> {
-  await sql.raw(await readFile(path, 'utf8')).execute(db)
+async function executeFile(db: Kysely<unknown>, file: string): Promise<void> {
+  await sql.raw(await readFile(file, 'utf8')).execute(db)
 }
 
 /**
@@ -53,7 +51,7 @@ async function runFile(db: Kysely<unknown>, path: string): Promise<void> {
  * processes, which queue on Kysely's advisory lock before each migration. Throws the error of the
  * migration that failed. The earlier ones remain applied.
  */
-export async function migrate<DB>(db: Kysely<DB>, folder = migrationFolder): Promise<string[]> {
+export async function migrate<DB>(db: Kysely<DB>, folder = ownFolder): Promise<string[]> {
   const applied: string[] = []
   for (;;) {
     const name = await applyNextMigration(db, folder)
@@ -68,12 +66,12 @@ export async function migrate<DB>(db: Kysely<DB>, folder = migrationFolder): Pro
  */
 export async function applyNextMigration<DB>(
   db: Kysely<DB>,
-  folder = migrationFolder,
+  folder = ownFolder,
 ): Promise<string | null> {
   const migrator = await createMigrator(db, folder)
   const { error, results = [] } = await migrator.migrateUp()
   if (error) {
-    const failed = results.find(({ status }) => status === 'Error')
+    const failed = results.find((result: MigrationResult) => result.status === 'Error')
     const failure = failed
       ? `Migration ${failed.migrationName} failed`
       : 'The migrations could not begin'
@@ -86,7 +84,7 @@ export async function applyNextMigration<DB>(
 /** Returns the names of the migrations that this code has and the database lacks. */
 export async function readPendingMigrations<DB>(
   db: Kysely<DB>,
-  folder = migrationFolder,
+  folder = ownFolder,
 ): Promise<string[]> {
   const migrator = await createMigrator(db, folder)
   return (await migrator.getMigrations())
@@ -94,14 +92,16 @@ export async function readPendingMigrations<DB>(
     .map((migration) => migration.name)
 }
 
-/**
- * Returns the names of the migrations that the database has and this code does not know. Throws if
- * the schema is older than the first release: nothing leads from there to this schema.
- */
+/** Returns the names of the migrations that the database has and this code does not know. */
 export async function readNewerMigrations<DB>(
   db: Kysely<DB>,
-  folder = migrationFolder,
+  folder = ownFolder,
 ): Promise<string[]> {
+  const known = await readMigrations(folder)
+  return (await readAppliedMigrations(db)).filter((name) => !(name in known))
+}
+
+async function readAppliedMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
   const { rows: tables } = await sql<{ exists: boolean }>`
     select to_regclass('kysely_migration') is not null as exists
   `.execute(db)
@@ -109,33 +109,81 @@ export async function readNewerMigrations<DB>(
   const { rows } = await sql<{ name: string }>`
     select name from kysely_migration order by name
   `.execute(db)
-  const known = await readMigrations(folder)
-  const unknown = rows.map(({ name }) => name).filter((name) => !(name in known))
-  if (unknown.some((name) => name < firstMigration)) throw new Error(schemaBeforeFirstRelease)
-  return unknown
+  return rows.map(({ name }) => name)
 }
-
-const schemaBeforeFirstRelease =
-  'This database has a schema from before release 1.0.0, which cannot be migrated. Create an ' +
-  'empty database and import products and quotes into it. The data of `make demo` is deleted ' +
-  'by `make clean`, and the next `make demo` creates it again.'
 
 /**
  * The migrator rejects a database with migrations that it does not know. After a newer release has
- * been replaced by this one, these are left as they are.
+ * been replaced by this one, these are left as they are. Throws if the database is older than
+ * version 1.0.0.
  */
 async function createMigrator<DB>(db: Kysely<DB>, folder: string): Promise<Migrator> {
-  const newer = (await readNewerMigrations(db, folder)).map((name) => [
-    name,
-    { up: async () => undefined },
-  ])
-  const migrations = { ...(await readMigrations(folder)), ...Object.fromEntries(newer) }
-  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
+  const known = await readMigrations(folder)
+  const applied = await readAppliedMigrations(db)
+  if (applied.length > 0 && !applied.includes(schemaMigration)) throw new Error(tooOld)
+  const newer = applied
+    .filter((name) => !(name in known))
+    .map((name) => [name, { up: async () => undefined }])
+  const provided = { ...known, ...Object.fromEntries(newer) }
+  return new Migrator({ db, provider: { getMigrations: async () => provided } })
+}
+
+/** One sentence: the API, scripts/migrate.ts and the demo print it and exit. */
+const tooOld =
+  'This database was made by a development version before 1.0.0, whose schema cannot be upgraded: ' +
+  'for the demo, run `make clean` and then `make demo`, and otherwise export its products and ' +
+  'quotes and import them into a new, empty database.'
+
+/** The schema uses features of version 15, such as unique keys in which nulls are equal. */
+const oldestVersion = 15
+
+/** Returns the major version of the server. */
+export async function readServerVersion<DB>(db: Kysely<DB>): Promise<number> {
+  const { rows } = await sql<{ version: number }>`
+    select current_setting('server_version_num')::integer / 10000 as version
+  `.execute(db)
+  return rows[0]?.version ?? 0
+}
+
+/** Throws an error that says what to do if the schema does not work on this major version. */
+export function requireServerVersion(version: number): void {
+  if (version >= oldestVersion) return
+  throw new Error(
+    `PostgreSQL ${version} is too old: the service needs ${oldestVersion} or newer. ` +
+      'Nothing was changed. Upgrade PostgreSQL first.',
+  )
+}
+
+/**
+ * Switches off just-in-time compilation for the database. The PostgreSQL of Debian and Docker has
+ * it on, but compiling the triggers and functions of the statistics takes longer than running them.
+ * Returns a note for an administrator if only the owner of the database may do this. The setting
+ * applies to connections that are opened later.
+ */
+export async function switchOffJit<DB>(db: Kysely<DB>): Promise<string[]> {
+  const { rows } = await sql<{ database: string; isOwner: boolean; jit: string }>`
+    select quote_ident(datname) as database, pg_has_role(datdba, 'usage') as "isOwner",
+      current_setting('jit') as jit
+    from pg_database where datname = current_database()
+  `.execute(db)
+  const [row] = rows
+  if (!row || row.jit === 'off') return []
+  const command = `alter database ${row.database} set jit = off`
+  if (!row.isOwner)
+    return [`let the owner of the database run \`${command}\`: statistics are faster without it.`]
+  // Two programs at once would fail with "tuple concurrently updated".
+  await db.transaction().execute(async (transaction) => {
+    await sql`
+      select pg_advisory_xact_lock(hashtextextended('trade-quoting-service settings', 0))
+    `.execute(transaction)
+    await sql.raw(command).execute(transaction)
+  })
+  return []
 }
 
 /**
  * Tells Kysely's migrator which of its own tables exist. It asks twice for each migration. Kysely
- * itself reads every column of every table, which takes half the time of all migrations.
+ * itself reads every column of every table, which takes longer than a small migration.
  */
 export class MigrationTables<DB> extends PostgresIntrospector {
   readonly #db: Kysely<DB>

@@ -1,4 +1,4 @@
-// The tables as Kysely's types. The files of schema/ define and describe them.
+// The tables as Kysely's types. The files in schema/ create and explain them.
 
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 
@@ -24,7 +24,7 @@ type CustomerGrain = 'month' | 'year'
 export type ProductGrain = 'month' | 'month_total' | 'year' | 'year_total'
 export type ValidityGrain = 'day' | 'month' | 'month_by_month'
 
-/** The values of a quote that the summary adds up. The SQL function `quote_figures_of` has them. */
+/** The values of a quote that the summary adds up, as the SQL function `quote_figures_of`. */
 export type Figures = {
   drafts: string
   sent: string
@@ -124,7 +124,6 @@ export type Tables = {
     last_task_enqueued_at: string | null
     is_writing: Generated<boolean>
     settled_snapshot: Generated<string>
-    pending: Generated<number>
     used_at: Generated<Date>
     synonyms_version: string | null
     has_several_servers: Generated<boolean>

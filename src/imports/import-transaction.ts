@@ -1,6 +1,6 @@
 // Runs an import in one transaction that can be cancelled at any moment before its commit.
 import { type ClientBase, DatabaseError, type Pool } from 'pg'
-import { cancelOnAbort } from '../database/cancel-on-abort.ts'
+import { cancelOnAbort } from '../database/cancellable-query.ts'
 import { describeError } from '../monitoring/describe-error.ts'
 import type { FileKind } from './file-columns.ts'
 import { ImportError } from './import-error.ts'

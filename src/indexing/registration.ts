@@ -9,8 +9,6 @@
 //                        says what the index contains now [markSettled, markRebuilt]. So it stays
 //                        true after a crash, and after a failover until the index has been
 //                        compared. True in a new row.
-// pending                Releases before migration 0051 use it. Nothing sets it. Drop it together
-//                        with the views that 0051 adds for them.
 // settled_snapshot       The index contains every change that it sees. [markSettled]
 //                        After a rebuild it sees none. [markRebuilt]
 // indexed_at             The index contains every change until then. [markSettled, markRebuilt]

@@ -1,7 +1,7 @@
 // docs/data-model.md agrees with the schema, its examples run, and the constraints reject bad
 // values.
 import { randomBytes } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import type { ClientBase, QueryResult } from 'pg'
@@ -116,41 +116,6 @@ t.test('what the page names exists', async (t) => {
     }
   })
 })
-
-t.test('every table and column has a comment in the schema', async (t) => {
-  const { rows } = await sql<{ name: string }>`
-    select c.relname || coalesce('.' || a.attname, '') as name
-    from pg_class c left join lateral (
-      select null::name as attname union all
-      select attname from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped
-    ) a on true
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
-      and not c.relispartition and c.relname !~ '^kysely_'`.execute(database.db)
-  t.ok(rows.length > 100)
-  const described = readDescribedNames()
-  t.same(
-    rows.map(({ name }) => name).filter((name) => !described.has(name)),
-    [],
-  )
-})
-
-/** Returns the tables, and the columns as `table.column`, that have a comment just before them. */
-function readDescribedNames(): Set<string> {
-  const names = new Set<string>()
-  for (const file of globSync('src/database/schema/*.sql')) {
-    let table = ''
-    let previous = ''
-    for (const line of readFileSync(file, 'utf8').split('\n')) {
-      const [, created] = /^create table (\w+)/.exec(line) ?? []
-      const [, column] = /^ {2}(\w+) /.exec(line) ?? []
-      if (created !== undefined) table = created
-      const name = created ?? `${table}.${column}`
-      if (/^ *--/.test(previous)) names.add(name)
-      previous = line
-    }
-  }
-  return names
-}
 
 t.test(
   'the table currencies agrees with the ISO 4217 list that amounts are formatted with',

@@ -1,8 +1,8 @@
 // Settings of the database that migrate makes.
 import { sql } from 'kysely'
 import t from 'tap'
-import { switchOffJit } from '../../src/database/database-settings.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { switchOffJit } from '../../src/database/run-migrations.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
 t.test('just-in-time compilation is off for later connections', async (t) => {

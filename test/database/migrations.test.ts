@@ -1,17 +1,23 @@
 // Migrations and the recorded company: repeated, concurrent and failing runs, and the checks of the
 // API at start-up.
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { readCompany } from '../../src/company/company-file.ts'
 import { checkCompany, recordCompany } from '../../src/company/company-record.ts'
-import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
-import { lockTimeoutSettings, retryForLocks } from '../../src/database/retry-for-locks.ts'
-import { migrate, readPendingMigrations } from '../../src/database/run-migrations.ts'
+import type { FailoverPool } from '../../src/database/failover/failover-pool.ts'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import {
+  applyNextMigration,
+  migrate,
+  readPendingMigrations,
+  readServerVersion,
+  requireServerVersion,
+  schemaMigration,
+} from '../../src/database/run-migrations.ts'
 import { deriveSearchKey } from '../../src/indexing/engine/permanent-keys.ts'
 import { company } from '../support/database/company.ts'
 import { emptyDatabase, servers, testDatabase } from '../support/database/test-database.ts'
@@ -21,19 +27,20 @@ import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 const root = join(import.meta.dirname, '../..')
 const { baseCurrency, timeZone, seller } = company
 const companyContent = { baseCurrency, timeZone, ...seller }
-/** Two migrations after the first one. Both lock the table `quotes`. */
-const folder = join(import.meta.dirname, 'two-migrations')
-const laterMigrations = ['9001-01-01-notes', '9001-01-02-reminders']
-const allMigrations = ['2026-11-27-schema']
+/** Two migrations as a later release could have them, and a program that applies them. */
+const laterFolder = join(import.meta.dirname, 'later-migrations')
+const laterMigrations = ['0002-customer-groups', '0003-known-customer-groups']
+const laterProgram = 'test/database/apply-later-migrations.ts'
 
 t.test(
   'creates the schema and the company in an empty database, and changes nothing on a second run',
   async (t) => {
     const { url, db } = await openEmptyDatabase(t)
-    t.strictSame(await readPendingMigrations(db), allMigrations)
+    const pending = await readPendingMigrations(db)
+    t.equal(pending[0], schemaMigration)
     t.same(await runProgram(t, 'scripts/migrate.ts', url), {
       status: 0,
-      stdout: `Applied ${allMigrations.join(', ')}.\n`,
+      stdout: `Applied ${pending.join(', ')}.\n`,
       stderr: '',
     })
     t.strictSame(await readPendingMigrations(db), [])
@@ -52,6 +59,7 @@ t.test(
 
 t.test('succeeds in four processes at once, which apply each migration once', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
+  const pending = await readPendingMigrations(db)
   const runs = await Promise.all(
     Array.from({ length: 4 }, () => runProgram(t, 'scripts/migrate.ts', url)),
   )
@@ -62,7 +70,7 @@ t.test('succeeds in four processes at once, which apply each migration once', as
   const applied = runs.flatMap(({ stdout }) =>
     [...stdout.matchAll(/^Applied (.*)\.$/gm)].flatMap(([, names = '']) => names.split(', ')),
   )
-  t.strictSame(applied.toSorted(), allMigrations)
+  t.strictSame(applied.toSorted(), pending)
 
   const migratedOnce = await testDatabase(t)
   t.strictSame(
@@ -72,122 +80,133 @@ t.test('succeeds in four processes at once, which apply each migration once', as
   )
 })
 
-t.test('a migration that fails leaves nothing, and what came before it stays', async (t) => {
-  const { db } = await openEmptyDatabase(t)
-  await sql`create table api_keys (note text)`.execute(db)
-  const message = 'Migration 2026-11-27-schema failed: relation "api_keys" already exists'
-  await t.rejects(migrate(db), { message })
-  t.same(
-    (await readInventory(db)).filter((object) => !object.includes('kysely_')),
-    ['column api_keys.note text', 'table api_keys'],
-  )
-  await sql`drop table api_keys`.execute(db)
-  t.same(await migrate(db), allMigrations, 'succeeds when the table is removed')
-
-  await sql`alter table quotes add column reminder text`.execute(db)
-  await t.rejects(migrate(db, folder), {
-    message: /9001-01-02-reminders failed: column "reminder"/,
+t.test('prints the error of a migration that fails, and leaves nothing half done', async (t) => {
+  const { url, db } = await openEmptyDatabase(t)
+  await sql`create table quote_lines (note text)`.execute(db)
+  t.same(await runProgram(t, 'scripts/migrate.ts', url), {
+    status: 1,
+    stdout: '',
+    stderr: 'Migration 0001-schema failed: relation "quote_lines" already exists\n',
   })
-  t.same(await readPendingMigrations(db, folder), ['9001-01-02-reminders'])
-  await sql`alter table quotes drop column reminder`.execute(db)
-  t.same(await migrate(db, folder), ['9001-01-02-reminders'])
-  t.same(await readPendingMigrations(db, folder), [])
+  t.strictSame(
+    (await readInventory(db)).filter((object) => !object.includes('kysely_')),
+    ['column quote_lines.note text', 'table quote_lines'],
+  )
+  await sql`drop table quote_lines`.execute(db)
+  t.equal((await runProgram(t, 'scripts/migrate.ts', url)).status, 0, 'succeeds afterwards')
 })
 
-t.test('a schema from before the first release is refused, with what to do', async (t) => {
-  const { url, db } = await openEmptyDatabase(t)
-  await sql`create table kysely_migration (name text, timestamp text)`.execute(db)
-  await sql`insert into kysely_migration values ('0001-catalogue-and-quotes', '')`.execute(db)
-  const { status, stderr } = await runProgram(t, 'scripts/migrate.ts', url)
-  t.equal(status, 1)
-  t.match(stderr, /from before release 1\.0\.0, .* `make clean`/)
-  t.notMatch(stderr, /\n./, 'one line')
+t.test('keeps the migrations before one that fails', async (t) => {
+  const { db } = await testDatabase(t)
+  const reference = await testDatabase(t)
+  await applyNextMigration(reference.db, laterFolder)
+  await sql`create table customer_groups (note text)`.execute(db)
+  await sql`create table customer_groups (note text)`.execute(reference.db)
+  await t.rejects(migrate(db, laterFolder), {
+    message:
+      'Migration 0003-known-customer-groups failed: relation "customer_groups" already exists',
+  })
+  t.strictSame(await readInventory(db), await readInventory(reference.db))
+  t.strictSame(await readPendingMigrations(db, laterFolder), ['0003-known-customer-groups'])
+  await sql`drop table customer_groups`.execute(db)
+  t.strictSame(await migrate(db, laterFolder), ['0003-known-customer-groups'])
+  t.strictSame(await migrate(db, laterFolder), [])
 })
 
 t.test('an older release leaves newer migrations as they are, and runs', async (t) => {
   const { url, db } = await testDatabase(t)
-  t.same(await migrate(db, folder), laterMigrations)
-  t.same(await readPendingMigrations(db), [])
+  t.strictSame(await migrate(db, laterFolder), laterMigrations)
+  const before = await readInventory(db)
   const { status, stdout } = await runProgram(t, 'scripts/migrate.ts', url)
   t.equal(status, 0)
-  t.match(stdout, `newer release (${laterMigrations.join(', ')}). They are left as they are.`)
+  t.match(
+    stdout,
+    /newer release \(0002-customer-groups, 0003-known-customer-groups\)\. They are left as they are\./,
+  )
+  t.strictSame(await readInventory(db), before)
+  const started = await runProgram(t, 'src/server.ts', url, undefined, 'Server listening')
+  t.equal(started.status, 0)
+  t.strictSame(await migrate(db, laterFolder), [], 'the newer release continues')
 })
 
-t.test('under load, migrations wait for a lock and keep nobody else waiting', async (t) => {
+t.test('says what to do with a database from before version 1.0.0', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
-  await migrate(db)
-  await recordCompany(db, company)
-  const pool = openPool(url)
-  t.teardown(() => pool.end())
-  const reader = await pool.connect()
-  await reader.query('begin')
-  await reader.query('select count(*) from quotes')
-  const load = keepReadingAndWriting(pool)
+  await sql`create table kysely_migration (name text primary key, timestamp text)`.execute(db)
+  await sql`insert into kysely_migration values ('0001-catalogue-and-quotes', 'x')`.execute(db)
+  for (const program of ['scripts/migrate.ts', 'src/server.ts'])
+    t.match(await runProgram(t, program, url), {
+      status: 1,
+      stderr:
+        /^This database was made by a development version before 1\.0\.0, .+`make clean`.+\n$/,
+    })
+})
 
-  const migrating = openDatabase(url, { connections: 2, settings: lockTimeoutSettings })
-  t.teardown(() => migrating.destroy())
-  const reports: string[] = []
-  const migrated = retryForLocks(
-    migrating,
-    () => migrate(migrating, folder),
-    (line) => reports.push(line),
-  )
+t.test('accepts PostgreSQL 15 and newer, and says what to do about older versions', async (t) => {
+  const { db } = await testDatabase(t)
+  const version = await readServerVersion(db)
+  t.ok(version >= 15, `the tests run on ${version}`)
+  for (const accepted of [15, 16, 17, version]) requireServerVersion(accepted)
+  t.throws(() => requireServerVersion(14), /PostgreSQL 14 is too old: the service needs 15/)
+})
+
+t.test('behind a lock, readers and writers wait for two seconds at most', async (t) => {
+  const { url, db, pool } = await testDatabase(t)
+  const holder = await pool.connect()
+  await holder.query('begin')
+  await holder.query('select count(*) from quotes')
+  const program = await startProgram(t, laterProgram, url)
+  const ended = new Promise((resolve) => program.once('exit', resolve))
+  let stderr = ''
+  program.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const calls = keepReadingAndWriting(pool)
   await eventually(
-    async () => reports.length,
-    (count) => count >= 2,
+    async () => stderr.match(/waiting for a lock/g)?.length ?? 0,
+    (attempts) => attempts >= 2,
     60_000,
   )
-  t.match(reports[0], /waiting for a lock \(the oldest transaction is \d+ s old: PID \d+, /)
-  await reader.query('commit')
-  reader.release()
-  t.same(await migrated, laterMigrations)
-  const { failures, count, longestMs } = await load.stop()
-  t.same(failures, [], 'reads and writes of others succeed all the time')
+  t.match(stderr, /waiting for a lock \(the oldest transaction is \d+ s old: PID \d+, /)
+  t.strictSame(await readPendingMigrations(db, laterFolder), laterMigrations)
+  await holder.query('commit')
+  holder.release()
+  t.equal(await ended, 0)
+  const { failures, count, longestMs } = await calls.stop()
   t.comment(`${count} calls, of which the longest took ${Math.round(longestMs)} ms`)
+  t.same(failures, [])
   // Two seconds for the lock, and as many for a slow machine. The reader stays for seven.
   t.ok(longestMs < 4_000, `the longest took ${longestMs} ms`)
+  t.strictSame(await readPendingMigrations(db, laterFolder), [])
 })
 
-t.test(
-  'a migration that dies in the middle leaves nothing, and the next run does it',
-  async (t) => {
-    const { url, db } = await openEmptyDatabase(t)
-    await migrate(db)
-    const before = await readInventory(db)
-    const pool = openPool(url)
-    t.teardown(() => pool.end())
-    const holder = await pool.connect()
-    await holder.query('begin')
-    await holder.query('lock table quotes in row exclusive mode')
-    const failed = t.rejects(migrate(db, folder))
-    t.ok(
-      await eventually(() => readWaitingMigration(pool), Boolean, 60_000),
-      'it waits in its middle',
-    )
-    await pool.query('select pg_terminate_backend($1)', [await readWaitingMigration(pool)])
-    await failed
-    await holder.query('commit')
-    holder.release()
-    t.same(await readInventory(db), before)
-    t.same(await migrate(db, folder), laterMigrations)
-  },
-)
+t.test('killed in the middle of a migration, the next run completes it', async (t) => {
+  const { url, db, pool } = await testDatabase(t)
+  const before = await readInventory(db)
+  const calls = keepReadingAndWriting(pool)
+  const holder = await pool.connect()
+  await holder.query('begin')
+  await holder.query('lock table quotes in row exclusive mode')
+  const program = await startProgram(t, laterProgram, url)
+  const hasBegun = await eventually(() => isMigrationWaiting(pool), Boolean, 60_000)
+  t.ok(hasBegun, 'a migration waits in the middle of its transaction')
+  await kill(program)
+  await holder.query('commit')
+  holder.release()
+  t.strictSame(await readInventory(db), before, 'nothing is half done')
 
-t.test('prints the error of a migration that fails and exits with status 1', async (t) => {
-  const { url, db } = await openEmptyDatabase(t)
-  await sql`create table quotes (note text)`.execute(db)
-  t.same(await runProgram(t, 'scripts/migrate.ts', url), {
-    status: 1,
-    stdout: '',
-    stderr: 'Migration 2026-11-27-schema failed: relation "quotes" already exists\n',
-  })
+  const next = await startProgram(t, laterProgram, url)
+  t.equal(await new Promise((resolve) => next.once('exit', resolve)), 0)
+  t.strictSame(await readPendingMigrations(db, laterFolder), [])
+  const { failures, count } = await calls.stop()
+  t.same(failures, [], 'reads and writes of others succeed all the time')
+  t.ok(count > 0)
 })
 
 t.test('starts the API only with all migrations and the recorded company', async (t) => {
   const empty = await emptyDatabase(t)
   t.match(await runProgram(t, 'src/server.ts', empty), {
     status: 1,
-    stderr: new RegExp(`^The database lacks ${allMigrations.join(', ')}: run \`make migrate\``),
+    stderr: /^The database lacks 0001-schema.*: run `make migrate`/,
   })
 
   const { url, db } = await testDatabase(t)
@@ -385,8 +404,8 @@ async function startProgram(
   return child
 }
 
-/** Reads quotes and adds some until it is stopped. Returns what failed, and how long calls took. */
-function keepReadingAndWriting(pool: Pool) {
+/** Reads quotes and adds some until it is stopped. */
+function keepReadingAndWriting(pool: FailoverPool) {
   const failures: string[] = []
   let count = 0
   let longestMs = 0
@@ -394,9 +413,13 @@ function keepReadingAndWriting(pool: Pool) {
   const call = async (statement: string) => {
     while (!isOver) {
       const startedAt = performance.now()
-      await pool.query(statement).catch((error: Error) => failures.push(error.message))
+      await pool.query(statement).then(
+        () => {
+          count += 1
+        },
+        (error: Error) => failures.push(error.message),
+      )
       longestMs = Math.max(longestMs, performance.now() - startedAt)
-      count += 1
       await sleep(50)
     }
   }
@@ -414,14 +437,20 @@ function keepReadingAndWriting(pool: Pool) {
   }
 }
 
-/** Returns the process id of a session that waits for a lock which readers and writers do not need. */
-async function readWaitingMigration(pool: Pool): Promise<number | undefined> {
+/** Whether a session waits for a lock on quotes that readers and writers do not need. */
+async function isMigrationWaiting(pool: FailoverPool): Promise<boolean> {
   const { rows } = await pool.query(`
-    select pid from pg_locks
+    select from pg_locks
     where relation = 'quotes'::regclass and not granted
       and mode not in ('AccessShareLock', 'RowExclusiveLock')
       and database = (select oid from pg_database where datname = current_database())`)
-  return rows[0]?.pid
+  return rows.length > 0
+}
+
+async function kill(program: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => program.once('exit', resolve))
+  program.kill('SIGKILL')
+  await ended
 }
 
 /** Lists the tables, columns, indexes, constraints, triggers, functions and extensions. */

@@ -223,7 +223,7 @@ t.test('settings arrive as text, and the API may have another tag', async (t) =>
   const image = (manifest: Manifest) =>
     (containerOf(manifest) as unknown as { image: string }).image
   t.equal(image(find(manifests, 'Deployment', '-api')), 'trade-quoting-service:old')
-  t.equal(image(find(manifests, 'Job', '-migrate')), 'trade-quoting-service:0.1.0')
+  t.equal(image(find(manifests, 'Job', '-migrate')), 'trade-quoting-service:1.0.0')
 })
 
 t.test('every pod meets the restricted policy, and sees only its own secrets', async (t) => {

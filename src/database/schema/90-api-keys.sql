@@ -1,66 +1,54 @@
--- API keys and their use.
+-- API keys.
 
 -- API keys of callers. A key is tqs_<id>_<secret> (secret) or tqp_<id>_<secret> (publishable).
 create table api_keys (
   -- The middle part of the key; not secret.
-  id            text         not null,
+  id text primary key check (id ~ '^[0-9a-z]{12}$'),
   -- secret: for servers; publishable: for browsers, bound to origins, can only search.
-  kind          text         not null,
+  kind text not null check (kind in ('secret', 'publishable')),
   -- Owner of the key, for people.
-  name          text         not null,
+  name text not null check (btrim(name) <> '' and length(name) <= 200),
   -- SHA-256 of the whole key.
-  secret_hash   bytea        not null,
+  secret_hash bytea not null check (octet_length(secret_hash) = 32),
   -- Scopes of the key. A scope never includes another.
-  scopes        text[]       not null,
+  scopes text[] not null
+    check (cardinality(scopes) > 0 and scopes <@ array['search:read', 'stats:read',
+      'stats:detail']),
   -- Browser origins that a publishable key is bound to.
-  origins       text[]       not null default '{}'::text[],
+  origins text[] not null default '{}',
   -- true: no rate limits.
-  unlimited     boolean      not null default false,
+  unlimited boolean not null default false,
   -- Time of creation.
-  created_at    timestamptz  not null default now(),
+  created_at timestamptz not null default now(),
   -- Time from which the key is invalid. Null: never.
-  expires_at    timestamptz,
+  expires_at timestamptz,
   -- Time of revocation. Null: not revoked.
-  revoked_at    timestamptz,
+  revoked_at timestamptz,
   -- Multiplies the configured rate limits. Null: 1.
-  limit_factor  numeric,
+  limit_factor numeric check (limit_factor > 0 and limit_factor <= 1000),
   -- Time of the last use, to about a minute. Null: never used.
-  last_used_at  timestamptz,
+  last_used_at timestamptz,
   -- The key that replaced this one when it was rotated; null: it was not rotated.
-  successor_id  text,
-  constraint api_keys_pkey primary key (id),
-  constraint api_keys_successor_id_fkey foreign key (successor_id) references api_keys(id)
-    on delete set null,
-  constraint api_keys_id_check check (id ~ '^[0-9a-z]{12}$'),
-  constraint api_keys_kind_check check (kind = any (array['secret', 'publishable'])),
-  constraint api_keys_limit_factor_check check
-    (limit_factor > 0::numeric and limit_factor <= 1000::numeric),
-  constraint api_keys_name_check check (btrim(name) <> '' and length(name) <= 200),
+  successor_id text references api_keys on delete set null,
   constraint api_keys_publishable_is_narrow check
-    (kind = 'secret' or scopes = array['search:read'] and cardinality(origins) > 0),
-  constraint api_keys_scopes_check check
-    (cardinality(scopes) > 0 and scopes <@ array['search:read', 'stats:read', 'stats:detail']),
-  constraint api_keys_secret_hash_check check (octet_length(secret_hash) = 32)
+    (kind = 'secret' or scopes = array['search:read'] and cardinality(origins) > 0)
 );
+
 create trigger durable_revocation before delete or update of revoked_at, expires_at on api_keys
   for each statement execute function require_durable_revocation();
 
 -- Requests by API key and day. The API adds to it, as best effort.
 create table api_key_usage (
   -- The key.
-  key_id         text    not null,
+  key_id text not null references api_keys on delete cascade,
   -- The day in UTC.
-  day            date    not null,
+  day date not null,
   -- All requests with the key, refused ones included.
-  calls          bigint  not null,
+  calls bigint not null check (calls >= 0),
   -- Requests that were refused with 401, 403 or 429.
-  refusals       bigint  not null,
+  refusals bigint not null,
   -- Requests with the id of the key and a wrong secret, which are no calls of the key.
-  wrong_secrets  bigint  not null default 0,
-  constraint api_key_usage_pkey primary key (key_id, day),
-  constraint api_key_usage_key_id_fkey foreign key (key_id) references api_keys(id)
-    on delete cascade,
-  constraint api_key_usage_calls_check check (calls >= 0),
-  constraint api_key_usage_refusals_are_calls check (refusals >= 0 and refusals <= calls),
-  constraint api_key_usage_wrong_secrets_check check (wrong_secrets >= 0)
+  wrong_secrets bigint not null default 0 check (wrong_secrets >= 0),
+  primary key (key_id, day),
+  constraint api_key_usage_refusals_are_calls check (refusals between 0 and calls)
 );

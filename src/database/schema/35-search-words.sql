@@ -1,57 +1,48 @@
--- The words of search that the company owns: synonyms, pinned products and hidden words.
+-- The words of search that the company owns.
 
 -- Words and phrases that mean the same to search.
 create table search_synonyms (
   -- A word or phrase, in lower case. It identifies the row.
-  word      text     not null,
+  word text primary key,
   -- What else a search for the word finds.
-  synonyms  text[]   not null,
+  synonyms text[] not null,
   -- Whether each of the words also finds all the others.
-  two_way   boolean  not null default true,
-  constraint search_synonyms_pkey primary key (word)
+  two_way boolean not null default true
 );
 
 -- The products that come first for a query.
 create table search_pins (
   -- The whole text of the query, in lower case.
-  query  text    not null,
+  query text primary key,
   -- The SKUs of the products, in the order in which they are shown.
-  skus   text[]  not null,
-  constraint search_pins_pkey primary key (query)
+  skus text[] not null
 );
 
 -- Words for which search behaves as if it did not know them.
 create table search_hidden_words (
   -- The word, in lower case; * for all built-in synonyms.
-  word   text  not null,
+  word text primary key,
   -- synonyms: the built-in synonyms of the word. word: search ignores the word beside others.
-  hides  text  not null default 'synonyms',
-  constraint search_hidden_words_pkey primary key (word),
-  constraint search_hidden_words_hides_check check (hides = any (array['synonyms', 'word']))
+  hides text not null default 'synonyms' check (hides in ('synonyms', 'word'))
 );
 
 -- Changes with the three tables of words. Triggers write it.
 create table search_words_version (
-  -- Always true: the table has one row.
-  the_only_row  boolean  not null default true,
+  the_only_row boolean primary key default true check (the_only_row),
   -- A random value for each state of the tables.
-  version       uuid     not null default gen_random_uuid(),
-  constraint search_words_version_pkey primary key (the_only_row),
-  constraint search_words_version_the_only_row_check check (the_only_row)
+  version uuid not null default gen_random_uuid()
 );
 
+insert into search_words_version default values;
+
 -- A text in lower case with single blanks, as words are stored.
-create function search_phrase(value text)
- returns text
- language sql
- immutable parallel safe strict
+create function search_phrase(value text) returns text
+language sql immutable parallel safe strict
 return lower(normalize(btrim(regexp_replace(value, '\s+', ' ', 'g')), nfc));
 
-create function check_search_phrase(phrase text)
- returns void
- language plpgsql
- immutable
-as $$
+-- Rejects a word or phrase that search cannot use.
+create function check_search_phrase(phrase text) returns void
+language plpgsql immutable as $$
 begin
   if phrase is null or phrase = '' then
     raise exception 'A word for search is empty.' using errcode = 'check_violation';
@@ -66,12 +57,8 @@ begin
   end if;
 end $$;
 
-create function prepare_search_synonyms()
- returns trigger
- language plpgsql
- security definer
- set search_path to 'pg_catalog', 'public', 'pg_temp'
-as $$
+create function prepare_search_synonyms() returns trigger
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   new.word := search_phrase(new.word);
   perform check_search_phrase(new.word);
@@ -90,15 +77,11 @@ begin
   end if;
   return new;
 end $$;
-create trigger prepare before insert or update on search_synonyms for each row
-  execute function prepare_search_synonyms();
+create trigger prepare before insert or update on search_synonyms
+  for each row execute function prepare_search_synonyms();
 
-create function prepare_search_pins()
- returns trigger
- language plpgsql
- security definer
- set search_path to 'pg_catalog', 'public', 'pg_temp'
-as $$
+create function prepare_search_pins() returns trigger
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   new.query := search_phrase(new.query);
   if new.query is null or length(new.query) not between 1 and 200 then
@@ -117,15 +100,11 @@ begin
   end if;
   return new;
 end $$;
-create trigger prepare before insert or update on search_pins for each row
-  execute function prepare_search_pins();
+create trigger prepare before insert or update on search_pins
+  for each row execute function prepare_search_pins();
 
-create function prepare_search_hidden_word()
- returns trigger
- language plpgsql
- security definer
- set search_path to 'pg_catalog', 'public', 'pg_temp'
-as $$
+create function prepare_search_hidden_word() returns trigger
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   new.word := search_phrase(new.word);
   perform check_search_phrase(new.word);
@@ -135,15 +114,12 @@ begin
   end if;
   return new;
 end $$;
-create trigger prepare before insert or update on search_hidden_words for each row
-  execute function prepare_search_hidden_word();
+create trigger prepare before insert or update on search_hidden_words
+  for each row execute function prepare_search_hidden_word();
 
-create function change_search_words_version()
- returns trigger
- language plpgsql
- security definer
- set search_path to 'pg_catalog', 'public', 'pg_temp'
-as $$
+-- Gives the three tables a new version, and limits their size.
+create function change_search_words_version() returns trigger
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 declare
   rows_of_table bigint;
   pairs bigint;
@@ -167,11 +143,9 @@ begin
   end if;
   return null;
 end $$;
-create trigger change_version after insert or delete or update or truncate on search_synonyms
+create trigger change_version after insert or delete or update or truncate on search_hidden_words
   for each statement execute function change_search_words_version();
 create trigger change_version after insert or delete or update or truncate on search_pins
   for each statement execute function change_search_words_version();
-create trigger change_version after insert or delete or update or truncate on search_hidden_words
+create trigger change_version after insert or delete or update or truncate on search_synonyms
   for each statement execute function change_search_words_version();
-
-insert into search_words_version default values;

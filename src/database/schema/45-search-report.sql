@@ -1,65 +1,54 @@
--- What people search for, if the report is switched on.
+-- What people search for.
 
 -- How many searches somebody stayed on, by day.
 create table search_report_days (
   -- The day in UTC.
-  day             date    not null,
+  day date primary key,
   -- Searches, as best effort.
-  searches        bigint  not null,
+  searches bigint not null,
   -- Those of them that found nothing.
-  without_result  bigint  not null,
-  constraint search_report_days_pkey primary key (day),
-  constraint search_report_days_part check (without_result >= 0 and without_result <= searches)
+  without_result bigint not null,
+  constraint search_report_days_part check (without_result between 0 and searches)
 );
 
 -- Texts of searches. A text is null until five callers have searched for it.
 create table search_report_texts (
   -- Generated.
-  id         bigint   not null generated always as identity,
+  id bigint generated always as identity primary key,
   -- query: a whole query. word: a word that no product has.
-  kind       text     not null,
+  kind text not null check (kind in ('query', 'word')),
   -- A keyed hash. The key is not in the database.
-  text_hash  bytea    not null,
-  -- Keyed hashes of at most five callers, different for each text. Empty if the text is
-  -- known.
-  callers    bytea[]  not null,
+  text_hash bytea not null,
+  -- Keyed hashes of at most five callers, different for each text. Empty if the text is known.
+  callers bytea[] not null,
   -- The text, folded. Null: fewer than five callers.
-  text       text,
+  text text,
   -- The day of the last search for it.
-  last_day   date     not null,
-  constraint search_report_texts_pkey primary key (id),
+  last_day date not null,
   constraint search_report_texts_identity unique (kind, text_hash),
   constraint search_report_texts_callers check
-    (cardinality(callers) <= 5 and (text is null or callers = '{}'::bytea[])),
-  constraint search_report_texts_kind_check check (kind = any (array['query', 'word']))
+    (cardinality(callers) <= 5 and (text is null or callers = '{}'))
 );
-create index search_report_texts_unknown on search_report_texts using btree (last_day)
-  where text is null;
+create index search_report_texts_unknown on search_report_texts (last_day) where text is null;
 
 -- How often each text was searched for, by day.
 create table search_report_counts (
   -- The day in UTC.
-  day             date    not null,
+  day date not null,
   -- The text.
-  text_id         bigint  not null,
+  text_id bigint not null references search_report_texts on delete cascade,
   -- Searches, as best effort.
-  searches        bigint  not null,
+  searches bigint not null,
   -- Those of them that found nothing.
-  without_result  bigint  not null,
-  constraint search_report_counts_pkey primary key (day, text_id),
-  constraint search_report_counts_text_id_fkey foreign key (text_id)
-    references search_report_texts(id) on delete cascade,
-  constraint search_report_counts_part check (without_result >= 0 and without_result <= searches)
+  without_result bigint not null,
+  primary key (day, text_id),
+  constraint search_report_counts_part check (without_result between 0 and searches)
 );
-create index search_report_counts_text on search_report_counts using btree (text_id);
+create index search_report_counts_text on search_report_counts (text_id);
 
 -- Deletes what the search report no longer keeps.
-create function purge_search_report()
- returns bigint
- language plpgsql
- security definer
- set search_path to 'pg_catalog', 'public', 'pg_temp'
-as $$
+create function purge_search_report() returns bigint
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 declare
   today constant date := (now() at time zone 'UTC')::date;
   purged bigint := 0;
@@ -81,5 +70,4 @@ begin
   get diagnostics purged_now = row_count;
   return purged + purged_now;
 end $$;
-
 revoke execute on function purge_search_report() from public;

@@ -1,39 +1,9 @@
-// Formats SQL from PostgreSQL's catalogue for reading: lower-case keywords, lines of 100 columns.
+// Breaks long lines of SQL for reading.
 
 const maxColumns = 100
 
 /** A literal, a quoted identifier or a comment: text whose letters and spaces must stay. */
 const verbatim = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*/g
-
-/**
- * Rewrites an expression as the catalogue prints it. Keywords become lower case, casts of literals
- * to text and the schema name `public` are left out, and control characters become escapes.
- */
-export function tidyExpression(expression: string): string {
-  return mapOutsideLiterals(expression, (text) => text.toLowerCase().replaceAll('public.', ''))
-    .replace(/'(?:[^']|'')*'/g, escapeControlCharacters)
-    .replace(/(?<=')::text\b(?!\[)/g, '')
-    .replaceAll('timestamp with time zone', 'timestamptz')
-}
-
-/** Applies `change` to the parts of `sql` that are neither literals nor comments. */
-function mapOutsideLiterals(sql: string, change: (text: string) => string): string {
-  let result = ''
-  let end = 0
-  for (const match of sql.matchAll(verbatim)) {
-    result += change(sql.slice(end, match.index)) + match[0]
-    end = match.index + match[0].length
-  }
-  return result + change(sql.slice(end))
-}
-
-const escapes: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' }
-
-function escapeControlCharacters(literal: string): string {
-  if (!/[\t\n\r]/.test(literal)) return literal
-  const escaped = literal.replaceAll('\\', '\\\\')
-  return `E${escaped.replace(/[\t\n\r]/g, (character) => escapes[character] ?? '')}`
-}
 
 /**
  * Breaks lines longer than 100 columns at a space outside literals, after a comma if possible, and

@@ -1,1 +1,0 @@
-alter table quotes add column note text;

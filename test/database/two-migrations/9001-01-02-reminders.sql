@@ -1,2 +1,0 @@
-alter table quotes add column reminder text;
-alter table quotes alter column note set default '';
