@@ -17,9 +17,9 @@ import {
 import { isBehindPooler } from '../src/database/transaction-pooling.ts'
 import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
 import { ensurePermanentKeys } from '../src/indexing/engine/permanent-keys.ts'
-import { recordLinkSettings } from '../src/quotes/links/link-settings.ts'
-import { checkLogoInPdf } from '../src/quotes/pdf/pdf-logo-check.ts'
-import { recordLanguages } from '../src/quotes/quote-texts/record-languages.ts'
+import { recordLinkSettings } from '../src/quotes/links/manage-links.ts'
+import { checkLogoInPdf } from '../src/quotes/pdf/pdf-renderer.ts'
+import { recordLanguages } from '../src/quotes/quote-texts/quote-texts.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `

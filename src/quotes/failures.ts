@@ -121,7 +121,7 @@ const rules = {
   },
   // Any rendering error other than a QuoteFailure. For example, the document made it fail, the
   // process was killed because the machine has too little memory, or the code has a defect. The
-  // rendering is tried again after a pause (rendering/failed-renderings.ts). Requests until then
+  // rendering is tried again after a pause (rendering/rendering-cache.ts). Requests until then
   // get the same failure.
   rendering_failed: { ...cannotRenderRule, isLoggedAsError: true, retryRendering: 'after-pause' },
   // The page or its JSON would have more than maxPageOrJsonBytes.

@@ -5,7 +5,7 @@ import { withHeaders } from '../api-docs/response-headers.ts'
 import { languages } from '../company/languages.ts'
 import { quoteLinkPath, toOpenApiPath } from '../http/endpoint-paths.ts'
 import { type FailureReason, QuoteFailure } from './failures.ts'
-import { describeFailure } from './responses/link-error-responses.ts'
+import { describeFailure } from './responses.ts'
 import { LinkedQuote, QuoteDocument, QuoteLine } from './schema.ts'
 
 const description = `

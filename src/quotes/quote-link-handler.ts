@@ -12,7 +12,7 @@ import { LinkAccess, requireOpen } from './links/link-access.ts'
 import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
 import { PageRenderer } from './page/page-renderer.ts'
-import type { PageOrJsonVariant } from './page/render-page-or-json.ts'
+import type { PageOrJsonVariant } from './page/quote-page.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
 import type { RenderingContext } from './rendering/rendering-cache.ts'
 import {
@@ -20,11 +20,7 @@ import {
   getRequestedFormat,
   getRequestedLanguage,
 } from './requested-representation.ts'
-import {
-  buildPageOrJsonResponse,
-  buildPdfResponse,
-  type LinkResponse,
-} from './responses/link-responses.ts'
+import { buildPageOrJsonResponse, buildPdfResponse, type LinkResponse } from './responses.ts'
 
 // Their requests still get an answer: their connections are closed a second later.
 export const stopRenderingTimeout = { ms: 4_000 }

@@ -19,10 +19,11 @@ import { getRequestedFormat } from './requested-representation.ts'
 import {
   buildErrorPageResponse,
   createErrorPagesOutsideRoute,
+  createLinkResponseHeaders,
   describeFailure,
   describeProblem,
-} from './responses/link-error-responses.ts'
-import { createLinkResponseHeaders, type LinkResponse } from './responses/link-responses.ts'
+  type LinkResponse,
+} from './responses.ts'
 import { LinkedQuote } from './schema.ts'
 
 /** `rateLimit` counts and limits the requests for each link. */

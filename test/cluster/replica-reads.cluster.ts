@@ -15,7 +15,7 @@ import {
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createQuoteLinkWithDetails, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { queryReplicatedDocument } from '../../src/quotes/links/query-document.ts'
+import { queryReplicatedDocument } from '../../src/quotes/links/link-access.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
 import { maxAgeMs } from '../../src/stats/cache/shared-data-version.ts'
 import { readStatsPreferringReplica } from '../../src/stats/stats-source.ts'

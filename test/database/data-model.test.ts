@@ -9,7 +9,7 @@ import t from 'tap'
 import { getCurrencyDigits } from '../../src/company/currencies.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { registerIndex } from '../../src/indexing/register-and-wait.ts'
-import { queryDocument } from '../../src/quotes/links/query-document.ts'
+import { queryDocument } from '../../src/quotes/links/link-access.ts'
 import { readLink } from '../../src/quotes/links/read-link.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 

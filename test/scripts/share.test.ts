@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { hashLinkToken } from '../../src/quotes/links/link-token.ts'
+import { hashLinkToken } from '../../src/quotes/links/read-link.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 

@@ -3,13 +3,18 @@
 // also remembers the hashes of the links that it has shown. If such a hash changes, the quote is
 // not shown.
 import { createHash } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Replica } from '../../database/replica/replica.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { QuoteFailure } from '../failures.ts'
-import { queryDocument, queryReplicatedDocument } from './query-document.ts'
-import { getLinkIdentity, type LinkState, type OpenLink, readLink } from './read-link.ts'
+import {
+  getLinkIdentity,
+  hashLinkToken,
+  type LinkState,
+  type OpenLink,
+  readLink,
+} from './read-link.ts'
 
 type LinkAccessOptions = {
   db: Kysely<Tables>
@@ -112,4 +117,31 @@ export function requireOpen(link: LinkState): OpenLink {
 /** Returns whether the SHA-256 of the document is the hash of the link. */
 function matchesHash(documentJson: string, { contentHash }: OpenLink): boolean {
   return createHash('sha256').update(documentJson).digest('hex') === contentHash
+}
+
+/** Returns the document of a link. Returns null if the link is not open by the database's clock. */
+export async function queryDocument(db: Kysely<Tables>, token: string): Promise<string | null> {
+  const { rows } = await sql<{ document: string | null }>`
+    select read_quote_share_document(${hashLinkToken(token)}) as document
+  `.execute(db)
+  return rows[0]?.document ?? null
+}
+
+/**
+ * Returns the document of a link from a replica. Returns null if the row on the replica differs
+ * from the row that was read from the primary, so an old document is never returned, however far
+ * the replica is behind.
+ */
+export async function queryReplicatedDocument(
+  replicaDb: Kysely<Tables>,
+  token: string,
+  { rowVersion }: OpenLink,
+): Promise<string | null> {
+  const tokenHash = hashLinkToken(token)
+  const { rows } = await sql<{ document: string | null; row_version: string }>`
+    select read_quote_share_document(${tokenHash}) as document, row_version
+    from read_quote_share(${tokenHash})
+  `.execute(replicaDb)
+  const [row] = rows
+  return row?.row_version === rowVersion ? row.document : null
 }

@@ -1,8 +1,11 @@
-// Creates, lists and revokes quote links.
+// Creates, lists and revokes quote links, and erases the documents of those closed long ago, which
+// contain names and addresses of customers.
 import { type Kysely, sql } from 'kysely'
 import type { Language } from '../../company/languages.ts'
 import type { Tables } from '../../database/table-types.ts'
-import { generateLinkToken, hashLinkToken } from './link-token.ts'
+import { type RegularTaskOptions, repeatRegularly } from '../../monitoring/regular-task.ts'
+import { countNoun } from '../../text/count-noun.ts'
+import { generateLinkToken, hashLinkToken } from './read-link.ts'
 
 /**
  * When a new link expires: at a date, after a lifetime that begins at its creation by the clock of
@@ -133,4 +136,64 @@ export async function revokeAllLinksOfQuote(
     select revoke_quote_shares(${quoteNumber}, ${version ?? null}::integer) as revoked
   `.execute(db)
   return rows[0]?.revoked ?? 0
+}
+
+/**
+ * Records the maximum number of lines in a linked quote, and the days after which the document of
+ * an expired or revoked link is erased. The settings have one row, which a migration has inserted.
+ */
+export async function recordLinkSettings(
+  db: Kysely<Tables>,
+  { maxLines, retentionDays }: { maxLines: number; retentionDays: number },
+): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('quote_share_settings')
+    .set({ max_lines: maxLines, retention_days: retentionDays })
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows !== 1n) throw new Error('quote_share_settings must have exactly one row.')
+}
+
+// Documents stay for more than a year, so an hour more does not matter.
+const erasureMs = 3_600_000
+
+const batchSize = 500
+
+/**
+ * Erases the documents of links that expired or were revoked longer ago than the retention time
+ * (`retention_days` in quote_share_settings). Also deletes views older than that. The links, their
+ * hashes and dates stay. Works in batches. Returns the number of erased documents.
+ */
+export async function eraseDocumentsOfClosedLinks(
+  db: Kysely<Tables>,
+  signal?: AbortSignal,
+): Promise<number> {
+  let total = 0
+  for (;;) {
+    const { rows } = await sql<{ erased: number }>`
+      select purge_quote_shares(${batchSize}) as erased
+    `.execute(db)
+    const erased = rows[0]?.erased ?? 0
+    total += erased
+    if (erased < batchSize || signal?.aborted) return total
+  }
+}
+
+/**
+ * Erases documents immediately and then at intervals of `erasureMs`, until `signal`
+ * is aborted. Logs failures.
+ */
+export async function eraseDocumentsRegularly(
+  db: Kysely<Tables>,
+  options: RegularTaskOptions,
+): Promise<void> {
+  const { signal, log } = options
+  const erase = async () => {
+    const erased = await eraseDocumentsOfClosedLinks(db, signal)
+    if (erased > 0) log(`Erased ${countNoun(erased, 'document')} of links closed long ago.`)
+  }
+  await repeatRegularly(erase, {
+    ...options,
+    intervalMs: erasureMs,
+    failure: 'Could not erase documents of closed links',
+  })
 }

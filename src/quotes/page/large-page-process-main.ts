@@ -3,13 +3,13 @@
 import { QuoteFailure } from '../failures.ts'
 import { performTasks } from '../rendering/rendering-child.ts'
 import { maxPageOrJsonBytes } from '../rendering/rendering-limits.ts'
-import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
-import type { PageOptions } from './quote-page.ts'
+import { type EncodedContent, encodeAnySizeSync } from './page-renderer.ts'
 import {
+  type PageOptions,
   type PageOrJsonVariant,
   type QuoteToRender,
   renderPageOrJson,
-} from './render-page-or-json.ts'
+} from './quote-page.ts'
 
 /** What the process renders: everything that a page depends on. */
 export type LargePageTask = {

@@ -1,15 +1,67 @@
-// Renders the HTML page of a quote.
+// Renders the pages and the JSON of quotes, and the pages of errors. `<%= %>` in a template escapes
+// a value. Only markup, styles and the logo are inserted as they are, with `<%~ %>`.
+import { Eta } from 'eta'
 import type { Brand } from '../../company/brand.ts'
-import type { Language } from '../../company/languages.ts'
-import { languageNames, languages } from '../../company/languages.ts'
-import type { LinkedQuote } from '../schema.ts'
-import { sumColumnWidths } from '../view-model/line-table.ts'
-import { truncatePlainText } from '../view-model/plain-text.ts'
-import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
-import { buildReplyLinks } from '../view-model/reply-links.ts'
-import { buildBrandStyle, buildLogoUri } from './brand-style.ts'
-import { renderTemplate } from './template-loader.ts'
-import type { QuotePageValues } from './template-values.ts'
+import { type Language, languageNames, languages } from '../../company/languages.ts'
+import { loadPageTemplates } from '../../pages/page-templates.ts'
+import { type ErrorPageName, errorPages } from '../failures.ts'
+import { toPlainText, truncatePlainText } from '../formats.ts'
+import type { OpenLink } from '../links/read-link.ts'
+import { canShowInPdf } from '../pdf/pdf-text.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { LinkedQuote, QuoteDocument } from '../schema.ts'
+import { buildReplyLinks } from '../view-model/contact-links.ts'
+import { sumColumnWidths } from '../view-model/line-and-total-tables.ts'
+import { buildQuoteViewModel, buildSellerContact } from '../view-model/quote-view-model.ts'
+
+/** What a page and JSON show. `documentJson` is the document as it was frozen: canonical JSON. */
+export type QuoteToRender = Pick<OpenLink, 'quoteStatus' | 'expiresAt' | 'contentHash'> & {
+  documentJson: string
+}
+
+/** Which page of a quote, or its JSON. */
+export type PageOrJsonVariant =
+  | { format: 'json' }
+  | {
+      format: 'html'
+      /** Null for the language of the quote. */
+      language: Language | null
+      /** False if the PDF failed a short time ago. */
+      offersPdf: boolean
+    }
+
+/** Returns the bytes of the page or the JSON, without compression. */
+export function renderPageOrJson(
+  quote: QuoteToRender,
+  variant: PageOrJsonVariant,
+  options: PageOptions,
+): Buffer {
+  if (variant.format === 'json') return Buffer.from(serializeLinkedQuote(quote))
+  const { quoteStatus: status, expiresAt, contentHash, documentJson } = quote
+  const document = JSON.parse(documentJson) as QuoteDocument
+  const { language, offersPdf } = variant
+  // The link is relative, so the cached page works under any host name and base path, and does not
+  // contain the token.
+  const hasPdf = offersPdf && canShowInPdf(documentJson)
+  const pdfLink = hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null
+  const linkedQuote = { status, link: { expiresAt }, contentHash, document }
+  return Buffer.from(renderQuotePage(linkedQuote, language ?? document.language, pdfLink, options))
+}
+
+/**
+ * Returns the quote as JSON text. The document is inserted byte for byte as it was frozen, because
+ * `contentHash` is the hash of those bytes.
+ */
+export function serializeLinkedQuote(quote: QuoteToRender): string {
+  const { quoteStatus, expiresAt, contentHash, documentJson } = quote
+  const members = [
+    `"status":${JSON.stringify(quoteStatus)}`,
+    `"link":${JSON.stringify({ expiresAt })}`,
+    `"contentHash":${JSON.stringify(contentHash)}`,
+    `"document":${documentJson}`,
+  ]
+  return `{${members.join(',')}}`
+}
 
 /**
  * The maximum total width of the columns of numbers, in characters of about 9 px. Wider columns
@@ -38,28 +90,102 @@ export function renderQuotePage(
   { brand, offersReplies }: PageOptions,
 ): string {
   const quote = buildQuoteViewModel(linkedQuote, language)
-  const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`
-  const printedNumber = truncatePlainText(quote.number, maxPrintFooterNumberLength)
-  const hasWideNumbers = sumColumnWidths(quote.columns) > maxPageNumericColumnsWidth
-  const brandStyle = buildBrandStyle(brand)
-  const logo = buildLogoUri(brand)
-  const replies = offersReplies ? buildReplyLinks(linkedQuote, quote.gross, language) : []
-  const values: QuotePageValues = {
+  return templates.render('quote', {
     ...quote,
-    title,
-    printFooter: `${quote.texts.quote} ${printedNumber}`,
+    title: `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`,
+    printFooter: `${quote.texts.quote} ${truncatePlainText(quote.number, maxPrintFooterNumberLength)}`,
     pdfLink,
-    hasWideNumbers,
+    hasWideNumbers: sumColumnWidths(quote.columns) > maxPageNumericColumnsWidth,
     hasStickySummary: quote.lines.length > maxLinesWithoutStickySummary,
-    languages: listLanguages(language),
-    brandStyle,
-    logo,
-    replies,
-  }
-  return renderTemplate('quote', values)
+    languages: languages.map((code) => ({
+      code,
+      name: languageNames[code],
+      isShown: code === language,
+    })),
+    brandStyle: buildBrandStyle(brand),
+    logo: buildLogoUri(brand),
+    replies: offersReplies ? buildReplyLinks(linkedQuote, quote.gross, language) : [],
+  })
 }
 
-/** Returns the languages in which the page can be shown. */
-function listLanguages(shown: Language) {
-  return languages.map((code) => ({ code, name: languageNames[code], isShown: code === shown }))
+/** Few entries: one for each page, language and ?lang=, with and without the contact. */
+const errorPageCache = new Map<string, string>()
+
+type ErrorPageOptions = {
+  name: ErrorPageName
+  language: Language
+  /** The language of ?lang=, which the links to the quote keep. */
+  requestedLanguage?: Language | null
+  /** The seller, if the page shows whom to ask for another link. */
+  contact: { legalName: string; email: string; phone: string } | null
+}
+
+/**
+ * Returns the complete HTML document of an error, which shows nothing of the quote. Pages are
+ * cached, because the service sends many of them under overload.
+ */
+export function renderErrorPage({
+  name,
+  language,
+  requestedLanguage = null,
+  contact,
+}: ErrorPageOptions): string {
+  const lang = requestedLanguage ? `&lang=${requestedLanguage}` : ''
+  const key = `${name} ${language} ${lang} ${contact && JSON.stringify(contact)}`
+  const rendered = errorPageCache.get(key)
+  if (rendered !== undefined) return rendered
+  const texts = quoteTexts[language]
+  const page = templates.render('error', {
+    ...texts.errors[name],
+    action: errorPages[name].action,
+    pageLink: `?format=html${lang}`,
+    pdfLink: `?format=pdf${lang}`,
+    texts,
+    language,
+    contact: contact && buildSellerContact(contact),
+  })
+  errorPageCache.set(key, page)
+  return page
+}
+
+const logoMediaTypes = { svg: 'image/svg+xml', png: 'image/png' }
+
+/** Returns CSS that sets the accent colour, or null for the default. */
+function buildBrandStyle({ accent }: Brand): string | null {
+  if (!accent) return null
+  const variables = (color: string, onColor: string) =>
+    `:root{--accent:${color};--on-accent:${onColor}}`
+  return (
+    variables(accent.light, accent.onLight) +
+    `@media screen and (prefers-color-scheme:dark){${variables(accent.dark, accent.onDark)}}`
+  )
+}
+
+/** Returns the logo as a data URI, or null. Browsers run no scripts in images. */
+function buildLogoUri({ logo }: Brand): string | null {
+  return logo && `data:${logoMediaTypes[logo.type]};base64,${logo.data}`
+}
+
+const escapeHtml = new Eta().config.escapeFunction
+const templates = loadPageTemplates(import.meta.url, {
+  templates: {
+    page: 'quote-page-layout.eta',
+    quote: 'quote-page-template.eta',
+    error: 'error-page-template.eta',
+    contactLink: 'contact-link.eta',
+    pdfButton: 'pdf-button.eta',
+  },
+  style: 'quote-page.css',
+  escapeFunction: (value) => escapeHtml(toPlainText(String(value))),
+  rmWhitespace: true,
+})
+
+/**
+ * Returns the Content-Security-Policy of the pages. It allows their style sheets and data URIs of
+ * images. The empty favicon is such an image. Without it, browsers would request /favicon.ico and
+ * log that the policy forbids it.
+ */
+export function buildContentSecurityPolicy(brand: Brand): string {
+  const brandStyle = buildBrandStyle(brand)
+  return templates.buildContentSecurityPolicy(brandStyle === null ? [] : [brandStyle])
 }

@@ -1,10 +1,9 @@
 // Prepares the texts of a quote for the PDF, and finds quotes whose texts no PDF can show.
 import { readdirSync, readFileSync } from 'node:fs'
+import createBidi, { type Bidi } from 'bidi-js'
+import { toPlainText } from '../formats.ts'
 import type { QuoteDocument } from '../schema.ts'
-import { toPlainText } from '../view-model/plain-text.ts'
-import { replaceArabicLigatures } from './arabic-ligatures.ts'
 import { createUnsupportedCharacterFinder } from './font-coverage.ts'
-import { markRightToLeftLines } from './text-direction.ts'
 
 const fonts = new URL('fonts/', import.meta.url)
 
@@ -73,4 +72,85 @@ const longWords = /[^\s\u00ad\u200b]{16,}/gu
 /** Puts zero-width spaces between the characters, because Typst does not break long words. */
 function allowBreaks(word: string): string {
   return [...word].join('\u200b')
+}
+
+// Typst would write two characters of a ligature into the text layer of the PDF, and programs that
+// extract the text would swap them.
+const ligatures: Record<string, { isolated: string; final: string }> = {
+  لآ: { isolated: '\ufef5', final: '\ufef6' },
+  لأ: { isolated: '\ufef7', final: '\ufef8' },
+  لإ: { isolated: '\ufef9', final: '\ufefa' },
+  لا: { isolated: '\ufefb', final: '\ufefc' },
+}
+
+// The letter before the ligature decides its form. These letters do not join the next one.
+const notJoining = 'ءآأؤإاةدذرزوٱڈڑژۀۃۋ'
+const lamAlef = /([\u0620-\u064a\u066e-\u06d3])?(ل[آأإا])/gu
+const zeroWidthJoiner = '\u200d'
+
+/**
+ * Returns the text with the compatibility character of each ligature, which NFKC turns into the two
+ * letters again. A zero-width joiner keeps the form of the letter before it.
+ */
+function replaceArabicLigatures(text: string): string {
+  return text.replace(lamAlef, (_match, before: string | undefined, letters: string) => {
+    const { isolated = letters, final = letters } = ligatures[letters] ?? {}
+    if (before === undefined) return isolated
+    return notJoining.includes(before) ? before + isolated : `${before}${zeroWidthJoiner}${final}`
+  })
+}
+
+// The types of the package describe an ES module, but Node loads its CommonJS module.
+const bidi = (createBidi as unknown as () => Bidi)()
+
+// RIGHT-TO-LEFT ISOLATE, POP DIRECTIONAL ISOLATE and LEFT-TO-RIGHT ISOLATE. No text of a quote
+// contains them, because toPlainText removes them. pdf-template.typ replaces them.
+const rightToLeftStart = '\u2067'
+const rightToLeftEnd = '\u2069'
+const bracketMark = '\u2066'
+
+// The ranges of all right-to-left scripts. Other texts need no search in the library's tables.
+const mayBeRightToLeft =
+  /[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
+
+/**
+ * Returns the text with isolates around each line that is written from right to left, and a mark
+ * before each mirrored bracket.
+ */
+function markRightToLeftLines(text: string): string {
+  if (!mayBeRightToLeft.test(text)) return text
+  return text.replace(/[^\r\n]+/g, (line) =>
+    isRightToLeft(line)
+      ? rightToLeftStart + markBrackets(line, 'rtl') + rightToLeftEnd
+      : markBrackets(line, 'ltr'),
+  )
+}
+
+/** Returns whether markRightToLeftLines has put marks into a text. */
+export function hasDirectionMarks(text: string): boolean {
+  return text.includes(rightToLeftStart) || text.includes(bracketMark)
+}
+
+/** Returns whether the first strong character is right-to-left (UAX 9, rules P2 and P3). */
+export function isRightToLeft(line: string): boolean {
+  for (const character of line) {
+    const type = bidi.getBidiCharTypeName(character)
+    if (type === 'L') return false
+    if (type === 'R' || type === 'AL') return true
+  }
+  return false
+}
+
+/**
+ * Puts a mark before each mirrored bracket, and the template sets marked brackets in another font.
+ * A mirrored "(" has the glyph of ")", and Typst stores only one text for each glyph of a font.
+ * Without the other font, brackets elsewhere in the PDF would have the wrong text.
+ */
+function markBrackets(line: string, direction: 'ltr' | 'rtl'): string {
+  const { levels } = bidi.getEmbeddingLevels(line, direction)
+  return line.replace(/[\p{P}\p{S}]/gu, (character, index: number) =>
+    (levels[index] ?? 0) % 2 === 1 && bidi.getMirroredCharacter(character) !== null
+      ? bracketMark + character
+      : character,
+  )
 }

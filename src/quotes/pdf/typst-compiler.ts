@@ -5,18 +5,18 @@ import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
 import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import { QuoteFailure } from '../failures.ts'
+import { truncatePlainText } from '../formats.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { LinkedQuote } from '../schema.ts'
-import { sumColumnWidths } from '../view-model/line-table.ts'
-import { truncatePlainText } from '../view-model/plain-text.ts'
+import { sumColumnWidths } from '../view-model/line-and-total-tables.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
-import { getPdfFileName } from './pdf-content-disposition.ts'
 import {
   findUnsupportedCharacters,
+  hasDirectionMarks,
   prepareMetadata,
   readFonts,
   serializeForPdf,
 } from './pdf-text.ts'
-import { hasDirectionMarks } from './text-direction.ts'
 
 const template = readFileSync(new URL('pdf-template.typ', import.meta.url), 'utf8')
 const compiler = NodeCompiler.create({
@@ -112,4 +112,11 @@ function describeBrand({ logo, accent }: Brand) {
       content: logo.type === 'svg' ? bytes.toString() : [...bytes],
     },
   }
+}
+
+const maxNumberLength = 64
+
+/** Returns a name such as "Presupuesto-P-2026-17.pdf". The number may contain any character. */
+function getPdfFileName(quoteNumber: string, language: Language): string {
+  return `${quoteTexts[language].quote}-${truncatePlainText(quoteNumber, maxNumberLength)}.pdf`
 }

@@ -1,5 +1,5 @@
 // The texts of the quote page and the PDF in German.
-import type { QuoteTexts } from './quote-texts-type.ts'
+import type { QuoteTexts } from './quote-texts-en.ts'
 
 export const de: QuoteTexts = {
   quote: 'Angebot',

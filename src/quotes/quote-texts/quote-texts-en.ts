@@ -1,14 +1,17 @@
-// The texts of the quote page and the PDF in English.
-import type { QuoteTexts } from './quote-texts-type.ts'
+// The texts of the quote page, its error pages and the PDF in English. Every other language must
+// have the same fields.
 
-export const en: QuoteTexts = {
+export const en = {
   quote: 'Quotation',
+  /** The label of the links to the page in other languages. */
   language: 'Language',
   version: 'Version',
+  /** Shown beside the number of a later version. Nobody knows which versions were sent before. */
   replaces: 'Replaces earlier versions',
   issuedOn: 'Date',
   validUntil: 'Valid until',
-  firstOfMonth: null,
+  /** The first day of a month, if it is not written as the number 1 that Intl writes. */
+  firstOfMonth: null as string | null,
   total: 'Total',
   viewPdf: 'View as PDF',
   status: {
@@ -34,7 +37,7 @@ export const en: QuoteTexts = {
         'This quotation is no longer valid: another one replaces it. Ask us if you do not have it.',
     },
   },
-  validity: (date) => `It was valid until ${date}.`,
+  validity: (date: string) => `It was valid until ${date}.`,
   taxId: 'Tax ID',
   buyer: 'Customer',
   attention: 'For the attention of',
@@ -45,6 +48,7 @@ export const en: QuoteTexts = {
   unitPrice: 'Unit price',
   discount: 'Disc.',
   tax: 'VAT',
+  /** A tax that is not value added tax, for example in the United States. */
   salesTax: 'Sales tax',
   surcharge: 'Surcharge',
   net: 'Amount',
@@ -52,15 +56,16 @@ export const en: QuoteTexts = {
   hsCode: 'HS code',
   origin: 'Origin',
   totals: 'Totals',
+  /** The link from the lines of a long quote to its totals. */
   jumpToTotal: 'Go to the total',
   discounts: 'Discounts, already applied',
   netTotal: 'Net total',
-  taxAt: (label, rate) => `${label} ${rate}`,
-  surchargeAt: (rate) => `Equivalence surcharge ${rate}`,
-  onBase: (base) => `on ${base}`,
+  taxAt: (label: string, rate: string) => `${label} ${rate}`,
+  surchargeAt: (rate: string) => `Equivalence surcharge ${rate}`,
+  onBase: (base: string) => `on ${base}`,
   noTax: 'No tax stated',
   terms: 'Terms',
-  incoterms: (edition) => `Incoterms® ${edition}`,
+  incoterms: (edition: string) => `Incoterms® ${edition}`,
   delivery: 'Delivery',
   payment: 'Payment',
   bank: 'Bank account',
@@ -68,29 +73,33 @@ export const en: QuoteTexts = {
   bankAdvice:
     'If a message says that our account has changed, confirm it with us by phone before you pay:',
   ibanIsWrong: 'The check digits of this IBAN are wrong. Do not pay before confirming it by phone.',
+  /** A transfer must name the number of the quote. */
   reference: 'Payment reference',
   selectToCopy: 'One click selects the whole value, to copy it.',
   sepaQr: 'Scan it with the app of your bank to fill in the transfer',
   notes: 'Notes',
   legal: 'Legal information',
-  ofLines: (positions, count) => `${count === 1 ? 'Line' : 'Lines'} ${positions}`,
+  /** Names the lines of a legal text: `positions` such as "1, 3–5", of `count` lines. */
+  ofLines: (positions: string, count: number) => `${count === 1 ? 'Line' : 'Lines'} ${positions}`,
   contentHash: 'SHA-256 fingerprint of the content',
   compareHash:
     'The page of the link and the PDF show the same fingerprint. If yours differ, the PDF was ' +
     'changed: do not pay before confirming the account with us by phone.',
-  linkExpires: (instant) => `This link works until ${instant}.`,
+  linkExpires: (instant: string) => `This link works until ${instant}.`,
   json: 'Data as JSON',
+  /** The words around the numbers in "Page 2 of 5", at the foot of each page of the PDF. */
   pageNumber: { before: 'Page', between: 'of' },
   reply: {
     title: 'Reply by email',
     accept: 'Accept',
     ask: 'Ask a question',
+    /** For a quote that is no longer valid. */
     renew: 'Ask for an updated one',
-    acceptSubject: (number) => `Acceptance of quotation ${number}`,
-    acceptBody: (number, version, total) =>
+    acceptSubject: (number: string) => `Acceptance of quotation ${number}`,
+    acceptBody: (number: string, version: string, total: string) =>
       `I accept quotation ${number}, version ${version}, with a total of ${total}.`,
-    askSubject: (number) => `Question about quotation ${number}`,
-    renewSubject: (number) => `Please update quotation ${number}`,
+    askSubject: (number: string) => `Question about quotation ${number}`,
+    renewSubject: (number: string) => `Please update quotation ${number}`,
   },
   errors: {
     not_found: {
@@ -152,6 +161,7 @@ export const en: QuoteTexts = {
   contact: 'Contact',
   tryAgain: 'Try again',
   openPage: 'Open the page of the quotation',
+  /** The singular and the plural, by the names in formats.ts. */
   units: {
     piece: ['pc', 'pcs'],
     pair: ['pair', 'pairs'],
@@ -174,5 +184,7 @@ export const en: QuoteTexts = {
     year: ['year', 'years'],
     service: ['service', 'services'],
     lumpSum: ['lump sum', 'lump sum'],
-  },
+  } satisfies Record<string, [singular: string, plural: string]>,
 }
+
+export type QuoteTexts = typeof en

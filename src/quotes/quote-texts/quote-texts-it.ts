@@ -1,5 +1,5 @@
 // The texts of the quote page and the PDF in Italian.
-import type { QuoteTexts } from './quote-texts-type.ts'
+import type { QuoteTexts } from './quote-texts-en.ts'
 
 export const it: QuoteTexts = {
   quote: 'Preventivo',

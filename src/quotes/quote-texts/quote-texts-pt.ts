@@ -1,5 +1,5 @@
 // The texts of the quote page and the PDF in Portuguese.
-import type { QuoteTexts } from './quote-texts-type.ts'
+import type { QuoteTexts } from './quote-texts-en.ts'
 
 export const pt: QuoteTexts = {
   quote: 'Orçamento',

@@ -2,12 +2,17 @@
 // and replaces it after failures. rendering-child.ts is the code in the child process.
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
 import { QuoteFailure } from '../failures.ts'
 import type { Reply, Usage } from './rendering-child.ts'
-import { type RenderingProcessLimits, renderingNiceIncrement } from './rendering-limits.ts'
-import { RenderingQueue, type RenderingQueueOptions } from './rendering-queue.ts'
+import {
+  maxQueuedRenderings,
+  type RenderingProcessLimits,
+  renderingNiceIncrement,
+} from './rendering-limits.ts'
 
 const shell = '/bin/sh'
 /** Its arguments are SECONDS KILOBYTES NICE COMMAND. */
@@ -194,4 +199,74 @@ function describeEnd(
 function createUnreachableFailure(contentName: string, cause: unknown): QuoteFailure {
   const message = `The ${contentName} process cannot be reached.`
   return new QuoteFailure('process_unreachable', message, { cause })
+}
+
+export type RenderingQueueOptions = {
+  /** Not counting the rendering that runs. */
+  maxQueued?: number
+  /**
+   * The longest pause between two renderings. A pause is five times as long as the rendering before
+   * it, so a busy queue leaves most of the time to other requests. Default: no pause.
+   */
+  maxPauseMs?: number
+  /** Returns the time in milliseconds. Tests replace it. */
+  now?: () => number
+  /** Makes a pause, which ends early if the signal aborts. Tests replace it. */
+  pause?: (ms: number, signal: AbortSignal) => Promise<unknown>
+}
+
+/** The length of the pause after a rendering, as a multiple of the rendering's duration. */
+const pauseFactor = 5
+
+export class RenderingQueue {
+  readonly #runAlone = pLimit(1)
+  readonly #signal: AbortSignal
+  readonly #maxQueued: number
+  readonly #maxPauseMs: number
+  readonly #now: () => number
+  readonly #pause: (ms: number, signal: AbortSignal) => Promise<unknown>
+  /** When the next rendering may start, in the time of `now`. */
+  #pausedUntil = 0
+
+  /** Once `signal` is aborted, all renderings that have not started fail with its reason. */
+  constructor(
+    signal: AbortSignal,
+    {
+      maxQueued = maxQueuedRenderings,
+      maxPauseMs = 0,
+      now = () => performance.now(),
+      pause = pauseUntilAborted,
+    }: RenderingQueueOptions = {},
+  ) {
+    this.#signal = signal
+    this.#maxQueued = maxQueued
+    this.#maxPauseMs = maxPauseMs
+    this.#now = now
+    this.#pause = pause
+  }
+
+  /** Runs a rendering after those that were queued before. Throws QuoteFailure `queue_full`. */
+  async run<Result>(render: () => Promise<Result>): Promise<Result> {
+    // One of these renderings runs. It is not in the queue.
+    const { activeCount, pendingCount } = this.#runAlone
+    if (activeCount + pendingCount > this.#maxQueued)
+      throw new QuoteFailure('queue_full', 'Too many renderings are queued.')
+    return this.#runAlone(async () => {
+      const pauseMs = this.#pausedUntil - this.#now()
+      if (pauseMs > 0) await this.#pause(pauseMs, this.#signal)
+      this.#signal.throwIfAborted()
+      const startedAt = this.#now()
+      try {
+        return await render()
+      } finally {
+        const endedAt = this.#now()
+        const maxPauseMs = this.#maxPauseMs
+        this.#pausedUntil = endedAt + Math.min(pauseFactor * (endedAt - startedAt), maxPauseMs)
+      }
+    })
+  }
+}
+
+function pauseUntilAborted(ms: number, signal: AbortSignal): Promise<unknown> {
+  return sleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
 }

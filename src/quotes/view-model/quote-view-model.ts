@@ -1,20 +1,24 @@
 // The values that the page and the PDF of a quote show, formatted in one language. Both templates
 // read them: quote-page-template.eta and pdf-template.typ.
+
+import { electronicFormatIBAN, friendlyFormatIBAN, isValidIBAN } from 'ibantools'
+import { getInitials } from '../../company/company-initials.ts'
 import type { Language } from '../../company/languages.ts'
-import { formatDate, formatInstant } from '../formats/date-formats.ts'
-import { formatMoney } from '../formats/number-formats.ts'
+import { formatDate, formatInstant, formatMoney } from '../formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
-import type { QuoteTexts } from '../quote-texts/quote-texts-type.ts'
+import type { QuoteTexts } from '../quote-texts/quote-texts-en.ts'
 import type { LinkedQuote, QuoteDocument } from '../schema.ts'
-import { type BankAccount, buildBankAccount } from './bank-account.ts'
-import { buildWebsiteLink } from './contact-links.ts'
-import { buildLegalTexts, type ShownLegalText } from './legal-texts.ts'
-import { buildLineColumns, buildLineRow, type LineColumn, type LineRow } from './line-table.ts'
-import { buildSellerContact } from './seller-contact.ts'
+import { buildMailLink, buildPhoneLink, buildWebsiteLink } from './contact-links.ts'
+import {
+  buildLineColumns,
+  buildLineRow,
+  buildTotalRows,
+  chooseTaxLabel,
+  type LineColumn,
+  type LineRow,
+  type TotalRow,
+} from './line-and-total-tables.ts'
 import { buildSepaQrCode, type QrCode } from './sepa-qr-code.ts'
-import { buildStatusBanner } from './status-banner.ts'
-import { buildTotalRows, chooseTaxLabel, type TotalRow } from './total-rows.ts'
-import { buildTerms } from './trade-and-payment-terms.ts'
 
 /** Missing values are null. All other values are formatted in `language`. */
 export type QuoteViewModel = {
@@ -49,7 +53,7 @@ export type QuoteViewModel = {
   lines: LineRow[]
   totals: TotalRow[]
   terms: { label: string; text: string }[]
-  /** Null if the quote shows none (bank-account.ts). */
+  /** Null if the quote shows none. */
   bank: BankAccount | null
   /** Null if the quote is not accepted, or no SEPA transfer can pay it. */
   sepaQrCode: QrCode | null
@@ -116,4 +120,127 @@ function buildSeller({ seller, number }: QuoteDocument, language: Language) {
 
 function hasBuyer(buyer: QuoteDocument['buyer']): boolean {
   return Object.values(buyer).some((text) => text !== null)
+}
+
+/** Returns the seller's name, initials, email and phone. `subject` is the subject of an email. */
+export function buildSellerContact(
+  { legalName, email, phone }: { legalName: string; email: string; phone: string },
+  subject?: string,
+) {
+  return {
+    legalName,
+    initials: getInitials(legalName),
+    email: { text: email, href: buildMailLink(email, subject) },
+    phone: { text: phone, href: buildPhoneLink(phone) },
+  }
+}
+
+/**
+ * Returns the status, its label and an explanation, which names the last valid day of an expired
+ * quote. Returns null for a sent quote, which needs no banner.
+ */
+function buildStatusBanner(
+  status: LinkedQuote['status'],
+  validUntil: string | null,
+  language: Language,
+) {
+  if (status === 'sent') return null
+  const texts = quoteTexts[language]
+  const { label, explanation } = texts.status[status]
+  if (status !== 'expired' || validUntil === null) return { status, label, explanation }
+  const validity = texts.validity(formatDate(validUntil, language))
+  return { status, label, explanation: `${validity} ${explanation}` }
+}
+
+/** Returns the terms that the quote states, from top to bottom. */
+function buildTerms({ trade, payment }: QuoteDocument, language: Language) {
+  const texts = quoteTexts[language]
+  const terms: { label: string; text: string }[] = []
+  if (trade.incoterm) {
+    const { code, edition, place } = trade.incoterm
+    const text = place === null ? code : `${code} ${place}`
+    terms.push({ label: texts.incoterms(edition), text })
+  }
+  if (trade.delivery !== null) terms.push({ label: texts.delivery, text: trade.delivery })
+  if (payment.terms !== null) terms.push({ label: texts.payment, text: payment.terms })
+  return terms
+}
+
+/** An account to transfer money to. */
+type BankAccount = {
+  holder: string
+  iban: { text: string; isValid: boolean }
+  bic: string | null
+}
+
+/** Only these show the account, so nobody pays a rejected, expired or superseded quote. */
+const payableStatuses: LinkedQuote['status'][] = ['sent', 'accepted']
+
+/** Returns null if the seller states no account, or if the quote is neither sent nor accepted. */
+function buildBankAccount({ status, document }: LinkedQuote): BankAccount | null {
+  const { bank } = document.seller
+  if (bank === null || !payableStatuses.includes(status)) return null
+  return { holder: bank.holder, iban: formatIban(bank.iban), bic: bank.bic }
+}
+
+/**
+ * Returns an IBAN in groups of four if its length and check digits (mod 97) are right.
+ * Returns any other text unchanged, with `isValid: false`.
+ */
+export function formatIban(iban: string): { text: string; isValid: boolean } {
+  const electronic = electronicFormatIBAN(iban) ?? ''
+  if (!isValidIBAN(electronic)) return { text: iban, isValid: false }
+  return { text: friendlyFormatIBAN(electronic) ?? iban, isValid: true }
+}
+
+type ShownLegalText = {
+  /** The lines to which the text applies, or null for the whole quote. */
+  lines: string | null
+  text: string
+  /** Set if the text is not in the language of the other texts. */
+  language: Language | null
+}
+
+/** Returns the legal texts, and their language if it differs from that of the page. */
+function buildLegalTexts(
+  document: QuoteDocument,
+  language: Language,
+): { texts: ShownLegalText[]; language: Language | null } {
+  const translation = document.legalTranslations?.[language]
+  const isInPageLanguage = document.language === language || translation !== undefined
+  const shownLanguage = isInPageLanguage ? language : document.language
+  const { legal, legalForLines = [], legalInOtherLanguages = [] } = translation ?? document
+  return {
+    texts: [
+      ...legal.map((text) => ({ lines: null, text, language: null })),
+      ...legalForLines.map(({ text, lines }) => ({
+        lines: describeLines(lines, shownLanguage),
+        text,
+        language: null,
+      })),
+      ...legalInOtherLanguages.map(({ text, lines, language: textLanguage }) => ({
+        lines: lines ? describeLines(lines, textLanguage) : null,
+        text,
+        language: textLanguage,
+      })),
+    ],
+    language: isInPageLanguage ? null : shownLanguage,
+  }
+}
+
+function describeLines(positions: number[], language: Language): string {
+  return quoteTexts[language].ofLines(describePositions(positions), positions.length)
+}
+
+/** Returns ascending positions as a list of ranges: "1, 3–5". */
+function describePositions(positions: number[]): string {
+  const ranges: { first: number; last: number }[] = []
+  for (const position of positions) {
+    const range = ranges.at(-1)
+    if (range && range.last === position - 1) range.last = position
+    else ranges.push({ first: position, last: position })
+  }
+  return ranges
+    .map(({ first, last }) => (first === last ? String(first) : `${first}–${last}`))
+    .join(', ')
 }

@@ -1,8 +1,8 @@
 // The QR code that fills in a SEPA transfer (EPC069-12), for accepted quotes in euros.
 import { electronicFormatIBAN, isValidBIC, isValidIBAN } from 'ibantools'
 import { encode } from 'uqr'
+import { toPlainText } from '../formats.ts'
 import type { LinkedQuote } from '../schema.ts'
-import { toPlainText } from './plain-text.ts'
 
 /** The limits of EPC069-12: lengths of the texts in characters, total in bytes, amount in euros. */
 const maxNameLength = 70

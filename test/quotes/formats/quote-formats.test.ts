@@ -1,12 +1,16 @@
 // The formats of a quote by language: amounts, percentages, dates, countries, units and IBANs.
 import fc from 'fast-check'
 import t from 'tap'
-import { formatCountry } from '../../../src/quotes/formats/country-names.ts'
-import { formatDate, formatInstant } from '../../../src/quotes/formats/date-formats.ts'
-import { formatIban } from '../../../src/quotes/formats/iban-format.ts'
-import { formatMoney, formatPercent } from '../../../src/quotes/formats/number-formats.ts'
-import { formatUnit } from '../../../src/quotes/formats/unit-names.ts'
+import {
+  formatCountry,
+  formatDate,
+  formatInstant,
+  formatMoney,
+  formatPercent,
+  formatUnit,
+} from '../../../src/quotes/formats.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
+import { formatIban } from '../../../src/quotes/view-model/quote-view-model.ts'
 import { eur } from '../../support/quotes/linked-quote.ts'
 
 t.test('amounts and percentages have the format of the language', async (t) => {

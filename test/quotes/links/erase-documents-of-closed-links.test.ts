@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
 import {
+  createQuoteLink,
   eraseDocumentsOfClosedLinks,
   eraseDocumentsRegularly,
-} from '../../../src/quotes/links/erase-documents-of-closed-links.ts'
-import { recordLinkSettings } from '../../../src/quotes/links/link-settings.ts'
-import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
+  recordLinkSettings,
+} from '../../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import { servers } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -7,11 +7,11 @@ import {
   insertLinkedQuote,
 } from '../../../scripts/bench/support/data/linked-quotes.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { recordLinkSettings } from '../../../src/quotes/links/link-settings.ts'
 import {
   createQuoteLink,
   LinkRefusedError,
   type NewLink,
+  recordLinkSettings,
 } from '../../../src/quotes/links/manage-links.ts'
 import type { QuoteDocument } from '../../../src/quotes/schema.ts'
 import { testDatabase } from '../../support/database/test-database.ts'

@@ -2,8 +2,8 @@
 // Numbers such as S1 are those of the attacks in docs/security.md.
 import { sql } from 'kysely'
 import t from 'tap'
-import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/link-token.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
+import { generateLinkToken, hashLinkToken } from '../../../src/quotes/links/read-link.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { minimalQuote, writeQuote } from '../../support/quotes/frozen-documents.ts'
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { languages } from '../../../src/company/languages.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { recordLanguages } from '../../../src/quotes/quote-texts/record-languages.ts'
+import { recordLanguages } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 

@@ -3,7 +3,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
-import { queryDocument } from '../../../src/quotes/links/query-document.ts'
+import { queryDocument } from '../../../src/quotes/links/link-access.ts'
 import { readLink } from '../../../src/quotes/links/read-link.ts'
 import { PageRenderer } from '../../../src/quotes/page/page-renderer.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'

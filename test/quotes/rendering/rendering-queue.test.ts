@@ -1,7 +1,7 @@
 // The queue of the renderings of one process: its length, its pauses, and how it ends.
 import t from 'tap'
 import { QuoteFailure } from '../../../src/quotes/failures.ts'
-import { RenderingQueue } from '../../../src/quotes/rendering/rendering-queue.ts'
+import { RenderingQueue } from '../../../src/quotes/rendering/rendering-process.ts'
 
 const never = new AbortController().signal
 

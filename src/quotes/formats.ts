@@ -1,0 +1,209 @@
+// Formats numbers, money, dates, countries and units for a language, and cleans untrusted text.
+import { forEachLanguage, type Language, locales } from '../company/languages.ts'
+import type { Money } from '../company/money.ts'
+import { quoteTexts } from './quote-texts/quote-texts.ts'
+import type { QuoteTexts } from './quote-texts/quote-texts-en.ts'
+
+const separators = forEachLanguage((language) => {
+  const parts = new Intl.NumberFormat(locales[language]).formatToParts(1234567.8)
+  const find = (type: string) => parts.find((part) => part.type === type)?.value ?? ''
+  return { group: find('group'), decimal: find('decimal') }
+})
+
+/** The text after the number: "%", or a space and "%". */
+const percentSigns = forEachLanguage(
+  (language) =>
+    new Intl.NumberFormat(locales[language], { style: 'percent' }).format(0).split('0')[1] ?? '%',
+)
+
+/**
+ * Returns decimal text with the separators of a language: "1234.5" as "1.234,5" in Spanish. It
+ * inserts them into the text, because a JavaScript number would round long amounts.
+ */
+export function formatDecimal(decimal: string, language: Language): string {
+  const separator = separators[language]
+  const [whole = '', fraction] = decimal.split('.')
+  // Matches each position before whole groups of three digits, except the beginning.
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, separator.group)
+  return fraction === undefined ? grouped : `${grouped}${separator.decimal}${fraction}`
+}
+
+/** Returns whether decimal text is 0, as "0" and "0.00" are. */
+export function isZero(decimal: string): boolean {
+  return !/[1-9]/.test(decimal)
+}
+
+/** Returns an amount with all its decimals: "1.234,50 €" in Spanish, "€1,234.50" in English. */
+export function formatMoney({ amount, currency }: Money, language: Language): string {
+  const { before, after } = getCurrencySign(currency, language)
+  const isNegative = amount.startsWith('-')
+  const digits = formatDecimal(isNegative ? amount.slice(1) : amount, language)
+  return `${isNegative ? '-' : ''}${before}${digits}${after}`
+}
+
+/** Returns "5.2" as "5,2 %" in Spanish and "5.2%" in English. */
+export function formatPercent(decimal: string, language: Language): string {
+  return formatDecimal(decimal, language) + percentSigns[language]
+}
+
+/** The text before and after the digits of an amount. */
+type CurrencySign = { before: string; after: string }
+const currencySigns = new Map<string, CurrencySign>()
+
+function getCurrencySign(currency: string, language: Language): CurrencySign {
+  const key = language + currency
+  let sign = currencySigns.get(key)
+  if (!sign) {
+    if (!/^[A-Z]{3}$/.test(currency)) return { before: '', after: `\u00a0${currency}` }
+    sign = createCurrencySign(currency, language)
+    currencySigns.set(key, sign)
+  }
+  return sign
+}
+
+function createCurrencySign(currency: string, language: Language): CurrencySign {
+  const format = new Intl.NumberFormat(locales[language], {
+    style: 'currency',
+    currency,
+    maximumFractionDigits: 0,
+  })
+  const [before = '', after = ''] = format.format(1).split('1')
+  return { before, after }
+}
+
+// A local date has no time zone. Reading and formatting it in UTC keeps the day.
+const longDates = forEachLanguage(
+  (language) => new Intl.DateTimeFormat(locales[language], { dateStyle: 'long', timeZone: 'UTC' }),
+)
+
+/** Returns a local date (YYYY-MM-DD) in its long form: "21 de noviembre de 2026". */
+export function formatDate(date: string, language: Language): string {
+  const text = longDates[language].format(new Date(`${date}T00:00:00Z`))
+  const { firstOfMonth } = quoteTexts[language]
+  return firstOfMonth === null ? text : text.replace(/^1(?=\s)/, firstOfMonth)
+}
+
+/** Returns an RFC 3339 instant as a long date and the time in UTC. */
+export function formatInstant(instant: string, language: Language): string {
+  const utc = new Date(instant).toISOString()
+  return `${formatDate(utc.slice(0, 10), language)}, ${utc.slice(11, 16)} UTC`
+}
+
+const displayNames = forEachLanguage(
+  (language) => new Intl.DisplayNames(locales[language], { type: 'region' }),
+)
+
+// A cache: a lookup in Intl takes 2 µs, and each line of a quote has a country.
+const cachedNames = new Map<string, string>()
+
+/** Returns the name of an ISO 3166-1 alpha-2 code. Returns any other text unchanged. */
+export function formatCountry(code: string, language: Language): string {
+  if (!/^[A-Z]{2}$/.test(code)) return code
+  const key = language + code
+  let name = cachedNames.get(key)
+  if (name === undefined) {
+    name = displayNames[language].of(code) ?? code
+    cachedNames.set(key, name)
+  }
+  return name
+}
+
+const symbols = new Map(
+  Object.entries({
+    MGM: 'mg',
+    GRM: 'g',
+    KGM: 'kg',
+    TNE: 't',
+    LBR: 'lb',
+    ONZ: 'oz',
+    MMT: 'mm',
+    CMT: 'cm',
+    MTR: 'm',
+    KMT: 'km',
+    INH: 'in',
+    FOT: 'ft',
+    CMK: 'cm²',
+    MTK: 'm²',
+    HAR: 'ha',
+    MLT: 'ml',
+    CLT: 'cl',
+    LTR: 'l',
+    HLT: 'hl',
+    MTQ: 'm³',
+    SEC: 's',
+    MIN: 'min',
+    HUR: 'h',
+    KWT: 'kW',
+    KWH: 'kWh',
+    P1: '%',
+  }),
+)
+
+const names = new Map<string, keyof QuoteTexts['units']>(
+  Object.entries({
+    C62: 'piece',
+    H87: 'piece',
+    EA: 'piece',
+    NAR: 'piece',
+    PR: 'pair',
+    DZN: 'dozen',
+    CEN: 'hundred',
+    MIL: 'thousand',
+    SET: 'set',
+    NMP: 'pack',
+    XPK: 'pack',
+    BX: 'box',
+    XBX: 'box',
+    XCT: 'carton',
+    XBG: 'bag',
+    XSA: 'sack',
+    XBO: 'bottle',
+    XPX: 'pallet',
+    XRO: 'roll',
+    DAY: 'day',
+    E49: 'workingDay',
+    WEE: 'week',
+    MON: 'month',
+    ANN: 'year',
+    E48: 'service',
+    LS: 'lumpSum',
+  }),
+)
+
+/**
+ * Returns the symbol or name of a unit, singular or plural by its quantity (decimal text).
+ * Returns an unknown code unchanged.
+ */
+export function formatUnit(code: string, quantity: string, language: Language): string {
+  const name = names.get(code)
+  const [singular, plural] = name ? quoteTexts[language].units[name] : [code, code]
+  return symbols.get(code) ?? (/^-?1$/.test(quantity) ? singular : plural)
+}
+
+// C0 and C1 controls except tab and line breaks, and the bidirectional embeddings, overrides and
+// isolates (U+202A to U+202E, U+2066 to U+2069). An override can show "cba" for "abc".
+//
+// These invisible characters stay, because texts in some scripts need them:
+// - U+200E, U+200F and U+061C place punctuation in Hebrew and Arabic. Like a letter of these
+//   scripts, they order the punctuation and numbers beside them. They cannot order other texts,
+//   because the page isolates each text (<bdi>).
+// - U+200B to U+200D say where a word may break, and which letters and emoji join.
+const controlCharacters =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes controls
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
+
+/**
+ * Returns a text without these characters. Lone surrogates become U+FFFD. The text is not escaped:
+ * the templates do that.
+ */
+export function toPlainText(text: string): string {
+  return text.toWellFormed().replace(controlCharacters, '')
+}
+
+/** Returns plain text on one line. Cuts a text of over `maxLength` characters and adds "…". */
+export function truncatePlainText(text: string, maxLength: number): string {
+  const characters = [...toPlainText(text).replace(/\s+/g, ' ')]
+  return characters.length > maxLength
+    ? `${characters.slice(0, maxLength - 1).join('')}…`
+    : characters.join('')
+}
