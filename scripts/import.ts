@@ -8,9 +8,9 @@ import {
   quoteFileColumns,
   quoteLineFields,
   wordFileColumns,
-} from '../src/imports/file-columns.ts'
-import { defaultDeactivationLimitPercent } from '../src/imports/products/missing-products.ts'
-import { maxUsualRateFactor } from '../src/imports/quotes/unusual-rates.ts'
+} from '../src/imports/file-format.ts'
+import { defaultDeactivationLimitPercent } from '../src/imports/import-products.ts'
+import { maxUsualRateFactor } from '../src/imports/quotes/quote-warnings.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 import { importArguments, parseImportOptions } from './cli/import-arguments.ts'
 import { fileKinds, importFile } from './cli/import-file.ts'

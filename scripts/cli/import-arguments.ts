@@ -1,8 +1,12 @@
 // Parses the options of scripts/import.ts.
 import { isLocalDate } from '../../src/company/calendar.ts'
-import type { FileKind } from '../../src/imports/file-columns.ts'
-import { type FileFormat, formats, formatWords } from '../../src/imports/file-format.ts'
-import type { ProductImportOptions } from '../../src/imports/products/import-products.ts'
+import {
+  type FileFormat,
+  type FileKind,
+  formats,
+  formatWords,
+} from '../../src/imports/file-format.ts'
+import type { ProductImportOptions } from '../../src/imports/import-products.ts'
 import type { QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
 import { UsageError } from './command.ts'
 

@@ -2,15 +2,11 @@
 import type { Readable } from 'node:stream'
 import type { Pool } from 'pg'
 import { openCsv } from '../../src/imports/csv/open-csv-file.ts'
-import type { FileKind } from '../../src/imports/file-columns.ts'
-import { ImportError } from '../../src/imports/import-error.ts'
-import type { ImportOptions } from '../../src/imports/options-and-summary.ts'
-import {
-  importProducts,
-  type ProductImportOptions,
-} from '../../src/imports/products/import-products.ts'
+import { type FileKind, ImportError } from '../../src/imports/file-format.ts'
+import { importProducts, type ProductImportOptions } from '../../src/imports/import-products.ts'
+import type { ImportOptions } from '../../src/imports/import-transaction.ts'
+import { importWords } from '../../src/imports/import-words.ts'
 import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
-import { importWords } from '../../src/imports/words/import-words.ts'
 import { showProgress } from './import-progress.ts'
 import { type AnySummary, describeSummary, exitStatusOf } from './import-summary.ts'
 import { openRejectsFile } from './rejects-file.ts'

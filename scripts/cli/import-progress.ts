@@ -1,8 +1,7 @@
 // Shows the progress of an import: one line that is rewritten on a terminal, else a line every 5 s.
 import { clearLine, cursorTo } from 'node:readline'
-import type { FileKind } from '../../src/imports/file-columns.ts'
-import type { LockHolder } from '../../src/imports/import-lock.ts'
-import type { ImportStep } from '../../src/imports/options-and-summary.ts'
+import type { FileKind } from '../../src/imports/file-format.ts'
+import type { ImportStep, LockHolder } from '../../src/imports/import-transaction.ts'
 import { formatCount } from '../../src/text/count-noun.ts'
 
 export type Progress = {

@@ -1,5 +1,5 @@
 // The command that would import a file whose format was not the expected one.
-import { slashedDate } from '../../src/imports/cells/date-cells.ts'
+import { slashedDate } from '../../src/imports/cells/cell-checks.ts'
 import {
   type FileFormat,
   formats,

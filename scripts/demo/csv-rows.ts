@@ -1,6 +1,6 @@
 // Writes rows of the demo data as CSV, the format of the imports.
 import { Readable } from 'node:stream'
-import type { ProductColumn, QuoteColumn } from '../../src/imports/file-columns.ts'
+import type { ProductColumn, QuoteColumn } from '../../src/imports/file-format.ts'
 
 /** The text of each column. An empty text means no value. */
 export type ProductRow = Record<ProductColumn, string>

@@ -1,11 +1,45 @@
 // Runs an import in one transaction that can be cancelled at any moment before its commit.
+import type { Writable } from 'node:stream'
 import { type ClientBase, DatabaseError, type Pool } from 'pg'
 import { cancelOnAbort } from '../database/cancellable-query.ts'
 import { describeError } from '../monitoring/describe-error.ts'
-import type { FileKind } from './file-columns.ts'
-import { ImportError } from './import-error.ts'
-import { waitForImportLock } from './import-lock.ts'
-import type { ImportOptions } from './options-and-summary.ts'
+import { type FileFormat, type FileKind, ImportError } from './file-format.ts'
+import type { ImportWarning } from './import-warnings.ts'
+
+/** What an import is doing. `waiting`: another import of the same kind has the lock. */
+export type ImportStep = 'waiting' | 'reading' | 'checking' | 'writing'
+
+export type ImportOptions = {
+  /** How the file is written. Default: formats.en. */
+  format?: FileFormat
+  /**
+   * Receives the invalid rows as CSV; the valid rows are then imported. The stream is ended before
+   * the import is committed. If every row is valid, nothing is written to it. Without this option
+   * an invalid row is an error.
+   */
+  rejectedRows?: Writable
+  /** Makes every warning an error. */
+  isStrict?: boolean
+  /** Called with the number of rows read so far, many times a second. */
+  onProgress?: (rows: number) => void
+  /** Called with each step. `holder`: the session that the import waits for. */
+  onStep?: (step: ImportStep, holder?: LockHolder) => void
+  /** Stops the import: it throws the reason of the signal and leaves the database unchanged. */
+  signal?: AbortSignal
+}
+
+export type ImportSummary = {
+  /** Rows in the file, without blank rows. */
+  read: number
+  /** Products, quotes, or rows of words. */
+  inserted: number
+  updated: number
+  unchanged: number
+  /** Rows written to `rejectedRows`. */
+  rejected: number
+  /** What was imported although it may be a mistake. */
+  warnings: ImportWarning[]
+}
 
 type TransactionOptions = { kind: FileKind } & Pick<ImportOptions, 'signal' | 'onStep'>
 
@@ -112,3 +146,40 @@ function describeConflict({ message, constraint, detail }: DatabaseError): strin
 }
 
 function ignore(): void {}
+
+/** A session of PostgreSQL that has the lock. */
+export type LockHolder = {
+  processId: number
+  role: string
+  /** How long its transaction had been running. Null if this role may not see it. */
+  ageSeconds: number | null
+}
+
+/**
+ * Takes the lock of this kind of file until the transaction ends. If another import has the lock,
+ * calls `onWait` with its session, or with nothing if it has just ended. Then waits without a time
+ * limit.
+ */
+async function waitForImportLock(
+  client: ClientBase,
+  kind: FileKind,
+  onWait: (holder: LockHolder | undefined) => void,
+): Promise<void> {
+  const key = [`trade-quoting-service import ${kind}`]
+  const { rows } = await client.query<{ hasLock: boolean }>(
+    'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as "hasLock"',
+    key,
+  )
+  if (rows[0]?.hasLock) return
+  onWait((await client.query<LockHolder>(findHolder, key)).rows[0])
+  await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', key)
+}
+
+/** pg_locks has the key in two halves, without their signs. */
+const findHolder = `
+  select pid as "processId", usename as role,
+    extract(epoch from clock_timestamp() - xact_start)::float8 as "ageSeconds"
+  from pg_locks join pg_stat_activity using (pid)
+  where locktype = 'advisory' and granted and objsubid = 1
+    and pg_locks.database = (select oid from pg_database where datname = current_database())
+    and (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0)`

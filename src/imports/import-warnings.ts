@@ -1,7 +1,7 @@
 // Warnings of an import: what was imported although it may be a mistake.
 import type { ClientBase } from 'pg'
 import { countNoun, formatCount } from '../text/count-noun.ts'
-import { ImportError } from './import-error.ts'
+import { ImportError } from './file-format.ts'
 
 /** The text after the number of cases: for one case, and for several. */
 const warningTitles = {

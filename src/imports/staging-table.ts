@@ -22,7 +22,7 @@ type StagingOptions = {
   signal?: AbortSignal | undefined
 }
 
-export type StagingResult = {
+type StagingResult = {
   /** The number of rows. */
   read: number
   /** The format that invalid rows seem to have, if they were read with a different one. */

@@ -123,7 +123,7 @@ const Highlights = Type.Object(
  * - src/search/product-rows.ts: `productColumns` and `toProduct`, for answers from PostgreSQL,
  * - src/search/openapi.ts: the example, and src/web/palette/palette.d.ts: the type for web shops,
  * - `highlightedAttributes` above, if words of the query may be in it,
- * - src/imports/file-columns.ts and src/imports/products/, if a CSV file has it.
+ * - src/imports/file-format.ts and src/imports/import-products.ts, if a CSV file has it.
  * The compiler finds most of them once the field is in `Hit` and `shownAttributes`. The documents
  * change, so the indexer rebuilds the index.
  */

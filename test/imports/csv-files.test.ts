@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseCsv } from '../../src/imports/csv/csv-parser.ts'
-import { importProducts } from '../../src/imports/products/import-products.ts'
+import { importProducts } from '../../src/imports/import-products.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { csvFile, deleteProducts, readImportError, readProducts } from './import-files.ts'
 

@@ -1,7 +1,7 @@
 // Files with only some of the columns, and full files: what they remove, and up to which limit.
 import { sql } from 'kysely'
 import t from 'tap'
-import { importProducts } from '../../src/imports/products/import-products.ts'
+import { importProducts } from '../../src/imports/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import {

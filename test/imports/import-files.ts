@@ -2,8 +2,8 @@
 import { Readable, Writable } from 'node:stream'
 import { sql } from 'kysely'
 import type { Test } from 'tap'
-import { ImportError } from '../../src/imports/import-error.ts'
-import { importProducts } from '../../src/imports/products/import-products.ts'
+import { ImportError } from '../../src/imports/file-format.ts'
+import { importProducts } from '../../src/imports/import-products.ts'
 import type { TestDatabase } from '../support/database/test-database.ts'
 
 export const csvFile = (content: string | Buffer) => Readable.from([content])

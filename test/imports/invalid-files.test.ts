@@ -1,7 +1,7 @@
 // Files of products that cannot be imported: each gets one clear error, and changes nothing.
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { importProducts } from '../../src/imports/products/import-products.ts'
+import { importProducts } from '../../src/imports/import-products.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { csvFile, readImportError } from './import-files.ts'
 

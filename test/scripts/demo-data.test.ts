@@ -23,7 +23,7 @@ import {
   readOnlineRetailQuotes,
 } from '../../scripts/demo/real-data/online-retail-data.ts'
 import { readCompany } from '../../src/company/company-file.ts'
-import { productColumns, quoteColumns } from '../../src/imports/file-columns.ts'
+import { productColumns, quoteColumns } from '../../src/imports/file-format.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
 const file = join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')

@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import type { QuoteColumn } from '../../../src/imports/file-columns.ts'
+import type { QuoteColumn } from '../../../src/imports/file-format.ts'
 import type { ProductRow } from '../csv-rows.ts'
 import { countryCodes } from './online-retail-countries.ts'
 

@@ -2,8 +2,7 @@
 // marks, and CRLF or LF. This is not csv-parse, because that reads a third to a fifth as many lines
 // a second and miscounts the lines of a file that has CRLF inside cells
 // (scripts/bench/csv-parsers.ts).
-import type { FileFormat } from '../file-format.ts'
-import { ImportError } from '../import-error.ts'
+import { type FileFormat, ImportError } from '../file-format.ts'
 
 export type Row = {
   /** The line of the file on which the row begins, from 1. */

@@ -1,14 +1,22 @@
 // Reads the header and the rows of a CSV file. Checks the header, but not the cells.
 import { addAbortSignal, Readable } from 'node:stream'
-import type { FileColumns } from '../file-columns.ts'
-import { delimiterNames, type FileFormat, formats } from '../file-format.ts'
-import { ImportError } from '../import-error.ts'
+import { quoteForMessage } from '../cells/cell-checks.ts'
+import {
+  delimiterNames,
+  type FileColumns,
+  type FileFormat,
+  formats,
+  ImportError,
+  rejectedRowColumns,
+} from '../file-format.ts'
 import { maxRowCharacters, parseCsv, type Row } from './csv-parser.ts'
-import { detectDelimiter, readSeparatorLine, removeSeparatorLine } from './delimiter.ts'
-import { decodeText, NotUtf8Error } from './file-encoding.ts'
-import { checkHeader, checkLineEnd, isRejectedRowColumn } from './header-check.ts'
-import { prepend } from './prepend.ts'
-import { suggestFormat } from './suggested-format.ts'
+import { decodeText, NotUtf8Error, prepend } from './open-csv-file.ts'
+import {
+  detectDelimiter,
+  readSeparatorLine,
+  removeSeparatorLine,
+  suggestFormat,
+} from './suggested-format.ts'
 
 export type CsvFile = {
   /** The columns of the file, in their order. */
@@ -179,4 +187,45 @@ async function* selectCells(
     }
     yield rows
   }
+}
+
+const maxListedColumns = 20
+
+/** Throws an ImportError if the first line of `text` ends with a bare carriage return. */
+function checkLineEnd(text: string): void {
+  const [line = ''] = text.trimStart().split('\n', 1)
+  if (line.trimEnd().includes('\r'))
+    throw new ImportError(
+      'The lines of the file end with a bare carriage return. Save or export it with LF or CRLF.',
+    )
+}
+
+/** Throws an ImportError for unknown, repeated or missing columns. */
+function checkHeader(names: string[], fileColumns: FileColumns, line: number): void {
+  const { allowed, required } = fileColumns
+  const header = `Line ${line}, the header,`
+  const knownColumns = `Known columns: ${allowed.join(', ')}.`
+  const unknown = names.filter((name) => !allowed.includes(name) && !isRejectedRowColumn(name))
+  if (unknown.length > 0) {
+    const list = unknown
+      .slice(0, maxListedColumns)
+      .map((name) => (name === '' ? '(a column without a name)' : quoteForMessage(name)))
+    const rest = unknown.length - list.length
+    throw new ImportError(
+      `${header} has unknown columns: ${list.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. ` +
+        knownColumns,
+    )
+  }
+  const [repeated] = names.filter((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined) throw new ImportError(`${header} has the column ${repeated} twice.`)
+  const missing = required.filter((name) => !names.includes(name))
+  if (missing.length > 0)
+    throw new ImportError(
+      `${header} lacks required columns: ${missing.join(', ')}. ${knownColumns}`,
+    )
+}
+
+/** Returns whether a column belongs to a file of rejected rows. An import ignores such a column. */
+function isRejectedRowColumn(name: string): boolean {
+  return (rejectedRowColumns as readonly string[]).includes(name)
 }

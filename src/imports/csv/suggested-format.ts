@@ -1,11 +1,15 @@
-// Finds out the format of a file from its first rows, to suggest it in an error.
+// Finds out the delimiter of a file, and the format that it seems to have, to suggest it in an error.
 import { Readable } from 'node:stream'
-import { slashedDate } from '../cells/date-cells.ts'
-import type { FileColumns } from '../file-columns.ts'
-import { type FileFormat, formats, formatWords, type SuggestedFormat } from '../file-format.ts'
-import { ImportError } from '../import-error.ts'
+import { slashedDate } from '../cells/cell-checks.ts'
+import {
+  type FileColumns,
+  type FileFormat,
+  formats,
+  formatWords,
+  ImportError,
+  type SuggestedFormat,
+} from '../file-format.ts'
 import { parseCsv } from './csv-parser.ts'
-import { detectDelimiter, readSeparatorLine, removeSeparatorLine } from './delimiter.ts'
 
 const commaNumber = /^-?\d+,\d+$/
 const pointNumber = /^-?\d+\.\d+$/
@@ -126,4 +130,32 @@ function findCellFormat(
     ...(isMonthFirst ? { dates: 'mdy' as const } : isDayFirst && { dates: 'dmy' as const }),
     ...(!isMonthFirst && !showsDayFirst && ambiguousDate !== undefined && { ambiguousDate }),
   }
+}
+
+const delimiters = Object.values(formatWords.delimiter)
+const separatorLine = /^[\t ]*"?sep=([,;\t|])"?[\t ]*\r?(?=\n|$)/
+
+/** Returns the delimiter of a first line such as `sep=;`, which Excel reads and writes. */
+export function readSeparatorLine(text: string): FileFormat['delimiter'] | undefined {
+  return separatorLine.exec(text)?.[1] as FileFormat['delimiter'] | undefined
+}
+
+/** Returns the text with the line `sep=;` blank, so that the line numbers do not change. */
+export function removeSeparatorLine(text: string): string {
+  return text.replace(separatorLine, '')
+}
+
+/** Returns the delimiter that separates the most known columns in the first line of `text`. */
+export function detectDelimiter(
+  text: string,
+  { allowed }: FileColumns,
+  current: FileFormat['delimiter'],
+): FileFormat['delimiter'] {
+  const [line = ''] = text.trimStart().split('\n', 1)
+  const countColumns = (delimiter: string) =>
+    line.split(delimiter).filter((cell) => allowed.includes(cell.replaceAll('"', '').trim())).length
+  return delimiters.reduce(
+    (best, delimiter) => (countColumns(delimiter) > countColumns(best) ? delimiter : best),
+    current,
+  )
 }

@@ -6,8 +6,8 @@
 // staged                     row of the file         staging-table            the file
 // problems                   problem of a row        row-problems             staged
 // staged_quotes              quote of the file       quote-row-consistency    staged
-// imported_quote_lines       line of a valid quote   quote-totals             staged_quotes
-// imported_totals            valid quote             quote-totals             imported_quote_lines
+// imported_quote_lines       line of a valid quote   assemble-quotes          staged_quotes
+// imported_totals            valid quote             assemble-quotes          imported_quote_lines
 // current_versions           number of a quote       assemble-quotes          staged_quotes
 // imported_quotes            valid quote             assemble-quotes          all of these
 // quotes_with_changed_lines  quote to update         write-quotes             imported_quotes
@@ -16,23 +16,30 @@
 // `file_line` is the line of the file on which a row begins. `first_file_line` is that of the first
 // row of a quote. It identifies a quote of the file.
 import type { Pool } from 'pg'
-import { readKnownCodes } from '../cells/known-codes.ts'
+import { readKnownCodes } from '../cells/cell-checks.ts'
 import { createRowReader } from '../cells/row-rules.ts'
 import { openRows } from '../csv/read-rows.ts'
-import { quoteFileColumns } from '../file-columns.ts'
-import { runInImportTransaction } from '../import-transaction.ts'
+import { quoteFileColumns } from '../file-format.ts'
+import {
+  type ImportOptions,
+  type ImportSummary,
+  runInImportTransaction,
+} from '../import-transaction.ts'
 import { throwIfWarned } from '../import-warnings.ts'
-import type { ImportOptions, ImportSummary } from '../options-and-summary.ts'
-import { moveInvalidRowsToRejects } from '../rejected-rows.ts'
 import {
   createProblemsTable,
+  moveInvalidRowsToRejects,
   throwIfKeysAreUnknown,
   throwIfRowsAreInvalid,
 } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { createImportedQuotesTable } from './assemble-quotes.ts'
-import { createMissingCustomers } from './match-customers.ts'
-import { findMissingQuotes, type Period } from './missing-quotes.ts'
+import {
+  addNegativeTotalProblems,
+  createImportedQuoteLinesTable,
+  createImportedQuotesTable,
+  createImportedTotalsTable,
+  createMissingCustomers,
+} from './assemble-quotes.ts'
 import { createQuoteRowRules } from './quote-cell-rules.ts'
 import {
   addContradictionProblems,
@@ -41,12 +48,7 @@ import {
   createStagedQuotesTable,
   dropInvalidQuotes,
 } from './quote-row-consistency.ts'
-import {
-  addNegativeTotalProblems,
-  createImportedQuoteLinesTable,
-  createImportedTotalsTable,
-} from './quote-totals.ts'
-import { findQuoteWarnings } from './quote-warnings.ts'
+import { findMissingQuotes, findQuoteWarnings, type Period } from './quote-warnings.ts'
 import { writeQuotes } from './write-quotes.ts'
 
 export type QuoteImportOptions = ImportOptions & {

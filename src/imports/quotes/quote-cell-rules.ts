@@ -1,30 +1,32 @@
 // The rules for the cells of a quote file. They mirror the constraints of quotes and quote_lines.
 // The rules between rows of one quote are in quote-row-consistency.ts.
 import { languages } from '../../company/languages.ts'
-import { checkLength, checkOneOf, quoteForMessage } from '../cells/cell-checks.ts'
 import {
   checkCountry,
   checkCurrency,
-  checkHsCode,
-  checkIncoterm,
-  checkUnit,
-} from '../cells/code-cells.ts'
-import {
   checkDay,
   checkDayOfIssue,
   checkDayUntil2099,
-  createDateReader,
-} from '../cells/date-cells.ts'
-import type { KnownCodes } from '../cells/known-codes.ts'
-import {
   checkDecimal,
+  checkHsCode,
+  checkIncoterm,
+  checkLength,
+  checkOneOf,
   checkPercentage,
   checkPositiveInteger,
+  checkUnit,
+  createDateReader,
   createNumberReader,
-} from '../cells/number-cells.ts'
+  type KnownCodes,
+  quoteForMessage,
+} from '../cells/cell-checks.ts'
 import type { CrossCellRule, RowRules } from '../cells/row-rules.ts'
-import { type QuoteColumn, quoteFileColumns, requiredQuoteColumns } from '../file-columns.ts'
-import type { FileFormat } from '../file-format.ts'
+import {
+  type FileFormat,
+  type QuoteColumn,
+  quoteFileColumns,
+  requiredQuoteColumns,
+} from '../file-format.ts'
 
 const statusesWithoutDecision = ['draft', 'sent', 'expired']
 

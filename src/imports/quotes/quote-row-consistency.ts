@@ -2,7 +2,7 @@
 // the quotes with invalid rows.
 import type { ClientBase } from 'pg'
 import { sqlQuoteForMessage } from '../cells/cell-checks.ts'
-import { repeatedQuoteFields } from '../file-columns.ts'
+import { repeatedQuoteFields } from '../file-format.ts'
 
 /** Wider than checkPositiveInteger: it only makes the cast safe. */
 const upToNineDigits = "'^0{0,20}[0-9]{1,9}$'"

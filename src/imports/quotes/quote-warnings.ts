@@ -2,7 +2,6 @@
 import type { ClientBase } from 'pg'
 import { maxQuotedCharacters } from '../cells/cell-checks.ts'
 import { type ImportWarning, readWarning } from '../import-warnings.ts'
-import { findUnusualRates } from './unusual-rates.ts'
 
 /** Needs `imported_quotes` and `imported_quote_lines`, which are not written yet. */
 export async function findQuoteWarnings(
@@ -89,5 +88,182 @@ function findTwoDates(client: ClientBase): Promise<ImportWarning[]> {
       order by version desc limit 1
     ) previous
     where imported.version > 1`,
+  )
+}
+
+/** A rate that differs by more than this factor is unusual. */
+export const maxUsualRateFactor = 5
+/** The usual rate comes from quotes of this many days, up to the newest quote of the file. */
+const daysOfKnownRates = 366
+/** The file shows a usual rate itself if it has at least this many quotes in a currency. */
+const minQuotesForMedian = 3
+/** On a logarithmic scale. A rate that is closer to the usual one does not count as inverted. */
+const minDistanceOfInverted = 0.05
+/** An inverted rate is this many times closer to the inverse of the usual rate. */
+const inverseClosenessFactor = 3
+
+/**
+ * Returns a warning of the quotes in `imported_quotes` whose rate differs from the usual one of
+ * their currency by more than a factor of 5, or is close to the inverse of it. The usual rate is
+ * the median of the quotes in the database that were issued in the year up to the newest quote of
+ * the file. Without such quotes it is a rough value, or else the median of the file. A rough value
+ * shows an inverted rate only for currencies whose unit is worth much more or less than that of the
+ * base currency.
+ */
+function findUnusualRates(client: ClientBase, baseCurrency: string): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'unusual_rate',
+    `with
+    -- The quotes of the file in another currency than the base currency.
+    foreign_quotes as materialized (
+      select first_file_line, number, currency, rate, issued_on from imported_quotes
+      where currency <> $1 and rate is not null
+    ),
+    -- Each currency of the file, with its median rate there.
+    currencies_of_file as (
+      select currency, max(issued_on) as newest,
+        percentile_disc(0.5) within group (order by rate) as median, count(*) as quotes
+      from foreign_quotes group by currency
+    ),
+    -- The rate to compare with: that of other quotes, a rough one, or the median of the file.
+    usual_rates as materialized (
+      select currencies_of_file.currency,
+        coalesce(known.median, rough.rate,
+          case when quotes >= ${minQuotesForMedian} then currencies_of_file.median end) as rate,
+        case when known.median is not null then 'known' when rough.rate is not null then 'rough'
+          else 'file' end as source
+      from currencies_of_file
+      left join lateral (
+        select percentile_disc(0.5) within group (order by existing.rate) as median
+        from quotes existing
+        where existing.currency = currencies_of_file.currency and existing.rate is not null
+          and existing.issued_on > newest - ${daysOfKnownRates} and existing.issued_on <= newest
+          and not exists (select from imported_quotes where imported_quotes.id = existing.id)
+      ) known on true
+      left join jsonb_to_recordset($2::jsonb) as rough (currency text, rate numeric)
+        on rough.currency = currencies_of_file.currency
+    ),
+    -- How far each rate is from the usual one and from its inverse, as the logarithm of a factor.
+    compared as (
+      select foreign_quotes.*, usual_rates.rate as usual, usual_rates.source,
+        abs(ln((foreign_quotes.rate / usual_rates.rate)::float8)) as log_distance,
+        abs(ln((foreign_quotes.rate * usual_rates.rate)::float8)) as log_distance_of_inverse
+      from foreign_quotes
+      join usual_rates on usual_rates.currency = foreign_quotes.currency and usual_rates.rate > 0
+    ), judged as (
+      select *, log_distance > ln(${maxUsualRateFactor}) as is_far,
+        log_distance > ${minDistanceOfInverted}
+          and ${inverseClosenessFactor} * log_distance_of_inverse < log_distance
+          and (source <> 'rough' or log_distance > ln(${maxUsualRateFactor})) as is_inverted
+      from compared
+    )
+    select first_file_line as file_line, format(
+      'line %s: quote %s has the rate %s for %s, but %s is %s%s',
+      first_file_line, number, trim_scale(rate), currency,
+      case source when 'known' then 'the median of the last year' when 'rough' then 'roughly usual'
+        else 'the median of the file' end,
+      trim_scale(round(usual, case when usual > 1 then 2 else 6 end)),
+      case when is_inverted then ': it looks inverted (1/rate)' else '' end) as example
+    from judged
+    where is_far or is_inverted`,
+    { values: [baseCurrency, JSON.stringify(listReferenceRates(baseCurrency))] },
+  )
+}
+
+/**
+ * How many units make about one euro, as in 2025. The list has only currencies that are stable
+ * enough not to change by a factor of 5 within a few years. So a value needs an update only after
+ * such a change, for example when a currency is replaced.
+ */
+const unitsPerEuro: Record<string, number> = {
+  EUR: 1,
+  USD: 1.1,
+  GBP: 0.85,
+  CHF: 0.95,
+  CAD: 1.6,
+  AUD: 1.75,
+  NZD: 1.9,
+  CNY: 8,
+  HKD: 9,
+  SGD: 1.5,
+  JPY: 165,
+  KRW: 1_550,
+  TWD: 35,
+  THB: 38,
+  INR: 97,
+  IDR: 18_500,
+  VND: 29_000,
+  PHP: 65,
+  MYR: 4.8,
+  BRL: 6.2,
+  MXN: 21,
+  CLP: 1_080,
+  COP: 4_600,
+  PEN: 4.1,
+  UYU: 46,
+  PYG: 8_500,
+  CRC: 570,
+  DOP: 70,
+  GTQ: 8.7,
+  SEK: 11.2,
+  NOK: 11.7,
+  DKK: 7.46,
+  ISK: 145,
+  PLN: 4.3,
+  CZK: 25,
+  HUF: 400,
+  RON: 5,
+  RSD: 117,
+  UAH: 48,
+  ILS: 4,
+  AED: 4.1,
+  SAR: 4.2,
+  QAR: 4,
+  KWD: 0.34,
+  BHD: 0.42,
+  OMR: 0.43,
+  JOD: 0.79,
+  TND: 3.4,
+  MAD: 10.6,
+  DZD: 150,
+  XOF: 656,
+  XAF: 656,
+  ZAR: 20,
+  KES: 145,
+}
+
+/** Returns about how many units of the base currency one unit of each known currency is worth. */
+function listReferenceRates(baseCurrency: string): { currency: string; rate: number }[] {
+  const base = unitsPerEuro[baseCurrency]
+  if (base === undefined) return []
+  return Object.entries(unitsPerEuro).map(([currency, units]) => ({ currency, rate: base / units }))
+}
+
+/** Days of issue, both included, as 2026-12-31. */
+export type Period = { from: string; to: string }
+
+/**
+ * Returns a warning that names the quotes of the period that are not in `staged`, or nothing. They
+ * are not deleted: quotes are business records, and their links must keep working. Superseded
+ * versions are not counted, because many programs export the current version only.
+ */
+export function findMissingQuotes(
+  client: ClientBase,
+  { from, to }: Period,
+): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'missing_quotes',
+    `select issued_on, number, version,
+      format('quote %s version %s of %s, %s', number, version, issued_on, status) as example
+    from quotes existing
+    where issued_on between $1::date and $2::date and status <> 'superseded'
+      and not exists (
+        select from staged
+        where staged.number = existing.number
+          and coalesce(staged.version_number, existing.version) = existing.version
+      )`,
+    { values: [from, to], order: 'issued_on, number, version' },
   )
 }

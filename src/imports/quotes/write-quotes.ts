@@ -1,6 +1,6 @@
 // Inserts new quotes and updates changed ones with their lines. Unchanged rows are not written.
 import type { ClientBase } from 'pg'
-import { quoteLineFields, repeatedQuoteFields } from '../file-columns.ts'
+import { quoteLineFields, repeatedQuoteFields } from '../file-format.ts'
 
 /** The columns of the table quotes that an import sets, without number and version. */
 const quoteTableColumns = [...repeatedQuoteFields, 'customer_id', 'net', 'tax', 'gross']
@@ -12,7 +12,7 @@ const lineTableColumns = [...quoteLineFields.filter((field) => field !== 'positi
 const maxQuotesWithoutAnalyze = 1_000
 
 /** Numbers of quotes: those of the file, and older versions that only the database has. */
-export type WrittenQuotes = {
+type WrittenQuotes = {
   unchanged: number
   inserted: number
   updated: number

@@ -1,27 +1,50 @@
 // Imports a file of words for search: synonyms, pins or hidden words. Search uses them within
 // seconds.
 import type { ClientBase, Pool } from 'pg'
-import { countNoun } from '../../text/count-noun.ts'
-import { createRowReader } from '../cells/row-rules.ts'
-import { openRows } from '../csv/read-rows.ts'
-import type { WordFileKind } from '../file-columns.ts'
-import type { SuggestedFormat } from '../file-format.ts'
-import { ImportError } from '../import-error.ts'
-import { runInImportTransaction } from '../import-transaction.ts'
-import { type ImportWarning, readWarning, throwIfWarned } from '../import-warnings.ts'
-import type { ImportOptions, ImportSummary } from '../options-and-summary.ts'
-import { moveInvalidRowsToRejects } from '../rejected-rows.ts'
+import { countNoun } from '../text/count-noun.ts'
+import {
+  findPhraseProblem,
+  findQueryProblem,
+  findSkuProblem,
+  maxPinnedSkus,
+  maxSynonyms,
+  toStoredPhrase,
+  toWordKey,
+} from '../words/word-rules.ts'
+import {
+  type CellCheck,
+  type CellReader,
+  checkOneOf,
+  checkYesOrNo,
+  quoteForMessage,
+  sqlListOfNoWords,
+} from './cells/cell-checks.ts'
+import { createRowReader, type RowRules } from './cells/row-rules.ts'
+import { openRows } from './csv/read-rows.ts'
+import {
+  type FileColumns,
+  ImportError,
+  type SuggestedFormat,
+  type WordFileKind,
+  wordFileColumns,
+} from './file-format.ts'
+import {
+  type ImportOptions,
+  type ImportSummary,
+  runInImportTransaction,
+} from './import-transaction.ts'
+import { type ImportWarning, readWarning, throwIfWarned } from './import-warnings.ts'
 import {
   addRepeatedKeyProblems,
   createProblemsTable,
   listInvalidRows,
+  moveInvalidRowsToRejects,
   throwIfKeysAreUnknown,
   throwIfRowsAreInvalid,
-} from '../row-problems.ts'
-import { stageRows } from '../staging-table.ts'
-import { splitList, type WordFile, wordFiles } from './word-files.ts'
+} from './row-problems.ts'
+import { stageRows } from './staging-table.ts'
 
-export type WordImportOptions = ImportOptions & {
+type WordImportOptions = ImportOptions & {
   /**
    * The file is the whole list: rows of the table that are not in it are deleted. A file without
    * valid rows is an error unless the table is empty.
@@ -178,4 +201,128 @@ function explainLimit(error: unknown): never {
   if (error instanceof Error && 'code' in error && error.code === checkViolation)
     throw new ImportError(`${error.message} Nothing was imported.`, { cause: error })
   throw error
+}
+
+/** Separates the values of a cell that is a list. */
+const listSeparator = '|'
+
+const readPhrase: CellReader = (cell) => ({ plain: toStoredPhrase(cell) })
+const readLowerCase: CellReader = (cell) => ({ plain: cell.toLowerCase() })
+
+/** Reads a list such as `drill | driver`, and drops empty and repeated values. */
+const readListOf =
+  (read: (value: string) => string): CellReader =>
+  (cell) => {
+    const values = cell.split(listSeparator).map((value) => read(value.trim()))
+    return { plain: [...new Set(values.filter((value) => value !== ''))].join(listSeparator) }
+  }
+
+const checkEach =
+  (
+    findProblem: (value: string) => string | undefined,
+    { most, what }: { most: number; what: string },
+  ): CellCheck =>
+  (cell) => {
+    const values = cell.split(listSeparator)
+    if (values.length > most) return `has ${values.length} ${what}: at most ${most} are allowed`
+    for (const value of values) {
+      const problem = findProblem(value)
+      if (problem !== undefined) return prefixWithValue(value, problem)
+    }
+    return undefined
+  }
+
+/** Puts the value before its problem, if it has one. */
+function prefixWithValue(value: string, problem: string | undefined): string | undefined {
+  return problem === undefined ? undefined : `${quoteForMessage(value)} ${problem}`
+}
+
+const checkPhrase: CellCheck = (cell) => prefixWithValue(cell, findPhraseProblem(cell))
+const checkHiddenWord: CellCheck = (cell) => (cell === '*' ? undefined : checkPhrase(cell))
+
+const synonymRules: RowRules<string> = {
+  nonEmpty: wordFileColumns.synonyms.required,
+  readers: { word: readPhrase, synonyms: readListOf(toStoredPhrase), two_way: readLowerCase },
+  cells: {
+    word: checkPhrase,
+    synonyms: checkEach(findPhraseProblem, { most: maxSynonyms, what: 'synonyms' }),
+    two_way: checkYesOrNo,
+  },
+  crossCellRules: [
+    {
+      columns: ['synonyms', 'word'],
+      findProblem: (synonyms: string, word: string) => {
+        const key = toWordKey(word)
+        const same = synonyms.split(listSeparator).find((synonym) => toWordKey(synonym) === key)
+        return same === undefined || key === ''
+          ? undefined
+          : `${quoteForMessage(same)} is the word itself`
+      },
+    },
+  ],
+}
+
+const pinRules: RowRules<string> = {
+  nonEmpty: wordFileColumns.pins.required,
+  readers: { query: readPhrase, skus: readListOf((sku) => sku) },
+  cells: {
+    query: (cell) => prefixWithValue(cell, findQueryProblem(cell)),
+    skus: checkEach(findSkuProblem, { most: maxPinnedSkus, what: 'SKUs' }),
+  },
+  crossCellRules: [],
+}
+
+const hiddenWordRules: RowRules<string> = {
+  nonEmpty: wordFileColumns['hidden-words'].required,
+  readers: { word: readPhrase, hides: readLowerCase },
+  cells: { word: checkHiddenWord, hides: checkOneOf(['synonyms', 'word']) },
+  crossCellRules: [
+    {
+      columns: ['hides', 'word'],
+      findProblem: (hides: string, word: string) =>
+        word === '*' && hides === 'word'
+          ? 'the word * stands for all built-in synonyms: it can only hide synonyms'
+          : undefined,
+    },
+  ],
+}
+
+type WordFile = {
+  fileColumns: FileColumns
+  rules: RowRules<string>
+  table: string
+  /** The column that identifies a row of the file and of the table. */
+  key: 'word' | 'query'
+  /** SQL of the other columns of the table. */
+  values: Record<string, string>
+}
+
+/** SQL of the values of a cell that is a list. */
+const splitList = (column: string) => `string_to_array(staged.${column}, '${listSeparator}')`
+
+const wordFiles: Record<WordFileKind, WordFile> = {
+  synonyms: {
+    fileColumns: wordFileColumns.synonyms,
+    rules: synonymRules,
+    table: 'search_synonyms',
+    key: 'word',
+    values: {
+      synonyms: splitList('synonyms'),
+      two_way: `coalesce(staged.two_way not in (${sqlListOfNoWords}), true)`,
+    },
+  },
+  pins: {
+    fileColumns: wordFileColumns.pins,
+    rules: pinRules,
+    table: 'search_pins',
+    key: 'query',
+    values: { skus: splitList('skus') },
+  },
+  'hidden-words': {
+    fileColumns: wordFileColumns['hidden-words'],
+    rules: hiddenWordRules,
+    table: 'search_hidden_words',
+    key: 'word',
+    values: { hides: `coalesce(staged.hides, 'synonyms')` },
+  },
 }
