@@ -14,9 +14,10 @@ import {
   pagesOfProblems,
   type QuoteFailure,
 } from './failures.ts'
-import { decodeContent, type EncodedContent } from './page/page-renderer.ts'
 import {
   buildContentSecurityPolicy,
+  decodeContent,
+  type EncodedContent,
   type PageOrJsonVariant,
   renderErrorPage,
 } from './page/quote-page.ts'

@@ -3,8 +3,9 @@
 import { QuoteFailure } from '../failures.ts'
 import { performTasks } from '../rendering/rendering-child.ts'
 import { maxPageOrJsonBytes } from '../rendering/rendering-limits.ts'
-import { type EncodedContent, encodeAnySizeSync } from './page-renderer.ts'
 import {
+  type EncodedContent,
+  encodeAnySizeSync,
   type PageOptions,
   type PageOrJsonVariant,
   type QuoteToRender,

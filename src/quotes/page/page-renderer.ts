@@ -1,15 +1,6 @@
 // Renders, compresses and caches the pages and the JSON of quotes: small ones in this process,
 // large ones in a child process (large-page-process-main.ts).
 
-import { promisify } from 'node:util'
-import {
-  brotliCompress,
-  brotliCompressSync,
-  brotliDecompress,
-  constants,
-  gzip,
-  gzipSync,
-} from 'node:zlib'
 import type { OpenLink } from '../links/read-link.ts'
 import {
   getLinkCacheKey,
@@ -21,12 +12,18 @@ import {
   largePageHeapMegabytes,
   largePageProcessLimits,
   maxMainThreadDocumentBytes,
-  maxUncompressedCachedBytes,
   pageAndJsonCacheBytes,
 } from '../rendering/rendering-limits.ts'
 import { RenderingProcess } from '../rendering/rendering-process.ts'
 import type { LargePageTask } from './large-page-process-main.ts'
-import { type PageOptions, type PageOrJsonVariant, renderPageOrJson } from './quote-page.ts'
+import {
+  type EncodedContent,
+  encodeSmallContent,
+  getEncodedSize,
+  type PageOptions,
+  type PageOrJsonVariant,
+  renderPageOrJson,
+} from './quote-page.ts'
 
 // A pause is five times as long as the page took. Other requests have most of the time.
 const maxLargePagePauseMs = 250
@@ -101,40 +98,4 @@ function getCacheKey(link: OpenLink, variant: PageOrJsonVariant): string {
   const suffix =
     variant.format === 'json' ? 'json' : `page ${variant.language} ${variant.offersPdf}`
   return `${getLinkCacheKey(link)} ${suffix}`
-}
-
-/** `identity` is null for large content. decodeContent then decompresses `br`. */
-export type EncodedContent = { identity: Buffer | null; gzip: Buffer; br: Buffer }
-
-const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
-const compressWithBrotli = promisify(brotliCompress)
-const compressWithGzip = promisify(gzip)
-const decompressBrotli = promisify(brotliDecompress)
-
-/** Returns content in all encodings. Compresses in the thread pool. Use it for small content. */
-async function encodeSmallContent(identity: Buffer): Promise<EncodedContent> {
-  const [gzipped, br] = await Promise.all([
-    compressWithGzip(identity),
-    compressWithBrotli(identity, brotliOptions),
-  ])
-  return { identity, gzip: gzipped, br }
-}
-
-/** Returns content in its encodings, without `identity` if it is large. Blocks this thread. */
-export function encodeAnySizeSync(content: Buffer): EncodedContent {
-  return {
-    identity: content.length > maxUncompressedCachedBytes ? null : content,
-    gzip: gzipSync(content),
-    br: brotliCompressSync(content, brotliOptions),
-  }
-}
-
-/** Returns the size of the content in all encodings, in bytes. */
-function getEncodedSize({ identity, gzip, br }: EncodedContent): number {
-  return (identity?.length ?? 0) + gzip.length + br.length
-}
-
-/** Returns the bytes of the content without compression. */
-export async function decodeContent({ identity, br }: EncodedContent): Promise<Buffer> {
-  return identity ?? (await decompressBrotli(br))
 }

@@ -1,5 +1,14 @@
 // Renders the pages and the JSON of quotes, and the pages of errors. `<%= %>` in a template escapes
 // a value. Only markup, styles and the logo are inserted as they are, with `<%~ %>`.
+import { promisify } from 'node:util'
+import {
+  brotliCompress,
+  brotliCompressSync,
+  brotliDecompress,
+  constants,
+  gzip,
+  gzipSync,
+} from 'node:zlib'
 import { Eta } from 'eta'
 import type { Brand } from '../../company/brand.ts'
 import { type Language, languageNames, languages } from '../../company/languages.ts'
@@ -9,6 +18,7 @@ import { toPlainText, truncatePlainText } from '../formats.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
+import { maxUncompressedCachedBytes } from '../rendering/rendering-limits.ts'
 import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { buildReplyLinks } from '../view-model/contact-links.ts'
 import { sumColumnWidths } from '../view-model/line-and-total-tables.ts'
@@ -188,4 +198,40 @@ const templates = loadPageTemplates(import.meta.url, {
 export function buildContentSecurityPolicy(brand: Brand): string {
   const brandStyle = buildBrandStyle(brand)
   return templates.buildContentSecurityPolicy(brandStyle === null ? [] : [brandStyle])
+}
+
+/** `identity` is null for large content. decodeContent then decompresses `br`. */
+export type EncodedContent = { identity: Buffer | null; gzip: Buffer; br: Buffer }
+
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
+const compressWithBrotli = promisify(brotliCompress)
+const compressWithGzip = promisify(gzip)
+const decompressBrotli = promisify(brotliDecompress)
+
+/** Returns content in all encodings. Compresses in the thread pool. Use it for small content. */
+export async function encodeSmallContent(identity: Buffer): Promise<EncodedContent> {
+  const [gzipped, br] = await Promise.all([
+    compressWithGzip(identity),
+    compressWithBrotli(identity, brotliOptions),
+  ])
+  return { identity, gzip: gzipped, br }
+}
+
+/** Returns content in its encodings, without `identity` if it is large. Blocks this thread. */
+export function encodeAnySizeSync(content: Buffer): EncodedContent {
+  return {
+    identity: content.length > maxUncompressedCachedBytes ? null : content,
+    gzip: gzipSync(content),
+    br: brotliCompressSync(content, brotliOptions),
+  }
+}
+
+/** Returns the size of the content in all encodings, in bytes. */
+export function getEncodedSize({ identity, gzip, br }: EncodedContent): number {
+  return (identity?.length ?? 0) + gzip.length + br.length
+}
+
+/** Returns the bytes of the content without compression. */
+export async function decodeContent({ identity, br }: EncodedContent): Promise<Buffer> {
+  return identity ?? (await decompressBrotli(br))
 }
