@@ -116,10 +116,7 @@ function chooseTicks(low, high, count, minStep) {
   return ticks.length > 1 ? ticks : [0, step]
 }
 
-/**
- * @param {number[]} ticks
- * @param {number} bottom
- */
+/** @param {number[]} ticks @param {number} bottom */
 function createVerticalScale(ticks, bottom) {
   const low = ticks[0] ?? 0
   const high = ticks.at(-1) ?? 1
@@ -212,11 +209,7 @@ function drawLabels(columns, scale) {
   ]
 }
 
-/**
- * @param {Column[]} columns
- * @param {number} every
- * @param {Scale} scale
- */
+/** @param {Column[]} columns @param {number} every @param {Scale} scale */
 function drawColumnLabels(columns, every, { columnWidth, bottom }) {
   return columns.flatMap(({ label }, index) => {
     if (index % every !== 0) return []
@@ -225,11 +218,7 @@ function drawColumnLabels(columns, every, { columnWidth, bottom }) {
   })
 }
 
-/**
- * @param {Column[]} columns
- * @param {number} offset below the columns
- * @param {Scale} scale
- */
+/** @param {Column[]} columns @param {number} offset below the columns @param {Scale} scale */
 function drawGroupLabels(columns, offset, { columnWidth, top, bottom }) {
   const starts = columns.flatMap(({ group }, index) =>
     group !== '' && columns[index - 1]?.group !== group ? [index] : [],

@@ -112,10 +112,7 @@ function dateFormats(locale) {
   return {
     /** @param {string} day */
     day: (day) => days.format(startOfDay(day)),
-    /**
-     * @param {string} from
-     * @param {string} to
-     */
+    /** @param {string} from @param {string} to */
     period: (from, to) => days.formatRange(startOfDay(from), startOfDay(to)),
     /** @param {string} month YYYY-MM, or a year */
     month: (month) => (month.length === 4 ? month : months.format(startOfDay(`${month}-01`))),

@@ -251,10 +251,7 @@ function showCurrencies(stats) {
   replaceChildren(elementById('currencies', HTMLElement), ...table)
 }
 
-/**
- * @param {string} title
- * @param {Stats} stats
- */
+/** @param {string} title @param {Stats} stats */
 function announce(title, { quotes, revenue }) {
   elementById('announcement', HTMLElement).textContent = formatText(texts.announcement, {
     period: title,

@@ -55,10 +55,7 @@ function showYearInCodeSample(year) {
   if (code) code.textContent = (code.textContent ?? '').replace(/\d{4}(?=-\d\d-\d\d)/g, year)
 }
 
-/**
- * @param {string} year
- * @param {string} period
- */
+/** @param {string} year @param {string} period */
 function linkToDashboard(year, period) {
   const link = document.getElementById('open-dashboard')
   if (!(link instanceof HTMLAnchorElement)) return

@@ -28,20 +28,12 @@ export function showYear(year, stats, page) {
   })
 }
 
-/**
- * Returns an entry of a definition list.
- * @param {string} label
- * @param {string} value
- */
+/** Returns an entry of a definition list. @param {string} label @param {string} value */
 export function createMetric(label, value) {
   return createElement('div', {}, createElement('dt', {}, label), createElement('dd', {}, value))
 }
 
-/**
- * @param {string} year
- * @param {Stats} stats
- * @param {PageFormats} page
- */
+/** @param {string} year @param {Stats} stats @param {PageFormats} page */
 function showMetrics(year, { quotes, revenue }, { texts, formats }) {
   const { currency } = revenue.total
   const list = elementById('stats-metrics', HTMLElement)
@@ -56,11 +48,7 @@ function showMetrics(year, { quotes, revenue }, { texts, formats }) {
   )
 }
 
-/**
- * @param {string} year
- * @param {Stats} stats
- * @param {PageFormats} page
- */
+/** @param {string} year @param {Stats} stats @param {PageFormats} page */
 function showChart(year, { byMonth, revenue: { total } }, { texts, formats }) {
   const { currency } = total
   const chart = elementById('stats-chart', SVGSVGElement)
@@ -85,11 +73,7 @@ function showChart(year, { byMonth, revenue: { total } }, { texts, formats }) {
   new ResizeObserver(draw).observe(container)
 }
 
-/**
- * @param {string} year
- * @param {Stats} stats
- * @param {PageFormats} page
- */
+/** @param {string} year @param {Stats} stats @param {PageFormats} page */
 function createTable(year, { byMonth, revenue: { total } }, { texts, formats }) {
   const { currency } = total
   const rows = byMonth.map(({ month, revenue }) =>

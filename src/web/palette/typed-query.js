@@ -17,10 +17,7 @@ export function queryFromText(typed) {
   return query
 }
 
-/**
- * Returns whether a dead key was pressed and its letter not yet.
- * @param {InputEvent} event
- */
+/** Returns whether a dead key was pressed and its letter not yet. @param {InputEvent} event */
 export function isPendingAccent({ isComposing, data }) {
   return isComposing && pendingAccent.test(data ?? '')
 }

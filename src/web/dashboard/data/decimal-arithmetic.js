@@ -10,11 +10,7 @@ export function sum(decimals) {
   return formatScaled(total, digits)
 }
 
-/**
- * Returns `a` minus `b`.
- * @param {string} a
- * @param {string} b
- */
+/** Returns `a` minus `b`. @param {string} a @param {string} b */
 export function subtract(a, b) {
   const digits = Math.max(countDigits(a), countDigits(b))
   return formatScaled(scale(a, digits) - scale(b, digits), digits)
@@ -50,10 +46,7 @@ function scale(decimal, digits) {
   return BigInt(whole + fraction.padEnd(digits, '0'))
 }
 
-/**
- * @param {bigint} value
- * @param {number} digits
- */
+/** @param {bigint} value @param {number} digits */
 function formatScaled(value, digits) {
   const sign = value < 0n ? '-' : ''
   const text = String(value < 0n ? -value : value).padStart(digits + 1, '0')

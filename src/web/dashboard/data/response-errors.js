@@ -10,11 +10,7 @@
  * @property {string[]} [parameters]
  */
 
-/**
- * @param {Response} response
- * @param {boolean} hadKey
- * @returns {Promise<ErrorDescription>}
- */
+/** @param {Response} response @param {boolean} hadKey @returns {Promise<ErrorDescription>} */
 export async function describeError(response, hadKey) {
   // The error page of a proxy is no JSON. Its status is sufficient.
   const problem = /** @type {{ detail?: string, errors?: { parameter: string }[] }} */ (
@@ -34,11 +30,7 @@ export function describeNetworkError() {
   return { kind: navigator.onLine ? 'unavailable' : 'offline' }
 }
 
-/**
- * @param {number} status
- * @param {boolean} hadKey
- * @returns {ErrorKind}
- */
+/** @param {number} status @param {boolean} hadKey @returns {ErrorKind} */
 function errorKindOf(status, hadKey) {
   if (status === 401) return hadKey ? 'keyInvalid' : 'keyMissing'
   if (status === 403) return 'scopeMissing'

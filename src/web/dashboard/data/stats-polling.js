@@ -124,10 +124,7 @@ export class StatsPolling {
     }
   }
 
-  /**
-   * @param {Record<string, string>} authorization
-   * @param {AbortSignal} signal
-   */
+  /** @param {Record<string, string>} authorization @param {AbortSignal} signal */
   #fetch(authorization, signal) {
     const etag = this.#latest?.etag
     return fetchWithTimeout(this.#query === '' ? 'api/stats' : `api/stats?${this.#query}`, {
@@ -142,11 +139,7 @@ export class StatsPolling {
     })
   }
 
-  /**
-   * @param {Response} response
-   * @param {Stats} stats
-   * @param {boolean} isNew
-   */
+  /** @param {Response} response @param {Stats} stats @param {boolean} isNew */
   #handleResponse({ headers }, stats, isNew) {
     this.#request = null
     this.#failureCount = 0

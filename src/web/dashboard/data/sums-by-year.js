@@ -8,11 +8,7 @@ import { ratio, sum } from './decimal-arithmetic.js'
 /** The days of several months have no common median. */
 const noDays = { quotes: 0, mean: null, median: null }
 
-/**
- * @param {Interval[]} months
- * @param {{ from: string, to: string }} period
- * @returns {Interval[]}
- */
+/** @param {Interval[]} months @param {{ from: string, to: string }} period @returns {Interval[]} */
 export function groupByYear(months, { from, to }) {
   const monthsByYear = Map.groupBy(months, ({ name }) => name.slice(0, 4))
   return [...monthsByYear].map(([year, months]) => ({

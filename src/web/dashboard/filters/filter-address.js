@@ -23,11 +23,7 @@ import { isDay, periodOf, periodOfInterval } from './preset-and-adjacent-periods
 /** Separates the two days of `within` in the address. */
 const daysSeparator = '..'
 
-/**
- * Reads the filters from the query of the address.
- * @param {string} search
- * @returns {Filters}
- */
+/** Reads the filters from the query of the address. @param {string} search @returns {Filters} */
 export function readFilters(search) {
   const parameters = new URLSearchParams(search)
   /** @param {string} name */
@@ -67,11 +63,7 @@ export function addressOf(filters, lang) {
   })}`
 }
 
-/**
- * Returns the query for /api/stats.
- * @param {Filters} filters
- * @param {string} today
- */
+/** Returns the query for /api/stats. @param {Filters} filters @param {string} today */
 export function statsQueryOf(filters, today) {
   const { date, country, currency, compare, by } = filters
   const period = periodOf(filters, today)

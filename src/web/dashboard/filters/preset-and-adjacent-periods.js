@@ -62,10 +62,7 @@ export function intervalOfPeriod({ from, to }) {
 /** Returns the number of days, both ends included. @param {Period} period */
 export const countDays = ({ from, to }) => dayNumber(to) - dayNumber(from) + 1
 
-/**
- * Returns the current day in a time zone.
- * @param {string} timeZone
- */
+/** Returns the current day in a time zone. @param {string} timeZone */
 export function todayIn(timeZone) {
   const format = new Intl.DateTimeFormat('en', {
     timeZone,
@@ -80,10 +77,7 @@ export function todayIn(timeZone) {
     .join('-')
 }
 
-/**
- * Returns whether a text is an existing day.
- * @param {string} text
- */
+/** Returns whether a text is an existing day. @param {string} text */
 export function isDay(text) {
   const instant = Date.parse(`${text}T00:00:00Z`)
   return (
@@ -93,20 +87,13 @@ export function isDay(text) {
   )
 }
 
-/**
- * @param {Period} period
- * @param {-1 | 1} direction
- * @param {number} months
- */
+/** @param {Period} period @param {-1 | 1} direction @param {number} months */
 function shiftMonths({ from }, direction, months) {
   const firstMonth = addMonths(from.slice(0, 7), direction * months)
   return { from: `${firstMonth}-01`, to: lastDayOf(addMonths(firstMonth, months - 1)) }
 }
 
-/**
- * @param {Period} period
- * @param {-1 | 1} direction
- */
+/** @param {Period} period @param {-1 | 1} direction */
 function shiftDays({ from, to }, direction) {
   const days = direction * countDays({ from, to })
   return { from: addDays(from, days), to: addDays(to, days) }
@@ -122,10 +109,7 @@ export const countMonths = (from, to) => monthNumber(to) - monthNumber(from) + 1
 /** @param {string} day or month */
 const monthNumber = (day) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1
 
-/**
- * @param {string} month
- * @param {number} months
- */
+/** @param {string} month @param {number} months */
 function addMonths(month, months) {
   const number = monthNumber(month) + months
   const year = String(Math.floor(number / 12)).padStart(4, '0')
@@ -138,10 +122,7 @@ const lastDayOf = (month) => addDays(`${addMonths(month, 1)}-01`, -1)
 /** @param {string} day */
 const dayNumber = (day) => Date.parse(`${day}T00:00:00Z`) / msPerDay
 
-/**
- * @param {string} day
- * @param {number} days
- */
+/** @param {string} day @param {number} days */
 function addDays(day, days) {
   return new Date((dayNumber(day) + days) * msPerDay).toISOString().slice(0, 10)
 }

@@ -22,11 +22,7 @@ export function createAcceptanceTable({ quotes, comparison }, page) {
   const outOf = (whole) =>
     formatText(texts.outOf, { part: formats.count(accepted), whole: formats.count(whole) })
   const previous = comparison?.quotes.acceptance
-  /**
-   * @param {RateName} name
-   * @param {string} metric
-   * @param {string} [note]
-   */
+  /** @param {RateName} name @param {string} metric @param {string} [note] */
   const cell = (name, metric, note) => {
     const rate = quotes.acceptance[name]
     const change = previous ? pointChange(rate, previous[name], page) : note
@@ -40,10 +36,7 @@ export function createAcceptanceTable({ quotes, comparison }, page) {
   const headings = [texts.ofDecided, texts.ofSent].map((text) =>
     createElement('th', { scope: 'col' }, text),
   )
-  /**
-   * @param {string} text
-   * @param {HTMLElement[]} cells
-   */
+  /** @param {string} text @param {HTMLElement[]} cells */
   const row = (text, ...cells) =>
     createElement('tr', {}, createElement('th', { scope: 'row' }, text), ...cells)
   return createElement(

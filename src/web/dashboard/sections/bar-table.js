@@ -3,11 +3,7 @@ import { createElement } from '../../browser/elements.js'
 
 /** @import { Child } from '../../browser/elements.js' */
 
-/**
- * @param {string} caption
- * @param {string[]} headings
- * @param {Child[]} rows
- */
+/** @param {string} caption @param {string[]} headings @param {Child[]} rows */
 export function createTable(caption, headings, rows) {
   const headingCells = headings.map((text) => createElement('th', { scope: 'col' }, text))
   return createElement(

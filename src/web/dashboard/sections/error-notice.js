@@ -111,10 +111,7 @@ export class ErrorNotice {
     this.#keyField.focus()
   }
 
-  /**
-   * @param {StatsError} error
-   * @param {string} text
-   */
+  /** @param {StatsError} error @param {string} text */
   #showText({ kind, detail, parameters }, text) {
     const reason = formatText(text, { parameters: parameters.join(', ') })
     const shownDetail = kind === 'invalidFilter' ? detail : ''

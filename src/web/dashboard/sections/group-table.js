@@ -21,10 +21,7 @@ import { columnsOf } from './table-columns.js'
  * @property {Row[]} rows
  */
 
-/**
- * @param {GroupTable} table
- * @param {PageData} page
- */
+/** @param {GroupTable} table @param {PageData} page */
 export function createGroupTable({ caption, rowHeading, columns: groups, currency, rows }, page) {
   const columns = columnsOf(currency, page).filter(({ group }) => groups.includes(group))
   const bodyRows = rows.map(({ group, label, attributes }) =>
@@ -72,11 +69,7 @@ const classOf = ({ group, isFirst }, isZero = false) =>
  * @param {PageData} page
  */
 function createGroupHeadings(groups, currency, { texts }) {
-  /**
-   * @param {string} text
-   * @param {number} columns
-   * @param {string} [definition]
-   */
+  /** @param {string} text @param {number} columns @param {string} [definition] */
   const heading = (text, columns, definition) =>
     createElement('th', { scope: 'colgroup', colspan: columns, title: definition }, text)
   return createElement(

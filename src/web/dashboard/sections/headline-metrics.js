@@ -65,11 +65,7 @@ function createOutcomeBar({ won, open, lost }) {
   return createElement('div', { class: 'outcome-bar', 'aria-hidden': 'true' }, ...parts)
 }
 
-/**
- * @param {Stats} stats
- * @param {PageData} page
- * @returns {Metric}
- */
+/** @param {Stats} stats @param {PageData} page @returns {Metric} */
 function revenueMetric({ revenue, comparison }, { texts, formats }) {
   const unconverted = revenue.unconverted.reduce((total, { quotes }) => total + quotes, 0)
   const unconvertedText = formats.choosePlural(unconverted, texts.withoutRate)
@@ -106,11 +102,7 @@ function openMetric({ quotes }, { texts, formats }) {
   }
 }
 
-/**
- * @param {Stats} stats
- * @param {PageData} page
- * @returns {Metric}
- */
+/** @param {Stats} stats @param {PageData} page @returns {Metric} */
 function lostMetric({ quotes, comparison }, { texts, formats }) {
   const { byStatus, money } = quotes
   const count = formats.count(byStatus.rejected + byStatus.expired)
@@ -128,11 +120,7 @@ function lostMetric({ quotes, comparison }, { texts, formats }) {
   }
 }
 
-/**
- * @param {Stats} stats
- * @param {PageData} page
- * @returns {Metric[]}
- */
+/** @param {Stats} stats @param {PageData} page @returns {Metric[]} */
 function countMetrics({ quotes, comparison }, { texts, formats }) {
   return [
     {
@@ -152,11 +140,7 @@ function countMetrics({ quotes, comparison }, { texts, formats }) {
   ]
 }
 
-/**
- * @param {Stats} stats
- * @param {PageData} page
- * @returns {Metric}
- */
+/** @param {Stats} stats @param {PageData} page @returns {Metric} */
 function acceptanceMetric(stats, page) {
   return {
     name: 'acceptance',
@@ -166,11 +150,7 @@ function acceptanceMetric(stats, page) {
   }
 }
 
-/**
- * @param {Stats} stats
- * @param {PageData} page
- * @returns {Metric}
- */
+/** @param {Stats} stats @param {PageData} page @returns {Metric} */
 function daysMetric({ quotes, comparison }, { texts, formats }) {
   const { quotes: count, mean, median } = quotes.daysToDecision
   return {
@@ -186,11 +166,7 @@ function daysMetric({ quotes, comparison }, { texts, formats }) {
   }
 }
 
-/**
- * @param {Stats} stats
- * @param {PageData} page
- * @returns {Metric}
- */
+/** @param {Stats} stats @param {PageData} page @returns {Metric} */
 function averageMetric({ revenue, comparison }, { texts, formats }) {
   /** @param {Stats['revenue']['average']} average */
   const format = (average) => (average === null ? noValue : formats.money(average))
@@ -203,18 +179,12 @@ function averageMetric({ revenue, comparison }, { texts, formats }) {
   }
 }
 
-/**
- * @param {string | null | undefined} ratio
- * @param {PageData['formats']} formats
- */
+/** @param {string | null | undefined} ratio @param {PageData['formats']} formats */
 function formatChange(ratio, formats) {
   return ratio ? createChange(formats.change(ratio)) : null
 }
 
-/**
- * @param {Metric} metric
- * @param {PageData} page
- */
+/** @param {Metric} metric @param {PageData} page */
 function createMetric(metric, { texts }) {
   const { name, value, notes = [], change = null, previousValue = null } = metric
   return createElement(

@@ -6,12 +6,7 @@ import { createBar, createTable } from './bar-table.js'
 /** @import { Stats } from '../data/stats-polling.js' */
 /** @import { PageData } from '../page-data.js' */
 
-/**
- * Returns the table of statuses.
- * @param {Stats} stats
- * @param {PageData} page
- * @returns {Child[]}
- */
+/** Returns the table of statuses. @param {Stats} stats @param {PageData} page @returns {Child[]} */
 export function createStatusesTable({ quotes }, { texts, formats }) {
   const { draft, sent, accepted, rejected, expired } = quotes.byStatus
   const counts = { accepted, sent, rejected, expired, draft }

@@ -2,10 +2,7 @@
 
 /** @import { Hit } from '../palette.d.ts' */
 
-/**
- * Symbols of UN/ECE unit codes. Other units are not shown.
- * @type {Record<string, string>}
- */
+/** Symbols of UN/ECE unit codes. Other units are not shown. @type {Record<string, string>} */
 const unitSymbols = { KGM: 'kg', GRM: 'g', MTR: 'm', MTK: 'm²', MTQ: 'm³', LTR: 'l' }
 
 /**

@@ -161,11 +161,7 @@ export class ResultList {
     this.#input?.setAttribute('aria-activedescendant', row.id)
   }
 
-  /**
-   * @param {ResultGroup} group
-   * @param {Rendering} rendering
-   * @returns {HTMLElement[]}
-   */
+  /** @param {ResultGroup} group @param {Rendering} rendering @returns {HTMLElement[]} */
   #createGroup({ heading, choices }, rendering) {
     const firstId = `${this.#idPrefix}-${this.#options.length}`
     const rows = choices.map((choice) => this.#createOption(choice, rendering))

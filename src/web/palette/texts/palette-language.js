@@ -53,11 +53,7 @@ export function findLanguage(element, ownTexts) {
   }
 }
 
-/**
- * @param {PaletteTexts} texts
- * @param {PaletteStrings} own
- * @returns {PaletteTexts}
- */
+/** @param {PaletteTexts} texts @param {PaletteStrings} own @returns {PaletteTexts} */
 function addOwnTexts(texts, own) {
   return {
     ...texts,

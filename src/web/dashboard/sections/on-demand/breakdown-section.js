@@ -233,11 +233,7 @@ function createProductLabel({ sku, name }) {
   return [createElement('bdi', {}, name), ' ', createElement('bdi', { class: 'note' }, sku)]
 }
 
-/**
- * @param {number} count
- * @param {string} text
- * @param {PageData['formats']} formats
- */
+/** @param {number} count @param {string} text @param {PageData['formats']} formats */
 const fillCount = (count, text, formats) => formatText(text, { count: formats.count(count) })
 
 /** Returns the data-key of the first row that was hidden. @param {string} title */
@@ -285,12 +281,7 @@ function createList({ title, headings, rows, rest }, page, { isExpanded, onShowA
   )
 }
 
-/**
- * @param {Row} row
- * @param {Child} bar
- * @param {PageData} page
- * @param {Attributes} attributes
- */
+/** @param {Row} row @param {Child} bar @param {PageData} page @param {Attributes} attributes */
 function createRow({ label, counts, revenue, note }, bar, { formats }, attributes) {
   const noteElement = note === null ? null : createElement('small', { class: 'row-note' }, note)
   return createElement(

@@ -5,10 +5,7 @@
 const dayLength = 'YYYY-MM-DD'.length
 const yearLength = 'YYYY'.length
 
-/**
- * @param {string} name a day, a month (YYYY-MM) or a year
- * @param {Formats} formats
- */
+/** @param {string} name a day, a month (YYYY-MM) or a year @param {Formats} formats */
 export function formatInterval(name, formats) {
   return name.length === dayLength ? formats.day(name) : formats.month(name)
 }

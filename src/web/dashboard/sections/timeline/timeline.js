@@ -149,10 +149,7 @@ export class Timeline {
     this.#labelChart(this.#quotesChart, texts.quotesChartLabel)
   }
 
-  /**
-   * @param {SVGSVGElement} chart
-   * @param {string} text
-   */
+  /** @param {SVGSVGElement} chart @param {string} text */
   #labelChart(chart, text) {
     const { formats } = this.#page
     const first = this.#intervals[0]
@@ -239,11 +236,7 @@ export class Timeline {
   }
 }
 
-/**
- * @param {Stats} stats
- * @param {IntervalKind} kind
- * @returns {Interval[]}
- */
+/** @param {Stats} stats @param {IntervalKind} kind @returns {Interval[]} */
 function intervalsOf({ byDay = [], byMonth, period }, kind) {
   if (kind === 'day')
     return byDay.map(({ day, partial, ...figures }) => ({
