@@ -41,7 +41,6 @@ declare module 'fastify' {
 type AccessOptions = {
   db: Kysely<Tables>
   isRegisteredOrigin: OriginCheck
-  /** The scopes of a caller without a key. */
   anonymousScopes: readonly Scope[]
   /** Limits how many unknown keys an address may send. */
   guessLimit: GuessLimit
@@ -176,7 +175,6 @@ export class AccessControl {
     )
   }
 
-  /** Throws a problem unless the publishable key is bound to the origin of the request. */
   #checkOrigin({ origins }: ApiKey, request: FastifyRequest, reply: FastifyReply): void {
     const origin = getRequestOrigin(request, this.#options.ownOrigin)
     if (origin === null || !origins.includes(origin)) throw createWrongOriginProblem(origin)
@@ -192,7 +190,6 @@ function createInvalidKeyProblem(reason: string): Problem {
   )
 }
 
-/** Throws a problem unless the key has the scope. Its message begins with `explanation`. */
 function checkScope({ scopes }: ApiKey, scope: Scope, explanation: string): void {
   if (scopes.includes(scope)) return
   throw new Problem('insufficient_scope', `${explanation}; it has ${scopes.join(', ')}.`, {

@@ -13,7 +13,6 @@ import { discardAfter, lookUpTimeout, RefreshedValue, waitAfter } from './refres
 // Some look-ups succeed meanwhile, and each change would be a line of the log.
 export const lookUpRecovery = { ms: 60_000 }
 
-/** What PostgreSQL stores of a key. */
 type StoredKey = { apiKey: ApiKey; secretHash: Buffer }
 
 /** The parts of a key, with the hash of the key instead of its secret. */

@@ -17,7 +17,6 @@ export function parseKey(key: string): { id: string; kind: KeyKind } | null {
     : { id, kind: prefix === prefixes.secret ? 'secret' : 'publishable' }
 }
 
-/** Returns whether the text could contain a key of either kind. */
 export function mayContainKey(text: string): boolean {
   return prefixAnywhere.test(text)
 }

@@ -61,7 +61,6 @@ export class ApiKeyUsage {
     this.#timer = setInterval(() => void this.writePending(), usageWriteMs).unref()
   }
 
-  /** Records that a call is admitted now, at most once per `lastUsedInterval` for each key. */
   recordLastUse(keyId: string): void {
     const now = performance.now()
     const recordedAt = this.#lastRecordedAt.get(keyId) ?? Number.NEGATIVE_INFINITY
@@ -70,13 +69,11 @@ export class ApiKeyUsage {
     this.#usedIds.add(keyId)
   }
 
-  /** Counts a call. `status` says whether it is a refusal. */
   recordCall(keyId: string, status: number, now = new Date()): void {
     const refusals = Number(isRefusal(status))
     this.#add({ keyId, day: getDay(now), calls: 1, refusals, wrongSecrets: 0 })
   }
 
-  /** Counts a request with the id of the key and a wrong secret. */
   recordWrongSecret(keyId: string, now = new Date()): void {
     this.#add({ keyId, day: getDay(now), calls: 0, refusals: 0, wrongSecrets: 1 })
   }

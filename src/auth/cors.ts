@@ -18,7 +18,6 @@ export function allowsCrossOrigin({ requiredScope }: FastifyContextConfig): bool
   return requiredScope === publishableScope
 }
 
-/** Returns the headers that allow pages of `origin` to read a response, without cookies. */
 export function corsHeaders(origin: string): Record<string, string> {
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders }
 }
@@ -71,7 +70,6 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 }
 
-/** Throws a problem if no valid publishable key is bound to the origin. */
 async function answerPreflight(
   reply: FastifyReply,
   origin: string,

@@ -32,7 +32,6 @@ export class RefreshedValue<Value> {
   #latest: { value: Value; readAt: number } | null = null
   /** When the last finished query began, whether or not it failed. */
   #queriedAt = Number.NEGATIVE_INFINITY
-  /** The query that is running. */
   #query: Promise<Value> | null = null
 
   /** `read` must end in a short time, because callers of `get` may wait for it. */

@@ -22,7 +22,6 @@ export function parseWebOrigin(text: string): string | null {
   return new URL(address).origin
 }
 
-/** Returns a check that keeps the list of origins in memory. */
 export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck {
   const failures = new FailureLog(log, {
     failure: (cause) =>

@@ -12,7 +12,6 @@ export type AccentColors = { light: string; onLight: string; dark: string; onDar
 
 type Rgb = [red: number, green: number, blue: number]
 
-/** Returns the contrast of a colour with the light background of the pages, from 1 to 21. */
 export function contrastOnLight(color: string): number {
   return contrast(color, lightBackground)
 }
@@ -23,7 +22,6 @@ export function toAccentColors(color: string): AccentColors {
   return { light: color, onLight: '#ffffff', dark, onDark: darkTextColorOn(dark) }
 }
 
-/** Returns the nearest darker colour that can be read on a light page. */
 export function darkenUntilReadable(color: string): string {
   return mixUntilReadable(color, '#000000', lightBackground)
 }

@@ -8,7 +8,6 @@ import {
 } from './accent-color.ts'
 import { type Logo, readLogo } from './logo.ts'
 
-/** Null: the default. */
 export type Brand = { logo: Logo | null; accent: AccentColors | null }
 
 export const defaultBrand: Brand = { logo: null, accent: null }

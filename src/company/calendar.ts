@@ -32,14 +32,12 @@ export function isLocalDate(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
 }
 
-/** Returns the day `days` after `date`, or before it if `days` is negative. */
 export function addDays(date: string, days: number): string {
   const result = toUtcMidnight(date)
   result.setUTCDate(result.getUTCDate() + days)
   return result.toISOString().slice(0, 10)
 }
 
-/** Returns the number of days from `from` to `to`. It is negative if `to` is earlier. */
 export function countDays(from: string, to: string): number {
   return Math.round((toUtcMidnight(to).getTime() - toUtcMidnight(from).getTime()) / dayMs)
 }
@@ -74,7 +72,6 @@ export function countMonths(from: string, to: string): number {
   return monthIndexOf(to) - monthIndexOf(from) + 1
 }
 
-/** Returns all months from the month of `from` to the month of `to`, both included. */
 export function listMonths(from: string, to: string): string[] {
   const last = to.slice(0, 7)
   let month = from.slice(0, 7)
@@ -86,7 +83,6 @@ export function listMonths(from: string, to: string): string[] {
   return months
 }
 
-/** Returns the first and the last day of a month. */
 export function getMonthBounds(month: string): { first: string; last: string } {
   const [year = 0, number = 0] = month.split('-').map(Number)
   const lastDay = new Date(Date.UTC(year, number, 0)).getUTCDate()
@@ -110,7 +106,6 @@ function getDateFormat(timeZone: string): Intl.DateTimeFormat {
   return format
 }
 
-/** The number of months from January of the year 0 to the month of a date. */
 function monthIndexOf(date: string): number {
   return Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1
 }

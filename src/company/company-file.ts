@@ -128,7 +128,6 @@ export type Company = {
   brand: Brand
 }
 
-/** Returns the company of a file such as company.example.json. The error lists all problems. */
 export function readCompany(file: string): Company {
   const content = readCompanyFile(file)
   const { brand, problems: brandProblems } = readFileBrand(content, file)
@@ -166,7 +165,6 @@ function readCompanyFile(file: string): unknown {
   }
 }
 
-/** Returns the brand from the fields that match the schema. */
 function readFileBrand(content: unknown, file: string): ReturnType<typeof readBrand> {
   const { logo, accentColor } = Object(content) as { [field: string]: unknown }
   const fields = CompanyFile.properties

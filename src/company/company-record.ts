@@ -24,7 +24,6 @@ export async function recordCompany(db: Kysely<Tables>, company: Company): Promi
   })
 }
 
-/** Throws unless the database was recorded with this base currency and time zone. */
 export async function checkCompany(
   db: Kysely<Tables>,
   { baseCurrency, timeZone }: Company,

@@ -15,7 +15,6 @@ export const countryCodes: readonly string[] = `
 
 const assignedCodes = new Set(countryCodes)
 
-/** Returns true for an officially assigned code in upper case. */
 export function isCountryCode(code: string): boolean {
   return assignedCodes.has(code)
 }

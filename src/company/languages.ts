@@ -17,12 +17,10 @@ export type Language = keyof typeof locales
 
 export const languages = Object.keys(locales) as Language[]
 
-/** Returns whether a value is the code of a language. */
 export function isLanguage(value: unknown): value is Language {
   return typeof value === 'string' && Object.hasOwn(locales, value)
 }
 
-/** Returns an object with the result of `create` for each language. */
 export function forEachLanguage<Result>(
   create: (language: Language) => Result,
 ): Record<Language, Result> {
@@ -32,7 +30,6 @@ export function forEachLanguage<Result>(
   >
 }
 
-/** The name of each language in that language. */
 export const languageNames: Record<Language, string> = {
   es: 'Español',
   en: 'English',

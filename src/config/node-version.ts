@@ -3,7 +3,6 @@
 /** Older versions do not set `import.meta.main` in TypeScript files: programs would end at once. */
 const minNode = { major: 24, minor: 3 }
 
-/** Returns what is wrong with a version of Node, such as `24.1.0`, or null. */
 export function findNodeProblem(version: string): string | null {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > minNode.major || (major === minNode.major && minor >= minNode.minor)) return null

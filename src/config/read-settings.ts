@@ -17,7 +17,6 @@ const secrets = [
   'MEILI_SEARCH_KEY',
 ]
 
-/** The variables from which a setting is read. The first one that is set is used. */
 type Sources = Record<string, readonly string[]>
 
 /** Returns the settings in the schema. Throws one error that lists every problem. */

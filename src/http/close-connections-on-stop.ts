@@ -1,7 +1,6 @@
 // Asks clients to close their keep-alive connections while the process stops.
 import type { FastifyInstance } from 'fastify'
 
-/** Returns a function that tells whether `app.close()` has been called. */
 export function trackStopping(app: FastifyInstance): () => boolean {
   let isStopping = false
   app.addHook('preClose', (done) => {

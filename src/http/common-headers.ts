@@ -24,7 +24,6 @@ export function buildCommonHeaders(requestId: string): Record<string, string> {
   return { ...securityHeaders, 'x-request-id': requestId }
 }
 
-/** Adds the security headers and the request id to every response of the app. */
 export function addCommonHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders).header('x-request-id', request.id)

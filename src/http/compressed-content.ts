@@ -9,7 +9,6 @@ import { matchesEtag } from './etag.ts'
 
 export type ContentEncoding = 'br' | 'gzip' | 'identity'
 
-/** The encodings that compress, the best first. */
 const compressing: ContentEncoding[] = ['br', 'gzip']
 
 /** The types of negotiator lack the second parameter. */
@@ -39,7 +38,6 @@ const compressors: Record<ContentEncoding, (bytes: Buffer) => Promise<Buffer>> =
   identity: async (bytes) => bytes,
 }
 
-/** Content that is the same for every client. */
 export class CompressedContent {
   /** The first twelve characters of the hash of the content. */
   readonly version: string
@@ -49,7 +47,6 @@ export class CompressedContent {
   readonly #type: string
   readonly #encoded = new Map<ContentEncoding, Promise<Buffer>>()
 
-  /** `type` is the Content-Type. */
   constructor(content: Buffer, type: string) {
     this.#content = content
     this.#type = type

@@ -38,7 +38,6 @@ export function registerErrorHandlers(app: FastifyInstance, endpoints: string[])
   rejectOtherMethods(app)
 }
 
-/** Returns "a, b and c". */
 function formatList(items: string[]): string {
   return new Intl.ListFormat('en-GB').format(items)
 }

@@ -92,7 +92,6 @@ function isAddress(name: string): boolean {
   return isIPv4(name) || (name.startsWith('[') && isIPv6(name.slice(1, -1)))
 }
 
-/** Returns whether a host name, without a port, names this machine. */
 export function isLoopbackName(name: string): boolean {
   return name === '[::1]' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(name)
 }

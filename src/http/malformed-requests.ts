@@ -40,13 +40,11 @@ type RequestCounter = {
 type RequestStart = Pick<IncomingMessage, 'url' | 'headers'>
 type ErrorPage = { headers: Record<string, string>; bytes: string | Buffer }
 
-/** Returns a page that is sent instead of the problem, or null. */
 export type BuildErrorPage = (request: RequestStart, problem: Problem) => ErrorPage | null
 
 /** Node adds `rawPacket`, a buffer with the last bytes that arrived, if its parser failed. */
 type ClientError = NodeJS.ErrnoException & { rawPacket?: unknown }
 
-/** Answers, counts and logs the requests for which Fastify runs no hooks. */
 export class MalformedRequestResponder {
   readonly #requests: RequestCounter
   readonly #buildErrorPage: BuildErrorPage
@@ -143,14 +141,12 @@ function readStartOfRequest(packet: unknown): RequestStart | null {
   return { url, headers }
 }
 
-/** Returns the problem for the code of an error of Node's parser or timer. */
 function toParserProblem(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return tooLarge
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow
   return malformed
 }
 
-/** Returns the headers and the body of the response: the page, or else the problem. */
 function serializeProblem(
   problem: Problem,
   requestId: string,

@@ -51,7 +51,6 @@ export const problemHeaders = {
   'cache-control': noStore,
 }
 
-/** An invalid parameter and what is allowed for it. */
 export type ParameterError = { parameter: string; detail: string }
 
 export const ProblemBody = Type.Object(
@@ -123,12 +122,10 @@ export class Problem extends Error {
   }
 }
 
-/** Returns the problem for one invalid parameter. */
 export function createInvalidParameterProblem(parameter: string, detail: string): Problem {
   return createInvalidParametersProblem([{ parameter, detail }])
 }
 
-/** Returns one problem for several invalid parameters. */
 export function createInvalidParametersProblem(errors: ParameterError[]): Problem {
   const details = errors.map(({ parameter, detail }) => `${parameter}: ${detail}`)
   return new Problem('invalid_parameter', details.join('; '), { errors })
@@ -178,7 +175,6 @@ function rejectObject(): never {
   throw new Error('A route with serializeOnlyProblems sent an object instead of text or bytes.')
 }
 
-/** Returns the JSON body of a problem. */
 export function buildProblemBody(problem: Problem, requestId: string): ProblemBody {
   return {
     type: `urn:trade-quoting-service:problem:${problem.code}`,

@@ -20,11 +20,9 @@ declare module 'fastify' {
 }
 
 export type LogFields = {
-  /** The component that produced the response. */
   source?: string
   /** The name of the search engine that answered a search, now or when the response was cached. */
   engine?: string
-  /** How many search engines a search was sent to. */
   attempts?: number
   /** Why the first of two search engines did not answer. Set if the second one was tried. */
   failedAttempt?: string
@@ -32,7 +30,6 @@ export type LogFields = {
   degraded?: true
   /** Why the response is degraded, or why the request was rejected. */
   reason?: string
-  /** The code of the problem. */
   code?: string
 }
 

@@ -27,15 +27,12 @@ type FastifySettings = {
   logger: LoggerOptions
   /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: string[]
-  /** How long an idle connection stays open. */
   keepAliveMs: number
   generateRequestId: RequestIdGenerator
   malformedRequests: MalformedRequestResponder
-  /** Replaces URLs that the router cannot decode. */
   rewriteUrl(url: string): string
 }
 
-/** Returns the options for `Fastify()`. */
 export function buildServerOptions({
   logger,
   trustedProxies,

@@ -50,7 +50,6 @@ function isWide(entry: string): boolean {
 
 type Network = { address: string; isIpv6: boolean; prefix: number }
 
-/** Parses an address or a network. A single address has the longest prefix. */
 function parseNetwork(entry: string): Network | null {
   const [address = '', size, ...rest] = entry.split('/')
   const family = isIP(address)
@@ -61,7 +60,6 @@ function parseNetwork(entry: string): Network | null {
   return prefix !== null && prefix <= longest ? { address, isIpv6, prefix } : null
 }
 
-/** Parses the number of bits of a prefix, or for IPv4 a netmask: 255.255.255.0 is 24. */
 function parsePrefix(size: string, isIpv6: boolean): number | null {
   if (/^[1-9]\d{0,2}$/.test(size)) return Number(size)
   if (isIpv6 || !isIPv4(size)) return null

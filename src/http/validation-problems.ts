@@ -26,7 +26,6 @@ export function isValidationError(error: FastifyError): error is ValidationError
   return error.validation !== undefined
 }
 
-/** Returns a problem that lists invalid parameters and what is allowed for each. */
 export function createValidationProblem(error: ValidationError): Problem {
   return createInvalidParametersProblem(
     describeValidationErrors(error.validation, error.validationContext),

@@ -2,15 +2,12 @@
 
 export type FileFormat = {
   delimiter: ',' | ';' | '\t' | '|'
-  /** The decimal sign of numbers. */
   decimal: '.' | ','
-  /** The order of year, month and day. */
   dates: 'ymd' | 'dmy' | 'mdy'
   /** `auto`: the first bytes beyond ASCII decide between UTF-8 and Windows-1252. */
   encoding: 'utf-8' | 'windows-1252' | 'auto'
 }
 
-/** The format that a file seems to have. */
 export type SuggestedFormat = FileFormat & {
   /** A date of the file such as 03/04/2026, if `dates` is `dmy` but no date shows the order. */
   ambiguousDate?: string
@@ -24,7 +21,6 @@ export const formatWords = {
   encoding: { 'utf-8': 'utf-8', 'windows-1252': 'windows-1252', auto: 'auto' },
 } as const satisfies { [Part in keyof FileFormat]: Record<string, FileFormat[Part]> }
 
-/** The names of the delimiters in messages. */
 export const delimiterNames = {
   ',': { one: 'comma', several: 'commas' },
   ';': { one: 'semicolon', several: 'semicolons' },
@@ -39,14 +35,10 @@ export const formats = {
 } as const satisfies Record<string, FileFormat>
 
 export type FileKind = 'products' | 'quotes' | WordFileKind
-/** Files with words for search. */
 export type WordFileKind = 'synonyms' | 'pins' | 'hidden-words'
 
-/** The rules for the header of a file. */
 export type FileColumns = {
-  /** Every column that a file may have. */
   allowed: readonly string[]
-  /** Columns that a file must have. */
   required: readonly string[]
   /** Columns with numbers, whose decimal sign depends on the format of the file. */
   numbers: readonly string[]

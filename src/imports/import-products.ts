@@ -107,7 +107,6 @@ export async function importProducts(
 
 const noneDeactivated = { deactivated: 0, deactivatedSkus: [] }
 
-/** Returns the rules for the cells of one row. */
 function createProductRowRules(
   codes: KnownCodes,
   columns: readonly string[],
@@ -148,7 +147,6 @@ const priceAndCurrency: CrossCellRule<ProductColumn>[] = [
   },
 ]
 
-/** Adds a problem for each staged row whose product would be incomplete. */
 async function addIncompleteProductProblems(client: ClientBase, columns: string[]): Promise<void> {
   if (!columns.includes('name')) await addMissingNameProblems(client)
   if (columns.includes('price') !== columns.includes('currency'))
@@ -199,7 +197,6 @@ async function createMissingProductsTable(client: ClientBase): Promise<number> {
   return rowCount ?? 0
 }
 
-/** Throws an ImportError if more than `limitPercent` of the active products are missing. */
 async function throwIfTooManyMissing(client: ClientBase, limitPercent: number): Promise<void> {
   const { rows } = await client.query<{ missing: string; active: string; skus: string[] | null }>(
     `select (select count(*) from missing_products) as missing,
@@ -220,7 +217,6 @@ async function throwIfTooManyMissing(client: ClientBase, limitPercent: number): 
   )
 }
 
-/** Makes the missing products inactive, and returns their number and the first SKUs. */
 async function deactivateMissingProducts(
   client: ClientBase,
 ): Promise<{ deactivated: number; deactivatedSkus: string[] }> {
@@ -269,7 +265,6 @@ async function writeProducts(
   return { inserted: inserted.rowCount ?? 0, updated: updated.rowCount ?? 0 }
 }
 
-/** SQL that converts the text of a staged cell to the value of its column in products. */
 function convertCell(column: string): string {
   if (column === 'price') return 'staged.price::numeric'
   if (column === 'active')

@@ -18,7 +18,6 @@ export type ImportOptions = {
    * an invalid row is an error.
    */
   rejectedRows?: Writable
-  /** Makes every warning an error. */
   isStrict?: boolean
   /** Called with the number of rows read so far, many times a second. */
   onProgress?: (rows: number) => void
@@ -35,9 +34,7 @@ export type ImportSummary = {
   inserted: number
   updated: number
   unchanged: number
-  /** Rows written to `rejectedRows`. */
   rejected: number
-  /** What was imported although it may be a mistake. */
   warnings: ImportWarning[]
 }
 
@@ -147,7 +144,6 @@ function describeConflict({ message, constraint, detail }: DatabaseError): strin
 
 function ignore(): void {}
 
-/** A session of PostgreSQL that has the lock. */
 export type LockHolder = {
   processId: number
   role: string

@@ -51,7 +51,6 @@ export async function readWarning(
   return [{ kind, count: Number(rows[0]?.total), examples }]
 }
 
-/** Returns the warning as several lines of text. */
 export function describeWarning({ kind, count, examples }: ImportWarning): string {
   const [one, several] = warningTitles[kind]
   const rest = count - examples.length
@@ -62,7 +61,6 @@ export function describeWarning({ kind, count, examples }: ImportWarning): strin
   ].join('\n')
 }
 
-/** Throws an ImportError that lists the warnings, if there are some. */
 export function throwIfWarned(warnings: ImportWarning[]): void {
   if (warnings.length === 0) return
   throw new ImportError(

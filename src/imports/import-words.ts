@@ -130,7 +130,6 @@ async function throwIfEmptied(
   )
 }
 
-/** Returns the keys of invalid rows, as the table stores them. */
 async function readRejectedKeys(client: ClientBase, key: string): Promise<string[]> {
   const { rows } = await client.query<{ key: string }>(`
     select distinct search_phrase(staged.${key}) as key
@@ -196,7 +195,6 @@ async function writeWords(
   return { inserted: inserted.rowCount ?? 0, updated: updated?.rowCount ?? 0 }
 }
 
-/** Explains the error of the trigger that limits the rows and pairs of a table. */
 function explainLimit(error: unknown): never {
   if (error instanceof Error && 'code' in error && error.code === checkViolation)
     throw new ImportError(`${error.message} Nothing was imported.`, { cause: error })
@@ -293,11 +291,9 @@ type WordFile = {
   table: string
   /** The column that identifies a row of the file and of the table. */
   key: 'word' | 'query'
-  /** SQL of the other columns of the table. */
   values: Record<string, string>
 }
 
-/** SQL of the values of a cell that is a list. */
 const splitList = (column: string) => `string_to_array(staged.${column}, '${listSeparator}')`
 
 const wordFiles: Record<WordFileKind, WordFile> = {

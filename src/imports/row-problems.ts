@@ -97,7 +97,6 @@ export async function throwIfKeysAreUnknown(
   )
 }
 
-/** Returns the number of invalid rows, and one line of text for each of the first 20. */
 export async function listInvalidRows(
   client: ClientBase,
   condition = 'true',

@@ -10,7 +10,6 @@ import { suggestFormatFromRows } from './csv/suggested-format.ts'
 import { delimiterNames, type FileFormat, type SuggestedFormat } from './file-format.ts'
 
 type StagingOptions = {
-  /** SQL of columns that the staging table computes. */
   computedColumns?: string[]
   readRow: RowReader
   /**
@@ -23,7 +22,6 @@ type StagingOptions = {
 }
 
 type StagingResult = {
-  /** The number of rows. */
   read: number
   /** The format that invalid rows seem to have, if they were read with a different one. */
   suggestedFormat: SuggestedFormat | undefined
@@ -35,7 +33,6 @@ type InvalidRow = {
   isMalformed: boolean
   /** The cells as the file has them, in JSON. */
   written: string
-  /** The cells to store. */
   cells: string[]
 }
 

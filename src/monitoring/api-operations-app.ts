@@ -22,7 +22,6 @@ type OperationsOptions = Dependencies & {
   readUnfoldedChanges: () => Promise<UnfoldedChanges>
   readDrift: () => Promise<SummaryDrift>
   pool: { totalCount: number; idleCount: number; waitingCount: number }
-  /** Returns false while the process starts or stops. */
   isServing?: () => boolean
 }
 

@@ -21,7 +21,6 @@ type IndexSources = {
   listEngines: () => string[]
 }
 
-/** Adds the metrics, which have no samples while PostgreSQL is unreachable. */
 export function addIndexMetrics(
   registry: Registry,
   { readIndexProgress, listEngines }: IndexSources,

@@ -4,7 +4,6 @@ import type { Registry } from 'prom-client'
 import { addCommonHeaders } from '../http/common-headers.ts'
 import { registerErrorHandlers } from '../http/error-handlers.ts'
 
-/** Returns an app with /health/live and /metrics. Add /health/ready to it. */
 export function createOperationsApp(registry: Registry): FastifyInstance {
   const app = Fastify({ logger: false })
   registerErrorHandlers(app, ['/health/live', '/health/ready', '/metrics'])

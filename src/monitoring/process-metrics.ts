@@ -14,7 +14,6 @@ const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
 /** Features call the functions of their own part. /metrics shows the registry. */
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** Returns metrics that start at zero, in a registry of their own. */
 export function createMetrics() {
   const registry = new Registry()
   const requests = new RequestMetrics(endpointPaths)
@@ -246,7 +245,6 @@ function addSheddingMetrics(registry: Registry) {
 
 type CounterOptions = { name: string; help: string }
 
-/** Returns a function that adds one to a new counter. */
 function addCounter(registry: Registry, options: CounterOptions): () => void {
   const counter = new Counter({ ...options, registers: [registry] })
   return () => counter.inc()
@@ -254,7 +252,6 @@ function addCounter(registry: Registry, options: CounterOptions): () => void {
 
 type LabelledCounterOptions = CounterOptions & { label: string; initialValues: readonly string[] }
 
-/** Returns a function that adds one to the counter of a value of the label. */
 function addCounterBy(
   registry: Registry,
   { label, initialValues, ...options }: LabelledCounterOptions,

@@ -20,7 +20,6 @@ export type Dependencies = {
 /** The names are the `dependency` labels of tqs_dependency_up. */
 type Reachability = { postgresql: boolean; redis?: boolean; search_engine: boolean }
 
-/** Returns which dependencies respond within the timeout of a health check. */
 export async function checkDependencies({
   db,
   redis,
@@ -127,7 +126,6 @@ function chooseStatus(instance: {
   return instance.isDegraded ? 'degraded' : 'ready'
 }
 
-/** Rejects if the promise takes longer than a health check may. */
 export function withHealthTimeout<Result>(promise: Promise<Result>): Promise<Result> {
   return pTimeout(promise, { milliseconds: healthCheckMs })
 }

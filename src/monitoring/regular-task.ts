@@ -6,7 +6,6 @@ import type { LogLine } from './log/program-log.ts'
 export type RegularTaskOptions = {
   signal: AbortSignal
   log: LogLine
-  /** Called after each attempt. */
   onResult?: (succeeded: boolean) => void
 }
 

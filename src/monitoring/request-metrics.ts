@@ -40,7 +40,6 @@ export class RequestMetrics {
     )
   }
 
-  /** Returns the number of responses by route and status. */
   counts(): { route: string; status: number; count: number }[] {
     return [...this.#routes].flatMap(([route, { byStatus }]) =>
       [...byStatus].map(([status, count]) => ({ route: routeLabel(route), status, count })),

@@ -37,7 +37,6 @@ export function samplesBy(label: string, counts: Iterable<[string, number]>): Sa
   return [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }))
 }
 
-/** Returns no sample if the value is unknown. */
 export function singleSample(value: number | null | undefined): Sample[] {
   return value == null ? [] : [{ labels: {}, value }]
 }

@@ -87,7 +87,6 @@ export class ConcurrencyLimit {
     })
   }
 
-  /** Starts the first operation in the queue after another one has finished. */
   #startNext(): void {
     const next = this.#queue.shift()
     if (next) next.start()

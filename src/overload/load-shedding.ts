@@ -22,7 +22,6 @@ declare module 'fastify' {
     maxDelayFactor?: number
     /** Returns whether a request with this URL can be handled. Runs before authentication. */
     hasCapacity?: (url: string) => boolean
-    /** Returns a page that is sent instead of the problem, or null. */
     buildOverloadPage?: BuildErrorPage
   }
 }
@@ -73,7 +72,6 @@ class LoadShedding {
     this.#logRejection = createRejectionLog(app)
   }
 
-  /** Answers the request with 503 and returns true if it must be rejected. */
   reject(request: IncomingMessage, response: ServerResponse): boolean {
     const route = this.#findRoute(request.url ?? '')
     if (!this.#isRejectedForDelay(request, route) && !lacksCapacity(request, route)) return false

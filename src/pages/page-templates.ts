@@ -47,12 +47,10 @@ export function loadPageTemplates(
   }
 }
 
-/** Returns how a policy names an inline style sheet or script: by its hash. */
 function toHashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
-/** Returns CSS without comments and unnecessary whitespace. */
 export function minifyCss(css: string): string {
   return transformSync(css, { loader: 'css', minify: true }).code
 }

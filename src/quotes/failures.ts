@@ -29,12 +29,10 @@ export const errorPages = {
 export type ErrorPageName = keyof typeof errorPages
 
 type FailureRule = {
-  /** The code of the problem. problemKinds in http/problem-details.ts gives it a status. */
   code: ProblemCode
   page: ErrorPageName
   /** The page if the request was for a PDF. Default: `page`. */
   pdfPage?: ErrorPageName
-  /** The text of the problem. */
   detail: string
   /** The response contains the seller's contact, which is public. */
   showsContact?: true
@@ -169,7 +167,6 @@ export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
   unavailable: 'unavailable',
 }
 
-/** Why a request does not get its quote. The message is for the log. */
 export class QuoteFailure extends Error {
   readonly reason: FailureReason
   /** The time after which a new request makes sense. Null: no Retry-After is sent. */
@@ -193,7 +190,6 @@ export class QuoteFailure extends Error {
  */
 export class HandledFailure extends QuoteFailure {}
 
-/** Returns why a rendering failed. */
 export function getRenderingFailureReason(error: unknown): FailureReason {
   return error instanceof QuoteFailure ? error.reason : 'rendering_failed'
 }
@@ -207,7 +203,6 @@ export function needsErrorLog(error: unknown): boolean {
   return !(error instanceof QuoteFailure) || failureRules[error.reason].isLoggedAsError === true
 }
 
-/** Returns whether a request for a PDF that ended with this error counts as a failed PDF. */
 export function isFailedPdf(error: unknown): boolean {
   return !(error instanceof QuoteFailure) || failureRules[error.reason].countsAsFailedPdf === true
 }

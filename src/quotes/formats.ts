@@ -46,7 +46,6 @@ export function formatPercent(decimal: string, language: Language): string {
   return formatDecimal(decimal, language) + percentSigns[language]
 }
 
-/** The text before and after the digits of an amount. */
 type CurrencySign = { before: string; after: string }
 const currencySigns = new Map<string, CurrencySign>()
 

@@ -30,7 +30,6 @@ import {
   prefersErrorPage,
 } from './requested-representation.ts'
 
-/** The headers, including the content type, and the body of a response. */
 export type LinkResponse = { headers: Record<string, string>; bytes: string | Buffer }
 
 const contentTypes = {
@@ -122,12 +121,10 @@ export function describeFailure(
   return { problem, page: (format === 'pdf' && pdfPage) || page, showsContact }
 }
 
-/** Describes any other error. */
 export function describeProblem(problem: Problem): DescribedError {
   return { problem, page: pagesOfProblems[problem.code], showsContact: false }
 }
 
-/** Returns the error as a page, or null if the request is for JSON. */
 export function buildErrorPageResponse(
   request: { headers: IncomingHttpHeaders; query: unknown },
   { problem, page, showsContact }: DescribedError,
@@ -163,7 +160,6 @@ export function createErrorPagesOutsideRoute({ brand, seller }: Company) {
   }
 }
 
-/** Returns the parameters that decide the format and the language of an error page. */
 function readQuery(url: string): { format: string | undefined; lang: string | undefined } {
   const parameters = new URLSearchParams(url.split('?')[1])
   const read = (name: string) => parameters.get(name) ?? undefined
@@ -177,7 +173,6 @@ const linkPath = new RegExp(`^${quoteLinkBase}([/?]|$)`)
 const wellFormedPath = new RegExp(`^${quoteLinkBase}/[A-Za-z0-9_-]{1,${maxTokenLength}}([?]|$)`)
 const unknownLinkPath = `${quoteLinkBase}/-`
 
-/** Returns whether a URL is /quote/share or below it. */
 function isLinkUrl(url: string): boolean {
   return linkPath.test(url)
 }

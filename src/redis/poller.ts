@@ -47,7 +47,6 @@ export class Poller<T extends Reading> {
   readonly #options: PollerOptions<T>
   #latest: T | null = null
   #hasFailed = false
-  /** The query that is running. It resolves to null if it fails. */
   #query: { startedAt: number; finished: Promise<T | null> } | null = null
   /** When a request last asked for the value. */
   #askedAt = performance.now()

@@ -56,7 +56,6 @@ export class RedisOutageLog {
     this.#onDisconnect()
   }
 
-  /** Removes the listeners from the connection. */
   stop(): void {
     this.#redis.off('error', this.#onError).off('reconnecting', this.#onDisconnect)
     this.#redis.off('ready', this.#onReady).off('connect', this.#onConnect)

@@ -204,10 +204,8 @@ const yesWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
 const noWords = ['false', 'no', 'falso', '0']
 const words = [...yesWords, ...noWords]
 
-/** For SQL such as `x in (…)`. */
 export const sqlListOfNoWords = noWords.map((word) => `'${word}'`).join(', ')
 
-/** Requires one of the words, in upper or lower case. */
 export const checkYesOrNo: CellCheck = (cell) =>
   words.includes(cell.normalize('NFC').toLowerCase())
     ? undefined

@@ -13,7 +13,6 @@ export type CrossCellRule<Column extends string> = {
   findProblem(...cells: string[]): string | undefined
 }
 
-/** All rules for the rows of one kind of file. */
 export type RowRules<Column extends string> = {
   /** Columns whose cells must not be empty, if the file has them. */
   nonEmpty: readonly Column[]
@@ -37,7 +36,6 @@ export type RowReader = (writtenCells: string[]) => {
 
 type CellResult = { written: string; plain: string; problem: string | undefined }
 
-/** Returns the reader of rows that have these columns. */
 export function createRowReader<Column extends string>(
   { nonEmpty, cells: cellRules, readers, crossCellRules }: RowRules<Column>,
   columns: readonly string[],

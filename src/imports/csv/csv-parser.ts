@@ -7,7 +7,6 @@ import { type FileFormat, ImportError } from '../file-format.ts'
 export type Row = {
   /** The line of the file on which the row begins, from 1. */
   line: number
-  /** Trimmed. */
   cells: string[]
 }
 

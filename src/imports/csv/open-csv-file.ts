@@ -241,7 +241,6 @@ function decodeWindows1252(bytes: Buffer, line: number): string {
   )
 }
 
-/** Returns how many lines are UTF-8 before the first line that is not. */
 function countValidLines(bytes: Buffer): number {
   let start = 0
   for (let count = 0; ; count++) {
@@ -265,7 +264,6 @@ function endOfLastCharacter(chunk: Buffer): number {
   return chunk.length
 }
 
-/** Returns the number of bytes of the UTF-8 character that begins with `byte`. */
 function characterLength(byte: number): number {
   if (byte >= 0xf0) return 4
   if (byte >= 0xe0) return 3

@@ -19,9 +19,7 @@ import {
 } from './suggested-format.ts'
 
 export type CsvFile = {
-  /** The columns of the file, in their order. */
   columns: string[]
-  /** The columns that such a file may have. */
   fileColumns: FileColumns
   /** In batches. A row has as many cells as there are columns, unless it is malformed. */
   rows: AsyncIterable<Row[]>
@@ -83,7 +81,6 @@ export async function openRows(
   }
 }
 
-/** Returns the names of the columns after checking them, and the rows after the header. */
 async function readHeader(
   content: AsyncIterable<string>,
   delimiter: FileFormat['delimiter'],
@@ -191,7 +188,6 @@ async function* selectCells(
 
 const maxListedColumns = 20
 
-/** Throws an ImportError if the first line of `text` ends with a bare carriage return. */
 function checkLineEnd(text: string): void {
   const [line = ''] = text.trimStart().split('\n', 1)
   if (line.trimEnd().includes('\r'))
@@ -200,7 +196,6 @@ function checkLineEnd(text: string): void {
     )
 }
 
-/** Throws an ImportError for unknown, repeated or missing columns. */
 function checkHeader(names: string[], fileColumns: FileColumns, line: number): void {
   const { allowed, required } = fileColumns
   const header = `Line ${line}, the header,`

@@ -16,7 +16,6 @@ const pointNumber = /^-?\d+\.\d+$/
 /** 1.250 and 1,250 may both be 1250, so they do not show a decimal sign. */
 const mayHaveThousands = /^-?[1-9]\d{0,2}([.,]\d{3})+$/
 
-/** What the cells show of the format. */
 type CellFormat = Partial<Pick<SuggestedFormat, 'decimal' | 'dates' | 'ambiguousDate'>>
 
 /**
@@ -99,7 +98,6 @@ async function readSample(text: string, delimiter: FileFormat['delimiter']): Pro
   return rows
 }
 
-/** Returns the decimal sign and the order of dates that the cells show. */
 function findCellFormat(
   columns: readonly string[],
   rows: string[][],
@@ -145,7 +143,6 @@ export function removeSeparatorLine(text: string): string {
   return text.replace(separatorLine, '')
 }
 
-/** Returns the delimiter that separates the most known columns in the first line of `text`. */
 export function detectDelimiter(
   text: string,
   { allowed }: FileColumns,

@@ -65,7 +65,6 @@ export type QuotesSummary = ImportSummary & {
   rejectedQuotes: number
   /** Older versions in the database that are superseded now. */
   superseded: number
-  /** Customers created. */
   customers: number
 }
 

@@ -30,7 +30,6 @@ import {
 
 const statusesWithoutDecision = ['draft', 'sent', 'expired']
 
-/** Returns the rules for the cells of one row. */
 export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowRules<QuoteColumn> {
   const { numbers, dates } = quoteFileColumns
   return {

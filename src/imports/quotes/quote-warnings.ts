@@ -32,7 +32,6 @@ function findAcceptedWithoutRate(
   )
 }
 
-/** Warns of lines of one quote that differ only in their position. */
 function findIdenticalLines(client: ClientBase): Promise<ImportWarning[]> {
   return readWarning(
     client,
@@ -91,7 +90,6 @@ function findTwoDates(client: ClientBase): Promise<ImportWarning[]> {
   )
 }
 
-/** A rate that differs by more than this factor is unusual. */
 export const maxUsualRateFactor = 5
 /** The usual rate comes from quotes of this many days, up to the newest quote of the file. */
 const daysOfKnownRates = 366

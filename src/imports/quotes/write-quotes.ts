@@ -112,13 +112,11 @@ async function replaceLines(client: ClientBase): Promise<void> {
     where imported.is_new or imported.id in (select id from quotes_with_changed_lines)`)
 }
 
-/** Returns the SQL condition that two rows differ in one of the columns. */
 function differInAny(table: string, otherTable: string, columns: string[]): string {
   const [values, otherValues] = [table, otherTable].map((name) => prefixColumns(name, columns))
   return `(${values}) is distinct from (${otherValues})`
 }
 
-/** Returns a list of columns for SQL, each with the alias of its table. */
 function prefixColumns(table: string, columns: string[]): string {
   return columns.map((column) => `${table}.${column}`).join(', ')
 }

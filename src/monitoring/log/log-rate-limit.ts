@@ -5,7 +5,6 @@ const lineLimitMs = 1_000
 
 const maxLines = 100
 
-/** Allows 100 lines in each window of a second. */
 export class LogRateLimit {
   #windowEnd = Number.NEGATIVE_INFINITY
   #lines = 0
@@ -24,7 +23,6 @@ export class LogRateLimit {
     return false
   }
 
-  /** Returns how many lines were not written since the last call. */
   takeSkippedCount(): number {
     const skipped = this.#skipped
     this.#skipped = 0

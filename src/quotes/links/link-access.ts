@@ -101,20 +101,17 @@ export class LinkAccess {
       )
   }
 
-  /** Returns the failure of a request for an altered document, and counts it. */
   #createAlteredFailure(message: string): QuoteFailure {
     this.#options.observer.countAlteredDocument()
     return new QuoteFailure('altered', message)
   }
 }
 
-/** Throws QuoteFailure if the link is unknown, expired or revoked. */
 export function requireOpen(link: LinkState): OpenLink {
   if (link.state !== 'open') throw new QuoteFailure(link.state)
   return link
 }
 
-/** Returns whether the SHA-256 of the document is the hash of the link. */
 function matchesHash(documentJson: string, { contentHash }: OpenLink): boolean {
   return createHash('sha256').update(documentJson).digest('hex') === contentHash
 }

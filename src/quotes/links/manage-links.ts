@@ -15,7 +15,6 @@ export type LinkExpiry = Date | { lifetimeMs: number } | null
 
 /** A link to create. Defaults: the newest version, no expiry, and the language of the quote. */
 export type NewLink = {
-  /** The number of the quote. */
   number: string
   version?: number
   expiry?: LinkExpiry
@@ -32,7 +31,6 @@ const refusalCodes = ['TQ404', 'TQ409']
 /** A created link. Its token cannot be read again, because the database stores only its hash. */
 export type CreatedLink = { token: string; id: string; version: number; expiresAt: Date | null }
 
-/** Creates a link and returns its token. Throws LinkRefusedError. */
 export async function createQuoteLink(db: Kysely<Tables>, newLink: NewLink): Promise<string> {
   return (await insertQuoteLink(db, newLink)).token
 }
@@ -83,7 +81,6 @@ async function insertQuoteLink(
   }
 }
 
-/** A link in the list of a quote's links. */
 export type ListedLink = {
   id: string
   version: number
@@ -99,7 +96,6 @@ export type ListedLink = {
   lastViewedAt: Date | null
 }
 
-/** Returns the links of all versions of a quote, newest first. */
 export async function listQuoteLinks(
   db: Kysely<Tables>,
   quoteNumber: string,

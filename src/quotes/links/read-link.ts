@@ -15,7 +15,6 @@ export function generateLinkToken(): string {
   return randomBytes(tokenBytes).toString('base64url')
 }
 
-/** Returns true if the text has the form of a token: 43 characters of base64url. */
 function isLinkToken(text: string): boolean {
   return tokenPattern.test(text)
 }

@@ -12,7 +12,6 @@ import {
   renderPageOrJson,
 } from './quote-page.ts'
 
-/** What the process renders: everything that a page depends on. */
 export type LargePageTask = {
   quote: QuoteToRender
   variant: PageOrJsonVariant

@@ -81,7 +81,6 @@ export class PageRenderer {
   }
 }
 
-/** Returns whether the child process renders the quote. */
 function isLarge({ documentBytes }: OpenLink): boolean {
   return documentBytes > maxMainThreadDocumentBytes
 }

@@ -29,7 +29,6 @@ export type QuoteToRender = Pick<OpenLink, 'quoteStatus' | 'expiresAt' | 'conten
   documentJson: string
 }
 
-/** Which page of a quote, or its JSON. */
 export type PageOrJsonVariant =
   | { format: 'json' }
   | {
@@ -40,7 +39,6 @@ export type PageOrJsonVariant =
       offersPdf: boolean
     }
 
-/** Returns the bytes of the page or the JSON, without compression. */
 export function renderPageOrJson(
   quote: QuoteToRender,
   variant: PageOrJsonVariant,
@@ -85,7 +83,6 @@ const maxLinesWithoutStickySummary = 25
 /** The maximum length of the number at the foot of each printed page, in characters. */
 const maxPrintFooterNumberLength = 60
 
-/** What is the same for all pages of the service. */
 export type PageOptions = {
   brand: Brand
   /** Whether pages have links that start an email to the seller. */
@@ -160,7 +157,6 @@ export function renderErrorPage({
 
 const logoMediaTypes = { svg: 'image/svg+xml', png: 'image/png' }
 
-/** Returns CSS that sets the accent colour, or null for the default. */
 function buildBrandStyle({ accent }: Brand): string | null {
   if (!accent) return null
   const variables = (color: string, onColor: string) =>
@@ -226,12 +222,10 @@ export function encodeAnySizeSync(content: Buffer): EncodedContent {
   }
 }
 
-/** Returns the size of the content in all encodings, in bytes. */
 export function getEncodedSize({ identity, gzip, br }: EncodedContent): number {
   return (identity?.length ?? 0) + gzip.length + br.length
 }
 
-/** Returns the bytes of the content without compression. */
 export async function decodeContent({ identity, br }: EncodedContent): Promise<Buffer> {
   return identity ?? (await decompressBrotli(br))
 }

@@ -6,9 +6,7 @@ import { performTasks } from '../rendering/rendering-child.ts'
 import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { compilePdf, type Pdf } from './typst-compiler.ts'
 
-/** What the process renders: everything that a PDF depends on. */
 export type PdfTask = {
-  /** The frozen canonical JSON. */
   documentJson: string
   contentHash: string
   status: LinkedQuote['status']

@@ -45,12 +45,10 @@ export class PdfRenderer {
     })
   }
 
-  /** Returns whether the PDF failed before and may not be tried again yet. */
   isBlocked(link: OpenLink, language: Language | null): boolean {
     return this.#cache.isBlocked(getCacheKey(link, language))
   }
 
-  /** Returns the PDF of an open link. Throws as RenderingCache.getOrRender does. */
   getOrRender(
     link: OpenLink,
     language: Language | null,
@@ -73,7 +71,6 @@ export class PdfRenderer {
   }
 }
 
-/** Returns a process that renders PDFs, with the usual limits or these. */
 export function createPdfProcess(
   limits: Partial<RenderingProcessLimits> = {},
   queue: RenderingQueueOptions = {},

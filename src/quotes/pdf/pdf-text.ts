@@ -7,7 +7,6 @@ import { createUnsupportedCharacterFinder } from './font-coverage.ts'
 
 const fonts = new URL('fonts/', import.meta.url)
 
-/** Returns the fonts of the PDF. */
 export function readFonts(): Buffer[] {
   return readdirSync(fonts)
     .filter((name) => name.endsWith('.ttf'))
@@ -126,7 +125,6 @@ function markRightToLeftLines(text: string): string {
   )
 }
 
-/** Returns whether markRightToLeftLines has put marks into a text. */
 export function hasDirectionMarks(text: string): boolean {
   return text.includes(rightToLeftStart) || text.includes(bracketMark)
 }

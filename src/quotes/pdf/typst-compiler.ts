@@ -30,9 +30,7 @@ const compiler = NodeCompiler.create({
  * has another layout. A character is about 4.7 pt wide, and the text area of the page 493 pt.
  */
 const maxPdfNumericColumnsWidth = 58
-/** The maximum length of the seller's name in the header and footer, in characters. */
 const maxPdfSellerNameLength = 60
-/** The maximum length of the quote number in the header and footer, in characters. */
 const maxPdfNumberLength = 40
 
 /** The reason of a failure is cut, because it is logged and could contain much of a quote. */

@@ -17,7 +17,6 @@ export const renderingWait = { ms: 10_000 }
 
 type RenderingCacheOptions<Content> = {
   cacheBytes: number
-  /** Returns the size of the content in bytes. */
   getSize(content: Content): number
   /** How long a request waits at most, in a queue and for the rendering. */
   maxWaitMs?: number
@@ -25,7 +24,6 @@ type RenderingCacheOptions<Content> = {
   now?: () => number
 }
 
-/** What a request needs for a rendering. */
 export type RenderingContext = {
   /** Called only if the rendering is not cached. */
   readVerifiedDocument(): Promise<string>
@@ -49,7 +47,6 @@ export function getLinkCacheKey(link: OpenLink): string {
 export class RenderingCache<Content extends object> {
   readonly #cache: LRUCache<string, Content>
   readonly #failed: FailedRenderings
-  /** The renderings that are being made. */
   readonly #pending = new Map<string, Promise<Content>>()
   readonly #maxWaitMs: number
 
@@ -68,7 +65,6 @@ export class RenderingCache<Content extends object> {
     this.#failed = new FailedRenderings(now)
   }
 
-  /** Returns whether a rendering failed before and may not be tried again yet. */
   isBlocked(key: string): boolean {
     return this.#failed.isBlocked(key)
   }
@@ -131,7 +127,6 @@ const firstFailurePauseMs = 30_000
 const maxFailurePauseMs = 3_600_000
 
 type FailedRendering = {
-  /** How often it failed in succession. */
   count: number
   reason: FailureReason
   message: string
@@ -150,13 +145,11 @@ class FailedRenderings {
     this.#now = now
   }
 
-  /** Returns whether the rendering failed and may not be tried again yet. */
   isBlocked(key: string): boolean {
     const failed = this.#failedByKey.get(key)
     return failed !== undefined && failed.retryAt > this.#now()
   }
 
-  /** Throws HandledFailure if the rendering failed and may not be tried again yet. */
   rejectEarlyRetry(key: string): void {
     const failed = this.#failedByKey.get(key)
     if (!failed || !this.isBlocked(key)) return
@@ -184,13 +177,11 @@ class FailedRenderings {
     })
   }
 
-  /** Forgets the failures of a rendering that succeeded. */
   forget(key: string): void {
     this.#failedByKey.delete(key)
   }
 }
 
-/** Returns the time until a rendering that has failed `count` times may be tried again. */
 function getPauseMs(retryRendering: 'after-pause' | 'never' | undefined, count: number): number {
   if (retryRendering === undefined) return 0
   if (retryRendering === 'never') return Number.POSITIVE_INFINITY

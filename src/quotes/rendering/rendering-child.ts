@@ -1,7 +1,6 @@
 // Runs in a child process that renders: performs the tasks that rendering-process.ts sends.
 import { type FailureReason, getRenderingFailureReason } from '../failures.ts'
 
-/** What the child process sends after each task. */
 export type Reply<Result> = { usage: Usage } & ({ result: Result } | Failed)
 /** What the child process has used: processor time since its start, and memory now. */
 export type Usage = { processorMs: number; residentBytes: number }

@@ -18,9 +18,7 @@ export const maxMainThreadDocumentBytes = 32_000
 export const maxPageOrJsonBytes = 16e6
 /** A larger page or JSON is cached in compressed form only. */
 export const maxUncompressedCachedBytes = 250_000
-/** The maximum size of the cache of pages and JSON, in bytes. */
 export const pageAndJsonCacheBytes = 16e6
-/** The maximum size of the cache of PDFs, in bytes. */
 export const pdfCacheBytes = 32e6
 /** The maximum number of queued renderings of one kind, not counting the running one. */
 export const maxQueuedRenderings = 30

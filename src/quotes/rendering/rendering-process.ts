@@ -19,7 +19,6 @@ const shell = '/bin/sh'
 const runLimited = join(import.meta.dirname, 'run-limited.sh')
 
 type RenderingProcessOptions = {
-  /** The file of the program that the process runs. */
   program: URL
   /** What the process renders, such as "PDF", for messages. */
   contentName: string
@@ -134,7 +133,6 @@ export class RenderingProcess<Task extends object, Result> {
       this.#idleTimer = setTimeout(() => this.#kill(), replaceIdleAbove.idleMs).unref()
   }
 
-  /** Kills the process. The next task starts another one. */
   #kill(): void {
     clearTimeout(this.#idleTimer)
     this.#child?.kill('SIGKILL')
@@ -142,7 +140,6 @@ export class RenderingProcess<Task extends object, Result> {
   }
 }
 
-/** Returns the arguments of the shell before the file of the program. */
 function listShellArguments({ limits, nodeOptions = [] }: RenderingProcessOptions): string[] {
   return [
     runLimited,
@@ -195,7 +192,6 @@ function describeEnd(
   return `status ${code}; to see whether it starts, run: env -i ${command.join(' ')}`
 }
 
-/** Returns the failure for a process that cannot be started, or that gets no messages. */
 function createUnreachableFailure(contentName: string, cause: unknown): QuoteFailure {
   const message = `The ${contentName} process cannot be reached.`
   return new QuoteFailure('process_unreachable', message, { cause })

@@ -34,7 +34,6 @@ const optionalColumns = new Set<ColumnKey>(['discount', 'tax', 'surcharge'])
 /** A column of numbers. `width` is the length of its longest text in characters. */
 export type LineColumn = { key: ColumnKey; label: string; width: number }
 
-/** Returns the line with all values formatted in a language. */
 export function buildLineRow(line: Line, language: Language): LineRow {
   const { discountPercent, taxRate, surchargeRate } = line
   return {
@@ -67,7 +66,6 @@ export function buildLineColumns(
   })
 }
 
-/** Returns the total width of the columns in characters. */
 export function sumColumnWidths(columns: LineColumn[]): number {
   return columns.reduce((sum, { width }) => sum + width, 0)
 }
@@ -130,7 +128,6 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
  */
 const frozenVatLabel = 'VAT'
 
-/** Returns the name of the tax in a language. */
 export function chooseTaxLabel(totals: Totals, language: Language): string {
   const { taxLabel } = totals
   const own = taxLabel?.[language]
@@ -141,7 +138,6 @@ export function chooseTaxLabel(totals: Totals, language: Language): string {
   return english === frozenVatLabel ? quoteTexts[language].tax : english
 }
 
-/** Returns a row for the tax, and a second row if it has an equivalence surcharge. */
 function buildTaxRows(
   { rate, surchargeRate, base, amount, surchargeAmount }: Totals['taxes'][number],
   taxLabel: string,

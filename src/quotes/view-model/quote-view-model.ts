@@ -31,11 +31,9 @@ export type QuoteViewModel = {
   version: string
   /** A sentence saying that this version replaces earlier ones. Null for the first version. */
   replaces: string | null
-  /** `date` is YYYY-MM-DD. */
   issuedOn: { date: string; text: string }
   /** Null for a superseded quote too. Another version replaces it, so this date would mislead. */
   validUntil: { date: string; text: string } | null
-  /** Null for a sent quote. */
   banner: { status: LinkedQuote['status']; label: string; explanation: string } | null
   seller: {
     legalName: string
@@ -48,7 +46,6 @@ export type QuoteViewModel = {
   }
   /** Null if the document says nothing about the buyer. */
   buyer: QuoteDocument['buyer'] | null
-  /** The columns of numbers that the lines use, from left to right. */
   columns: LineColumn[]
   lines: LineRow[]
   totals: TotalRow[]
@@ -69,7 +66,6 @@ export type QuoteViewModel = {
 /** `href` is null if the text is not a valid address or number. */
 type LinkedText = { text: string; href: string | null }
 
-/** Returns a quote with all values formatted. */
 export function buildQuoteViewModel(linkedQuote: LinkedQuote, language: Language): QuoteViewModel {
   const { status, link, contentHash, document } = linkedQuote
   const texts = quoteTexts[language]
@@ -122,7 +118,6 @@ function hasBuyer(buyer: QuoteDocument['buyer']): boolean {
   return Object.values(buyer).some((text) => text !== null)
 }
 
-/** Returns the seller's name, initials, email and phone. `subject` is the subject of an email. */
 export function buildSellerContact(
   { legalName, email, phone }: { legalName: string; email: string; phone: string },
   subject?: string,
@@ -152,7 +147,6 @@ function buildStatusBanner(
   return { status, label, explanation: `${validity} ${explanation}` }
 }
 
-/** Returns the terms that the quote states, from top to bottom. */
 function buildTerms({ trade, payment }: QuoteDocument, language: Language) {
   const texts = quoteTexts[language]
   const terms: { label: string; text: string }[] = []
@@ -166,7 +160,6 @@ function buildTerms({ trade, payment }: QuoteDocument, language: Language) {
   return terms
 }
 
-/** An account to transfer money to. */
 type BankAccount = {
   holder: string
   iban: { text: string; isValid: boolean }
@@ -201,7 +194,6 @@ type ShownLegalText = {
   language: Language | null
 }
 
-/** Returns the legal texts, and their language if it differs from that of the page. */
 function buildLegalTexts(
   document: QuoteDocument,
   language: Language,
