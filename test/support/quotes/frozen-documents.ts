@@ -2,8 +2,8 @@
 import { type Insertable, type NotNull, sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
-import { hashLinkToken } from '../../../src/quotes/links/read-link.ts'
 import { createQuoteLink, type NewLink } from '../../../src/quotes/links/manage-links.ts'
+import { hashLinkToken } from '../../../src/quotes/links/read-link.ts'
 
 export type Quote = Insertable<Tables['quotes']>
 export type Line = Omit<Insertable<Tables['quote_lines']>, 'quote_id' | 'position' | 'net'> & {
