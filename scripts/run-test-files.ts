@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { t as allFiles, type Test } from 'tap'
 
 /** Much longer than any file takes. A file that hangs fails, and the next one runs. */
-const fileTimeoutMs = 300_000
+const fileTimeoutMs = 900_000
 
 /** The test of the running file. Every `import t from 'tap'` of a test file gives this variable. */
 let fileTest: Test = allFiles

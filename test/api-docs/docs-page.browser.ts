@@ -4,7 +4,7 @@ import { describeApi } from '../../src/routes.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { testService } from '../support/service/test-service.ts'
 
-t.setTimeout(280_000)
+t.setTimeout(600_000)
 const browser = await startBrowser(t)
 const service = await testService(t, { index: false })
 const origin = await service.app.listen({ host: '127.0.0.1', port: 0 })

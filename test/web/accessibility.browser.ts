@@ -25,7 +25,7 @@ import {
 import { renderPage } from '../support/quotes/render-page.ts'
 import { testService } from '../support/service/test-service.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 const browser = await startBrowser(t)
 const service = await testService(t, { config: { WEB_PARTS: ['palette', 'home'] } })
 const { db } = service

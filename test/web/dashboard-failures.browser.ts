@@ -14,7 +14,7 @@ import { openPage, startBrowser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
 import { testService } from '../support/service/test-service.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 // Most of the time is spent waiting. Each test has its own browser context.
 t.jobs = 3
 const browser = await startBrowser(t)

@@ -19,7 +19,7 @@ import { hourMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 // Most of the time is spent waiting. Each test has its own browser context.
 t.jobs = 4
 const browser = await startBrowser(t)

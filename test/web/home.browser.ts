@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { testService } from '../support/service/test-service.ts'
 
-t.setTimeout(280_000)
+t.setTimeout(600_000)
 // Most of the time is spent waiting. Each test has its own browser context.
 t.jobs = 3
 const browser = await startBrowser(t)

@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
 import { testService } from '../support/service/test-service.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 // Most of the time is spent waiting. Each test has its own page and its own origin.
 t.jobs = 3
 

@@ -4,7 +4,7 @@ import { readBrand } from '../../../src/company/brand.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../../support/browser.ts'
 import { startServiceWithLink } from '../../support/service/service-with-link.ts'
 
-t.setTimeout(280_000)
+t.setTimeout(600_000)
 // An SVG without width and height has no size of its own.
 const drawing =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 40">' +

@@ -23,7 +23,7 @@ import { readQrCodeOfImage, readQrCodeOfPdf } from '../../support/quotes/read-qr
 import { renderPage } from '../../support/quotes/render-page.ts'
 import { testService } from '../../support/service/test-service.ts'
 
-t.setTimeout(280_000)
+t.setTimeout(600_000)
 const browser = await startBrowser(t)
 const { app, db } = await testService(t, {
   clock: () => new Date('2026-11-21T10:00:00Z'),

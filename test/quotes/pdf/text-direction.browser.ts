@@ -13,7 +13,7 @@ import { openPage, startBrowser } from '../../support/browser.ts'
 import { fillQuote, linkedQuote, withDocument } from '../../support/quotes/linked-quote.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
 
-t.setTimeout(280_000)
+t.setTimeout(600_000)
 const browser = await startBrowser(t)
 
 /** Removes what no reader sees. Compatibility forms become letters, and groups lose their case. */
