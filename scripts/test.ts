@@ -27,8 +27,12 @@ CHROMIUM_BIN names a browser to use instead of the one on the PATH.
 
 const root = join(import.meta.dirname, '..')
 const log = (line: string) => console.log(line)
-/** With more on two processors, tests that wait for something fail now and then. */
-const processCount = 4
+/**
+ * How many processes run test files at the same time. With more on two processors, tests that wait
+ * for something fail now and then. A browser has several processes of its own.
+ */
+const processCount = 3
+const browserProcessCount = 2
 /** How long the processes of a stopped run may take to end before they are killed. */
 const stopTimeoutMs = 5_000
 const counts = { passed: 0, failed: 0 }
@@ -46,9 +50,10 @@ await runCommand(help, options, async ({ kind }, given) => {
   if (files.some((file) => file.endsWith('.browser.ts'))) await findChromium(log)
   for (const name of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const)
     process.on(name, () => stop.abort(name))
+  const processes = kind === 'browser' ? browserProcessCount : processCount
   const directory = await makeTestDirectory()
   try {
-    const servers = await startServers(directory, Math.min(processCount, files.length), log)
+    const servers = await startServers(directory, Math.min(processes, files.length), log)
     const env = {
       TEST_SERVERS: JSON.stringify(servers),
       TMPDIR: directory,
@@ -57,7 +62,7 @@ await runCommand(help, options, async ({ kind }, given) => {
     try {
       const { alone = [], slow = [], other = [] } = Object.groupBy(files, readDeclaration)
       await runFiles(alone, 1, env)
-      await runFiles([...slow, ...other], processCount, env)
+      await runFiles([...slow, ...other], processes, env)
     } finally {
       await servers.stop()
     }
