@@ -12,23 +12,26 @@ export type ProductDocument = {
   price: Money | null
   hsCode: string | null
   originCountry: string | null
-  /**
-   * The SKU in lower case without separators, for the exact match that comes first. Also a second
-   * key, if many SKUs may have the first one (toDistinctSkuKey).
-   */
-  skuKey: string | string[]
+  /** The SKU without separators, in lower case, and without accents too, for exact matches. */
+  skuKeys: string[]
   /**
    * The SKU key and its endings, without accents. The engine matches prefixes only; the middle of a
    * code is the prefix of one of its endings.
    */
   skuForms: string[]
-  /** Sizes in their indexed form ("18 V" as "18v", "2 x 4" as "2x4"), as people type them. */
-  sizes: string[]
-  /**
-   * Forms of words in the name that the engine would not find: the singular of plural ones and the
-   * plural of singular ones ("motor" for "motores"), and words beside symbols ("3m" for "3M™").
-   */
-  otherForms: string[]
+  /** The SKU with O as 0, I as 1 and S as 5 (toLookAlike). */
+  lookAlike: string
+  /** The words of the name, folded, as src/text/tokens.ts splits them. */
+  words: string
+  /** Other forms of these words: plurals and singulars, written together, without umlauts. */
+  otherWords: string[]
+  /** The folded words of the brand, the category, the SKU and the description. */
+  brandWords: string
+  categoryWords: string
+  skuWords: string
+  descriptionWords: string
+  /** The keys of all codes, sizes and numbers (src/text/tokens.ts). A query filters by them. */
+  codes: string[]
   /** The words of the name with ñ, and their prefixes. */
   enye: string[]
   /** How often the product is quoted, in steps from 0 (never) to 9 (`step` in popularity.ts). */
@@ -41,7 +44,7 @@ export type ProductDocument = {
   quotedRank: number | null
 }
 
-/** The attributes that a hit shows. The engine reports match positions for these only. */
+/** The attributes that a hit shows. */
 export const shownAttributes = [
   'id',
   'sku',

@@ -25,12 +25,15 @@ export class EngineTimeout extends Error {
 /** Meilisearch answered with a status other than 200. */
 export class EngineError extends Error {
   readonly status: number
+  /** For example `index_not_found`. Empty if a proxy answered. */
+  readonly code: string
 
   /** The message has only the error code of the body, because the whole body repeats the query. */
   constructor(status: number, body: string) {
     const code = readErrorCode(body)
     super(`Meilisearch answered ${status}${code === '' ? '' : ` (${code})`}`)
     this.status = status
+    this.code = code
   }
 }
 
@@ -49,6 +52,8 @@ export function classifyFailure(error: unknown): FailedOutcome {
   if (error instanceof EngineTimeout) return 'timeout'
   if (error instanceof Error && error.name === 'TimeoutError') return 'timeout'
   if (!(error instanceof EngineError)) return 'outage'
+  // A request with several queries answers 400 if the index is missing.
+  if (error.code === 'index_not_found') return 'outage'
   if (invalidRequestStatuses.includes(error.status)) return 'rejected'
   return outageStatuses.includes(error.status) ? 'outage' : 'timeout'
 }

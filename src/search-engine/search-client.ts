@@ -1,7 +1,9 @@
 // The Meilisearch client with which the API searches. It sends several queries in one request.
 import type { ProductDocument, shownAttributes } from './document-fields.ts'
 import { EngineConnections } from './engine-connections.ts'
-import { EngineError, EngineFailure } from './request-outcome.ts'
+import { EngineError } from './request-outcome.ts'
+
+const noResults = 'the search engine returned no results'
 
 // A health check must answer before its caller gives up.
 const healthMs = 1_000
@@ -11,22 +13,17 @@ export const engineTimeout = { ms: 300 }
 export type EngineQuery = {
   indexUid: string
   q: string
-  limit: number
-  offset?: number
+  limit?: number
   filter?: string[]
   sort?: string[]
   facets?: string[]
   matchingStrategy?: 'frequency' | 'all'
-  attributesToSearchOn?: (keyof ProductDocument)[]
   attributesToRetrieve: readonly (keyof ProductDocument)[]
-  showMatchesPosition?: boolean
   showRankingScoreDetails?: boolean
 }
 
 /** `shownAttributes` of a product, and what the engine says about the match. */
 export type EngineHit = Pick<ProductDocument, (typeof shownAttributes)[number]> & {
-  /** Positions and lengths in bytes of UTF-8. */
-  _matchesPosition?: Partial<Record<string, { start: number; length: number }[]>>
   _rankingScoreDetails?: {
     words?: { matchingWords: number; maxMatchingWords: number }
     typo?: { typoCount: number }
@@ -52,31 +49,6 @@ export type SearchEngine = {
   close(): Promise<void>
 }
 
-/**
- * Sends all queries in one request. Returns a function that returns the result of one of them.
- * Throws an `EngineFailure` with the error of `SearchEngine.search`; the function throws one if the
- * engine has not answered its query.
- */
-export async function requestResults(
-  engine: SearchEngine,
-  queries: EngineQuery[],
-  signal: AbortSignal,
-): Promise<(query: EngineQuery) => EngineResult> {
-  const results = await engine.search(queries, signal).catch((error: unknown) => {
-    throw new EngineFailure(error)
-  })
-  const resultByQuery = new Map(queries.map((query, index) => [query, results[index]]))
-  return (query) => {
-    const result = resultByQuery.get(query)
-    if (result) return result
-    throw new EngineFailure(
-      new Error(
-        `the search engine returned ${results.length} results for ${queries.length} queries`,
-      ),
-    )
-  }
-}
-
 /** Opens a client on keep-alive connections. Close it with `close()`. */
 export function openSearchEngine(url: string, apiKey: string): SearchEngine {
   const base = new URL(url)
@@ -99,7 +71,7 @@ export function openSearchEngine(url: string, apiKey: string): SearchEngine {
       const body = await send('POST', '/multi-search', JSON.stringify({ queries }), signal)
       const { results } = JSON.parse(body) as { results?: EngineResult[] }
       // For example, a proxy in front of the engine answered.
-      if (!Array.isArray(results)) throw new Error('the search engine returned no results')
+      if (results?.length !== queries.length) throw new Error(noResults)
       return results
     },
     health: () => send('GET', '/health', null, AbortSignal.timeout(healthMs)),

@@ -5,7 +5,7 @@ import { withHeaders } from '../api-docs/response-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { maxHits } from '../search-engine/result-limits.ts'
 import { Hit, maxSkus, SearchParameters, SearchResponse } from './schema.ts'
-import { searchUnavailable } from './search-with-fallback.ts'
+import { searchUnavailable } from './search.ts'
 
 const description = `
 Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
@@ -45,6 +45,7 @@ const hammer: Hit = {
   hsCode: '820520',
   originCountry: 'ES',
   highlights: { name: [[0, 8]] },
+  match: 'corrected',
 }
 
 const response: SearchResponse = {
@@ -52,14 +53,19 @@ const response: SearchResponse = {
   hits: [hammer],
   total: 37,
   facets: { category: { Herramientas: 31 } },
-  meta: { source: 'index', degraded: false, indexedAt: '2026-11-21T05:14:00.000Z' },
+  meta: {
+    source: 'index',
+    degraded: false,
+    indexedAt: '2026-11-21T05:14:00.000Z',
+    corrected: [{ from: 'martilo', to: 'martillo' }],
+  },
 }
 
 const skuResponse: SearchResponse = {
   query: '',
   hits: [],
   total: 1,
-  bySku: [{ ...hammer, highlights: {} }, null],
+  bySku: [{ ...hammer, highlights: {}, match: 'exact' }, null],
   meta: { source: 'database', degraded: false, indexedAt: null },
 }
 

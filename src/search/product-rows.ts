@@ -22,7 +22,7 @@ export const productColumns = [
 export type ProductRow = Pick<Selectable<Tables['products']>, (typeof productColumns)[number]>
 
 /** Returns a product without highlights. */
-export function toProduct(row: ProductRow): Omit<Hit, 'highlights'> {
+export function toProduct(row: ProductRow): Omit<Hit, 'highlights' | 'match'> {
   const { id, sku, name, description, category, brand, unit, price, currency } = row
   return {
     id,

@@ -9,8 +9,14 @@ const bytesPerCharacter = 2
 /** An estimate of the memory of an entry besides its texts. */
 const entryOverheadBytes = 200
 
-/** `json`: the response without `meta`. `hasHits`: whether this page or another one has hits. */
-export type SerializedResult = { json: string; hasHits: boolean }
+/** The response without the part of `meta` that changes. */
+export type SerializedResult = {
+  json: string
+  /** What the search itself says in `meta`. */
+  meta: Pick<SearchMeta, 'corrected' | 'ignored' | 'facetsOmitted'>
+  /** Whether this page or another one has hits. */
+  hasHits: boolean
+}
 
 type EngineResults = { version: string; results: LRUCache<string, SerializedResult> }
 
@@ -77,16 +83,21 @@ export function toCacheKey(request: SearchRequest, wordsVersion: string | null):
 /** `facets` is left out if the request asked for none. */
 export function serializeResult(
   { text, facets: requestedFacets }: SearchRequest,
-  { hits, total, facets }: SearchResult,
+  { hits, total, facets, facetsOmitted, corrected, ignored }: SearchResult,
 ): SerializedResult {
   const response = { query: text, hits, total, ...(requestedFacets.length > 0 && { facets }) }
-  return { json: JSON.stringify(response), hasHits: total > 0 }
+  const meta = {
+    ...(corrected.length > 0 && { corrected }),
+    ...(ignored !== null && { ignored }),
+    ...(facetsOmitted && { facetsOmitted }),
+  }
+  return { json: JSON.stringify(response), meta, hasHits: total > 0 }
 }
 
 /**
  * Returns the JSON of a response: the cached one with `meta` added as its last member. Serialising
  * the result again takes about six times as long.
  */
-export function addMeta({ json }: SerializedResult, meta: SearchMeta): string {
-  return `${json.slice(0, -1)},"meta":${JSON.stringify(meta)}}`
+export function addMeta({ json, meta: own }: SerializedResult, meta: SearchMeta): string {
+  return `${json.slice(0, -1)},"meta":${JSON.stringify({ ...meta, ...own })}}`
 }

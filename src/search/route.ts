@@ -7,7 +7,7 @@ import { ProblemBody, serializeOnlyProblems } from '../http/problem-details.ts'
 import type { CallerRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, listSkus, toSearchRequest } from './query-parameters.ts'
 import { facetNames, SearchParameters, type SearchRequest, SearchResponse } from './schema.ts'
-import { SearchService, type SearchServiceOptions } from './search-service.ts'
+import { SearchService, type SearchServiceOptions } from './search.ts'
 
 export type SearchOptions = SearchServiceOptions & {
   rateLimit: CallerRateLimit
@@ -34,11 +34,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       serializerCompiler: serializeOnlyProblems,
       preParsing: rateLimit,
       preValidation: prepareQuery,
-      config: {
-        requiredScope: 'search:read',
-        // Load shedding calls it for every GET and HEAD request, before Fastify handles it.
-        hasCapacity: (url) => service.checkCapacity(url),
-      },
+      config: { requiredScope: 'search:read' },
     },
     async (request, reply) => {
       const { sku: skus } = request.query

@@ -1,18 +1,7 @@
-// The query parameters and the response of GET /api/search, and what a search makes of them. A
-// result is what was found. An answer is a result and how it came about. A response is what the
-// caller gets. The types of one search, in order, with their file if it is another one:
-//   SearchParameters  the parameters of the HTTP request
-//   SearchRequest     these parameters, normalised
-//   ParsedRequest     the request with its text parsed
-//   EngineQuery       one of the queries for Meilisearch; PostgreSQL gets SQL instead
-//                     (search-engine/search-client.ts)
-//   EngineResult      what Meilisearch has found for one query (search-engine/search-client.ts)
-//   SearchResult      the page of hits, from Meilisearch or PostgreSQL
-//   EngineAnswer      the result of one engine, and its ending (search-in-engine.ts)
-//   SearchAnswer      the result, and what has answered (search-with-fallback.ts)
-//   SerializedResult  the result as JSON, which is cached (response-cache.ts)
-//   ServiceResponse   this JSON with `meta`, and what the log says (search-service.ts)
-//   SearchResponse    the body of the HTTP response, for the OpenAPI document
+// The query parameters and the response of GET /api/search, and what a search makes of them:
+// SearchParameters are those of the HTTP request, a SearchRequest has them normalised, a
+// ParsedRequest has its text parsed, a SearchResult is what an engine or PostgreSQL has found, and
+// SearchResponse is the body of the HTTP response.
 import { type Static, type TOptional, type TSchema, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
@@ -139,6 +128,20 @@ export const Hit = Type.Object({
   hsCode: NullableText('Harmonised System code'),
   originCountry: Nullable(Type.String({ description: 'ISO 3166-1 alpha-2' })),
   highlights: Highlights,
+  match: Type.Union(
+    [
+      Type.Literal('exact'),
+      Type.Literal('words'),
+      Type.Literal('corrected'),
+      Type.Literal('some_words'),
+    ],
+    {
+      description:
+        'How the product matches: its SKU is the query or stands in it (exact), it has all the ' +
+        'words and codes (words), it has them only after a correction (corrected), or it lacks ' +
+        'some of them (some_words)',
+    },
+  ),
 })
 export type Hit = Static<typeof Hit>
 
@@ -195,6 +198,16 @@ export const SearchResponse = Type.Object({
           'yet, or `sku` is given',
       }),
     ),
+    ignored: Type.Optional(
+      Type.String({
+        description: 'The quantity, unit or price that was typed beside a SKU and is no part of it',
+      }),
+    ),
+    corrected: Type.Optional(
+      Type.Array(Type.Object({ from: Type.String(), to: Type.String() }), {
+        description: 'Words that no product has together, and what the first hit has instead',
+      }),
+    ),
     facetsOmitted: Type.Optional(
       Type.Boolean({
         description:
@@ -229,4 +242,8 @@ export type SearchResult = {
   facets: Facets
   /** Whether facets are empty because more products match than PostgreSQL counts. */
   facetsOmitted: boolean
+  /** The words that were corrected for the first hit. */
+  corrected: { from: string; to: string }[]
+  /** What was typed beside the SKUs that were found; null if nothing. */
+  ignored: string | null
 }

@@ -1,7 +1,7 @@
 // Looks up products by their exact SKUs in PostgreSQL. No search engine is needed.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { productColumns, toProduct } from './product-rows.ts'
+import { type ProductRow, productColumns, toProduct } from './product-rows.ts'
 import type { Hit, SearchResponse } from './schema.ts'
 
 /**
@@ -15,7 +15,8 @@ export async function lookUpSkus(db: Kysely<Tables>, skus: string[]): Promise<(H
     .where('sku', 'in', skus)
     .where('active', '=', true)
     .execute()
-  const products = new Map(rows.map((row) => [row.sku, { ...toProduct(row), highlights: {} }]))
+  const toHit = (row: ProductRow): Hit => ({ ...toProduct(row), highlights: {}, match: 'exact' })
+  const products = new Map(rows.map((row) => [row.sku, toHit(row)]))
   return skus.map((sku) => products.get(sku) ?? null)
 }
 

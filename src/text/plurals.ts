@@ -1,37 +1,53 @@
-// Singular and plural forms of Spanish and English words, by their endings. Likely forms are stored
-// in the index or among the synonyms, so nearly all must be words. Possible forms are only compared
-// with words that exist, so they are all that the endings allow.
-import { foldText } from './accent-folding.ts'
+// Singular and plural forms, by their endings, of words in the languages of Western Europe. All
+// words are folded. The forms are stored in the index or compared with words that exist, so a form
+// that is no word does no harm. One letter more or less needs no rule where typos are tolerated.
 
 /** Shorter words have no other forms: with a different ending they are often different words. */
-const minLetters = 4
-/** A shorter word that ends like a plural is often a singular: "tres", "mes". */
-const minPluralLetters = 5
-/** The words of a folded name whose other forms are stored: "luz", but not "de". */
-const inflectedWords = /[a-z]{3,30}/g
+const minLetters = 3
+const minLettersForBareEnding = 4
 
-/**
- * Returns a folded word followed by its possible plurals, if it is a singular, or its possible
- * singulars. Some of them are not words, so they must be looked up before they are used.
- */
+/** An ending of singular words, and the endings that their plurals may have. */
+const endings: [singular: string, plurals: string[]][] = [
+  ['z', ['ces']],
+  ['y', ['ies']],
+  ['f', ['ves']],
+  ['fe', ['ves']],
+  ['ao', ['oes', 'aes', 'aos']],
+  ['el', ['eis']],
+  ['al', ['ais', 'aux']],
+  ['ol', ['ois']],
+  ['ul', ['uis']],
+  ['il', ['is', 'eis']],
+  ['em', ['ens']],
+  ['ey', ['eis']],
+  ['ouse', ['ice']],
+  ['ild', ['ildren']],
+  ['oot', ['eet']],
+  ['ooth', ['eeth']],
+  ['man', ['men']],
+  ['co', ['chi', 'ci']],
+  ['go', ['ghi', 'gi']],
+  ['ca', ['che']],
+  ['ga', ['ghe']],
+]
+
+/** Returns a folded word followed by its possible plurals and singulars, some of them no words. */
 export function listNumberForms(word: string): string[] {
-  if (word.length < minLetters) return [word]
-  return [word, ...(word.endsWith('s') ? listPossibleSingulars(word) : listPossiblePlurals(word))]
-}
-
-/**
- * Returns the singular or plural of each word in a product's name, folded, if it differs by more
- * than one letter, because typo tolerance covers a single letter: "motores" gives "motor", "luz"
- * gives "luces", "battery" gives "batteries".
- */
-export function listFormsBeyondOneTypo(name: string): string[] {
-  const forms = new Set<string>()
-  for (const word of foldText(name).match(inflectedWords) ?? []) {
-    for (const singular of listLikelySingulars(word)) forms.add(singular)
-    for (const plural of listLikelyPlurals(word))
-      if (plural.length !== word.length + 1) forms.add(plural)
+  if (word.length < minLetters || !/^[a-z]+$/.test(word)) return [word]
+  const forms = new Set([word])
+  for (const [singular, plurals] of endings) {
+    if (word.endsWith(singular))
+      for (const plural of plurals) forms.add(word.slice(0, -singular.length) + plural)
+    for (const plural of plurals)
+      if (word.endsWith(plural)) forms.add(word.slice(0, -plural.length) + singular)
   }
-  return [...forms]
+  if (/[^aeiou]es$/.test(word) && word.length > minLettersForBareEnding)
+    forms.add(word.slice(0, -2))
+  if (word.endsWith('s')) forms.add(word.slice(0, -1)).add(`${word}es`)
+  else for (const plural of listLikelyPlurals(word)) forms.add(plural)
+  // German: Blatt, Blätter; Rad, Räder.
+  if (/..er$/.test(word)) forms.add(word.slice(0, -2))
+  return [...forms].filter((form) => form === word || form.length >= minLetters - 1)
 }
 
 /** Returns the plurals of a folded singular, the likelier first; none if the word ends in s. */
@@ -41,22 +57,4 @@ export function listLikelyPlurals(word: string): string[] {
   if (/[^aeiou]y$/.test(word)) return [`${word.slice(0, -1)}ies`]
   if (/[aeiou]$/.test(word)) return [`${word}s`]
   return [`${word}s`, `${word}es`]
-}
-
-function listLikelySingulars(word: string): string[] {
-  if (word.length < minPluralLetters) return []
-  if (word.endsWith('ces')) return [`${word.slice(0, -3)}z`]
-  if (word.endsWith('ies')) return [`${word.slice(0, -3)}y`]
-  return /[^aeiou]es$/.test(word) ? [word.slice(0, -2)] : []
-}
-
-function listPossiblePlurals(word: string): string[] {
-  const irregular = /[zy]$/.test(word) ? [word.replace(/z$/, 'ces').replace(/y$/, 'ies')] : []
-  return [`${word}s`, `${word}es`, ...irregular]
-}
-
-function listPossibleSingulars(word: string): string[] {
-  const regular = [word.slice(0, -1), ...(word.endsWith('es') ? [word.slice(0, -2)] : [])]
-  const irregular = /[ci]es$/.test(word) ? [word.replace(/ces$/, 'z').replace(/ies$/, 'y')] : []
-  return [...regular, ...irregular]
 }

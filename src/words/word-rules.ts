@@ -1,8 +1,7 @@
 // What may be a word of the company: lengths and numbers, and which words would make search worse.
 // The triggers of the tables check the lengths and numbers too (migration 0034).
-import { foldText } from '../text/accent-folding.ts'
-import { findSizes } from '../text/sizes-with-units.ts'
 import { stopWords } from '../text/stop-words.ts'
+import { type Token, tokenize, toSearchedText } from '../text/tokens.ts'
 
 /** As a hidden word: all built-in words. */
 export const everyWord = '*'
@@ -16,12 +15,9 @@ export const maxPinnedSkus = 20
 const maxPinnedQueryLength = 200
 const maxSkuCharacters = 100
 
-/** Letters, combining accents and digits. */
-const words = /[\p{L}\p{M}\p{N}]+/gu
-
 /** Returns the form in which texts are compared: the folded words, with single blanks. */
 export function toWordKey(text: string): string {
-  return (text.match(words) ?? []).map(foldText).join(' ')
+  return toSearchedText(text)
 }
 
 /** Returns a text as the tables store it: in lower case, with single blanks. */
@@ -35,16 +31,17 @@ export function findPhraseProblem(phrase: string): string | undefined {
   const count = phrase.split(' ').length
   if (key.length < minPhraseLetters) return 'needs at least two letters or digits'
   if ([...phrase].length > maxPhraseLength) return `has more than ${maxPhraseLength} characters`
-  if (count > maxPhraseWords || key.split(' ').length > maxPhraseWords)
-    return `has more than ${maxPhraseWords} words`
+  if (count > maxPhraseWords) return `has more than ${maxPhraseWords} words`
   if (/[,;|]/.test(phrase))
     return 'has a comma, semicolon or bar: only a list of synonyms has several, separated by |'
   if (key.split(' ').every((word) => stopWords.has(word)))
     return 'is a word such as "de" or "the", which is in too many names'
   if (/^[\d ]+$/.test(key)) return 'is a number: numbers are found exactly'
-  if (findSizes(phrase).length > 0) return 'is a size: search knows the spellings of units'
+  if (tokenize(phrase).some(isSize)) return 'is a size: search knows the spellings of units'
   return undefined
 }
+
+const isSize = ({ kind, looseKeys }: Token) => kind === 'size' || looseKeys.length > 0
 
 /** Returns why a text may not be the query of a pin; undefined if it may. */
 export function findQueryProblem(query: string): string | undefined {

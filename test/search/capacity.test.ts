@@ -1,4 +1,4 @@
-// Which requests have capacity while engines or PostgreSQL are busy with searches.
+// What answers a search while engines fail, or while engines or PostgreSQL are busy.
 import t, { type Test } from 'tap'
 import { searchConnections } from '../../src/database/connection-counts.ts'
 import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
@@ -9,14 +9,20 @@ import {
   maxQueuedSearches,
   maxRunningSearches,
 } from '../../src/overload/concurrency-limit.ts'
-import { SearchService } from '../../src/search/search-service.ts'
+import { SearchService } from '../../src/search/search.ts'
 import type { RegisteredEngine } from '../../src/search-engine/engine-selection.ts'
-import { openSearchEngine } from '../../src/search-engine/search-client.ts'
+import { EngineError, EngineTimeout } from '../../src/search-engine/request-outcome.ts'
+import {
+  type EngineHit,
+  type EngineQuery,
+  type EngineResult,
+  openSearchEngine,
+} from '../../src/search-engine/search-client.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { readMetric } from '../support/service/read-metric.ts'
-import { createStubEngine, noHits } from '../support/stub-engine.ts'
+import { createStubEngine, exampleHit, noHits } from '../support/stub-engine.ts'
 
 lengthenTimeouts(t)
 
@@ -82,13 +88,10 @@ t.test('an exact look-up does not wait for searches in PostgreSQL', async (t) =>
   )
   const searches = Array.from({ length: searchConnections + maxQueuedFallbacks }, () => search())
   await new Promise(setImmediate)
-  t.notOk(service.checkCapacity('/api/search?q=martillo'), 'the limit of searches is reached')
-  t.ok(service.checkCapacity('/api/search?sku=AB-1'))
-  t.ok(service.checkCapacity('/api/search?key=k&sku=AB-1&sku=AB-2'))
+  await t.rejects(search('sierra'), { code: 'unavailable' }, 'the limit of searches is reached')
   t.match(JSON.parse(await service.lookUp(['AB-1'])), { bySku: [{ sku: 'AB-1' }] })
   for (const connection of held) connection.release()
   for (const response of await Promise.all(searches)) t.match(response?.json, /"sku":"AB-1"/)
-  t.ok(service.checkCapacity('/api/search?q=martillo'))
 })
 
 t.test('what an engine has answered needs no capacity, whichever engine is next', async (t) => {
@@ -97,7 +100,7 @@ t.test('what an engine has answered needs no capacity, whichever engine is next'
     if (queries.some(({ q }) => q.startsWith('stalled'))) await end
     return queries.map(() => noHits)
   })
-  const { service, search } = await startService(t, [
+  const { search } = await startService(t, [
     { registrationName: 'first', engine },
     { registrationName: 'second', engine },
   ])
@@ -112,11 +115,8 @@ t.test('what an engine has answered needs no capacity, whichever engine is next'
   const stalled = Array.from({ length: maxRunningSearches + maxQueuedSearches }, (_, n) =>
     search(`stalled${n}`),
   )
-  t.notOk(service.checkCapacity('/api/search?q=sierra'))
-  for (let n = 0; n < 4; n++) {
-    t.ok(service.checkCapacity('/api/search?q=martillo'))
-    t.equal((await search())?.logFields.source, 'cache')
-  }
+  await t.rejects(search('sierra'), { code: 'unavailable' })
+  for (let n = 0; n < 4; n++) t.equal((await search())?.logFields.source, 'cache')
   endStalled()
   await Promise.all(stalled)
 })
@@ -135,23 +135,14 @@ t.test('while no engine is healthy, what any of them has answered is still sent'
   t.match((await search('taladro'))?.logFields, { source: 'cache', engine: 'second' })
 })
 
-t.test('while the index is of another database, only PostgreSQL has capacity', async (t) => {
-  const { ownerDb, service, searchPool, search } = await startService(t, [toEngine('main')])
+t.test('while the index is of another database, PostgreSQL answers', async (t) => {
+  const { ownerDb, search } = await startService(t, [toEngine('main')])
   await ownerDb.updateTable('search_indexes').set({ database_identity: 'another' }).execute()
   const response = await eventually(
     () => search(),
     (latest) => latest?.logFields.reason === 'no engine available',
   )
   t.match(response?.logFields, { source: 'database', attempts: 0 })
-
-  const held = await Promise.all(
-    Array.from({ length: searchConnections }, () => searchPool.connect()),
-  )
-  const searches = Array.from({ length: searchConnections + maxQueuedFallbacks }, () => search())
-  await new Promise(setImmediate)
-  t.notOk(service.checkCapacity('/api/search?q=martillo'))
-  for (const connection of held) connection.release()
-  await Promise.all(searches)
 })
 
 t.test('a search that waits for capacity is not sent if its client disconnects', async (t) => {
@@ -197,3 +188,124 @@ t.test('a search that waits for capacity is not sent to an engine that has faile
   await Promise.all(stalled)
   t.notOk(sent.includes('martillo'))
 })
+
+type Metrics = ReturnType<typeof createMetrics>
+type Answer = (queries: EngineQuery[]) => EngineResult[] | Promise<EngineResult[]>
+
+const hit: EngineHit = { ...exampleHit, sku: 'E-1', name: 'Martillo' }
+const answerNothing: Answer = (queries) => queries.map(() => noHits)
+const answerHit: Answer = (queries) =>
+  queries.map(({ q }) => (q === '' ? noHits : { hits: [hit], estimatedTotalHits: 1 }))
+const breakDown: Answer = () => Promise.reject(new Error('no connection'))
+const timeOut: Answer = () => Promise.reject(new EngineTimeout(300))
+const reject: Answer = () => Promise.reject(new EngineError(400, '{"code":"invalid_search_q"}'))
+const loseIndex: Answer = () => Promise.reject(new EngineError(400, '{"code":"index_not_found"}'))
+const answerUnusable: Answer = (queries) =>
+  queries.map(() => ({
+    hits: [{ ...hit, id: '2', name: null as unknown as string }],
+    estimatedTotalHits: 1,
+  }))
+/** Only a relaxed query counts the products with each word. */
+const thenRelax =
+  (answer: Answer): Answer =>
+  (queries) =>
+    (queries.some(({ limit }) => limit === 0) ? answer : answerHit)(queries)
+
+/** What engines answer, and the log fields, outcomes and log lines of a search for two words. */
+const failures: [name: string, answers: Answer[], logFields: object, outcomes: string[]][] = [
+  [
+    'the second engine answers if the first one fails',
+    [breakDown, answerNothing],
+    { source: 'index', engine: 'engine1', attempts: 2, failedAttempt: 'engine outage' },
+    ['engine0 outage', 'engine1 answered'],
+  ],
+  [
+    'PostgreSQL answers if two engines fail, and a third one is not tried',
+    [timeOut, breakDown, answerNothing],
+    {
+      source: 'database',
+      attempts: 2,
+      failedAttempt: 'engine timeout',
+      reason: 'engine outage',
+      degraded: true,
+    },
+    ['engine0 timeout', 'engine1 outage'],
+  ],
+  [
+    'no other engine is tried after a rejection',
+    [reject, answerNothing],
+    { source: 'database', attempts: 1, reason: 'engine rejected' },
+    ['engine0 rejected'],
+  ],
+  [
+    'a missing index is an outage of its engine',
+    [loseIndex, answerNothing],
+    { source: 'index', engine: 'engine1', failedAttempt: 'engine outage' },
+    ['engine0 outage', 'engine1 answered'],
+  ],
+  [
+    'a defect of the service is no failure of the engine',
+    [answerUnusable, answerNothing],
+    { source: 'database', attempts: 1, reason: 'internal error' },
+    ['engine0 defect'],
+  ],
+  [
+    'the first request answers if relaxing the query fails',
+    [thenRelax(breakDown), answerNothing],
+    { source: 'index', attempts: 1, reason: 'engine outage', degraded: true },
+    ['engine0 outage'],
+  ],
+  [
+    'the first request answers if relaxing the query takes too long',
+    [thenRelax(timeOut)],
+    { source: 'index', attempts: 1, reason: 'engine timeout', degraded: true },
+    ['engine0 timeout'],
+  ],
+  [
+    'the first request answers if relaxing the query meets a defect',
+    [thenRelax(answerUnusable)],
+    { source: 'index', attempts: 1, reason: 'internal error', degraded: true },
+    ['engine0 defect'],
+  ],
+]
+
+for (const [name, answers, logFields, outcomes] of failures)
+  t.test(name, async (t) => {
+    let isFailing = false
+    const engines = answers.map(
+      (answer, n): RegisteredEngine => ({
+        registrationName: `engine${n}`,
+        engine: createStubEngine(async (queries) =>
+          isFailing ? answer(queries) : answerNothing(queries),
+        ),
+      }),
+    )
+    const { search, metrics } = await startService(
+      t,
+      engines as [RegisteredEngine, ...RegisteredEngine[]],
+    )
+    // Engines get searches in turn, so the first one gets the next search after the last one.
+    let searches = 0
+    await eventually(
+      () => search(`martillo ${searches++}`),
+      (response) => response?.logFields.engine === `engine${answers.length - 1}`,
+    )
+    const countBefore = await countOutcomes(metrics, answers.length)
+    isFailing = true
+    const response = await search('martillo bola')
+    const counts = await countOutcomes(metrics, answers.length)
+    const counted = [...counts.keys()].filter((key) => counts.get(key) !== countBefore.get(key))
+    t.match(response?.logFields, logFields)
+    t.same(counted, outcomes)
+  })
+
+async function countOutcomes(metrics: Metrics, engineCount: number): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  for (let n = 0; n < engineCount; n++)
+    for (const outcome of ['answered', 'rejected', 'timeout', 'outage', 'defect'] as const) {
+      const labels = { engine: `engine${n}`, outcome }
+      const count = await readMetric(metrics, 'tqs_search_engine_requests_total', labels)
+      counts.set(`engine${n} ${outcome}`, count)
+    }
+  return counts
+}

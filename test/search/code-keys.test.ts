@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { listEnyePrefixes } from '../../src/text/enye-words.ts'
-import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-and-hs-codes.ts'
+import { listSkuForms, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-keys.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
@@ -34,7 +34,7 @@ t.test(
 t.test('code suffixes and prefixes with ñ never split a surrogate pair', async (t) => {
   const names = ['ñan𝔸', 'ñ𝔸𝔸𝔸', '𝔸ñ', '𝔸𝔸𝔸𝔸s 3 mm', '2x𝔸4', `${'x'.repeat(39)}𝔸𝔸ñ`]
   for (const text of names) {
-    const values = [...listCodeSuffixes(toFoldedCodeKey(text)), ...listEnyePrefixes(text)]
+    const values = [...listSkuForms(toFoldedCodeKey(text)), ...listEnyePrefixes(text)]
     t.ok(values.length > 1)
     for (const value of values) t.ok(value.isWellFormed(), `${JSON.stringify(value)} of ${text}`)
   }

@@ -103,7 +103,7 @@ t.test(
     const { app, service, log } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
     await service.engine
       .index(service.config.SEARCH_INDEX)
-      .updateFilterableAttributes(['skuKey', 'enye'])
+      .updateFilterableAttributes(['sku', 'skuKeys', 'enye'])
       .waitTask()
     const inCategory = await app.inject('/api/search?q=martillo&category=x')
     t.match(

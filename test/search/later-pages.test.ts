@@ -1,9 +1,6 @@
-// Later pages: they continue the same list, and have the same total and facets. The engine does not
-// return all hits before them again.
+// Later pages: they continue the same list, and have the same total and facets.
 import t from 'tap'
-import { planHitGroups } from '../../src/search/hits/plan-hit-groups.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { parseQuery } from '../../src/text/parse-query.ts'
 import { searchProducts } from '../support/database/search-products.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
@@ -11,32 +8,6 @@ import { startCatalogue } from '../support/service/start-catalogue.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 
 lengthenTimeouts(t)
-
-const plan = (text: string, offset: number) =>
-  planHitGroups(
-    { text, query: parseQuery(text), offset, limit: 50, facets: [] },
-    'products',
-  ).groups.map(({ kind, query }) => [kind, query.offset, query.limit])
-
-t.test('only some hits before the page are requested again', async (t) => {
-  t.same(plan('arandela', 0), [
-    ['exact-sku', 0, 200],
-    ['words', 0, 50],
-  ])
-  t.same(plan('arandela', 1_000), [
-    ['exact-sku', 0, 1_050],
-    ['words', 800, 250],
-  ])
-  t.same(plan('', 1_000), [['words', 1_000, 50]])
-  t.same(plan('*', 0), [['exact-sku', 0, 200]])
-})
-
-t.test('partial codes and names with ñ are requested from their beginning', async (t) => {
-  t.same(
-    plan('caña', 300).map(([, offset]) => offset),
-    [0, 0, 0],
-  )
-})
 
 t.test('no product is missing or repeated after many SKUs with the same key', async (t) => {
   const { app, db, sync } = await testService(t, { config: { SEARCH_CACHE_MB: 0 } })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { ResponseCache, toCacheKey } from '../../src/search/response-cache.ts'
 import type { SearchRequest } from '../../src/search/schema.ts'
 
-const result = { json: '{"hits":[]}', hasHits: false }
+const result = { json: '{"hits":[]}', meta: {}, hasHits: false }
 
 /** The index has not changed since the search began. */
 const versions = (version: string | null) => ({ version, currentVersion: version })

@@ -84,10 +84,16 @@ t.test('the search engine', async (t) => {
           hsCode: '820520',
           originCountry: 'ES',
           highlights: { name: [[0, 8]] },
+          match: 'corrected',
         },
       ],
       total: 1,
-      meta: { source: 'index', degraded: false, indexedAt: response.meta.indexedAt },
+      meta: {
+        source: 'index',
+        degraded: false,
+        indexedAt: response.meta.indexedAt,
+        corrected: [{ from: 'martilo', to: 'martillo' }],
+      },
     })
     t.type(response.meta.indexedAt, 'string')
   })

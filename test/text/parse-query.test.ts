@@ -1,62 +1,68 @@
-// Parsing the text of a query: words, codes, sizes, words with ñ, and what to highlight.
+// Parsing the text of a query: words, codes, SKUs beside quantities, and words with ñ.
 import t from 'tap'
 import { parseQuery } from '../../src/text/parse-query.ts'
 
-t.test('finds words, without the operators of the engine and with sizes in one form', async (t) => {
-  t.match(parseQuery('"Taladro -percutor 18 voltios'), {
-    text: '"Taladro -percutor 18 voltios',
-    engineText: { text: ' Taladro percutor 18v', words: ['taladro', 'percutor', '18v'] },
-    foldedWords: ['taladro', 'percutor', '18', 'voltios'],
-    code: { isOnlyCode: false },
-    isOnlySymbols: false,
-    highlight: { sizes: ['18v'] },
-  })
-  t.same(parseQuery('tubo de 1/2 de cobre').engineText.significantWords, ['tubo', '1/2', 'cobre'])
-  t.same(parseQuery('de la').engineText.significantWords, ['de', 'la'], 'only stop words')
-  t.equal(
-    parseQuery(Array.from({ length: 12 }, (_, n) => `w${n}`).join(' ')).engineText.words.length,
-    10,
-  )
-})
+const tokensOf = (text: string) => parseQuery(text).tokens.map((token) => token.text)
 
-t.test('the example in the comments of ParsedQuery holds', async (t) => {
-  const { engineText, foldedWords, translations } = parseQuery('"Taladro" de 18 voltios')
-  t.same(engineText, {
-    text: ' Taladro  de 18v',
-    words: ['taladro', 'de', '18v'],
-    significantWords: ['taladro', '18v'],
-  })
-  t.same(foldedWords, ['taladro', 'de', '18', 'voltios'])
-  t.ok(translations.get('taladro')?.includes('drill'))
+t.test('finds the words and codes that count', async (t) => {
+  t.same(tokensOf('"Taladro" de 18 voltios'), ['taladro', '18v'])
+  t.same(tokensOf('tubo de 1/2 de cobre'), ['tubo', '1/2', 'cobre'])
+  t.same(tokensOf('de la'), ['de', 'la'], 'only stop words')
+  t.same(tokensOf('*'), [])
+  t.same(tokensOf(''), [])
+  t.ok(parseQuery('taladro').tokens[0]?.translations.includes('drill'))
 })
 
 t.test('recognises codes', async (t) => {
-  t.match(parseQuery('AB-742-X'), {
-    code: { isOnlyCode: true, skuKey: 'ab742x', partialCodeKey: 'ab742x' },
-    highlight: { codes: ['ab742x', '742'] },
-  })
-  t.match(parseQuery('ab 742 x'), { code: { isOnlyCode: false, partialCodeKey: 'ab742x' } })
-  t.match(parseQuery('18-volt'), { code: { isOnlyCode: false, partialCodeKey: undefined } })
-  t.equal(parseQuery('N\u0303U-7').code.skuKey, 'ñu7')
-  t.equal(parseQuery('日本-1').code.skuKey, '日本1')
-  t.match(parseQuery('B-١'), { code: { skuKey: 'b', distinctSkuKey: '=b١' } })
-  for (const text of ['AB-742-X', '日本-1', '*', '١', '😀'])
-    t.equal(parseQuery(text).code.distinctSkuKey, undefined, `no other SKU has the key of ${text}`)
-})
-
-t.test('recognises texts without words', async (t) => {
-  t.match(parseQuery('*'), {
-    isOnlySymbols: true,
-    engineText: { words: [] },
-    code: { skuKey: '*' },
-  })
-  t.match(parseQuery(''), {
-    isOnlySymbols: false,
-    engineText: { words: [] },
-    highlight: { words: new Set(), codes: [], sizes: [] },
-  })
+  t.match(parseQuery('AB-742-X'), { isOnlyCode: true, partialCodeKey: 'ab742x' })
+  t.match(parseQuery('ab 742 x'), { isOnlyCode: false, partialCodeKey: 'ab742x' })
+  t.match(parseQuery('18-volt'), { isOnlyCode: false })
+  t.same(parseQuery('N\u0303U-7').skuKeys, ['ñu7', 'nu7'])
+  t.equal(parseQuery('B-½').skuKeys[0], 'b')
+  t.ok(parseQuery('1 1/2').isAmount)
 })
 
 t.test('finds words with ñ, in either Unicode form', async (t) => {
   t.same(parseQuery('Peña n\u0303andu caña').enyeWords, ['peña', 'ñandu', 'caña'])
+})
+
+/** An order line, the key of the SKU that it may have first, and what is ignored. */
+const orderLines: [line: string, key: string, ignored: string][] = [
+  ['85123A x 10', '85123a', 'x 10'],
+  ['85123A x10', '85123a', 'x10'],
+  ['10 x 47566', '47566', '10 x'],
+  ['10x TOR-M8X40-Z', 'torm8x40z', '10x'],
+  ['ABC/12345 10 uds', 'abc12345', '10 uds'],
+  ['22423 5 m', '22423', '5 m'],
+  ['0 445 110 183 12,50 €', '0445110183', '12,50 €'],
+  ['22423 a 12,50', '22423', 'a 12,50'],
+  ['22423 (10)', '22423', '(10)'],
+  ['85123A: 10', '85123a', '10'],
+  ['ref. 85123A', '85123a', 'ref.'],
+  ['85123A *10', '85123a', '*10'],
+]
+
+t.test('finds SKUs beside quantities, units and prices', async (t) => {
+  for (const [line, key, ignored] of orderLines) {
+    const guesses = parseQuery(line).orderLines.flat()
+    t.ok(
+      guesses.some((guess) => guess.keys.includes(key) && guess.ignored === ignored),
+      line,
+    )
+  }
+  for (const text of ['2 1/2', 'filtro 311992D3', 'M8 x 45 inox', '10 uds'])
+    t.notOk(
+      parseQuery(text)
+        .orderLines.flat()
+        .some(({ keys }) => keys.includes('212')),
+      text,
+    )
+  const pasted = parseQuery('22423\t10\t4,50\n47566\t2\t1,00').orderLines
+  t.same(
+    pasted
+      .flat()
+      .map(({ keys: [key] }) => key)
+      .filter((key) => key?.length === 5),
+    ['22423', '47566'],
+  )
 })

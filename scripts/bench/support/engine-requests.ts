@@ -1,8 +1,6 @@
 // The requests that the endpoint sends to Meilisearch, so that a benchmark can send them directly.
 
-import { RelaxationForecast } from '../../../src/search/relaxation/relaxation-forecast.ts'
-import { RelaxationQueue } from '../../../src/search/relaxation/relaxation-queue.ts'
-import { searchInEngine } from '../../../src/search/search-in-engine.ts'
+import { searchInEngine } from '../../../src/search/engine-query.ts'
 import {
   type EngineQuery,
   engineTimeout,
@@ -12,9 +10,8 @@ import { parseQuery } from '../../../src/text/parse-query.ts'
 import type { BenchService } from './bench-service.ts'
 
 /**
- * Records the request for hits that the endpoint sends first to the engine for each text, and for
- * how many texts it sends other requests too. One such request counts the products of each word.
- * It may be sent before the request for hits, and its answer has no hits.
+ * Records the request that the endpoint sends first to the engine for each text, and for how many
+ * texts it relaxes the query with another one.
  */
 export async function recordEngineRequests(
   { meiliUrl, meiliKey, indexName }: BenchService,
@@ -25,8 +22,6 @@ export async function recordEngineRequests(
   const engine = openSearchEngine(meiliUrl, meiliKey)
   const requests = new Map<string, string>()
   let withMoreRequests = 0
-  const relaxationQueue = new RelaxationQueue()
-  const relaxationForecast = new RelaxationForecast()
   for (const text of new Set(trace)) {
     let first: EngineQuery[] | undefined
     let sent = 0
@@ -34,17 +29,17 @@ export async function recordEngineRequests(
       ...engine,
       search(queries: EngineQuery[], signal: AbortSignal) {
         sent++
-        if (queries.some(({ limit }) => limit > 0)) first ??= queries
+        first ??= queries
         return engine.search(queries, signal)
       },
     }
-    const answer = await searchInEngine(
-      { indexName, relaxationQueue, relaxationForecast },
+    const { error } = await searchInEngine(
       recording,
+      indexName,
       { text, query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
       new AbortController().signal,
     )
-    if (answer.ending !== 'complete') throw new Error(`a search has failed: ${answer.ending}`)
+    if (error !== undefined) throw error
     if (sent > 1) withMoreRequests++
     requests.set(text, JSON.stringify({ queries: first }))
   }

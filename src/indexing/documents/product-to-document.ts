@@ -4,15 +4,11 @@ import { toUnitPrice } from '../../company/money.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { listEnyePrefixes } from '../../text/enye-words.ts'
-import { listFormsBeyondOneTypo } from '../../text/plurals.ts'
-import { findSizeForms } from '../../text/sizes-with-units.ts'
-import {
-  listCodeSuffixes,
-  toDistinctSkuKey,
-  toFoldedCodeKey,
-  toSkuKey,
-} from '../../text/sku-and-hs-codes.ts'
-import { listWordsBesideSymbols } from '../../text/words-beside-symbols.ts'
+import { listSkuForms, toFoldedCodeKey, toSkuKey } from '../../text/sku-keys.ts'
+import { listOtherNumbers, readText, toLookAlike, toSearchedText } from '../../text/tokens.ts'
+
+/** Words and codes are read from this much of a description. */
+export const maxDescriptionLength = 1_000
 
 /** Reads these products as they are now. Deleted and inactive products are absent. */
 export async function readDocuments(db: Kysely<Tables>, ids: string[]): Promise<ProductDocument[]> {
@@ -68,8 +64,12 @@ export type ProductRow = Awaited<ReturnType<ReturnType<typeof selectProducts>['e
 
 /** Returns the document without its content hash, which `toDocumentLine` adds. */
 export function toDocument(row: ProductRow): ProductDocument {
-  const skuKey = toSkuKey(row.sku)
-  const distinctSkuKey = toDistinctSkuKey(row.sku)
+  const name = readText(row.name)
+  const words = name.words.map(({ text }) => text)
+  const description = (row.description ?? '').slice(0, maxDescriptionLength).toWellFormed()
+  const otherTexts = [row.sku, row.brand ?? '', description].map(readText)
+  const codes = [name, ...otherTexts].flatMap((text) => text.codes.map((code) => code.text))
+  const foldedSku = toFoldedCodeKey(row.sku)
   return {
     id: row.id,
     sku: row.sku,
@@ -82,10 +82,16 @@ export function toDocument(row: ProductRow): ProductDocument {
       row.price !== null && row.currency !== null ? toUnitPrice(row.price, row.currency) : null,
     hsCode: row.hs_code,
     originCountry: row.origin_country,
-    skuKey: distinctSkuKey === undefined ? skuKey : [skuKey, distinctSkuKey],
-    skuForms: listCodeSuffixes(toFoldedCodeKey(row.sku)),
-    sizes: findSizeForms(row.name),
-    otherForms: [...listFormsBeyondOneTypo(row.name), ...listWordsBesideSymbols(row.name)],
+    skuKeys: [...new Set([toSkuKey(row.sku), foldedSku])],
+    skuForms: listSkuForms(foldedSku),
+    lookAlike: toLookAlike(foldedSku),
+    words: toSearchedText(row.name),
+    otherWords: [...new Set([...name.otherWords, ...listOtherNumbers(words)])],
+    brandWords: toSearchedText(row.brand ?? ''),
+    categoryWords: toSearchedText(row.category ?? ''),
+    skuWords: toSearchedText(row.sku),
+    descriptionWords: toSearchedText(description),
+    codes: [...new Set(codes)],
     enye: listEnyePrefixes(row.name),
     popularity: row.popularity ?? 0,
     nameWords: row.name.match(/[\p{L}\p{N}]+/gu)?.length ?? 0,

@@ -3,7 +3,7 @@
 /**
  * Exactness ranks before proximity and attribute, and a shorter name before a longer one.
  * Measurements of real queries decided this. People have judged their hits. `attribute` follows the
- * order of the searched fields (index-settings.ts). plan-hit-groups.ts puts exact codes before all
+ * order of the searched fields (index-settings.ts). engine-query.ts puts exact codes before all
  * others.
  */
 export const rankingRules = [

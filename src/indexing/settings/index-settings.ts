@@ -8,15 +8,26 @@ import { typoTolerance } from './typo-tolerance.ts'
 
 /** The fields in which words are searched. Matches in earlier fields rank higher. */
 const searchedFields = [
-  'name',
+  'words',
   'skuForms',
-  'sku',
-  'sizes',
-  'otherForms',
+  'otherWords',
+  'skuWords',
+  'brandWords',
+  'categoryWords',
+  'hsCode',
+  'descriptionWords',
+] satisfies (keyof ProductDocument)[]
+
+const filteredFields = [
   'brand',
   'category',
+  'codes',
+  'enye',
   'hsCode',
-  'description',
+  'lookAlike',
+  'sku',
+  'skuForms',
+  'skuKeys',
 ] satisfies (keyof ProductDocument)[]
 
 export const indexSettings = {
@@ -25,7 +36,7 @@ export const indexSettings = {
   // Equality only: comparison and facet search would double the cost of indexing one product.
   filterableAttributes: [
     {
-      attributePatterns: ['brand', 'category', 'enye', 'hsCode', 'skuForms', 'skuKey'],
+      attributePatterns: filteredFields,
       features: { facetSearch: false, filter: { equality: true, comparison: false } },
     },
   ],

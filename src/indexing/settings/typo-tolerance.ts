@@ -1,6 +1,6 @@
 // How many typos search allows in a word, and where it allows none.
 import type { TypoTolerance } from 'meilisearch'
-import { oneTypoLetters, twoTyposLetters } from '../../search-engine/letters-for-typos.ts'
+import { oneTypoLetters, twoTyposLetters } from '../../text/typos.ts'
 
 /**
  * Words of 4 letters may have one typo, words of 8 letters two, numbers and codes none.
@@ -9,7 +9,7 @@ import { oneTypoLetters, twoTyposLetters } from '../../search-engine/letters-for
 export const typoTolerance = {
   enabled: true,
   minWordSizeForTypos: { oneTypo: oneTypoLetters, twoTypos: twoTyposLetters },
-  disableOnAttributes: ['hsCode', 'otherForms', 'sizes', 'sku', 'skuForms'],
+  disableOnAttributes: ['hsCode', 'otherWords', 'skuForms', 'skuWords'],
   disableOnWords: [],
   disableOnNumbers: true,
 } satisfies TypoTolerance

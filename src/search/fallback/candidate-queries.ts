@@ -25,12 +25,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
-import {
-  canBeginHsCode,
-  canBePartOfCode,
-  mayShareSkuKey,
-  toCodeKey,
-} from '../../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, canBePartOfCode, mayShareSkuKey, toCodeKey } from '../../text/sku-keys.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import type { SynonymMap } from '../../words/synonym-map.ts'
 import { facetNames, type ParsedRequest } from '../schema.ts'

@@ -13,16 +13,14 @@
 //   every text is answered                        test/search/hostile-input.test.ts
 // Everything else may differ: the order of products with the words, the products with only some of
 // the words and their totals, names with ñ first, and translations. So a change of the ranking in
-// relaxation/ or of the rules of the engine needs no change here.
+// relax.ts or of the rules of the engine needs no change here.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Pool } from 'pg'
 import { runCancellableQuery } from '../../database/cancellable-query.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { maxFacetValues, maxTotal } from '../../search-engine/result-limits.ts'
-import type { ParsedQuery } from '../../text/parse-query.ts'
-import { toSkuKey } from '../../text/sku-and-hs-codes.ts'
-import { highlightByComparison } from '../hits/highlights.ts'
-import { otherSpellingDistance } from '../hits/order-within-groups.ts'
+import { highlight } from '../highlights.ts'
+import { ProductOrder } from '../order.ts'
 import { type ProductRow, productColumns, toProduct } from '../product-rows.ts'
 import {
   type FacetName,
@@ -42,6 +40,9 @@ import {
   maxCandidates,
 } from './candidate-queries.ts'
 import { buildSimilarWordQuery } from './words-with-typos.ts'
+
+/** Other spellings rank half a place after a pinned SKU, so they come before the next one. */
+const otherSpellingDistance = 0.5
 
 export type SearchDatabase = {
   /** Runs the searches, and nothing else. */
@@ -75,7 +76,7 @@ export async function searchInPostgres(
   if (query.text === '') return toResult(request, await find(buildEmptyTextQuery(productCondition)))
   const row = await find(buildMatchQuery(query, productCondition))
   // A code allows no typo, so similar products are no match for it.
-  const shouldSearchSimilar = row.matching === 0 && !query.code.isOnlyCode
+  const shouldSearchSimilar = row.matching === 0 && !query.isOnlyCode
   const similarMatches = shouldSearchSimilar ? buildSimilarWordQuery(query, productCondition) : null
   return toResult(request, similarMatches ? await find(similarMatches) : row)
 }
@@ -90,11 +91,14 @@ type SearchRow = {
 } & Record<FacetName, Record<string, number> | null>
 
 function toResult({ query, facets }: ParsedRequest, row: SearchRow): SearchResult {
+  const order = new ProductOrder(query)
   return {
-    hits: (row.hits ?? []).map((product) => toHit(product, query)),
+    hits: (row.hits ?? []).map((product) => toHit(product, order)),
     total: Math.min(maxTotal, row.total),
     facets: Object.fromEntries(facets.map((name) => [name, row[name] ?? {}])) as Facets,
     facetsOmitted: facets.length > 0 && row.may_be_incomplete,
+    corrected: [],
+    ignored: null,
   }
 }
 
@@ -175,12 +179,10 @@ function buildFacetCounts(name: FacetName): RawBuilder<unknown> {
   )`
 }
 
-function toHit(row: ProductRow, { text, code, highlight }: ParsedQuery): Hit {
+function toHit(row: ProductRow, order: ProductOrder): Hit {
   const product = toProduct(row)
-  const { sku } = product
-  const isExact = text !== '' && toSkuKey(sku) === code.skuKey
-  return {
-    ...product,
-    highlights: isExact ? { sku: [[0, sku.length]] } : highlightByComparison(product, highlight),
-  }
+  const { match } = order.score(product, 0)
+  const highlights =
+    match === 'exact' ? { sku: [[0, product.sku.length]] } : highlight(product, order)
+  return { ...product, highlights, match }
 }

@@ -1,9 +1,9 @@
 // The query with which PostgreSQL finds products despite typos: by words that are similar to the
 // typed ones and begin with the same letters.
 import { sql } from 'kysely'
-import { oneTypoLetters } from '../../search-engine/letters-for-typos.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { stopWords } from '../../text/stop-words.ts'
+import { oneTypoLetters } from '../../text/typos.ts'
 import { maxCandidates, maxFiltered, minPrefixLength, type Sql } from './candidate-queries.ts'
 import { foldTsQuery, toPrefixTerm } from './ts-query.ts'
 

@@ -18,6 +18,8 @@ export type Hit = {
   highlights: Partial<
     Record<'sku' | 'name' | 'description' | 'category' | 'brand' | 'hsCode', [number, number][]>
   >
+  /** How the product matches: docs/search.md. */
+  match: 'exact' | 'words' | 'corrected' | 'some_words'
 }
 
 /** Something of your own that the palette offers besides products. */

@@ -9,7 +9,6 @@ import {
 } from '../../../src/database/postgres-pool.ts'
 import { queueTimeout } from '../../../src/overload/concurrency-limit.ts'
 import { redisCommandTimeout } from '../../../src/redis/redis-connection.ts'
-import { relaxationTimeout } from '../../../src/search/relaxation/relaxation-queue.ts'
 import { engineConnectTimeout } from '../../../src/search-engine/engine-connections.ts'
 import { indexStateMaxAge } from '../../../src/search-engine/index-state-follower.ts'
 import { engineTimeout } from '../../../src/search-engine/search-client.ts'
@@ -29,7 +28,6 @@ export function lengthenTimeouts(t: { teardown(fn: () => unknown): void }): void
     queueTimeout,
     redisCommandTimeout,
     engineTimeout,
-    relaxationTimeout,
     fallbackConnectionTimeout,
     fallbackStatementTimeout,
     engineConnectTimeout,

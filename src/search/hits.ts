@@ -1,8 +1,38 @@
-// Counts products by the values of the requested facets.
-import { maxFacetValues } from '../../search-engine/result-limits.ts'
-import type { EngineHit, EngineResult } from '../../search-engine/search-client.ts'
-import { toFilterKey } from '../../text/filter-values.ts'
-import type { FacetName, Facets } from '../schema.ts'
+// What a search shows of the products that it has found: hits, counts by facet, corrections.
+import { shownAttributes } from '../search-engine/document-fields.ts'
+import { maxFacetValues } from '../search-engine/result-limits.ts'
+import type { EngineHit, EngineResult } from '../search-engine/search-client.ts'
+import { toFilterKey } from '../text/filter-values.ts'
+import { highlight } from './highlights.ts'
+import type { Match, ProductOrder, ScoredProduct } from './order.ts'
+import type { FacetName, Facets, Hit, SearchResult } from './schema.ts'
+
+/** Returns what a hit shows. */
+export function toHit(product: EngineHit, match: Match, order: ProductOrder): Hit {
+  const shown = Object.fromEntries(shownAttributes.map((name) => [name, product[name]]))
+  return {
+    ...(shown as Pick<EngineHit, (typeof shownAttributes)[number]>),
+    highlights: match === 'exact' ? { sku: [[0, product.sku.length]] } : highlight(product, order),
+    match,
+  }
+}
+
+/** Returns the corrections of the first hit, if no hit of the page matches without. */
+export function listCorrections(page: ScoredProduct<EngineHit>[]): { from: string; to: string }[] {
+  const isCorrected = page.every(({ match }) => match === 'corrected' || match === 'some_words')
+  return isCorrected ? (page[0]?.corrections ?? []) : []
+}
+
+export function emptyResult(facets: FacetName[]): SearchResult {
+  return {
+    hits: [],
+    total: 0,
+    facets: sumFacetCounts(facets, []),
+    facetsOmitted: false,
+    corrected: [],
+    ignored: null,
+  }
+}
 
 /**
  * Adds the facet counts of results that have no product in common, and returns the most frequent
