@@ -1,4 +1,5 @@
 // Runs the indexer, requests a rebuild, verifies an index, or shows the status of all indexes.
+import { sql } from 'kysely'
 import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { computeIndexShape } from '../src/indexing/documents/index-shape.ts'
@@ -23,11 +24,15 @@ import { describeError } from '../src/monitoring/describe-error.ts'
 import { buildIndexerOperationsApp } from '../src/monitoring/indexer-operations-app.ts'
 import { IndexerState, type RegularJob } from '../src/monitoring/indexer-state.ts'
 import { openProgramLog } from '../src/monitoring/log/program-log.ts'
+import { repeatRegularly } from '../src/monitoring/regular-task.ts'
 import { eraseDocumentsRegularly } from '../src/quotes/links/manage-links.ts'
 import { nameWithoutShape, nameWithShape } from '../src/search-engine/shape-suffix.ts'
-import { purgeReportRegularly } from '../src/search-report/purge-report.ts'
+import { purgeReportRegularly } from '../src/search-report/read-report.ts'
 import { countNoun } from '../src/text/count-noun.ts'
 import { chooseByName, runCommand, UsageError } from './cli/command.ts'
+
+// New words are known at once. Their numbers may be older.
+const wordsMs = 6 * 3_600_000
 
 const help = `
 Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | status]
@@ -104,6 +109,12 @@ async function follow(options: CommandOptions, signal: AbortSignal): Promise<num
   const purging = [
     eraseDocumentsRegularly(db, { ...purge, onResult: record('quote_links') }),
     purgeReportRegularly(db, { ...purge, onResult: record('search_report') }),
+    repeatRegularly(() => sql`select refresh_product_words()`.execute(db), {
+      ...purge,
+      intervalMs: wordsMs,
+      failure: 'Could not count the words of products',
+      onResult: record('product_words'),
+    }),
   ]
   try {
     await runIndexer(options, signal)

@@ -175,17 +175,15 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
 /** Registers the search report, which the dashboard shows. Returns the recorder of its queries. */
 async function registerSearchReport(
   app: FastifyInstance,
-  { config, db, redis, searchEngines, indexName, access }: RouteOptions,
+  { config, db, redis, access }: RouteOptions,
   rateLimit: CallerRateLimit,
 ): Promise<QueryRecorder> {
   const recorder = new QueryRecorder({
     db,
     redis,
     redisPrefix: config.REDIS_PREFIX,
-    engines: searchEngines,
-    indexName,
-    // MEILI_SEARCH_KEY is also the secret of the report's hashes (report-hashes.ts). Every API
-    // process has it, and neither PostgreSQL nor Redis stores it. Another secret would be one more
+    // MEILI_SEARCH_KEY is also the secret of the report's hashes. Every API process has it, and
+    // neither PostgreSQL nor Redis stores it. Another secret would be one more
     // setting. Changing the key begins new hashes, and old ones match nothing: the callers of a
     // rare text are counted from zero.
     secret: config.MEILI_SEARCH_KEY,

@@ -13,8 +13,8 @@ export type Login = { name: string; password: string }
 const grants: Record<Program, string[]> = {
   // Reads what its responses need, but no quotes. Records the use of keys and the views of links.
   api: [
-    `select on products, product_popularity, index_outbox, search_indexes, index_parked_documents,
-      index_leases`,
+    `select on products, product_words, product_popularity, index_outbox, search_indexes,
+      index_parked_documents, index_leases`,
     'select on search_synonyms, search_pins, search_hidden_words, search_words_version',
     `select on quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
       quote_validity, quote_validity_unfolded, current_figures, grouped_figures,
@@ -34,7 +34,7 @@ const grants: Record<Program, string[]> = {
     'update (last_used_at) on api_keys',
     'update (used_at) on search_indexes',
     'select, insert, update on api_key_usage',
-    `select, insert, update on search_report_days, search_report_texts, search_report_counts`,
+    'select, insert, update on search_report_days, search_report_counts',
     `execute on function fold_quote_changes(integer), claim_summary_check(interval),
       run_summary_check(date), customer_figures_between(text, date, date),
       product_figures_between(text, date, date)`,
@@ -48,7 +48,7 @@ const grants: Record<Program, string[]> = {
     `select, insert, update, delete on search_indexes, index_outbox, product_popularity,
       index_parked_documents, index_leases`,
     `execute on function has_older_transaction(xid8), purge_quote_shares(integer),
-      purge_search_report()`,
+      purge_search_report(), refresh_product_words()`,
   ],
   // Writes the catalogue and the quotes, and creates and revokes links.
   importer: [

@@ -104,6 +104,7 @@ export type Tables = {
     search_text: GeneratedAlways<string>
     sku_key: GeneratedAlways<string>
   }
+  product_words: { word: string; products: number }
   product_popularity: {
     product_id: string
     times_quoted: number
@@ -132,17 +133,10 @@ export type Tables = {
   search_pins: { query: string; skus: string[] }
   search_hidden_words: { word: string; hides: Generated<'synonyms' | 'word'> }
   search_report_days: { day: LocalDate; searches: Count; without_result: Count }
-  search_report_texts: {
-    id: GeneratedAlways<string>
-    kind: 'query' | 'word'
-    text_hash: Buffer
-    callers: Buffer[]
-    text: string | null
-    last_day: LocalDate
-  }
   search_report_counts: {
     day: LocalDate
-    text_id: string
+    kind: 'query' | 'word'
+    text: string
     searches: Count
     without_result: Count
   }

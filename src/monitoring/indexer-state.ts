@@ -11,7 +11,13 @@ const indexerErrorKinds = [
 ] as const
 export type IndexerErrorKind = (typeof indexerErrorKinds)[number]
 
-const regularJobs = ['quote_links', 'search_report', 'popularity', 'unused_indexes'] as const
+const regularJobs = [
+  'quote_links',
+  'search_report',
+  'product_words',
+  'popularity',
+  'unused_indexes',
+] as const
 /**
  * What an indexer does besides indexing: three kinds of deletion, and counting popularity. The
  * metrics call it a task.

@@ -1,10 +1,13 @@
-// Reads the report on what people search for, for the command line and the dashboard.
+// Reads the report on what people search for, for the command line and the dashboard, and deletes
+// what is too old.
 import { type Static, Type } from '@sinclair/typebox'
-import type { Kysely } from 'kysely'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { type RegularTaskOptions, repeatRegularly } from '../monitoring/regular-task.ts'
 
 export const maxReportDays = 90
+// It keeps whole days.
+const purgeMs = 3_600_000
 const maxReportTexts = 50
 
 const ReportedText = Type.Object({
@@ -38,8 +41,7 @@ export async function readSearchReport(db: Kysely<Tables>, days: number): Promis
     with texts as materialized (
       select kind, text, sum(searches)::float8 as searches,
         sum(without_result)::float8 as "withoutResult"
-      from search_report_counts join search_report_texts on id = text_id
-      where day >= ${from} and text is not null
+      from search_report_counts where day >= ${from}
       group by kind, text
     )
     select
@@ -82,10 +84,21 @@ export async function readReportByDay(db: Kysely<Tables>, days: number): Promise
       from search_report_days where day >= ${from}
       union all
       select day, kind, text, searches, without_result
-      from search_report_counts join search_report_texts on id = text_id
-      where day >= ${from} and text is not null
+      from search_report_counts where day >= ${from}
     ) as counted
     order by counted.day desc, kind, counted.searches desc, text
   `.execute(db)
   return rows
+}
+
+/** Deletes counts after 90 days, at once and then every hour until `signal` is aborted. */
+export async function purgeReportRegularly(
+  db: Kysely<Tables>,
+  options: RegularTaskOptions,
+): Promise<void> {
+  await repeatRegularly(() => sql`select purge_search_report()`.execute(db), {
+    ...options,
+    intervalMs: purgeMs,
+    failure: 'Could not purge the search report',
+  })
 }

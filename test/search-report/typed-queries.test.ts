@@ -1,8 +1,6 @@
-// What counts as a query of one caller, which texts are never counted, and the bounds of a batch.
+// What counts as a query of one caller, and which texts are never counted.
 import t from 'tap'
-import { countBatch } from '../../src/search-report/count-batch.ts'
 import { listReportableWords, toKeptText } from '../../src/search-report/kept-texts.ts'
-import { ReportHashes } from '../../src/search-report/report-hashes.ts'
 import { TypedQueries } from '../../src/search-report/typed-queries.ts'
 
 function settle(typed: TypedQueries): string[] {
@@ -87,33 +85,4 @@ t.test('texts that look like personal data or secrets are never kept', async (t)
 
 t.test('words of a report are words, not parts of codes', async (t) => {
   t.same(listReportableWords('tubo de cobre ab-742 18v tubo m2 x'), ['tubo', 'cobre'])
-})
-
-t.test(
-  'one caller adds at most five texts to a batch, all callers at most a hundred',
-  async (t) => {
-    const hashes = new ReportHashes('secret')
-    const queries = Array.from({ length: 2_000 }, (_, n) => ({
-      caller: n < 1_000 ? 'flood' : `caller ${n}`,
-      text: `text ${n}`,
-      hasHits: true,
-    }))
-    const one = countBatch(queries.slice(0, 1_000), new Set(), hashes)
-    t.equal(one.texts.length, 5)
-    const many = countBatch(queries, new Set(), hashes)
-    t.equal(many.texts.length, 100)
-    t.equal(many.searches, 2_000)
-  },
-)
-
-t.test('hashes of one caller differ by text, and by secret', async (t) => {
-  const [hashes, other] = [new ReportHashes('secret'), new ReportHashes('other')]
-  const [a, b] = [hashes.hashText('query', 'a'), hashes.hashText('query', 'b')]
-  t.not(hashes.hashCaller('10.0.0.1', a), hashes.hashCaller('10.0.0.1', b))
-  t.equal(
-    hashes.hashCaller('2001:db8::1', a),
-    hashes.hashCaller('2001:db8::ffff', a),
-    'one /64 network',
-  )
-  t.not(other.hashText('query', 'a'), a)
 })
