@@ -101,7 +101,6 @@ export type Tables = {
     hs_code: string | null
     origin_country: string | null
     active: Generated<boolean>
-    search_text: GeneratedAlways<string>
     sku_key: GeneratedAlways<string>
   }
   product_words: { word: string; products: number }

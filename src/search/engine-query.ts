@@ -136,7 +136,7 @@ function orderHits(
 }
 
 /** The SKU of an earlier line is first, then the longer one, then the one that is typed exactly. */
-function rankExact(sku: string, { text, orderLines }: ParsedQuery): number {
+export function rankExact(sku: string, { text, orderLines }: ParsedQuery): number {
   const typed = sku.normalize('NFC')
   const spelling = typed === text ? 0 : typed.toLowerCase() === text.toLowerCase() ? 1 : 2
   const key = toSkuKey(sku)
@@ -145,7 +145,7 @@ function rankExact(sku: string, { text, orderLines }: ParsedQuery): number {
 }
 
 /** Another spelling of a pinned SKU is half a place after it. */
-function rankPinned(sku: string, pinnedSkus: readonly string[]): number {
+export function rankPinned(sku: string, pinnedSkus: readonly string[]): number {
   const exact = pinnedSkus.indexOf(sku)
   if (exact >= 0) return exact
   const sameKey = pinnedSkus.findIndex((pinned) => toSkuKey(pinned) === toSkuKey(sku))
@@ -153,9 +153,9 @@ function rankPinned(sku: string, pinnedSkus: readonly string[]): number {
 }
 
 /** Returns the ids of products whose SKU stands beside something else, and what that is. */
-function matchOrderLines(
+export function matchOrderLines(
   { orderLines, skuKeys }: ParsedQuery,
-  hits: EngineHit[],
+  hits: Pick<EngineHit, 'id' | 'sku'>[],
 ): { lines: Set<string>; ignored: string | null } {
   const lines = new Set<string>()
   const ignored: string[] = []

@@ -28,6 +28,8 @@ export type ScoredProduct<Product> = {
   product: Product
   match: Match
   score: number
+  /** The weight of the tokens that the product has, from 0 to 1. */
+  held: number
   /** The words that were corrected: as typed, and as the product has them. */
   corrections: { from: string; to: string }[]
 }
@@ -117,10 +119,12 @@ export class ProductOrder {
     const skuKey = toFoldedCodeKey(sku)
     const matches = this.#tokens.map((token) => token.findIn(fields, skuKey, product.hsCode))
     this.#joinNeighbours(matches, fields)
+    const held = this.#toShareHeld(matches)
     return {
       product,
       match: this.#toMatch(product, matches),
-      score: this.#toScore(matches, nameText, place) + this.#toPhraseBonus(name),
+      score: 100 * held + this.#toScore(matches, nameText, place) + this.#toPhraseBonus(name),
+      held,
       corrections: matches.flatMap(({ isCorrected, found, quality: own }, index) => {
         const from = this.#query.tokens[index]
         return isCorrected && own > 0 && from ? [{ from: from.text, to: found }] : []
@@ -178,14 +182,20 @@ export class ProductOrder {
     return this.#phrase !== null && toSearchedText(name).includes(this.#phrase) ? phraseBonus : 0
   }
 
-  #toScore(matches: TokenMatch[], name: FieldWords, place: number | null): number {
+  #toShareHeld(matches: TokenMatch[]): number {
     let held = 0
     let total = 0
-    let pairs = 0
     for (const [index, match] of matches.entries()) {
       const weight = this.#weights[index] ?? 1
       held += weight * match.quality
       total += weight
+    }
+    return total === 0 ? 0 : held / total
+  }
+
+  #toScore(matches: TokenMatch[], name: FieldWords, place: number | null): number {
+    let pairs = 0
+    for (const [index, match] of matches.entries()) {
       const next = matches[index + 1]
       if (next && match.position >= 0 && next.position === match.position + 1) pairs += 1
     }
@@ -194,7 +204,6 @@ export class ProductOrder {
     const nameLength = Math.max(1, name.wordCount)
     const hasNoun = matches.length > 1 && lastToken !== undefined && lastToken.found === lastWord
     return (
-      (total === 0 ? 0 : (100 * held) / total) +
       (hasNoun ? nounBonus : 0) +
       shareOfNameBonus *
         Math.min(1, matches.filter(({ position }) => position >= 0).length / nameLength) +
@@ -293,6 +302,7 @@ class ComparedToken {
 
   #computeQuality(word: string): number {
     if (this.#forms.has(word)) return quality.same
+    if (this.#token.corrections?.includes(word)) return quality.correctedWord
     const mayBePrefix = this.isLast || this.text.length >= minLettersForPrefix
     if (this.isLast && word.startsWith(this.text)) return quality.prefix
     if (toSound(word) === this.#sound) return quality.correctedWord

@@ -29,8 +29,8 @@ import { engineTimeout } from '../search-engine/search-client.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import { CompanyWordsFollower } from '../words/company-words-follower.ts'
 import { searchInEngine } from './engine-query.ts'
-import { searchInPostgres } from './fallback/search-in-postgres.ts'
 import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.ts'
+import { searchInPostgres } from './postgres.ts'
 import {
   addMeta,
   ResponseCache,

@@ -20,6 +20,8 @@ export type QueryToken = Token & {
   synonyms: readonly string[]
   /** Translations of a word, the likelier first. */
   translations: readonly string[]
+  /** Words of products that are probably meant, because no product has this one. */
+  corrections?: readonly string[]
 }
 
 export type ParsedQuery = {

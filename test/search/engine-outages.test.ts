@@ -286,9 +286,13 @@ t.test(
     )
     const statuses = log.flatMap((line) => JSON.parse(line).status ?? [])
     t.same(statuses, [200, 499, 499, 499, 200], 'each request has one line')
-    t.notMatch(postgres.getSentText(), /search_text/, 'PostgreSQL was not searched')
+    t.notMatch(postgres.getSentText(), /search_document/, 'PostgreSQL was not searched')
     engine.refuseConnections()
     t.equal((await search(app, 'martillo')).body.meta.source, 'database')
-    t.match(postgres.getSentText(), /search_text/, 'a search in PostgreSQL is visible to the proxy')
+    t.match(
+      postgres.getSentText(),
+      /search_document/,
+      'a search in PostgreSQL is visible to the proxy',
+    )
   },
 )

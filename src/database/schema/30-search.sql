@@ -123,9 +123,6 @@ end $$;
 alter table products
   add column search_document tsvector
     generated always as (search_document(name, brand, category, sku, description)) stored,
-  add column search_text text generated always as (fold_text(
-    name || ' ' || sku || coalesce(' ' || brand, '') || coalesce(' ' || category, '')
-  )) stored,
   add column sku_key text generated always as (code_key(sku)) stored;
 
 create index products_brand_filter on products (filter_key(brand)) where active;
@@ -134,8 +131,6 @@ create index products_code_key on products (sku_key text_pattern_ops) where acti
 create index products_hs_code on products (hs_code text_pattern_ops) where active
   and hs_code is not null;
 create index products_name on products (name, id) where active;
-create index products_search_text_words on products
-  using gin (to_tsvector('simple'::regconfig, search_text)) where active;
 create index products_search_document on products using gin (search_document) where active;
 create index products_sku_key_trigrams on products using gin (sku_key gin_trgm_ops) where active;
 

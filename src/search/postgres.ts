@@ -1,0 +1,355 @@
+// Searches in PostgreSQL while no engine is available. It finds candidates by the same tokens as the
+// engine, and orders them by the same rules (order.ts). Each query reads an index and returns a
+// limited number of candidates, however many products there are.
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Pool } from 'pg'
+import { runCancellableQuery } from '../database/cancellable-query.ts'
+import type { Tables } from '../database/table-types.ts'
+import { maxFacetValues, maxListed, maxTotal } from '../search-engine/result-limits.ts'
+import type { ParsedQuery } from '../text/parse-query.ts'
+import { canBeginHsCode, mayShareSkuKey, toSkuKey } from '../text/sku-keys.ts'
+import { matchOrderLines, rankExact, rankPinned } from './engine-query.ts'
+import { countFacets, listCorrections, toHit } from './hits.ts'
+import { ProductOrder, type ScoredProduct } from './order.ts'
+import { buildLookUp, buildTerms, type QueryTerms, type TokenTerms } from './postgres-words.ts'
+import { type ProductRow, productColumns, toProduct } from './product-rows.ts'
+import {
+  type FacetName,
+  type Facets,
+  facetNames,
+  type ParsedRequest,
+  type SearchResult,
+} from './schema.ts'
+
+export type SearchDatabase = {
+  /** Runs the searches, and nothing else. */
+  pool: Pool
+  /** The general pool. It runs the statement that cancels a search, and no search. */
+  db: Kysely<Tables>
+}
+
+type Sql = RawBuilder<unknown>
+
+/** At most this many products with the words are read. More may have them. */
+const maxRead = 5_000
+/** A query for keys or parts of SKUs returns at most this many products. */
+const maxCodeMatches = 200
+/** So many of the first candidates are ordered here. Later ones keep the order of PostgreSQL. */
+const orderedCandidates = 200
+/** Of products that have only some of the words. */
+const maxReadOfPart = 1_000
+const maxOfPart = 60
+const maxParts = 16
+
+/** The kinds of candidates, in the order in which they are shown, as in the engine. */
+const kinds = ['exact', 'pinned', 'partialCode', 'words', 'number'] as const
+type Kind = (typeof kinds)[number]
+const rankOf = (kind: Kind) => sql.lit(kinds.indexOf(kind))
+
+type CandidateRow = ProductRow & { kind: number; place: number }
+type PageRow = {
+  candidates: CandidateRow[] | null
+  total: number
+  may_be_incomplete: boolean
+} & Record<FacetName, Record<string, number> | null>
+
+type Product = ReturnType<typeof toProduct>
+type Found = ScoredProduct<Product> & { kind: Kind }
+
+/**
+ * Returns the requested page of hits. Throws if PostgreSQL does not answer within its statement
+ * limit, or the reason of `signal` when it aborts.
+ */
+export async function searchInPostgres(
+  database: SearchDatabase,
+  request: ParsedRequest,
+  signal: AbortSignal,
+): Promise<SearchResult> {
+  const { query } = request
+  const run = <Row>(statement: RawBuilder<Row>) =>
+    runCancellableQuery<Row>(database, statement.compile(database.db), signal)
+  const words = query.tokens.length === 0 ? [] : await run(buildLookUp(query))
+  const terms = buildTerms(query, words)
+  const order = new ProductOrder(terms.query, terms.weights)
+  const [page] = await run(buildPageStatement(request, terms))
+  if (!page) throw new Error('the statement of a search has returned no row')
+  const found = orderCandidates(page, order, query)
+  if (!mustRelax(query, found)) return toPage(request, found, page, order)
+  const kept = found.filter(({ kind, match }) => kind === 'pinned' || match !== 'some_words')
+  const parts = listParts(terms.tokens)
+  const rows = parts.length === 0 ? [] : await run(buildPartsStatement(request, parts))
+  const ids = new Set(kept.map(({ product }) => product.id))
+  const products = [...found.map(({ product }) => product), ...rows.map(toProduct)]
+  const others = [...new Map(products.map((product) => [product.id, product])).values()]
+    .filter(({ id }) => !ids.has(id))
+    .map((product) => ({ ...order.score(product, null), kind: 'words' as const }))
+    .filter(({ held }) => held > 0)
+    .toSorted((a, b) => b.score - a.score || a.product.name.length - b.product.name.length)
+  return toRelaxedPage(request, [...kept, ...others], order)
+}
+
+/** Orders the first candidates. Returns the later ones in their place. */
+function orderCandidates(page: PageRow, order: ProductOrder, query: ParsedQuery): Found[] {
+  const found = (page.candidates ?? []).map((row) => {
+    const product = toProduct(row)
+    return { ...order.score(product, null), kind: kinds[row.kind] ?? 'words', place: row.place }
+  })
+  if (query.text === '') return found
+  const rank = ({ kind, product, score }: Found) => {
+    if (kind === 'exact') return rankExact(product.sku, query)
+    return kind === 'pinned' ? rankPinned(product.sku, query.pinnedSkus) : -score
+  }
+  const first = found.filter(({ place }) => place <= orderedCandidates)
+  const later = found.filter(({ place }) => place > orderedCandidates)
+  return [
+    ...first.toSorted(
+      (a, b) =>
+        kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || rank(a) - rank(b) || a.place - b.place,
+    ),
+    ...later,
+  ]
+}
+
+/** Whether no candidate has the whole query. */
+function mustRelax({ tokens }: ParsedQuery, found: Found[]): boolean {
+  return (
+    tokens.length > 0 &&
+    found.every(
+      ({ kind, match }) => kind === 'pinned' || (kind === 'words' && match === 'some_words'),
+    )
+  )
+}
+
+function toPage(
+  { query, facets, offset, limit }: ParsedRequest,
+  found: Found[],
+  page: PageRow,
+  order: ProductOrder,
+): SearchResult {
+  const first = page.candidates?.[0]
+  // Some candidates of one kind only have all numbers of a size, and not the size.
+  const isWhole = ({ kind, match }: Found) =>
+    kind !== 'words' || match !== 'some_words' || query.text === ''
+  const kept = page.total > orderedCandidates ? found : found.filter(isWhole)
+  const listed = kept.slice(offset, offset + limit)
+  const { lines, ignored } = matchOrderLines(
+    query,
+    found.map(({ product }) => product),
+  )
+  return {
+    hits: listed.map(({ product, match, kind }) => {
+      const isExact = kind === 'exact' && (match === 'exact' || lines.has(product.id))
+      return toHit(product, isExact ? 'exact' : match, order)
+    }),
+    total: Math.min(maxTotal, kept === found ? page.total : kept.length),
+    facets: Object.fromEntries(facets.map((name) => [name, page[name] ?? {}])) as Facets,
+    facetsOmitted: facets.length > 0 && page.may_be_incomplete,
+    corrected: first ? listCorrections(listed) : [],
+    ignored: lines.size > 0 ? ignored : null,
+  }
+}
+
+function toRelaxedPage(
+  { facets, offset, limit }: ParsedRequest,
+  found: Found[],
+  order: ProductOrder,
+): SearchResult {
+  const listed = found.slice(offset, offset + limit)
+  return {
+    hits: listed.map(({ product, match }) => toHit(product, match, order)),
+    total: found.length,
+    facets: countFacets(
+      facets,
+      found.map(({ product }) => product),
+    ),
+    facetsOmitted: false,
+    corrected: listCorrections(listed),
+    ignored: null,
+  }
+}
+
+/** What a request requires of every product: active, in the category, of the brand. */
+function buildProductCondition(request: ParsedRequest): Sql {
+  const filters = facetNames.flatMap((name) => {
+    const value = request[name]
+    return value === undefined ? [] : [sql`filter_key(${sql.ref(name)}) = filter_key(${value})`]
+  })
+  return sql.join([sql`active`, ...filters], sql` and `)
+}
+
+/** Returns a query for candidates of a kind: at most `limit` of those that meet the condition. */
+function selectCandidates(kind: Kind, condition: Sql, limit: number): Sql {
+  return sql`(
+    select id, ${rankOf(kind)} as kind, true as is_close, count(*) over () >= ${sql.lit(limit)} as may_be_incomplete
+    from (select id from products where ${condition} limit ${sql.lit(limit)}) as limited
+  )`
+}
+
+function listCandidateQueries(request: ParsedRequest, { tokens }: QueryTerms): Sql[] {
+  const { query } = request
+  const condition = buildProductCondition(request)
+  if (query.text === '')
+    return [
+      sql`(
+        select id, ${rankOf('words')} as kind, true as is_close, false as may_be_incomplete
+        from products join product_popularity on product_id = id
+        where rank is not null and ${condition}
+      )`,
+      sql`(
+        select id, ${rankOf('words')}, true, false from products
+        where ${condition} order by name, id limit ${sql.lit(maxListed)}
+      )`,
+    ]
+  const keys = [...query.skuKeys, ...query.orderLines.flat().flatMap((guess) => guess.keys)]
+  // Of more SKUs with one key than are read, these are read in any case.
+  const spellings = [query.text, query.text.normalize('NFD'), query.text.toUpperCase()]
+  const queries = [
+    selectCandidates(
+      'exact',
+      sql`${condition} and sku = any (${spellings}::text[])`,
+      spellings.length,
+    ),
+    selectCandidates(
+      'exact',
+      sql`${condition} and sku_key = any (${keys}::text[])`,
+      maxCodeMatches,
+    ),
+  ]
+  const { partialCodeKey: key, pinnedSkus } = query
+  if (pinnedSkus.length > 0) {
+    const pinned = sql`(sku = any (${pinnedSkus}::text[]) or sku_key = any (${pinnedSkus.filter((sku) => !mayShareSkuKey(sku)).map(toSkuKey)}::text[]))`
+    queries.push(selectCandidates('pinned', sql`${condition} and ${pinned}`, maxCodeMatches))
+  }
+  if (key !== undefined) {
+    const kind = query.isAmount ? 'number' : 'partialCode'
+    // The key has letters and digits only, so nothing in it is a wildcard.
+    queries.push(
+      selectCandidates(kind, sql`${condition} and sku_key like ${`%${key}%`}`, maxCodeMatches),
+    )
+    if (canBeginHsCode(key))
+      queries.push(
+        selectCandidates(kind, sql`${condition} and hs_code like ${`${key}%`}`, maxCodeMatches),
+      )
+  }
+  const known = tokens.filter((terms) => terms !== null)
+  if (known.length === 0 || known.length < tokens.length) return queries
+  const strict = known.map((terms) => terms.strict).join(' & ')
+  const loose = known.map((terms) => terms.loose).join(' & ')
+  const search = (text: string, isClose: boolean) => sql`(
+    select id, ${rankOf('words')}, ${sql.lit(isClose)}, count(*) over () >= ${sql.lit(maxRead)}
+    from (
+      select id from products where ${condition} and search_document @@ ${text}::tsquery
+      limit ${sql.lit(maxRead)}
+    ) as limited
+  )`
+  queries.push(search(strict, true))
+  if (loose !== strict) queries.push(search(loose, false))
+  return queries
+}
+
+/** The columns of a hit. Numbers are texts, because a number in JSON loses digits. */
+const productColumnsSql = sql.join(
+  productColumns.map((column) => {
+    const value = sql.ref(`p.${column}`)
+    return column === 'id' || column === 'price' ? sql`${value}::text as ${sql.ref(column)}` : value
+  }),
+)
+
+/**
+ * Returns the statement for the candidates that are ordered here, those of the requested page, the
+ * total and the facet counts. Of products with the words, those come first that have them in their
+ * names, and then shorter names.
+ */
+function buildPageStatement(request: ParsedRequest, terms: QueryTerms): RawBuilder<PageRow> {
+  const { facets, limit, offset, query } = request
+  const counts = facetNames.map((name) => {
+    const value = facets.includes(name) ? buildFacetCounts(name) : sql`null::jsonb`
+    return sql`${value} as ${sql.ref(name)}`
+  })
+  const inName = terms.tokens
+    .filter((token) => token !== null)
+    .map((token) => token.loose.replace(/'(:\*)?(?= |\)|$)/g, "'$1:A").replaceAll(':*:A', ':*A'))
+    .join(' & ')
+  const byRelevance =
+    query.text === ''
+      ? sql`rank nulls last, name`
+      : sql`is_close desc, ${inName === '' ? sql`true` : sql`search_document @@ ${inName}::tsquery`} desc,
+          length(name), times_quoted desc nulls last`
+  const queries = sql.join(listCandidateQueries(request, terms), sql` union all `)
+  return sql<PageRow>`
+    with found as materialized (
+      select id, min(kind) as kind, bool_or(is_close) as is_close,
+        bool_or(may_be_incomplete) as may_be_incomplete
+      from (${queries}) as candidates group by id
+    ), ordered as materialized (
+      select found.id, kind,
+        row_number() over (order by kind, ${byRelevance}, found.id)::int as place
+      from found join products using (id) left join product_popularity on product_id = id
+      order by place limit ${sql.lit(maxListed)}
+    ), page as (
+      select ${productColumnsSql}, kind, place from ordered join products p using (id)
+      where place <= ${sql.lit(orderedCandidates)}
+        or place between ${offset + 1} and ${offset + limit}
+    )
+    select (select jsonb_agg(page order by place) from page) as candidates,
+      (select count(*)::int from found) as total,
+      ${mayBeIncompleteSql} as may_be_incomplete,
+      ${sql.join(counts)}
+  `
+}
+
+/** Whether candidates may be missing, so that counts of them would be wrong. */
+const mayBeIncompleteSql = sql`(
+  select coalesce(bool_or(may_be_incomplete), false) or count(*) >= ${sql.lit(maxListed)} from found
+)`
+
+/**
+ * Returns the SQL of the counts of a facet. Groups spellings that a filter treats as equal, and
+ * reports each group under the spelling of the oldest product.
+ */
+function buildFacetCounts(name: FacetName): RawBuilder<unknown> {
+  const column = sql.ref(name)
+  return sql`(
+    select jsonb_object_agg(value, count) from (
+      select (array_agg(${column} order by id))[1] as value, count(*)
+      from found join products using (id)
+      where ${column} is not null and not ${mayBeIncompleteSql}
+      group by filter_key(${column}) order by 2 desc, 1 limit ${sql.lit(maxFacetValues)}
+    ) as counts
+  )`
+}
+
+/** Returns queries for products that have most of the tokens: the rarest ones together. */
+function listParts(tokens: (TokenTerms | null)[]): string[] {
+  const known = tokens
+    .filter((terms) => terms !== null)
+    .toSorted((a, b) => a.products - b.products)
+    .slice(0, 6)
+    .map(({ loose }) => loose)
+  const parts = new Set<string>()
+  if (known.length < tokens.length) parts.add(known.join(' & '))
+  if (known.length > 2)
+    for (const left of known.keys())
+      parts.add(known.toSpliced(known.length - 1 - left, 1).join(' & '))
+  const rarest = known.slice(0, 4)
+  for (const [index, term] of rarest.entries())
+    for (const other of rarest.slice(index + 1)) parts.add(`${term} & ${other}`)
+  for (const term of known.slice(0, 3)) parts.add(term)
+  parts.delete('')
+  return [...parts].slice(0, maxParts)
+}
+
+function buildPartsStatement(request: ParsedRequest, parts: string[]): RawBuilder<ProductRow> {
+  return sql<ProductRow>`
+    select ${productColumnsSql} from products p where id in (
+      select id from unnest(${parts}::text[]) as part cross join lateral (
+        select id from (
+          select id, name, search_document from products
+          where ${buildProductCondition(request)} and search_document @@ part::tsquery
+          limit ${sql.lit(maxReadOfPart)}
+        ) as limited
+        order by length(name), id limit ${sql.lit(maxOfPart)}
+      ) as found
+    )
+  `
+}

@@ -1,0 +1,133 @@
+// What PostgreSQL finds while no engine is available: words and codes as people type them, and
+// every product by its name.
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import { parse } from 'csv-parse/sync'
+import { sql } from 'kysely'
+import t from 'tap'
+import { searchProducts } from '../support/database/search-products.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
+import { testService, withoutEngine } from '../support/service/test-service.ts'
+
+lengthenTimeouts(t)
+
+const products: Record<string, string> = {
+  hexBolt: 'Perno hexagonal M8 x 45 DIN 933 A2',
+  otherBolt: 'Perno hexagonal M8x40 DIN 933 A2',
+  box65: 'Caja estanca IP 65 100x100 mm',
+  box55: 'Caja estanca IP55 100 x 100 mm',
+  bearing: 'Rodamiento rígido 6207-ZZ',
+  otherBearing: 'Rodamiento rígido 6206 ZZ',
+  cable: 'Cable rojo/negro 2x0,75 mm²',
+  profile: 'Perfil UPN-100 S235JR',
+  valve: 'Válvula de bola 1½" latón',
+  otherValve: 'Válvula de bola ¾" latón',
+  relay: 'Relé 230/400V 2P+N',
+  ring: 'O-ring NBR 20×3',
+  nbsp: 'Sierra\u00a0de\u00a0calar 650 W',
+  soft: 'Desti\u00adlador de agua',
+  street: 'Gewürzmühle weiß',
+  lukasz: 'Klucz Łukasz',
+  screwdriver: '十字螺丝刀 6mm',
+  bolt: 'ボルト M6',
+  cork: 'Tapón de corcho aglomerado',
+  concrete: 'Hormigón rápido 25 kg',
+  holder: 'Heart shaped candle holder hanging',
+  dishwasher: 'Detergente lava vajillas limón',
+  chainsaw: 'Motosierra gasolina 45cc',
+}
+
+const queries: [query: string, first: keyof typeof products][] = [
+  ['perno M8x45', 'hexBolt'],
+  ['perno m8 × 40', 'otherBolt'],
+  ['caja ip65', 'box65'],
+  ['caja IP-55', 'box55'],
+  ['6207zz', 'bearing'],
+  ['6206-ZZ', 'otherBearing'],
+  ['cable 2 x 0.75', 'cable'],
+  ['upn100', 'profile'],
+  ['S 235 JR', 'profile'],
+  ['valvula 1 1/2"', 'valve'],
+  ['válvula 3/4', 'otherValve'],
+  ['oring nbr', 'ring'],
+  ['sierra calar', 'nbsp'],
+  ['destilador', 'soft'],
+  ['weiss', 'street'],
+  ['lukasz', 'lukasz'],
+  ['螺丝刀', 'screwdriver'],
+  ['ぼると', 'bolt'],
+  ['corhco', 'cork'],
+  ['dapon corcho', 'cork'],
+  ['ormigon', 'concrete'],
+  ['balbula laton', 'otherValve'],
+  ['hangin hart holder', 'holder'],
+  ['lavavajillas', 'dishwasher'],
+  ['moto sierra', 'chainsaw'],
+  ['motos', 'chainsaw'],
+  ['hexBolt x 10', 'hexBolt'],
+  ['5 uds box65', 'box65'],
+]
+
+t.test('what people type finds the right product first', async (t) => {
+  const { app, db } = await testService(t, { config: withoutEngine, index: false })
+  const rows = Object.entries(products).map(([sku, name]) => ({ sku, name }))
+  await db.insertInto('products').values(rows).execute()
+  for (const [q, first] of queries) {
+    const { hits, meta } = await searchProducts(app, { q })
+    t.match(meta, { source: 'database' })
+    t.equal(hits[0]?.sku, first, q)
+  }
+  for (const { sku, name } of rows) {
+    const { hits } = await searchProducts(app, { q: name })
+    t.ok(
+      hits.slice(0, 3).some((hit) => hit.sku === sku),
+      name,
+    )
+  }
+  for (const q of ['perno M8x99', 'qwzxqwzx', '6999zz']) {
+    const { hits } = await searchProducts(app, { q })
+    t.notOk(
+      hits.some(({ match }) => match === 'exact' || match === 'words'),
+      `no hit has ${q}`,
+    )
+  }
+})
+
+t.test('new words are known at once, and forgotten when no product has them', async (t) => {
+  const { app, db } = await testService(t, { config: withoutEngine, index: false })
+  const find = async (q: string) => (await searchProducts(app, { q })).hits.map(({ sku }) => sku)
+  await db.insertInto('products').values({ sku: 'A', name: 'Amoladora' }).execute()
+  t.same(await find('amoladara'), ['A'])
+  await db.updateTable('products').set({ name: 'Taladro' }).execute()
+  t.same(await find('taldro'), ['A'])
+  await sql`select refresh_product_words()`.execute(db)
+  const words = await db.selectFrom('product_words').select(['word', 'products']).execute()
+  t.same(words, [{ word: 'taladro', products: 1 }])
+})
+
+t.test('every product of a catalogue is found by its name, also with one typo', async (t) => {
+  const { app, db } = await testService(t, { config: withoutEngine, index: false })
+  const file = new URL('../../demo/online_retail_2010_2011.csv.gz', import.meta.url)
+  const rows = parse(gunzipSync(readFileSync(file)), { columns: true, to: 60_000 }) as {
+    StockCode: string
+    Description: string
+  }[]
+  const names = new Map(
+    rows
+      .filter(({ Description: name }) => name.trim().length > 5)
+      .map(({ StockCode: sku, Description: name }) => [sku, name.trim()]),
+  )
+  const catalogue = [...names].map(([sku, name]) => ({ sku, name }))
+  await db.insertInto('products').values(catalogue).execute()
+  let [searched, found] = [0, 0]
+  for (const [index, { name }] of catalogue.entries()) {
+    if (index % 20 > 0) continue
+    const typo = name.replace(/(?<=\p{L}{2})\p{L}(?=\p{L}{2})/u, 'q')
+    for (const q of [name, typo]) {
+      const { hits } = await searchProducts(app, { q })
+      searched += 1
+      found += Number(hits.slice(0, 3).some((hit) => hit.name === name))
+    }
+  }
+  t.ok(found >= searched * 0.99, `${found} of ${searched}`)
+})
