@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import type { ParsedQuery, QueryToken } from '../text/parse-query.ts'
 import { listNumberForms } from '../text/plurals.ts'
+import { toSound } from '../text/tokens.ts'
 import { countTypos } from '../text/typos.ts'
 import type { TokenWeights } from './order.ts'
 
@@ -14,6 +15,8 @@ export type TokenTerms = {
   strict: string
   /** About how many products have it. */
   products: number
+  /** About how many entries of the index are read for it. */
+  postings: number
 }
 
 export type QueryTerms = {
@@ -44,15 +47,34 @@ const minLetters = 3
 const maxBeginnings = 30
 const maxLonger = 12
 const maxCorrections = 4
+/** Further beginnings are left out when so many products have the earlier ones. */
+const maxProductsOfBeginnings = 100_000
+/** Numbers of one or two digits are in many products. */
+const productsOfShortNumber = 50_000
 /** Codes and short words are not counted. They are about as frequent as this. */
 const productsOfCode = 20
+
+/** Gives the words of phrases that have synonyms these synonyms. */
+export function withPhraseSynonyms(query: ParsedQuery): ParsedQuery {
+  const phrases = [...query.synonyms].filter(([phrase]) => phrase.includes(' '))
+  if (phrases.length === 0) return query
+  const tokens = query.tokens.map((token) => {
+    const own = phrases.filter(([phrase]) => phrase.split(' ').includes(token.text))
+    return { ...token, synonyms: [...token.synonyms, ...own.flatMap(([, synonyms]) => synonyms)] }
+  })
+  return { ...query, tokens }
+}
 
 /** Looks the words up and returns what to search for. */
 export function buildLookUp(query: ParsedQuery) {
   const typed = query.tokens.flatMap(({ kind, text }) => (kind === 'word' ? [text] : []))
   const texts = new Set<string>()
   for (const [index, token] of query.tokens.entries()) {
-    for (const text of [...listForms(token), ...listDigitForms(token), ...token.translations])
+    for (const text of [
+      ...listForms(token),
+      ...listDigitForms(token, query.text),
+      ...token.translations,
+    ])
       texts.add(text)
     const next = query.tokens[index + 1]
     if (token.kind === 'word' && next) texts.add(token.text + next.text)
@@ -101,6 +123,7 @@ export function buildLookUp(query: ParsedQuery) {
 export function buildTerms(query: ParsedQuery, rows: WordRow[]): QueryTerms {
   const byText = new Map(rows.map((row) => [row.text, row]))
   const corrections = new Map<number, string[]>()
+  const splits = new Map<number, string[]>()
   const tokens = query.tokens.map((token, index): TokenTerms | null => {
     const strict = new Set<string>()
     const loose = new Set<string>()
@@ -128,11 +151,12 @@ export function buildTerms(query: ParsedQuery, rows: WordRow[]): QueryTerms {
         add(row.atoms, row.products ?? productsOfCode)
       }
     }
-    addKnown([...listDigitForms(token), ...listForms(token)])
+    addKnown([...listDigitForms(token, query.text), ...listForms(token)])
     if (strict.size === 0) addKnown(token.translations)
     const row = byText.get(token.text)
     if (token.kind === 'word' && row) {
-      for (const { word, products: count } of row.beginnings ?? []) add([word], count)
+      for (const { word, products: count } of row.beginnings ?? [])
+        if (products < maxProductsOfBeginnings) add([word], count)
       const next = query.tokens[index + 1]
       const before = query.tokens[index - 1]
       for (const joined of [next && token.text + next.text, before && before.text + token.text]) {
@@ -146,11 +170,16 @@ export function buildTerms(query: ParsedQuery, rows: WordRow[]): QueryTerms {
           found.map(({ word }) => word),
         )
         for (const { word, products: count } of found) add([word], count)
-        if (row.split) add(row.split, productsOfCode)
+        if (row.split) {
+          add(row.split, productsOfCode)
+          splits.set(index, [row.split.join(' ')])
+        }
       }
     }
     if (strict.size === 0) return null
-    return { strict: toAlternatives(strict), loose: toAlternatives(loose), products }
+    const isShort = /^\d{1,2}$/.test(token.text)
+    const postings = isShort ? Math.max(products, productsOfShortNumber) : products
+    return { strict: toAlternatives(strict), loose: toAlternatives(loose), products, postings }
   })
   return {
     tokens,
@@ -159,6 +188,7 @@ export function buildTerms(query: ParsedQuery, rows: WordRow[]): QueryTerms {
       tokens: query.tokens.map((token, index) => ({
         ...token,
         corrections: corrections.get(index) ?? [],
+        synonyms: [...token.synonyms, ...(splits.get(index) ?? [])],
       })),
     },
     weights: tokens.map((terms) => 1 / Math.log(10 + (terms?.products ?? 0))),
@@ -192,13 +222,6 @@ function compareSounds(typed: string, word: string): number {
   return Math.min(typos, sound + 0.5)
 }
 
-function toSound(word: string): string {
-  return word
-    .replace(/v/g, 'b')
-    .replace(/ll/g, 'y')
-    .replace(/(?<!c)h/g, '')
-}
-
 /** Returns the texts of a word or code in singular and plural, and those of its synonyms. */
 function listForms({ text, synonyms, kind }: QueryToken): string[] {
   const own = kind === 'word' ? listNumberForms(text) : []
@@ -206,10 +229,13 @@ function listForms({ text, synonyms, kind }: QueryToken): string[] {
 }
 
 /** Returns the ways to write the keys of a code or number. */
-function listDigitForms(token: QueryToken): string[] {
+function listDigitForms(token: QueryToken, text: string): string[] {
   if (token.kind === 'word') return []
   const keys = [...token.keys, ...token.looseKeys]
-  const forms = token.kind === 'code' ? keys : keys.flatMap(listFormsOfKey)
+  const forms =
+    token.kind === 'code'
+      ? [...keys, text.slice(token.start, token.end)]
+      : keys.flatMap(listFormsOfKey)
   return [...new Set(forms)].slice(0, 40)
 }
 

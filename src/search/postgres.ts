@@ -7,11 +7,17 @@ import { runCancellableQuery } from '../database/cancellable-query.ts'
 import type { Tables } from '../database/table-types.ts'
 import { maxFacetValues, maxListed, maxTotal } from '../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
-import { canBeginHsCode, mayShareSkuKey, toSkuKey } from '../text/sku-keys.ts'
+import { canBeginHsCode, mayShareSkuKey, toCodeKey } from '../text/sku-keys.ts'
 import { matchOrderLines, rankExact, rankPinned } from './engine-query.ts'
 import { countFacets, listCorrections, toHit } from './hits.ts'
 import { ProductOrder, type ScoredProduct } from './order.ts'
-import { buildLookUp, buildTerms, type QueryTerms, type TokenTerms } from './postgres-words.ts'
+import {
+  buildLookUp,
+  buildTerms,
+  type QueryTerms,
+  type TokenTerms,
+  withPhraseSynonyms,
+} from './postgres-words.ts'
 import { type ProductRow, productColumns, toProduct } from './product-rows.ts'
 import {
   type FacetName,
@@ -31,7 +37,7 @@ export type SearchDatabase = {
 type Sql = RawBuilder<unknown>
 
 /** At most this many products with the words are read. More may have them. */
-const maxRead = 5_000
+const maxRead = 3_000
 /** A query for keys or parts of SKUs returns at most this many products. */
 const maxCodeMatches = 200
 /** So many of the first candidates are ordered here. Later ones keep the order of PostgreSQL. */
@@ -40,6 +46,11 @@ const orderedCandidates = 200
 const maxReadOfPart = 1_000
 const maxOfPart = 60
 const maxParts = 16
+const maxTokensOfParts = 6
+const lookAlikes = ['o0', 'i1l', 's5']
+const maxLookAlikes = 600
+/** PostgreSQL reads so many entries of the index in some tenths of a second. */
+const maxPostings = 300_000
 
 /** The kinds of candidates, in the order in which they are shown, as in the engine. */
 const kinds = ['exact', 'pinned', 'partialCode', 'words', 'number'] as const
@@ -65,7 +76,7 @@ export async function searchInPostgres(
   request: ParsedRequest,
   signal: AbortSignal,
 ): Promise<SearchResult> {
-  const { query } = request
+  const query = withPhraseSynonyms(request.query)
   const run = <Row>(statement: RawBuilder<Row>) =>
     runCancellableQuery<Row>(database, statement.compile(database.db), signal)
   const words = query.tokens.length === 0 ? [] : await run(buildLookUp(query))
@@ -77,7 +88,7 @@ export async function searchInPostgres(
   if (!mustRelax(query, found)) return toPage(request, found, page, order)
   const kept = found.filter(({ kind, match }) => kind === 'pinned' || match !== 'some_words')
   const parts = listParts(terms.tokens)
-  const rows = parts.length === 0 ? [] : await run(buildPartsStatement(request, parts))
+  const rows = await run(buildPartsStatement(request, parts))
   const ids = new Set(kept.map(({ product }) => product.id))
   const products = [...found.map(({ product }) => product), ...rows.map(toProduct)]
   const others = [...new Map(products.map((product) => [product.id, product])).values()]
@@ -90,9 +101,14 @@ export async function searchInPostgres(
 
 /** Orders the first candidates. Returns the later ones in their place. */
 function orderCandidates(page: PageRow, order: ProductOrder, query: ParsedQuery): Found[] {
+  const key = query.partialCodeKey === undefined ? undefined : toCodeKey(query.text)
   const found = (page.candidates ?? []).map((row) => {
-    const product = toProduct(row)
-    return { ...order.score(product, null), kind: kinds[row.kind] ?? 'words', place: row.place }
+    const scored = order.score(toProduct(row), null)
+    let kind: Kind = kinds[row.kind] ?? 'words'
+    // Its SKU has the numbers of a size, but not as a size.
+    const isNumber = kind === 'words' && scored.match === 'some_words' && key !== undefined
+    if (isNumber && toCodeKey(scored.product.sku).includes(key)) kind = 'number'
+    return { ...scored, kind, place: row.place }
   })
   if (query.text === '') return found
   const rank = ({ kind, product, score }: Found) => {
@@ -185,6 +201,11 @@ function selectCandidates(kind: Kind, condition: Sql, limit: number): Sql {
   )`
 }
 
+/** Of more SKUs with one key than are read, these are read and come first in any case. */
+function listSpellings({ text }: ParsedQuery): string[] {
+  return [text, text.normalize('NFD'), text.toUpperCase()]
+}
+
 function listCandidateQueries(request: ParsedRequest, { tokens }: QueryTerms): Sql[] {
   const { query } = request
   const condition = buildProductCondition(request)
@@ -201,8 +222,7 @@ function listCandidateQueries(request: ParsedRequest, { tokens }: QueryTerms): S
       )`,
     ]
   const keys = [...query.skuKeys, ...query.orderLines.flat().flatMap((guess) => guess.keys)]
-  // Of more SKUs with one key than are read, these are read in any case.
-  const spellings = [query.text, query.text.normalize('NFD'), query.text.toUpperCase()]
+  const spellings = listSpellings(query)
   const queries = [
     selectCandidates(
       'exact',
@@ -211,20 +231,31 @@ function listCandidateQueries(request: ParsedRequest, { tokens }: QueryTerms): S
     ),
     selectCandidates(
       'exact',
-      sql`${condition} and sku_key = any (${keys}::text[])`,
+      sql`${condition} and sku_key = any (${keys}::text[] || code_key(${query.text}))`,
       maxCodeMatches,
     ),
   ]
-  const { partialCodeKey: key, pinnedSkus } = query
+  const { partialCodeKey, pinnedSkus } = query
+  const key = partialCodeKey === undefined ? undefined : toCodeKey(query.text)
   if (pinnedSkus.length > 0) {
-    const pinned = sql`(sku = any (${pinnedSkus}::text[]) or sku_key = any (${pinnedSkus.filter((sku) => !mayShareSkuKey(sku)).map(toSkuKey)}::text[]))`
+    // Many SKUs may have the key of "B-½". They are not pinned if one has exactly the pinned SKU.
+    const pinned = sql`(sku = any (${pinnedSkus}::text[]) or sku_key = any (array(
+      select code_key(pin) from unnest(
+        ${pinnedSkus}::text[], ${pinnedSkus.map(mayShareSkuKey)}::boolean[]
+      ) as pins (pin, may_share_key)
+      where not (may_share_key and exists (select from products where sku = pin))
+    )))`
     queries.push(selectCandidates('pinned', sql`${condition} and ${pinned}`, maxCodeMatches))
   }
   if (key !== undefined) {
     const kind = query.isAmount ? 'number' : 'partialCode'
     // The key has letters and digits only, so nothing in it is a wildcard.
     queries.push(
-      selectCandidates(kind, sql`${condition} and sku_key like ${`%${key}%`}`, maxCodeMatches),
+      selectCandidates(
+        kind,
+        sql`${condition} and sku_key like '%' || code_key(${key}) || '%'`,
+        maxCodeMatches,
+      ),
     )
     if (canBeginHsCode(key))
       queries.push(
@@ -273,7 +304,7 @@ function buildPageStatement(request: ParsedRequest, terms: QueryTerms): RawBuild
   const byRelevance =
     query.text === ''
       ? sql`rank nulls last, name`
-      : sql`is_close desc, ${inName === '' ? sql`true` : sql`search_document @@ ${inName}::tsquery`} desc,
+      : sql`sku = any (${listSpellings(query)}::text[]) desc, is_close desc, ${inName === '' ? sql`true` : sql`search_document @@ ${inName}::tsquery`} desc,
           length(name), times_quoted desc nulls last`
   const queries = sql.join(listCandidateQueries(request, terms), sql` union all `)
   return sql<PageRow>`
@@ -319,37 +350,61 @@ function buildFacetCounts(name: FacetName): RawBuilder<unknown> {
   )`
 }
 
-/** Returns queries for products that have most of the tokens: the rarest ones together. */
+/**
+ * Returns queries for products that have most of the tokens: the rarest ones together. The index is
+ * read for the rarest token of each, so the sum of these is limited.
+ */
 function listParts(tokens: (TokenTerms | null)[]): string[] {
   const known = tokens
     .filter((terms) => terms !== null)
-    .toSorted((a, b) => a.products - b.products)
-    .slice(0, 6)
-    .map(({ loose }) => loose)
-  const parts = new Set<string>()
-  if (known.length < tokens.length) parts.add(known.join(' & '))
+    .toSorted((a, b) => a.postings - b.postings)
+    .slice(0, maxTokensOfParts)
+  const lists = known.length < tokens.length ? [known] : []
   if (known.length > 2)
-    for (const left of known.keys())
-      parts.add(known.toSpliced(known.length - 1 - left, 1).join(' & '))
+    for (const left of known.toReversed()) lists.push(known.filter((terms) => terms !== left))
   const rarest = known.slice(0, 4)
-  for (const [index, term] of rarest.entries())
-    for (const other of rarest.slice(index + 1)) parts.add(`${term} & ${other}`)
-  for (const term of known.slice(0, 3)) parts.add(term)
-  parts.delete('')
+  for (const [index, terms] of rarest.entries())
+    for (const other of rarest.slice(index + 1)) lists.push([terms, other])
+  for (const terms of known.slice(0, 3)) lists.push([terms])
+  const parts = new Set<string>()
+  let read = 0
+  for (const list of lists) {
+    read += list[0]?.postings ?? 0
+    if (list.length > 0 && (parts.size === 0 || read <= maxPostings))
+      parts.add(list.map(({ loose }) => loose).join(' & '))
+  }
   return [...parts].slice(0, maxParts)
 }
 
+/** The parts, and the only SKU that looks like the query: with O for 0, I for 1 or S for 5. */
 function buildPartsStatement(request: ParsedRequest, parts: string[]): RawBuilder<ProductRow> {
+  const condition = buildProductCondition(request)
+  const { text, partialCodeKey } = request.query
+  const alike = partialCodeKey === undefined ? [] : listLookAlikes(toCodeKey(text))
   return sql<ProductRow>`
     select ${productColumnsSql} from products p where id in (
       select id from unnest(${parts}::text[]) as part cross join lateral (
         select id from (
-          select id, name, search_document from products
-          where ${buildProductCondition(request)} and search_document @@ part::tsquery
+          select id, name from products
+          where ${condition} and search_document @@ part::tsquery
           limit ${sql.lit(maxReadOfPart)}
         ) as limited
         order by length(name), id limit ${sql.lit(maxOfPart)}
       ) as found
+      union all
+      select min(id) from products where ${condition} and sku_key = any (${alike}::text[])
+      having count(*) = 1
     )
   `
+}
+
+/** Returns the ways to write a key with letters and digits that look alike. */
+function listLookAlikes(key: string): string[] {
+  let keys = ['']
+  for (const character of key) {
+    const others = lookAlikes.find((letters) => letters.includes(character)) ?? character
+    const mayVary = keys.length * others.length <= maxLookAlikes
+    keys = keys.flatMap((own) => [...(mayVary ? others : character)].map((other) => own + other))
+  }
+  return keys
 }

@@ -35,6 +35,7 @@ const products: Record<string, string> = {
   holder: 'Heart shaped candle holder hanging',
   dishwasher: 'Detergente lava vajillas limón',
   chainsaw: 'Motosierra gasolina 45cc',
+  '6ES7214-1AG40-0XB0': 'Controlador compacto',
 }
 
 const queries: [query: string, first: keyof typeof products][] = [
@@ -66,6 +67,8 @@ const queries: [query: string, first: keyof typeof products][] = [
   ['motos', 'chainsaw'],
   ['hexBolt x 10', 'hexBolt'],
   ['5 uds box65', 'box65'],
+  ['otherB0lt', 'otherBolt'],
+  ['6ES7214-1AG40-OXBO', '6ES7214-1AG40-0XB0'],
 ]
 
 t.test('what people type finds the right product first', async (t) => {
