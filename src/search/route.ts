@@ -34,7 +34,11 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       serializerCompiler: serializeOnlyProblems,
       preParsing: rateLimit,
       preValidation: prepareQuery,
-      config: { requiredScope: 'search:read' },
+      config: {
+        requiredScope: 'search:read',
+        // Load shedding calls it for every GET and HEAD request, before Fastify handles it.
+        hasCapacity: (url) => service.checkCapacity(url),
+      },
     },
     async (request, reply) => {
       const { sku: skus } = request.query

@@ -31,6 +31,7 @@ import { CompanyWordsFollower } from '../words/company-words-follower.ts'
 import { searchInEngine } from './engine-query.ts'
 import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.ts'
 import { searchInPostgres } from './postgres.ts'
+import { isSkuLookUp, parseSearchUrl } from './query-parameters.ts'
 import {
   addMeta,
   ResponseCache,
@@ -152,6 +153,24 @@ export class SearchService {
 
   stop(): Promise<void> {
     return this.#selection.stop()
+  }
+
+  /**
+   * Returns whether a request for this URL can be answered now or after a short wait. While no
+   * engine is healthy, PostgreSQL answers searches, and fewer at the same time. A look-up of exact
+   * SKUs uses the general pool. A cached response needs no capacity.
+   */
+  checkCapacity(url: string): boolean {
+    const usesFallback = !isSkuLookUp(url) && !this.#selection.resumePollingAndCheckHealth()
+    const limit = usesFallback ? this.#fallbackLimit : this.#limit
+    return limit.hasCapacity() || this.#isCached(url)
+  }
+
+  #isCached(url: string): boolean {
+    const request = parseSearchUrl(url)
+    if (request === null) return false
+    const key = toCacheKey(request, this.#companyWords.current().version)
+    return this.#findCachedResponse(key) !== null
   }
 
   /**
