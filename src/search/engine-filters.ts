@@ -66,6 +66,11 @@ export function toPartialCondition({ partialCodeKey, tokens }: ParsedQuery): str
   return `(${fields.map((field) => `${field} STARTS WITH ${value}`).join(' OR ')})`
 }
 
+/** The SKU itself begins with the part of a code. Such products come before those with it inside. */
+export function toBeginningCondition({ partialCodeKey = '' }: ParsedQuery): string {
+  return `skuKeys STARTS WITH ${quoteFilterValue(partialCodeKey)}`
+}
+
 export function toEnyeCondition(words: string[]): string {
   return words.map((word) => `enye = ${quoteFilterValue(word)}`).join(' AND ')
 }

@@ -11,6 +11,7 @@ import { toSkuKey } from '../text/sku-keys.ts'
 import {
   maxEngineWords,
   quoteFilterValue,
+  toBeginningCondition,
   toCodeCondition,
   toEngineFilters,
   toEngineText,
@@ -202,7 +203,10 @@ function planQueries(request: ParsedRequest, indexName: string): PlannedQuery[] 
   add('sku', '', [`sku = ${quoteFilterValue(query.text)}`])
   add('exact', '', [toExactCondition(query)])
   if (query.pinnedSkus.length > 0) add('pinned', '', [toPinnedCondition(query.pinnedSkus)])
-  if (partial !== null && !query.isAmount) add('partialCode', '', [partial])
+  if (partial !== null && !query.isAmount) {
+    add('partialCode', '', [toBeginningCondition(query)])
+    add('partialCode', '', [partial])
+  }
   if (query.tokens.length === 0) return planned
   const q = toEngineText(query.words)
   const codes = query.codes.map((token) => toCodeCondition(token, false))

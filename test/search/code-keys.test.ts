@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { listEnyePrefixes } from '../../src/text/enye-words.ts'
-import { listSkuForms, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-keys.ts'
+import { listSkuForms, mayShareSkuKey, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-keys.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
@@ -57,8 +57,11 @@ for (const source of ['index', 'database'] as const)
     const { db, app } = service
     const codes = awkward.map((text, n) => ({
       sku: `${text}-${100 + n}-Z${n}`,
-      // Not the word in lower case: Σ at its end would become a different letter.
-      pinnedAs: `${[...text].map((letter) => letter.toLowerCase()).join('')}_${100 + n}z${n}`,
+      // Not the word in lower case: Σ at its end would become a different letter. Of SKUs that may
+      // share a key, only the one that is written exactly so is pinned.
+      pinnedAs: mayShareSkuKey(`${text}-1`)
+        ? `${text}-${100 + n}-Z${n}`
+        : `${[...text].map((letter) => letter.toLowerCase()).join('')}_${100 + n}z${n}`,
       pinnedTo: `fijado ${String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26))}x`,
       beginning: `${text}-${100 + n}`,
       end: `${100 + n}-z${n}`,

@@ -28,6 +28,7 @@ t.test('a code with separators is counted, filtered and paged exactly', async (t
     }))
   const products = [
     ...group((n) => ({ sku: `K229${n}X`, name: 'En una pieza' }), 45),
+    ...group(() => ({ sku: 'AK229-M', name: 'En medio' }), 1),
     ...group((n) => ({ sku: `22.9${n}`, name: 'Empieza' }), 25),
     ...group((n) => ({ sku: `Ü-22-9${n}`, name: 'En las mismas piezas' }), 40),
     ...group((n) => ({ sku: `P-${n}`, name: `Perfil de 22 9${n}` }), 30),
@@ -40,14 +41,16 @@ t.test('a code with separators is counted, filtered and paged exactly', async (t
     .execute()
   await service.sync()
   const search = (parameters: Record<string, string>) => searchIndex(t, service, parameters)
-  const all = products.filter(
-    ({ sku, name }) => sku.replace(/\W/g, '').includes('229') || name.includes('22 9'),
-  )
-  for (const [q, filter] of [
-    ['22-9', {}],
-    ['22 9', { category: 'C1' }],
-    ['22/9', { category: 'C2', brand: 'Bellota' }],
+  // Two numbers may also be words of a name. A code and a fraction are not.
+  const isPart = ({ sku }: { sku: string }) => sku.replace(/\W/g, '').includes('229')
+  for (const [q, filter, mayBeWords] of [
+    ['22-9', {}, false],
+    ['22 9', { category: 'C1' }, true],
+    ['22/9', { category: 'C2', brand: 'Bellota' }, false],
   ] as const) {
+    const all = products.filter(
+      (product) => isPart(product) || (mayBeWords && product.name.includes('22 9')),
+    )
     const expected = all.filter((product) =>
       Object.entries(filter).every(([name, value]) => product[name as 'category'] === value),
     )
@@ -64,11 +67,9 @@ t.test('a code with separators is counted, filtered and paged exactly', async (t
         `${q} ${category}`,
       )
   }
-  t.match(
-    (await search({ q: '22-9' })).hits[0]?.sku,
-    /^22\.9/,
-    'codes that begin with the query come first',
-  )
+  const codes = (await search({ q: 'k22-9', limit: '50' })).hits.map(({ sku }) => sku)
+  t.equal(codes.length, 46)
+  t.equal(codes.at(-1), 'AK229-M', 'codes that begin with the query come first')
   const { hits: umlautHits } = await search({ q: 'u2.29', limit: '50' })
   t.same(
     umlautHits.map(({ sku }) => sku).sort(),
