@@ -126,12 +126,20 @@ function orderHits(
   order: ProductOrder,
   query: ParsedQuery,
 ): FoundProduct[] {
+  if (query.text === '')
+    return hits.map((product) => ({
+      product,
+      kind,
+      match: 'words',
+      score: 0,
+      held: 0,
+      corrections: [],
+    }))
   const scored = hits.map((hit, place) => ({ ...order.score(hit, place), kind }))
   const place = ({ product, score }: FoundProduct) => {
     if (kind === 'exact' || kind === 'sku') return rankExact(product.sku, query)
     return kind === 'pinned' ? rankPinned(product.sku, query.pinnedSkus) : -score
   }
-  if (query.text === '') return scored
   const first = scored.slice(0, orderedHits).toSorted((a, b) => place(a) - place(b))
   return [...first, ...scored.slice(orderedHits)]
 }
