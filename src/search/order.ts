@@ -34,7 +34,7 @@ export type ScoredProduct<Product> = {
   corrections: { from: string; to: string }[]
 }
 
-// What each number gains was measured with people's judgements (docs/measurements.md).
+// What each number gains was measured with people's judgements.
 const quality = {
   same: 1,
   prefix: 0.9,
