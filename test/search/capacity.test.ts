@@ -124,19 +124,19 @@ t.test('what an engine has answered needs no capacity, whichever engine is next'
 t.test('while no engine is healthy, what any of them has answered is still sent', async (t) => {
   const down = new Set(['first'])
   const { search } = await startService(t, [toEngine('first', down), toEngine('second', down)])
+  // Repeated, because what was cached is not used once the words of the company are loaded.
   const cached = await eventually(
-    () => search('taladro'),
+    async () => {
+      down.delete('second')
+      await search('taladro')
+      down.add('second')
+      await search('sierra')
+      return search('taladro')
+    },
     (response) => response?.logFields.source === 'cache',
   )
   t.match(cached?.logFields, { source: 'cache', engine: 'second' })
-
-  down.add('second')
   t.match((await search('sierra'))?.logFields, { source: 'database' })
-  const still = await eventually(
-    () => search('taladro'),
-    (response) => response?.logFields.source === 'cache',
-  )
-  t.match(still?.logFields, { source: 'cache', engine: 'second' })
 })
 
 t.test('while the index is of another database, PostgreSQL answers', async (t) => {
