@@ -56,7 +56,7 @@ export const responseHeaders = {
   'content-disposition': {
     description: 'The file name for saving the response',
     schema: { type: 'string' },
-    example: 'attachment; filename="stats.csv"',
+    example: 'attachment; filename="stats-2026-01-01-2026-02-28.csv"',
   },
   'ratelimit-limit': {
     description: 'Requests allowed per window; absent for keys without a limit',

@@ -35,5 +35,7 @@ export function negotiate(headers: IncomingHttpHeaders): Negotiated {
 export function chooseFormat(negotiated: Negotiated, { format, locale }: StatsQuery): Format {
   const chosen = format ?? negotiated.format
   if (chosen === null) throw new Problem('not_acceptable', notAcceptableDetail)
-  return chosen === 'json' ? 'json' : `csv-${locale}`
+  if (chosen === 'json') return 'json'
+  if (locale === undefined) return 'csv'
+  return locale === 'en' ? 'csv-point' : 'csv-comma'
 }

@@ -39,13 +39,14 @@ and amounts by country, month, day and customer add up to the total.
   days fill every column; \`revenue\` is the amount won. Other rows fill only the columns that apply
   to them. Do not add up a column over all dimensions: filter by \`dimension\` first. Rows of
   \`acceptance\` and \`change\` hold ratios, also in the columns \`quotes\`, \`accepted\` and
-  \`revenue\`. \`locale=es\` has semicolons and decimal commas.
+  \`revenue\`. \`locale\` is for spreadsheet programs: all but \`en\` have semicolons
+  and decimal commas.
 * In CSV, \`by\` adds rows with the dimension \`day\`, \`customer\` or \`product\`. Customers and
   products also add three columns (\`name\`, \`lines\`, \`unconverted\`), and their rest is a row
   with the dimension \`otherCustomers\` or \`otherProducts\`, whose key is how many there are.
 `.trim()
 
-const exampleCsv = formatCsv(exampleStats, 'en')
+const exampleCsv = formatCsv(exampleStats, 'csv')
 
 const cacheHeaders = withHeaders('etag', 'age', 'cache-status', 'vary')
 

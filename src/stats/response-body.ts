@@ -5,9 +5,9 @@ import { promisify } from 'node:util'
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib'
 import type { ContentEncoding } from '../http/compressed-content.ts'
 import type { Stats, StatsWithoutAsOf } from './schema.ts'
-import { formatCsv } from './stats-csv.ts'
+import { type CsvForm, formatCsv } from './stats-csv.ts'
 
-export type Format = 'json' | 'csv-en' | 'csv-es'
+export type Format = 'json' | CsvForm
 
 type Body = { asOf: string; bytes: Buffer }
 
@@ -25,8 +25,9 @@ export class ResponseBodies {
   readonly #etags: Partial<Record<Format, string>> = {}
   readonly #bodies: Record<Format, Partial<Record<ContentEncoding, Body>>> = {
     json: {},
-    'csv-en': {},
-    'csv-es': {},
+    csv: {},
+    'csv-point': {},
+    'csv-comma': {},
   }
   /** The bodies that are being compressed in another thread. */
   readonly #compressing = new Map<string, Promise<Buffer>>()
@@ -35,6 +36,12 @@ export class ResponseBodies {
   constructor(stats: StatsWithoutAsOf, onResize: () => void = () => undefined) {
     this.#stats = stats
     this.#onResize = onResize
+  }
+
+  /** The name of a file with these statistics, without its extension. */
+  get fileName(): string {
+    const { from, to } = this.#stats.period
+    return `stats-${from}-${to}`
   }
 
   /** Returns the number of bytes of all bodies that are kept. */
@@ -94,8 +101,7 @@ export class ResponseBodies {
 
   #format(format: Format, asOf: string): string {
     const stats: Stats = { asOf, ...this.#stats }
-    if (format === 'json') return JSON.stringify(stats)
-    return formatCsv(stats, format === 'csv-es' ? 'es' : 'en')
+    return format === 'json' ? JSON.stringify(stats) : formatCsv(stats, format)
   }
 }
 

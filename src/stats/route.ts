@@ -193,8 +193,9 @@ function loggedFieldsOf({ cacheResult, staleReason }: CachedStats): LogFields {
 const csvType = 'text/csv; charset=utf-8; header=present'
 const contentTypes: Record<Format, string> = {
   json: 'application/json; charset=utf-8',
-  'csv-en': csvType,
-  'csv-es': csvType,
+  csv: csvType,
+  'csv-point': csvType,
+  'csv-comma': csvType,
 }
 
 function sendStats(
@@ -214,7 +215,8 @@ function sendStats(
   if (matchesEtag(headers['if-none-match'], etag)) return reply.code(304).send()
   const send = (body: Buffer) => {
     if (encoding !== 'identity') reply.header('content-encoding', encoding)
-    if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
+    if (format !== 'json')
+      reply.header('content-disposition', `attachment; filename="${bodies.fileName}.csv"`)
     return reply.type(contentTypes[format]).send(body)
   }
   const body = bodies.get(format, encoding, asOf)

@@ -1,6 +1,7 @@
 // The parameters, the response and the problems of GET /api/stats.
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
+import { type Language, languages } from '../company/languages.ts'
 import { Money } from '../company/money.ts'
 import type { DateKind } from '../database/table-types.ts'
 
@@ -106,12 +107,16 @@ export const StatsQuery = Type.Object(
         description: 'Takes precedence over the Accept header; default: json',
       }),
     ),
-    locale: Type.Unsafe<'en' | 'es'>({
-      type: 'string',
-      enum: ['en', 'es'],
-      default: 'en',
-      description: 'For CSV only: es has semicolons and decimal commas',
-    }),
+    locale: Type.Optional(
+      Type.Unsafe<Language>({
+        type: 'string',
+        enum: languages,
+        description:
+          'For CSV only, and for spreadsheet programs in this language: the file starts with a ' +
+          'byte order mark, and all but en have semicolons and decimal commas. Default: commas, ' +
+          'decimal points and no mark',
+      }),
+    ),
   },
   { additionalProperties: false },
 )

@@ -2,7 +2,14 @@
 import type { Money } from '../company/money.ts'
 import type { Stats } from './schema.ts'
 
-type Locale = 'en' | 'es'
+/**
+ * How a file is written: `csv` plainly, for programs, and for the spreadsheet programs of a language
+ * with a decimal point or a decimal comma.
+ */
+export type CsvForm = 'csv' | 'csv-point' | 'csv-comma'
+
+/** Without this mark, Excel in Windows takes UTF-8 for another encoding. */
+const byteOrderMark = '\ufeff'
 
 const header = [
   'dimension',
@@ -32,18 +39,18 @@ const textColumns: ReadonlySet<Column> = new Set(['dimension', 'key', 'currency'
 type Row = Partial<Record<Column, number | string | null>>
 
 /**
- * Returns CSV (RFC 4180). `es` has the semicolons and decimal commas of Spanish spreadsheets.
- * openapi.ts describes the rows. Rows of customers and products have the id or SKU as key, which is
+ * Returns CSV (RFC 4180). A decimal comma needs semicolons between the cells. openapi.ts describes the rows. Rows of customers and products have the id or SKU as key, which is
  * empty for quotes without a customer or lines without a SKU. The last of them, with the dimension
  * `otherCustomers` or `otherProducts`, sums up all others. Its key is how many there are.
  */
-export function formatCsv(stats: Stats, locale: Locale): string {
-  const separator = locale === 'es' ? ';' : ','
+export function formatCsv(stats: Stats, form: CsvForm): string {
+  const separator = form === 'csv-comma' ? ';' : ','
   const columns = stats.byCustomer || stats.byProduct ? [...header, ...breakdownHeader] : header
   const lines = statsRows(stats).map((row) =>
-    columns.map((column) => formatCell(column, row[column], locale)),
+    columns.map((column) => formatCell(column, row[column], form)),
   )
-  return [columns, ...lines].map((cells) => `${cells.join(separator)}\r\n`).join('')
+  const text = [columns, ...lines].map((cells) => `${cells.join(separator)}\r\n`).join('')
+  return form === 'csv' ? text : byteOrderMark + text
 }
 
 function statsRows(stats: Stats): Row[] {
@@ -196,15 +203,15 @@ const currencyRow = (dimension: string, money: Stats['revenue']['byCurrency'][nu
 
 const revenueCells = ({ amount, currency }: Money): Row => ({ revenue: amount, currency })
 
-function formatCell(column: Column, value: Row[Column], locale: Locale): string {
+function formatCell(column: Column, value: Row[Column], form: CsvForm): string {
   return textColumns.has(column)
     ? formatTextCell(String(value ?? ''))
-    : formatNumberCell(value, locale)
+    : formatNumberCell(value, form)
 }
 
-function formatNumberCell(value: number | string | null | undefined, locale: Locale): string {
+function formatNumberCell(value: number | string | null | undefined, form: CsvForm): string {
   const text = value == null ? '' : String(value)
-  return locale === 'es' ? text.replace('.', ',') : text
+  return form === 'csv-comma' ? text.replace('.', ',') : text
 }
 
 /**
@@ -212,7 +219,7 @@ function formatNumberCell(value: number | string | null | undefined, locale: Loc
  * even if blanks, control characters or invisible characters precede the sign, or if the sign is
  * full-width. Numbers are written by `formatNumberCell`, so a negative number stays a number.
  *
- * A cell with either separator or an apostrophe is quoted in both locales, for programs that guess
+ * A cell with either separator or an apostrophe is quoted in every form, for programs that guess
  * the separator and the quotation mark from the text.
  */
 export function formatTextCell(text: string): string {

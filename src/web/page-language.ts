@@ -1,17 +1,20 @@
 // Chooses the language of the pages / and /dashboard for a visitor.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
-import { type Language, languageNames, languages } from '../company/languages.ts'
+import { isLanguage, type Language, languageNames, languages } from '../company/languages.ts'
 
 /**
- * Returns the language of `?lang`, else of Accept-Language. Returns undefined if neither names a
- * language that has texts.
+ * Returns the language of `?lang`, such as pt, EN or pt-BR, else of Accept-Language. Returns
+ * undefined if neither names a language that has texts.
  */
 export function chooseLanguage(
   query: { lang?: unknown },
   headers: IncomingHttpHeaders,
 ): Language | undefined {
-  const requested = languages.find((language) => language === query.lang)
+  const [name = ''] = String(query.lang ?? '')
+    .toLowerCase()
+    .split('-')
+  const requested = isLanguage(name) ? name : undefined
   const accepted = new Negotiator({ headers }).language([...languages])
   return requested ?? (accepted as Language | undefined)
 }

@@ -5,6 +5,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { languages } from '../../src/company/languages.ts'
 import { exampleStats } from '../../src/stats/openapi-examples.ts'
 import { ResponseBodies } from '../../src/stats/response-body.ts'
 import { formatCsv, formatTextCell } from '../../src/stats/stats-csv.ts'
@@ -110,7 +111,11 @@ t.test('CSV contains the same numbers in long form', async (t) => {
     headers: { accept: 'text/csv' },
   })
   t.equal(response.headers['content-type'], 'text/csv; charset=utf-8; header=present')
-  t.equal(response.headers['content-disposition'], 'attachment; filename="stats.csv"')
+  t.equal(
+    response.headers['content-disposition'],
+    'attachment; filename="stats-2026-03-01-2026-04-30.csv"',
+    'the file is named after its period',
+  )
   t.match(response.body, /\r\nasOf,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ,{16}\r\ntotal,/)
   t.equal(withoutAsOf(response.body), expectedCsv())
   const spanish = await app.inject(`/api/stats?${twoMonths}&format=csv&locale=es`)
@@ -118,6 +123,11 @@ t.test('CSV contains the same numbers in long form', async (t) => {
   t.match(spanish.body, /^total;2026-03-01\/2026-04-30;3;2;1234,50;EUR;.*;0,9251;18,0;23,0\r$/m)
   t.match(spanish.body, /^change;;2,0000;1,0000;-0,3828;+\r$/m, 'a negative number stays a number')
   t.equal(parse(spanish.body, { delimiter: ';' }).length, parse(response.body).length)
+  for (const locale of languages) {
+    const { body } = await app.inject(`/api/stats?${twoMonths}&format=csv&locale=${locale}`)
+    const expected = locale === 'en' ? response.body : spanish.body
+    t.equal(withoutAsOf(body), `\ufeff${withoutAsOf(expected).replace(/^\ufeff/, '')}`, locale)
+  }
 })
 
 t.test('the row of a country in CSV has each of its figures', async (t) => {
@@ -139,7 +149,7 @@ t.test('the row of a country in CSV has each of its figures', async (t) => {
     return number
   }
   const numbered = { country, ...(numberFigures(group, 'group') as typeof group) }
-  const csv = formatCsv({ ...exampleStats, byCountry: [numbered] }, 'en')
+  const csv = formatCsv({ ...exampleStats, byCountry: [numbered] }, 'csv')
   const cells = csv.match(/^country,.*$/m)?.[0].split(',') ?? []
   t.same(
     [...numbers].flatMap(([path, number]) => (cells.includes(number) ? [] : [path])),
@@ -167,7 +177,7 @@ t.test('format takes precedence over Accept; unsupported formats are 406 or 400'
   t.equal(await type('/api/stats', 'image/png'), '406 application/problem+json')
   for (const [query, parameter] of [
     ['format=xml', 'format'],
-    ['locale=fr', 'locale'],
+    ['locale=nl', 'locale'],
     ['from=1700-01-01&to=2026-01-01', 'from'],
   ] as const) {
     const response = await app.inject(`/api/stats?${query}`)
@@ -224,7 +234,7 @@ t.test('large bodies are compressed once, in another thread', async (t) => {
     resized += 1
   })
   const asOf = '2026-11-21T10:00:00Z'
-  for (const format of ['json', 'csv-en'] as const) {
+  for (const format of ['json', 'csv'] as const) {
     const plain = await bodies.get(format, 'identity', asOf)
     for (const encoding of ['gzip', 'br'] as const) {
       const before = resized

@@ -82,6 +82,8 @@ t.test('/ and /dashboard are in every language, and link to the others', async (
       })
       t.match(accepted, `<html lang="${language}">`)
     }
+    for (const [lang, language] of Object.entries({ EN: 'en', 'pt-BR': 'pt', 'es-MX': 'es' }))
+      t.match((await app.inject(`${path}?lang=${lang}`)).body, `<html lang="${language}">`, lang)
     t.equal(headings.size, languages.length, `${path}: no text is left in another language`)
   }
 })
