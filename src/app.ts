@@ -8,19 +8,16 @@ import { getPublicBaseUrl, isPublicHostUnknown } from './config.ts'
 import type { Connections } from './connections.ts'
 import type { Database } from './database/postgres-pool.ts'
 import { Replica } from './database/replica/replica.ts'
-import { closeConnectionsOnStop, trackStopping } from './http/close-connections-on-stop.ts'
-import { addCommonHeaders } from './http/common-headers.ts'
+import { warnAboutUntrustedProxies, warnAboutWideRanges } from './http/client-address.ts'
+import { addCommonHeaders, closeConnectionsOnStop } from './http/common-headers.ts'
 import { endpointPaths, toOpenApiPath } from './http/endpoint-paths.ts'
 import { registerErrorHandlers } from './http/error-handlers.ts'
 import { rejectInvalidHosts, unknownHostWarning } from './http/host-header.ts'
-import { MalformedRequestResponder } from './http/malformed-requests.ts'
-import { createRequestIdGenerator } from './http/request-ids.ts'
-import { logRequests } from './http/request-log.ts'
+import { createRequestIdGenerator, logRequests } from './http/request-log.ts'
 import { buildServerOptions, type LoggerOptions } from './http/server-options.ts'
-import { warnAboutUntrustedProxies, warnAboutWideRanges } from './http/trusted-proxies.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
-import { createErrorPagesOutsideRoute, replaceMalformedLinkPath } from './quotes/responses.ts'
+import { replaceMalformedLinkPath } from './quotes/responses.ts'
 import { GuessLimit } from './rate-limits/guess-limit.ts'
 import { registerRateLimiter } from './rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from './redis/optional-redis.ts'
@@ -87,11 +84,6 @@ export async function buildApp({
 }: AppOptions): Promise<FastifyInstance> {
   const { db, dbWithPreparedStatements, searchPool, searchEngines } = connections
   const generateRequestId = createRequestIdGenerator(mayContainKey)
-  // The visitor of a quote link gets a page instead of a problem.
-  const malformedRequests = new MalformedRequestResponder(
-    metrics.requests,
-    createErrorPagesOutsideRoute(company),
-  )
 
   // Step 1: the server and what acts before routing.
   const app = Fastify(
@@ -100,16 +92,13 @@ export async function buildApp({
       trustedProxies: config.TRUST_PROXY,
       keepAliveMs: config.KEEP_ALIVE_SECONDS * 1_000,
       generateRequestId,
-      malformedRequests,
+      counter: metrics.requests,
       // The visitor of a malformed quote link gets the 404 page for unknown links.
       rewriteUrl: replaceMalformedLinkPath,
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
   const isRegisteredOrigin = createOriginCheck(db, app.log)
-  const isStopping = trackStopping(app)
-  // Node handles an Expect header other than 100-continue itself. Load shedding and Fastify never
-  // see such a request.
-  malformedRequests.registerExpectationHandler(app)
+  const isStopping = closeConnectionsOnStop(app)
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,
     generateRequestId,
@@ -120,7 +109,7 @@ export async function buildApp({
 
   // Step 2: the hooks of every request, in the order that the table above explains.
   traces?.traceRequests(app)
-  logRequests(app, metrics)
+  logRequests(app, metrics.requests)
   registerErrorHandlers(app, endpointPaths.map(toOpenApiPath))
   addCommonHeaders(app)
   rejectInvalidHosts(app, {
@@ -129,7 +118,6 @@ export async function buildApp({
     allowsAddresses: isPublicHostUnknown(config),
   })
   if (isPublicHostUnknown(config)) app.log.warn(unknownHostWarning(getPublicBaseUrl(config)))
-  closeConnectionsOnStop(app, isStopping)
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
   warnAboutWideRanges(app.log, config.TRUST_PROXY)
 

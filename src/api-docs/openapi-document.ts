@@ -57,7 +57,7 @@ const apiIntroduction = {
     'Every error is an RFC 9457 problem (`application/problem+json`) with a `code` from a closed ' +
     'list and a `requestId`, which identifies the request in the log. `invalid_parameter` names ' +
     'the invalid parameters in `errors`, at most 20. Without `errors` the request itself is ' +
-    'malformed, and the status may also be 408, 417 or 431.',
+    'malformed, and the status may also be 408 or 431.',
   limits:
     'Requests are limited per key, or per client address without a key. `RateLimit-*` headers ' +
     'state how many are left. A 429 names the limit and its window. After a 429 or 503, wait for ' +

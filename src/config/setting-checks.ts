@@ -1,6 +1,6 @@
 // What the schema of the settings cannot express: further checks, and explanations of errors.
 import { parsePostgresUrl } from '../database/postgres-address.ts'
-import { isProxyRange } from '../http/trusted-proxies.ts'
+import { isProxyRange } from '../http/client-address.ts'
 
 type SettingCheck = {
   /** Returns the problem of a value that matches the schema, or null. The value may be missing. */

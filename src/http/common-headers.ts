@@ -1,5 +1,5 @@
-// The headers of every response: security headers and the request id. Also the header that forbids
-// storing a response.
+// The headers of every response: security headers, the request id, and `connection: close` while the
+// process stops. Also the header that forbids storing a response.
 import type { FastifyInstance } from 'fastify'
 
 /** The Cache-Control header of responses that nobody may store. */
@@ -29,4 +29,21 @@ export function addCommonHeaders(app: FastifyInstance): void {
     reply.headers(securityHeaders).header('x-request-id', request.id)
     done()
   })
+}
+
+/**
+ * Adds `connection: close` to each response while the app stops. Without this header a client could
+ * send its next request on a connection that is about to close. Returns whether the app stops.
+ */
+export function closeConnectionsOnStop(app: FastifyInstance): () => boolean {
+  let isStopping = false
+  app.addHook('preClose', (done) => {
+    isStopping = true
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isStopping) reply.header('connection', 'close')
+    done()
+  })
+  return () => isStopping
 }

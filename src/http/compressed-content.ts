@@ -5,7 +5,6 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import { matchesEtag } from './etag.ts'
 
 export type ContentEncoding = 'br' | 'gzip' | 'identity'
 
@@ -76,3 +75,12 @@ export class CompressedContent {
     return reply.type(this.#type).send(await this.encode(encoding))
   }
 }
+
+/** Returns whether the header matches, by the weak comparison that RFC 9110 requires for GET. */
+export function matchesEtag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  if (header === etag || header.trim() === '*') return true
+  return header.split(',').some((tag) => removeWeakness(tag.trim()) === removeWeakness(etag))
+}
+
+const removeWeakness = (tag: string) => tag.replace(/^W\//, '')

@@ -10,7 +10,6 @@ export const problemKinds = {
    * Despite its name, it is the code of every malformed request. Clients compare it. The status is
    * 400, except:
    * - 408: the request did not arrive in time (malformed-requests.ts)
-   * - 417: an unknown expectation (malformed-requests.ts)
    * - 431: the header or the URL is too large (malformed-requests.ts)
    * - any other 4xx with which a library rejects the request (error-handlers.ts)
    */

@@ -1,4 +1,6 @@
-// Logs and counts each request when it ends, and tells other modules when a request ends.
+// The id of each request, its log line and its count when it ends. Tells others when it ends.
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getLoggedNetwork } from './client-address.ts'
 
@@ -33,11 +35,32 @@ export type LogFields = {
   code?: string
 }
 
-type RequestCounters = {
-  requests: {
-    countRequest(route: string | undefined, status: number, durationMs: number): void
+export type RequestIdGenerator = (request: Pick<IncomingMessage, 'headers'>) => string
+
+const validId = /^[A-Za-z0-9._-]{1,64}$/
+
+/**
+ * Returns a function that chooses the id of a request: the X-Request-Id of the caller if it is
+ * valid, and otherwise a random prefix of this process with a counter. An id for which
+ * `mayContainKey` returns true is not valid, because the log has it.
+ */
+export function createRequestIdGenerator(
+  mayContainKey: (id: string) => boolean,
+): RequestIdGenerator {
+  const processPrefix = randomBytes(5).toString('hex')
+  let lastNumber = 0
+  return ({ headers }) => {
+    const callerId = headers['x-request-id']
+    if (typeof callerId === 'string' && validId.test(callerId) && !mayContainKey(callerId))
+      return callerId
+    lastNumber += 1
+    return `${processPrefix}-${lastNumber.toString(36)}`
   }
-  callers: { countCaller(keyId: string | null, network: string, status: number): void }
+}
+
+export type RequestCounter = {
+  /** `route` is undefined if no route matched. */
+  countRequest(route: string | undefined, status: number, durationMs: number): void
 }
 
 /** The status for a client that disconnected before the response, as nginx counts it. */
@@ -65,7 +88,7 @@ export function onRequestEnd(
  * Logs the pattern of the route and never the URL, which may contain the token of a quote link.
  * Logs the id of the caller's key, and the network of the caller's address instead of the address.
  */
-export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
+export function logRequests(app: FastifyInstance, counter: RequestCounter): void {
   app.decorateRequest('logFields', null)
   app.decorateRequest('startedAt', 0)
   app.decorateRequest('authenticKeyId', null)
@@ -76,16 +99,14 @@ export function logRequests(app: FastifyInstance, { requests, callers }: Request
   onRequestEnd(app, (request, status) => {
     const { method, routeOptions, authenticKeyId, logFields } = request
     const durationMs = performance.now() - request.startedAt
-    const network = getLoggedNetwork(request.ip)
-    requests.countRequest(routeOptions.url, status, durationMs)
-    callers.countCaller(authenticKeyId, network, status)
+    counter.countRequest(routeOptions.url, status, durationMs)
     request.log.info(
       {
         method,
         route: routeOptions.url ?? null,
         status,
         key: authenticKeyId,
-        network,
+        network: getLoggedNetwork(request.ip),
         ...logFields,
         ms: Math.round(durationMs),
       },

@@ -4,8 +4,8 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify'
 import { logSerializers } from '../monitoring/log/log-redaction.ts'
-import { type MalformedRequestResponder, maxHeadBytes } from './malformed-requests.ts'
-import type { RequestIdGenerator } from './request-ids.ts'
+import { answerUndecodableUrl, answerUnparsable, maxHeadBytes } from './malformed-requests.ts'
+import type { RequestCounter, RequestIdGenerator } from './request-log.ts'
 
 // A client on a slow line needs seconds. Only slowloris attacks need longer.
 const requestHeadMs = 10_000
@@ -29,7 +29,7 @@ type FastifySettings = {
   trustedProxies: string[]
   keepAliveMs: number
   generateRequestId: RequestIdGenerator
-  malformedRequests: MalformedRequestResponder
+  counter: RequestCounter
   rewriteUrl(url: string): string
 }
 
@@ -38,7 +38,7 @@ export function buildServerOptions({
   trustedProxies,
   keepAliveMs,
   generateRequestId,
-  malformedRequests,
+  counter,
   rewriteUrl,
 }: FastifySettings) {
   return {
@@ -75,10 +75,9 @@ export function buildServerOptions({
     },
     // Fastify calls this with the app as `this`.
     clientErrorHandler(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket) {
-      malformedRequests.answerUnparsable(this.log, error, socket)
+      answerUnparsable(this, counter, error, socket)
     },
-    frameworkErrors: (error, request, reply) =>
-      malformedRequests.answerUndecodableUrl(error, request, reply),
+    frameworkErrors: (_error, request, reply) => answerUndecodableUrl(counter, request, reply),
     rewriteUrl: ({ url = '/' }) => rewriteUrl(url),
   } satisfies FastifyHttpOptions<Server>
 }

@@ -3,7 +3,6 @@ import { Counter, Gauge, type Metric, Registry } from 'prom-client'
 import type { ReplicaObserver } from '../database/replica/replica.ts'
 import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import { endpointPaths, searchPath, statsPath } from '../http/endpoint-paths.ts'
-import { CallerMetrics } from './caller-metrics.ts'
 import { RequestMetrics, routeLabel } from './request-metrics.ts'
 import { addScrapedMetric } from './scraped-metric.ts'
 
@@ -17,8 +16,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 export function createMetrics() {
   const registry = new Registry()
   const requests = new RequestMetrics(endpointPaths)
-  const callers = new CallerMetrics()
-  addRequestMetrics(registry, requests, callers)
+  addRequestMetrics(registry, requests)
   const countDegraded = addCounterBy(registry, {
     name: 'tqs_degraded_answers_total',
     help: 'Searches answered by PostgreSQL or incompletely, and statistics that were out of date',
@@ -28,7 +26,6 @@ export function createMetrics() {
   return {
     registry,
     requests,
-    callers,
     search: {
       ...addSearchAnswers(registry, () => countDegraded(searchPath)),
       ...addEngineMetrics(registry),
@@ -56,11 +53,7 @@ const durationMetric = {
   type: 'histogram',
 }
 
-function addRequestMetrics(
-  registry: Registry,
-  requests: RequestMetrics,
-  callers: CallerMetrics,
-): void {
+function addRequestMetrics(registry: Registry, requests: RequestMetrics): void {
   // A histogram of prom-client only counts by itself. The registry uses only these members.
   const durations = {
     ...durationMetric,
@@ -89,20 +82,6 @@ function addRequestMetrics(
         .filter(({ status }) => status === 429)
         .map(({ route, count }) => ({ labels: { route }, value: count })),
     ],
-  })
-  addScrapedMetric(registry, {
-    type: 'counter',
-    name: 'tqs_key_requests_total',
-    help: 'Requests by the id of the API key: answered, refused (401, 403, 421, 429) or failed',
-    labelNames: ['key', 'outcome'],
-    read: () => callers.keySamples(),
-  })
-  addScrapedMetric(registry, {
-    type: 'counter',
-    name: 'tqs_network_requests_total',
-    help: 'Requests by the network of the caller (/24 or /48); further networks are "other"',
-    labelNames: ['network', 'outcome'],
-    read: () => callers.networkSamples(),
   })
 }
 

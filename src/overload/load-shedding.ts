@@ -5,9 +5,8 @@ import type { FastifyInstance } from 'fastify'
 import { allowsCrossOrigin, corsHeadersOfError } from '../auth/cors.ts'
 import type { OriginCheck } from '../auth/registered-origins.ts'
 import { buildCommonHeaders } from '../http/common-headers.ts'
-import type { BuildErrorPage } from '../http/malformed-requests.ts'
-import { problemHeaders } from '../http/problem-details.ts'
-import type { RequestIdGenerator } from '../http/request-ids.ts'
+import { type Problem, problemHeaders } from '../http/problem-details.ts'
+import type { RequestIdGenerator } from '../http/request-log.ts'
 import type { Metrics } from '../monitoring/process-metrics.ts'
 import { overloadedProblem, serializeOverloadedProblem } from './overloaded-problem.ts'
 import { createRejectionLog, type LoggedRejection } from './rejection-log.ts'
@@ -15,6 +14,12 @@ import { createRouteLookup, type RouteInfo } from './route-lookup.ts'
 
 // Long enough to average out single slow requests.
 const eventLoopSampleMs = 500
+
+/** Returns the page of a problem for a request that does not reach its route. Null: JSON is sent. */
+type BuildErrorPage = (
+  request: Pick<IncomingMessage, 'url' | 'headers'>,
+  problem: Problem,
+) => { headers: Record<string, string>; bytes: string | Buffer } | null
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,6 +1,5 @@
 // Logs requests that were rejected because of overload, and their number.
 import type { FastifyInstance } from 'fastify'
-import { LogRateLimit } from '../monitoring/log/log-rate-limit.ts'
 
 // It has the number of all rejections. Of many, not each has a line of its own.
 export const logIntervalMs = 10_000
@@ -35,5 +34,35 @@ export function createRejectionLog(app: FastifyInstance): (rejection: LoggedReje
         { ...rejection, status: 503, code: 'unavailable', reason: 'overload' },
         'request',
       )
+  }
+}
+
+// Lines of a flood would cost more than the refusals.
+const lineLimitMs = 1_000
+
+const maxLines = 100
+
+class LogRateLimit {
+  #windowEnd = Number.NEGATIVE_INFINITY
+  #lines = 0
+  #skipped = 0
+
+  /** Returns whether a line may be written now, and counts it. */
+  tryAcquire(): boolean {
+    const now = performance.now()
+    if (now >= this.#windowEnd) {
+      this.#windowEnd = now + lineLimitMs
+      this.#lines = 0
+    }
+    this.#lines += 1
+    if (this.#lines <= maxLines) return true
+    this.#skipped += 1
+    return false
+  }
+
+  takeSkippedCount(): number {
+    const skipped = this.#skipped
+    this.#skipped = 0
+    return skipped
   }
 }

@@ -144,8 +144,8 @@ export function buildErrorPageResponse(
 
 /**
  * Returns a function that builds the page of a problem with all its headers, for requests that do
- * not reach the route: Node could not parse them, or the service is overloaded. It returns null if
- * the request asks for JSON or for a different path.
+ * not reach the route because the service is overloaded. It returns null if the request asks for
+ * JSON or for a different path.
  */
 export function createErrorPagesOutsideRoute({ brand, seller }: Company) {
   const linkResponseHeaders = createLinkResponseHeaders(brand)

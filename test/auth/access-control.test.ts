@@ -114,7 +114,7 @@ t.test('access control fails at once without the request log that it needs', asy
 t.test('the required scope of a route decides who may call it, and from which pages', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  logRequests(app, createMetrics())
+  logRequests(app, createMetrics().requests)
   registerErrorHandlers(app, [])
   registerAccessControl(app, accessOptions)
   const handler = async () => ({})

@@ -104,11 +104,6 @@ t.test(
         `GET /api/search?q=${secret.repeat(2_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
         { status: 431, code: 'invalid_parameter' },
       ],
-      [
-        'an expectation',
-        'GET /api/search HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\nConnection: close\r\n\r\n',
-        { status: 417, code: 'invalid_parameter' },
-      ],
     ] as const) {
       const response = parseResponse(await sendBytes(url, text))
       assertProblem(t, response, expected, name)
@@ -118,35 +113,6 @@ t.test(
     t.equal((await fetch(`${url}/api/search`)).status, 200, 'the process still responds')
   },
 )
-
-t.test('answers malformed and too large requests for links with a page', async (t) => {
-  const { url } = await startListening(t)
-  const tooLong = `/quote/share/${'x'.repeat(20_000)}`
-  const send = async (path: string, headers = 'Accept: text/html\r\n') =>
-    parseResponse(await sendBytes(url, `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`))
-
-  const page = await send(tooLong)
-  t.match(page, { status: 431, headers: { 'content-type': 'text/html; charset=utf-8' } })
-  t.match(page.headers, { 'cache-control': 'private, no-store', 'referrer-policy': 'no-referrer' })
-  t.match(page.headers['content-security-policy'], "default-src 'none'")
-  t.match(page.body, 'Abra el presupuesto con el enlace tal como lo recibió.')
-  t.notMatch(page.body, 'xxx')
-  t.equal(page.headers['content-length'], String(Buffer.byteLength(page.body)))
-
-  const english = await send(tooLong, 'accept-language: en-GB\r\n')
-  t.match(english.body, 'Open the quotation with the link as you received it.')
-  t.match((await send(`/quote/share/x?lang=en&x=${'x'.repeat(20_000)}`)).body, 'Open the quotation')
-  t.match(await send('/quote/share/x', 'A header without a colon\r\n'), {
-    status: 400,
-    headers: { 'content-type': 'text/html; charset=utf-8' },
-  })
-
-  const tooLarge = { status: 431, code: 'invalid_parameter' }
-  assertProblem(t, await send(tooLong, 'Accept: application/json\r\n'), tooLarge, 'Accept')
-  const json = await send(`/quote/share/x?format=json&x=${'x'.repeat(20_000)}`)
-  assertProblem(t, json, tooLarge, '?format=json')
-  assertProblem(t, await send(`/quote/sharex${'x'.repeat(20_000)}`), tooLarge, 'another path')
-})
 
 t.test('accepts HTTP/1.0 without Host and every valid form of Host', async (t) => {
   const { url } = await startListening(t)
