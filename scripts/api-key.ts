@@ -1,6 +1,6 @@
 // Creates, lists, rotates and revokes API keys.
 import { createApiKey, publishableScope, revokeApiKey, rotateApiKey } from '../src/auth/api-keys.ts'
-import { parseWebOrigin } from '../src/auth/registered-origins.ts'
+import { parseWebOrigin } from '../src/auth/cors.ts'
 import { readDatabaseConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import { allScopes, type Scope } from '../src/database/table-types.ts'

@@ -52,6 +52,6 @@ export async function reuseOrCreateLink(
 }
 
 async function findUsableKey(db: Database, key: string): Promise<ApiKey | null> {
-  const apiKey = await new ApiKeyCache(db, { log: console }).find(key)
+  const apiKey = await new ApiKeyCache(db, console).find(key)
   return apiKey && isUsable(apiKey) ? apiKey : null
 }

@@ -1,14 +1,15 @@
-// Checks the API key, scope and origin of each request.
+// Checks the API key, scope and origin of each request. The key is in the Authorization header or
+// in ?key=.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
-import { Problem } from '../http/problem-details.ts'
+import { createInvalidParameterProblem, Problem } from '../http/problem-details.ts'
 import { onRequestEnd } from '../http/request-log.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { GuessLimit } from '../rate-limits/guess-limit.ts'
 import { ApiKeyCache, TooManyLookUpsError } from './api-key-cache.ts'
 import { ApiKeyUsage } from './api-key-usage.ts'
-import { type ApiKey, isUsable, publishableScope } from './api-keys.ts'
+import { type ApiKey, isUsable, looksSecret, publishableScope } from './api-keys.ts'
 import {
   createCheckFailedProblem,
   createUnauthenticatedProblem,
@@ -16,9 +17,13 @@ import {
   howToGetKey,
   replaceIfPostgresUnavailable,
 } from './auth-problems.ts'
-import { corsHeaders, corsHeadersOfError, getRequestOrigin, registerPreflights } from './cors.ts'
-import { takePresentedKey } from './presented-key.ts'
-import type { OriginCheck } from './registered-origins.ts'
+import {
+  corsHeaders,
+  corsHeadersOfError,
+  getRequestOrigin,
+  type OriginCheck,
+  registerPreflights,
+} from './cors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -71,8 +76,8 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
     // requiredScope.
     if (requiredScope && !rejectsMethod) await access.admit(request, reply, requiredScope)
   })
-  onRequestEnd(app, ({ authenticKeyId }, status) => {
-    if (authenticKeyId !== null) usage.recordCall(authenticKeyId, status)
+  onRequestEnd(app, ({ authenticKeyId, admittedKey }, status) => {
+    if (authenticKeyId !== null) usage.recordCall(authenticKeyId, status, admittedKey !== null)
   })
   app.addHook('onClose', () => usage.stop())
   return access
@@ -85,16 +90,11 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
  */
 export class AccessControl {
   readonly #options: AccessOptions
-  readonly #usage: ApiKeyUsage
   readonly #keys: ApiKeyCache
 
   constructor(options: AccessOptions, usage: ApiKeyUsage, log: TaskLog) {
     this.#options = options
-    this.#usage = usage
-    this.#keys = new ApiKeyCache(options.db, {
-      log,
-      onWrongSecret: (id) => usage.recordWrongSecret(id),
-    })
+    this.#keys = new ApiKeyCache(options.db, log, (id) => usage.recordWrongSecret(id))
   }
 
   /**
@@ -123,7 +123,6 @@ export class AccessControl {
     checkScope(apiKey, scope, `The key lacks the scope ${scope}`)
     if (apiKey.kind === 'publishable') this.#checkOrigin(apiKey, request, reply)
     request.admittedKey = apiKey
-    this.#usage.recordLastUse(apiKey.id)
   }
 
   /** Returns the key if it is valid. Otherwise throws a 401 problem, or 429 after too many. */
@@ -195,4 +194,52 @@ function checkScope({ scopes }: ApiKey, scope: Scope, explanation: string): void
   throw new Problem('insufficient_scope', `${explanation}; it has ${scopes.join(', ')}.`, {
     reason: 'missing scope',
   })
+}
+
+/**
+ * Returns the key of the request, or null if it has none. With `allowsKeyInUrl`, the key may also
+ * be in the URL, because publishable keys are public. Then it is removed from the query, because
+ * the schemas of the routes have no parameter `key`. Throws a 401 problem for a secret key in a
+ * URL, and for an Authorization header without a key.
+ */
+function takePresentedKey(
+  request: FastifyRequest,
+  { allowsKeyInUrl }: { allowsKeyInUrl: boolean },
+): string | null {
+  const query = request.query as { key?: unknown }
+  const { key: keyInUrl } = query
+  if (keyInUrl !== undefined) rejectSecretKeys(keyInUrl)
+  const keyInHeader = readBearerToken(request.headers.authorization)
+  if (keyInUrl === undefined || !allowsKeyInUrl) return keyInHeader
+  delete query.key
+  if (typeof keyInUrl !== 'string')
+    throw createInvalidParameterProblem('key', 'must occur only once')
+  if (keyInHeader !== null)
+    throw createInvalidParameterProblem('key', 'is also given in Authorization: send it once')
+  return keyInUrl
+}
+
+/**
+ * A malformed header is no guess of a key: it does not count against the address, whose other
+ * programs may send valid keys.
+ */
+function readBearerToken(authorization: string | undefined): string | null {
+  if (authorization === undefined) return null
+  const key = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+  if (key !== undefined) return key
+  throw createUnauthenticatedProblem(
+    `The Authorization header does not have the form "Bearer <key>". ${howToGetKey}`,
+    'malformed Authorization header',
+  )
+}
+
+function rejectSecretKeys(keyInUrl: unknown): void {
+  const values = [keyInUrl].flat()
+  if (!values.some((value) => looksSecret(String(value).trimStart()))) return
+  throw createUnauthenticatedProblem(
+    'This is a secret key in a URL, where logs and browser histories store it: revoke it ' +
+      '(scripts/api-key.ts revoke), create another, and send that only as ' +
+      '"Authorization: Bearer tqs_…".',
+    'secret key in the URL',
+  )
 }

@@ -6,11 +6,12 @@ import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 
 // A minute is exact enough to find unused keys.
-const lastUsedIntervalMs = 60_000
+const lastUsedIntervalSeconds = 60
 // Two statements for many requests.
 const usageWriteMs = 5_000
+const dayMs = 24 * 60 * 60 * 1_000
 
-type DailyCounts = {
+type DailyUse = {
   keyId: string
   /** Days since 1970, in UTC. Formatted only when the counts are written: calls are frequent. */
   day: number
@@ -23,32 +24,20 @@ type DailyCounts = {
    * their callers have not proved that the key is theirs.
    */
   wrongSecrets: number
+  /** When a call was last admitted (Date.now). 0: none was. */
+  lastUsedMs: number
 }
 
 /**
- * The maximum number of counts that wait while PostgreSQL is unreachable: one for each key and day.
- * Further ones are dropped.
- */
-export const maxPendingCounts = 10_000
-
-/**
- * The methods that record do not wait for a write. A failed write is logged once per cause.
- *
- * - Its counts are written with the next ones, unless the process ends or `maxPendingCounts` is
- *   reached.
- * - Its times of last use are not written again. The SQL writes now(), which would be too late by
- *   then. The first admitted call after `lastUsedInterval` is written instead.
+ * The methods that record do not wait for a write. A failed write is logged once per cause, and
+ * what it had is written with the next one, unless the process ends.
  */
 export class ApiKeyUsage {
   readonly #db: Kysely<Tables>
-  readonly #lastRecordedAt = new Map<string, number>()
-  readonly #usedIds = new Set<string>()
-  #counts = new Map<string, DailyCounts>()
-  readonly #timer: NodeJS.Timeout
-  readonly #failures: FailureLog
   readonly #log: TaskLog
-  /** The number of requests whose counts were dropped since the last successful write. */
-  #droppedCount = 0
+  readonly #failures: FailureLog
+  readonly #timer: NodeJS.Timeout
+  #uses = new Map<string, DailyUse>()
   #lastWrite = Promise.resolve()
 
   constructor(db: Kysely<Tables>, log: TaskLog) {
@@ -61,47 +50,38 @@ export class ApiKeyUsage {
     this.#timer = setInterval(() => void this.writePending(), usageWriteMs).unref()
   }
 
-  recordLastUse(keyId: string): void {
-    const now = performance.now()
-    const recordedAt = this.#lastRecordedAt.get(keyId) ?? Number.NEGATIVE_INFINITY
-    if (now - recordedAt < lastUsedIntervalMs) return
-    this.#lastRecordedAt.set(keyId, now)
-    this.#usedIds.add(keyId)
+  /** `isAdmitted`: the key had the right to the request. */
+  recordCall(keyId: string, status: number, isAdmitted: boolean, now = Date.now()): void {
+    const use = this.#useOf(keyId, Math.floor(now / dayMs))
+    use.calls += 1
+    if (isRefusal(status)) use.refusals += 1
+    if (isAdmitted) use.lastUsedMs = now
   }
 
-  recordCall(keyId: string, status: number, now = new Date()): void {
-    const refusals = Number(isRefusal(status))
-    this.#add({ keyId, day: getDay(now), calls: 1, refusals, wrongSecrets: 0 })
-  }
-
-  recordWrongSecret(keyId: string, now = new Date()): void {
-    this.#add({ keyId, day: getDay(now), calls: 0, refusals: 0, wrongSecrets: 1 })
+  recordWrongSecret(keyId: string, now = Date.now()): void {
+    this.#useOf(keyId, Math.floor(now / dayMs)).wrongSecrets += 1
   }
 
   /** Writes what is pending and stops. Logs how many requests could not be recorded. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.writePending()
-    this.#logDropped()
-    const unwritten = [...this.#counts.values()]
-    this.#logLost(
-      unwritten.reduce((sum, { calls, wrongSecrets }) => sum + calls + wrongSecrets, 0),
-      'the process stops',
-    )
+    const lost = [...this.#uses.values()]
+    const requests = lost.reduce((sum, { calls, wrongSecrets }) => sum + calls + wrongSecrets, 0)
+    if (requests > 0)
+      this.#log.error(
+        `${countNoun(requests, 'request')} with an API key will never be in the report of the ` +
+          'use of keys, because the process stops',
+      )
   }
 
-  #add(counts: DailyCounts): void {
-    const key = `${counts.keyId} ${counts.day}`
-    const pending = this.#counts.get(key)
-    if (pending) {
-      pending.calls += counts.calls
-      pending.refusals += counts.refusals
-      pending.wrongSecrets += counts.wrongSecrets
-    } else if (this.#counts.size < maxPendingCounts) {
-      this.#counts.set(key, counts)
-    } else {
-      this.#droppedCount += counts.calls + counts.wrongSecrets
-    }
+  #useOf(keyId: string, day: number): DailyUse {
+    const key = `${keyId} ${day}`
+    const pending = this.#uses.get(key)
+    if (pending) return pending
+    const added = { keyId, day, calls: 0, refusals: 0, wrongSecrets: 0, lastUsedMs: 0 }
+    this.#uses.set(key, added)
+    return added
   }
 
   /**
@@ -114,61 +94,53 @@ export class ApiKeyUsage {
   }
 
   async #write(): Promise<void> {
-    const ids = [...this.#usedIds]
-    this.#usedIds.clear()
-    const counts = [...this.#counts.values()]
-    this.#counts = new Map()
-    if (ids.length === 0 && counts.length === 0) return
-    const writes = await Promise.allSettled([
-      writeLastUse(this.#db, ids),
-      writeCounts(this.#db, counts),
-    ])
-    const [, countsWrite] = writes
-    if (countsWrite.status === 'rejected') for (const each of counts) this.#add(each)
-    const failed = writes.filter((write) => write.status === 'rejected')
-    for (const { reason } of failed) this.#failures.logFailure(reason)
-    if (failed.length > 0) return
-    this.#failures.logSuccess()
-    this.#logDropped()
-  }
-
-  #logDropped(): void {
-    this.#logLost(this.#droppedCount, `${maxPendingCounts} counts were waiting to be written`)
-    this.#droppedCount = 0
-  }
-
-  #logLost(requests: number, reason: string): void {
-    if (requests === 0) return
-    this.#log.error(
-      `${countNoun(requests, 'request')} with an API key will never be in the report of the use ` +
-        `of keys, because ${reason}`,
-    )
+    const uses = [...this.#uses.values()]
+    this.#uses = new Map()
+    if (uses.length === 0) return
+    try {
+      await writeLastUse(this.#db, uses)
+      await writeCounts(this.#db, uses)
+      this.#failures.logSuccess()
+    } catch (error) {
+      this.#failures.logFailure(error)
+      for (const { keyId, day, calls, refusals, wrongSecrets, lastUsedMs } of uses) {
+        const use = this.#useOf(keyId, day)
+        use.calls += calls
+        use.refusals += refusals
+        use.wrongSecrets += wrongSecrets
+        use.lastUsedMs = Math.max(use.lastUsedMs, lastUsedMs)
+      }
+    }
   }
 }
 
-const dayMs = 24 * 60 * 60 * 1_000
-
-const getDay = (instant: Date) => Math.floor(instant.getTime() / dayMs)
-const formatDay = (day: number) => new Date(day * dayMs).toISOString().slice(0, 10)
-
 /**
  * Skips a key whose row another process is updating at that moment, instead of waiting. Also skips
- * a key whose last use another process has recorded within half of `lastUsedInterval`.
+ * a key whose last use is already known to within `lastUsedIntervalSeconds`.
  *
  * The lock is not `for update`. A new row of api_key_usage locks its key, so `for update` would
  * also skip a key whose counts are being written.
  */
-async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
-  if (ids.length === 0) return
-  const halfIntervalSeconds = lastUsedIntervalMs / 2 / 1_000
+async function writeLastUse(db: Kysely<Tables>, uses: DailyUse[]): Promise<void> {
+  const rows = uses
+    .filter(({ lastUsedMs }) => lastUsedMs > 0)
+    .map(({ keyId, lastUsedMs }) => ({ id: keyId, used_at: new Date(lastUsedMs) }))
+  if (rows.length === 0) return
+  const ids = rows.map(({ id }) => id)
   await sql`
-    update api_keys set last_used_at = now()
-    where id in (
-      select id from api_keys where id = any(${ids}) for no key update skip locked
-    )
+    update api_keys k set last_used_at = u.used_at
+    from (
+      select id, max(used_at) as used_at
+      from json_to_recordset(${JSON.stringify(rows)}::json) as u (id text, used_at timestamptz)
+      group by id
+    ) u
+    where k.id = u.id
+      and k.id in (
+        select id from api_keys where id = any(${ids}) for no key update skip locked
+      )
       and (
-        last_used_at is null
-        or last_used_at < now() - make_interval(secs => ${halfIntervalSeconds})
+        k.last_used_at is null
+        or k.last_used_at < u.used_at - make_interval(secs => ${lastUsedIntervalSeconds})
       )
   `.execute(db)
 }
@@ -177,13 +149,13 @@ async function writeLastUse(db: Kysely<Tables>, ids: string[]): Promise<void> {
  * Every process writes in order of id, so that two cannot deadlock. The join leaves out keys that
  * were deleted meanwhile.
  */
-async function writeCounts(db: Kysely<Tables>, counts: DailyCounts[]): Promise<void> {
-  if (counts.length === 0) return
-  const rows = counts.map(({ keyId, day, wrongSecrets, ...row }) => ({
+async function writeCounts(db: Kysely<Tables>, uses: DailyUse[]): Promise<void> {
+  const rows = uses.map(({ keyId, day, calls, refusals, wrongSecrets }) => ({
     key_id: keyId,
-    day: formatDay(day),
+    day: new Date(day * dayMs).toISOString().slice(0, 10),
+    calls,
+    refusals,
     wrong_secrets: wrongSecrets,
-    ...row,
   }))
   await sql`
     insert into api_key_usage (key_id, day, calls, refusals, wrong_secrets)

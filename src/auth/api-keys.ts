@@ -1,7 +1,43 @@
-// What an API key allows, and how keys are created, revoked and rotated.
+// API keys: their format (tqs_<id>_<secret> for servers, tqp_<id>_<secret> for browsers), what a key
+// allows, and how keys are created, revoked and rotated.
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
-import { generateKey, hashKey, type KeyKind } from './api-key-format.ts'
+
+export type KeyKind = Tables['api_keys']['kind']
+
+const prefixes = { secret: 'tqs', publishable: 'tqp' } as const
+const anyPrefix = Object.values(prefixes).join('|')
+const pattern = new RegExp(`^(${anyPrefix})_([0-9a-z]{12})_[A-Za-z0-9_-]{43}$`)
+const prefixAnywhere = new RegExp(`(${anyPrefix})_`)
+
+/** Returns the id and kind of a well-formed key, or null. The key may still be unknown. */
+export function parseKey(key: string): { id: string; kind: KeyKind } | null {
+  const [, prefix, id] = pattern.exec(key) ?? []
+  return id === undefined
+    ? null
+    : { id, kind: prefix === prefixes.secret ? 'secret' : 'publishable' }
+}
+
+export function mayContainKey(text: string): boolean {
+  return prefixAnywhere.test(text)
+}
+
+/** Returns whether the text begins like a secret key, which nobody but its owner may see. */
+export function looksSecret(text: string): boolean {
+  return text.startsWith(`${prefixes.secret}_`)
+}
+
+/** Returns the SHA-256 hash of a key. A key has 256 random bits, so no slow hash is needed. */
+export function hashKey(key: string): Buffer {
+  return createHash('sha256').update(key).digest()
+}
+
+/** Returns a new key and its id: 12 random letters and digits, and 32 random bytes. */
+function generateKey(kind: KeyKind): { id: string; key: string } {
+  const id = Array.from({ length: 12 }, () => randomInt(36).toString(36)).join('')
+  return { id, key: `${prefixes[kind]}_${id}_${randomBytes(32).toString('base64url')}` }
+}
 
 /** The only scope of a publishable key, because every visitor of the page can read the key. */
 export const publishableScope: Scope = 'search:read'
@@ -64,8 +100,8 @@ async function insertKey(db: Kysely<Tables>, newKey: NewKey): Promise<{ id: stri
 /**
  * Revokes a key. Returns false if it is unknown or already revoked.
  *
- * A process that has cached the key still accepts it for up to `waitAfter`, and during an outage of
- * PostgreSQL for up to `discardAfter` (refreshed-value.ts).
+ * A process that has cached the key still accepts it for some seconds, and during an outage of
+ * PostgreSQL for up to `discardAfter` (refreshed-cache.ts).
  */
 export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db

@@ -1,17 +1,57 @@
-// Cross-origin requests (CORS) of pages with a publishable key: preflights and response headers.
+// Cross-origin requests (CORS) of pages with a publishable key: the origins to which valid keys are
+// bound, preflights and response headers.
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
 import { noStore } from '../http/common-headers.ts'
 import { allowedMethods } from '../http/error-handlers.ts'
 import { Problem } from '../http/problem-details.ts'
+import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { publishableScope } from './api-keys.ts'
 import { replaceIfPostgresUnavailable, wrongOrigin } from './auth-problems.ts'
-import type { OriginCheck } from './registered-origins.ts'
+import { createRefreshedCache, discardAfter } from './refreshed-cache.ts'
 
 // Ten minutes save most preflights. Each request itself is still checked.
 const preflightCacheMs = 600_000
 
 const exposedHeaders =
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id'
+
+/**
+ * Resolves to whether a valid publishable key is bound to the origin. Rejects if the list of
+ * origins cannot be read and the last one is discarded.
+ */
+export type OriginCheck = (origin: string) => Promise<boolean>
+
+/**
+ * Returns an origin as browsers write it: scheme, host in lower case, and the port unless it is the
+ * default. Returns null for anything else, such as a path, a wildcard, a password or `null`.
+ */
+export function parseWebOrigin(text: string): string | null {
+  // Operators often copy the address of a site with its final slash.
+  const address = text.trim().replace(/\/$/, '')
+  if (!/^https?:\/\/[^/?#@\\*\s]+$/i.test(address) || !URL.canParse(address)) return null
+  return new URL(address).origin
+}
+
+export function createOriginCheck(db: Kysely<Tables>, log: TaskLog): OriginCheck {
+  const failures = new FailureLog(log, {
+    failure: (cause) =>
+      `The origins of publishable keys cannot be read (${cause}). The last list stays in use for ` +
+      `up to ${discardAfter.ms / 60_000} minutes`,
+    recovery: 'The origins of publishable keys can be read again',
+  })
+  const origins = createRefreshedCache(1, failures, () => readOrigins(db))
+  return async (origin) => (await origins.get('all')).has(origin)
+}
+
+async function readOrigins(db: Kysely<Tables>): Promise<Set<string>> {
+  const { rows } = await sql<{ origin: string }>`
+    select distinct unnest(origins) as origin from api_keys
+    where kind = 'publishable' and revoked_at is null and (expires_at is null or expires_at > now())
+  `.execute(db)
+  return new Set(rows.map(({ origin }) => origin))
+}
 
 /** Returns whether pages of other sites may call a route, which they do with a publishable key. */
 export function allowsCrossOrigin({ requiredScope }: FastifyContextConfig): boolean {

@@ -185,7 +185,7 @@ export function isSkuLookUp(url: string): boolean {
  */
 export function parseSearchUrl(url: string): SearchRequest | null {
   // The API key in the URL is not part of the search. In the route, access control has removed it
-  // from the query (removeKeyFromQuery in src/auth/presented-key.ts).
+  // from the query (takePresentedKey in src/auth/access-control.ts).
   const { key: _key, ...parameters } = readParameters(url)
   if (parameters.sku !== undefined || findMalformedQuery(url, parameters, undefined)) return null
   const query = Value.Convert(SearchParameters, Value.Default(SearchParameters, parameters))

@@ -2,7 +2,7 @@
 // Numbers such as S4 are those of the attacks in docs/security.md.
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { parseWebOrigin } from '../../src/auth/registered-origins.ts'
+import { parseWebOrigin } from '../../src/auth/cors.ts'
 import { secretOf } from '../support/key-parts.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'

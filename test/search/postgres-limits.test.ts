@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { lookUpTimeout } from '../../src/auth/refreshed-value.ts'
+import { lookUpTimeout } from '../../src/auth/refreshed-cache.ts'
 import { fallbackStatementTimeout } from '../../src/database/postgres-pool.ts'
 import { overloadedProblem } from '../../src/overload/overloaded-problem.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'

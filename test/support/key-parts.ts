@@ -1,5 +1,5 @@
 // Takes API keys apart: tests search logs, rows and responses for the parts of a key.
-import { parseKey } from '../../src/auth/api-key-format.ts'
+import { parseKey } from '../../src/auth/api-keys.ts'
 
 /** Returns the id of a well-formed key. */
 export function idOf(key: string): string {

@@ -1,7 +1,7 @@
 // Longer timeouts, for tests that claim what is answered and not how fast.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { lookUpTimeout } from '../../../src/auth/refreshed-value.ts'
+import { lookUpTimeout } from '../../../src/auth/refreshed-cache.ts'
 import {
   fallbackConnectionTimeout,
   fallbackResponseTimeout,
