@@ -97,13 +97,16 @@ export function renderQuotePage(
   { brand, offersReplies }: PageOptions,
 ): string {
   const quote = buildQuoteViewModel(linkedQuote, language)
+  const isLong = quote.lines.length > maxLinesWithoutStickySummary
   return templates.render('quote', {
     ...quote,
     title: `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`,
     printFooter: `${quote.texts.quote} ${truncatePlainText(quote.number, maxPrintFooterNumberLength)}`,
     pdfLink,
     hasWideNumbers: sumColumnWidths(quote.columns) > maxPageNumericColumnsWidth,
-    hasStickySummary: quote.lines.length > maxLinesWithoutStickySummary,
+    hasStickySummary: isLong,
+    // Style sheets cannot show a running total at the foot of a printed page, so each line has one.
+    printsRunningTotals: isLong,
     languages: languages.map((code) => ({
       code,
       name: languageNames[code],

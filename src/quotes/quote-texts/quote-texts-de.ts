@@ -52,6 +52,8 @@ export const de: QuoteTexts = {
   sku: 'Art.-Nr.',
   hsCode: 'Zolltarifnummer',
   origin: 'Ursprung',
+  carriedForward: 'Übertrag',
+  broughtForward: 'Übertrag',
   totals: 'Summen',
   jumpToTotal: 'Zur Summe',
   discounts: 'Rabatte, bereits abgezogen',

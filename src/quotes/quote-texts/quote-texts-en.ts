@@ -55,6 +55,9 @@ export const en = {
   sku: 'Ref.',
   hsCode: 'HS code',
   origin: 'Origin',
+  /** At the foot of a page with lines, and above the lines of the next one. */
+  carriedForward: 'Carried forward',
+  broughtForward: 'Brought forward',
   totals: 'Totals',
   /** The link from the lines of a long quote to its totals. */
   jumpToTotal: 'Go to the total',

@@ -48,6 +48,8 @@ export const es: QuoteTexts = {
   sku: 'Ref.',
   hsCode: 'Código arancelario',
   origin: 'Origen',
+  carriedForward: 'Suma y sigue',
+  broughtForward: 'Suma anterior',
   totals: 'Totales',
   jumpToTotal: 'Ir al total',
   discounts: 'Descuentos, ya aplicados',

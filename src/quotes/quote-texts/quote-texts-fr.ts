@@ -50,6 +50,8 @@ export const fr: QuoteTexts = {
   sku: 'Réf.',
   hsCode: 'Code douanier',
   origin: 'Origine',
+  carriedForward: 'À reporter',
+  broughtForward: 'Report',
   totals: 'Totaux',
   jumpToTotal: 'Aller au total',
   discounts: 'Remises, déjà appliquées',

@@ -49,6 +49,8 @@ export const it: QuoteTexts = {
   sku: 'Rif.',
   hsCode: 'Codice doganale',
   origin: 'Origine',
+  carriedForward: 'A riportare',
+  broughtForward: 'Riporto',
   totals: 'Totali',
   jumpToTotal: 'Vai al totale',
   discounts: 'Sconti, già applicati',

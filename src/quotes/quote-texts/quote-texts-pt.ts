@@ -48,6 +48,8 @@ export const pt: QuoteTexts = {
   sku: 'Ref.',
   hsCode: 'Código pautal',
   origin: 'Origem',
+  carriedForward: 'A transportar',
+  broughtForward: 'Transporte',
   totals: 'Totais',
   jumpToTotal: 'Ir para o total',
   discounts: 'Descontos, já aplicados',

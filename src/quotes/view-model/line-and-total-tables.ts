@@ -25,6 +25,8 @@ export type LineRow = {
   tax: string
   surcharge: string
   net: string
+  /** The sum of the nets up to this line. Tables of several pages carry it from page to page. */
+  runningTotal: string
 }
 
 const columnKeys = ['quantity', 'unitPrice', 'discount', 'tax', 'surcharge', 'net'] as const
@@ -34,7 +36,32 @@ const optionalColumns = new Set<ColumnKey>(['discount', 'tax', 'surcharge'])
 /** A column of numbers. `width` is the length of its longest text in characters. */
 export type LineColumn = { key: ColumnKey; label: string; width: number }
 
-export function buildLineRow(line: Line, language: Language): LineRow {
+export function buildLineRows(lines: Line[], language: Language): LineRow[] {
+  const runningTotals = sumUpToEachLine(lines)
+  return lines.map((line, index) => ({
+    ...buildLineRow(line, language),
+    runningTotal: formatMoney(
+      { amount: runningTotals[index] ?? '', currency: line.net.currency },
+      language,
+    ),
+  }))
+}
+
+/** Returns the exact sums of the nets of the first line, the first two lines, and so on. */
+function sumUpToEachLine(lines: Line[]): string[] {
+  // All nets of a quote have the digits of its currency.
+  const digits = lines[0]?.net.amount.split('.')[1]?.length ?? 0
+  let sum = 0n
+  return lines.map(({ net }) => {
+    sum += BigInt(net.amount.replace('.', ''))
+    const text = (sum < 0n ? -sum : sum).toString().padStart(digits + 1, '0')
+    const whole = text.slice(0, text.length - digits)
+    const fraction = digits === 0 ? '' : `.${text.slice(-digits)}`
+    return `${sum < 0n ? '-' : ''}${whole}${fraction}`
+  })
+}
+
+function buildLineRow(line: Line, language: Language): Omit<LineRow, 'runningTotal'> {
   const { discountPercent, taxRate, surchargeRate } = line
   return {
     position: String(line.position),

@@ -11,7 +11,7 @@ import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { buildMailLink, buildPhoneLink, buildWebsiteLink } from './contact-links.ts'
 import {
   buildLineColumns,
-  buildLineRow,
+  buildLineRows,
   buildTotalRows,
   chooseTaxLabel,
   type LineColumn,
@@ -69,7 +69,7 @@ type LinkedText = { text: string; href: string | null }
 export function buildQuoteViewModel(linkedQuote: LinkedQuote, language: Language): QuoteViewModel {
   const { status, link, contentHash, document } = linkedQuote
   const texts = quoteTexts[language]
-  const lines = document.lines.map((line) => buildLineRow(line, language))
+  const lines = buildLineRows(document.lines, language)
   return {
     language,
     documentLanguage: document.language === language ? null : document.language,

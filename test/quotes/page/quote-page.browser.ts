@@ -276,6 +276,12 @@ t.test('five lines and the bank account are on one page, printed and as PDF', as
   const many = Array.from({ length: 60 }, (_, n) => ({ ...hammer, position: n + 1 }))
   const pages = await print(withDocument({ lines: many }), 'es')
   t.ok(pages.length > 2)
+  t.match(
+    pages.at(-1),
+    /Martillo(.|\n)*Totales(.|\n)*1\.238\.473,63/,
+    'the totals are with the last line',
+  )
+  t.match(pages.at(-1), '883.500,00 €', 'each line of a long quote has the running total')
   for (const [index, text] of pages.entries()) {
     t.match(text, 'Presupuesto P-2026-17')
     t.match(text, `${index + 1} / ${pages.length}`)
