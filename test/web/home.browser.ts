@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { formatMoney } from '../../src/quotes/formats.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import type { Stats } from '../../src/stats/schema.ts'
 import { requestTimeoutMs } from '../../src/web/browser/fetch-with-timeout.js'
@@ -83,14 +82,14 @@ async function open(
       locale: 'es-ES',
       permissions: ['clipboard-read', 'clipboard-write'],
     },
-    (text) => /status of 401/.test(text),
+    (text) => /status of (401|503)/.test(text),
   )
   await watched.page.goto(origin + path)
   await waitUntilReady(watched.page)
   return watched
 }
 
-t.test('finds products, shows the statistics of the year, and opens a quote', async (t) => {
+t.test('finds products, shows responses, and opens a quote and the dashboard', async (t) => {
   const { page, pageErrors } = await open(t)
   await page.click('#product')
   await page.keyboard.type('martilo')
@@ -106,27 +105,19 @@ t.test('finds products, shows the statistics of the year, and opens a quote', as
   await page.keyboard.press('Escape')
   t.equal(await page.getAttribute('.tools a', 'href'), 'docs', 'links to the documentation')
 
-  const year = (await service.app.inject('/api/stats?from=2025-01-01&to=2025-12-31')).json<Stats>()
-  const metrics = normalizeSpaces(await page.textContent('#stats-metrics'))
-  t.match(metrics, 'Ingresos de 2025 (EUR)')
-  t.match(metrics, normalizeSpaces(formatMoney(year.revenue.total, 'es')).replace(' €', ''))
-  t.equal(
-    await page.$$eval('#stats-table tbody tr', (rows) => rows.length),
-    12,
-    'the chart has a table',
+  // On a busy machine the service may reject a request.
+  const samples = await eventually(
+    async () => {
+      await page.reload()
+      await waitUntilReady(page)
+      return page.$$eval('code[data-path]', (codes) => codes.map((code) => code.textContent ?? ''))
+    },
+    (texts) => texts.every((text) => text.startsWith('{')),
   )
-  t.equal(await page.$$eval('#stats-chart .bar', (bars) => bars.length), 12)
-  t.match(
-    normalizeSpaces(await page.textContent('#quote')),
-    normalizeSpaces(formatMoney({ amount: '1507.18', currency: 'EUR' }, 'es')),
-  )
-
-  t.match(
-    normalizeSpaces(await page.textContent('#quote-lines')),
-    /Descripción.*Importe/,
-    'the card shows lines of the quote',
-  )
-  t.ok((await page.$$('#quote-lines tbody tr')).length > 0)
+  const { quotes, revenue } = (await service.app.inject('/api/stats')).json<Stats>()
+  t.match(samples[0], `"quotes": {\n    "total": ${quotes.total}`)
+  t.match(samples[0], `{ "amount": "${revenue.total.amount}", "currency": "EUR" }`)
+  t.match(samples[1], '{ "amount": "1507.18", "currency": "EUR" }')
 
   await page.click('#open-quote')
   await page.waitForURL(`${link}?lang=es`)
@@ -134,7 +125,7 @@ t.test('finds products, shows the statistics of the year, and opens a quote', as
   await page.goBack()
   await waitUntilReady(page)
   await page.click('#open-dashboard')
-  await page.waitForURL(`${base}/dashboard?from=2025-01-01&to=2025-12-31`)
+  await page.waitForURL(`${base}/dashboard?lang=es`)
   await page.waitForSelector('#metrics dd')
   t.same(pageErrors, [])
 })
@@ -212,8 +203,8 @@ t.test('says that statistics and a quote without a response are unavailable', as
   await Promise.all(requested)
   await page.clock.runFor(requestTimeoutMs)
   await waitUntilReady(page)
-  t.match(await page.textContent('#stats-state'), /unavailable/)
-  t.match(await page.textContent('#quote-state'), /unavailable/)
+  t.match(await page.textContent('#stats-response'), /unavailable/)
+  t.match(await page.textContent('#quote-response'), /unavailable/)
   t.same(pageErrors, [])
 })
 
@@ -238,7 +229,7 @@ t.test('says how to get a key and a quote link if they are not configured', asyn
   })
   const origin = await unconfigured.app.listen({ host: '127.0.0.1', port: 0 })
   const { page, pageErrors } = await open(t, '/', { origin })
-  t.match(await page.textContent('#stats-state'), 'clave')
+  t.match(await page.textContent('#stats-response'), 'clave')
   t.match(await page.textContent('main'), 'scripts/run share create')
   t.equal(await page.textContent('#key-note'), 'Crea una clave para el origen de tu página:')
   t.equal(await page.$('#open-quote'), null)

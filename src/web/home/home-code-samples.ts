@@ -24,8 +24,6 @@ export function createHomeCodeSamples(
     const header = anonymousScopes.includes(scope) ? '' : "-H 'Authorization: Bearer tqs_…' "
     return `curl ${header}'${baseUrl}${path}'`
   }
-  // The script of the page inserts the year that it shows.
-  const year = new Date().getFullYear()
   const link = quoteUrl ?? `${baseUrl}/quote/share/…`
   return {
     pinnedTag:
@@ -39,10 +37,7 @@ export function createHomeCodeSamples(
       'scripts/run api-key create --kind publishable --name "Internal tool" \\\n' +
       '  --origins https://tool.example.com',
     search: curl('search:read', '/api/search?q=jumbo+strage+bag'),
-    stats: curl(
-      'stats:read',
-      `/api/stats?from=${year}-01-01&to=${year}-12-31&compare=previous_year`,
-    ),
+    stats: curl('stats:read', '/api/stats'),
     quote: quoteUrl
       ? `curl '${link}?format=json'\ncurl -O -J '${link}?format=pdf'`
       : `scripts/run share create P-2026-001\ncurl '${link}?format=json'`,

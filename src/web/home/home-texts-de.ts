@@ -34,17 +34,7 @@ export const homeTextsDe: HomeTexts = {
   stats: {
     title: 'Statistik',
     text: 'Angebote, Annahme und Umsatz, auf den Cent genau und nach zwei Sekunden aktuell.',
-    loading: 'Wird geladen…',
-    revenue: 'Umsatz',
-    quotes: 'Angebote',
-    acceptance: 'Annahme',
-    month: 'Monat',
-    chartLabel:
-      'Säulen des Umsatzes {year} nach Monat, in {currency}. Die folgende Tabelle enthält ' +
-      'dieselben Daten.',
-    revenueIn: 'Umsatz {year} ({currency})',
-    open: 'Statistik von {year} öffnen',
-    openUnnamed: 'Statistik öffnen',
+    open: 'Statistik öffnen',
     needsKey:
       'Die Statistik braucht einen Schlüssel mit der Berechtigung stats:read. Die Übersicht ' +
       'fragt danach.',
@@ -56,15 +46,7 @@ export const homeTextsDe: HomeTexts = {
     text:
       'Der Kunde öffnet es ohne Konto: als Seite, PDF oder JSON. Was gesendet wurde, ändert ' +
       'sich nicht, auch wenn sich die Datenbank ändert.',
-    open: 'Angebot {number} öffnen',
-    openUnnamed: 'Angebot öffnen',
-    total: 'Gesamt',
-    validUntil: 'Gültig bis',
-    lines: { one: '{count} Position', other: '{count} Positionen' },
-    firstLines: 'Die ersten Positionen des Angebots',
-    description: 'Bezeichnung',
-    amount: 'Betrag',
-    buyer: 'Kunde',
+    open: 'Angebot öffnen',
     unavailable: 'Das Angebot ist gerade nicht verfügbar.',
     none: 'Hier wird keines gezeigt. So entsteht ein Link:',
     curl: 'Dasselbe als JSON oder PDF',

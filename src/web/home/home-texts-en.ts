@@ -31,17 +31,7 @@ export const homeTextsEn: HomeTexts = {
   stats: {
     title: 'Statistics',
     text: 'Quotes, acceptance and revenue, exact to the cent and current within two seconds.',
-    loading: 'Loading…',
-    revenue: 'Revenue',
-    quotes: 'Quotes',
-    acceptance: 'Acceptance',
-    month: 'Month',
-    chartLabel:
-      'Column chart of the revenue of {year} by month, in {currency}. ' +
-      'The table below contains the same data.',
-    revenueIn: 'Revenue of {year} ({currency})',
-    open: 'Open the statistics of {year}',
-    openUnnamed: 'Open the statistics',
+    open: 'Open the statistics',
     needsKey: 'The statistics need a key with the scope stats:read. The dashboard asks for it.',
     unavailable: 'The statistics are unavailable at the moment.',
     curl: 'From a program',
@@ -51,15 +41,7 @@ export const homeTextsEn: HomeTexts = {
     text:
       'The customer opens it without an account, as a page, a PDF or JSON. A sent quote does ' +
       'not change, even if the database does.',
-    open: 'Open the quote {number}',
-    openUnnamed: 'Open the quote',
-    total: 'Total',
-    validUntil: 'Valid until',
-    lines: { one: '{count} line', other: '{count} lines' },
-    firstLines: 'The first lines of the quote',
-    description: 'Description',
-    amount: 'Amount',
-    buyer: 'Customer',
+    open: 'Open the quote',
     unavailable: 'The quote is unavailable at the moment.',
     none: 'No quote is configured here. This is how to create a link:',
     curl: 'The same quote as JSON or PDF',

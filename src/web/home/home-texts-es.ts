@@ -31,17 +31,7 @@ export const homeTextsEs = {
   stats: {
     title: 'Cifras',
     text: 'Presupuestos, aceptación e ingresos, exactos al céntimo y al día en dos segundos.',
-    loading: 'Cargando…',
-    revenue: 'Ingresos',
-    quotes: 'Presupuestos',
-    acceptance: 'Aceptación',
-    month: 'Mes',
-    chartLabel:
-      'Columnas de los ingresos de {year} por mes, en {currency}. ' +
-      'La tabla que sigue dice lo mismo.',
-    revenueIn: 'Ingresos de {year} ({currency})',
-    open: 'Abrir las cifras de {year}',
-    openUnnamed: 'Abrir las cifras',
+    open: 'Abrir las cifras',
     needsKey: 'Aquí las cifras piden una clave con el permiso stats:read: el panel la pregunta.',
     unavailable: 'Las cifras no responden ahora.',
     curl: 'Desde un programa',
@@ -51,16 +41,7 @@ export const homeTextsEs = {
     text:
       'El cliente lo abre sin cuenta: página, PDF o JSON. Lo que se envió no cambia aunque ' +
       'cambie la base de datos.',
-    open: 'Abrir el presupuesto {number}',
-    openUnnamed: 'Abrir el presupuesto',
-    total: 'Total',
-    validUntil: 'Válido hasta',
-    /** By the plural rules of the language. */
-    lines: { one: '{count} línea', other: '{count} líneas' },
-    firstLines: 'Las primeras líneas del presupuesto',
-    description: 'Descripción',
-    amount: 'Importe',
-    buyer: 'Cliente',
+    open: 'Abrir el presupuesto',
     unavailable: 'El presupuesto no se puede leer ahora.',
     none: 'Aquí no se muestra ninguno. Un enlace se crea así:',
     curl: 'El mismo, en JSON o en PDF',

@@ -37,17 +37,7 @@ export const homeTextsFr: HomeTexts = {
     text:
       'Devis, acceptation et chiffre d’affaires, exacts au centime et à jour en deux ' +
       'secondes.',
-    loading: 'Chargement…',
-    revenue: 'Chiffre d’affaires',
-    quotes: 'Devis',
-    acceptance: 'Acceptation',
-    month: 'Mois',
-    chartLabel:
-      'Colonnes du chiffre d’affaires de {year} par mois, en {currency}. Le tableau qui suit ' +
-      'dit la même chose.',
-    revenueIn: 'Chiffre d’affaires de {year} ({currency})',
-    open: 'Ouvrir les statistiques de {year}',
-    openUnnamed: 'Ouvrir les statistiques',
+    open: 'Ouvrir les statistiques',
     needsKey:
       'Les statistiques demandent une clé avec le droit stats:read\u00a0: le tableau de bord ' +
       'la demande.',
@@ -59,15 +49,7 @@ export const homeTextsFr: HomeTexts = {
     text:
       'Le client l’ouvre sans compte\u00a0: page, PDF ou JSON. Ce qui a été envoyé ne change ' +
       'pas, même si la base de données change.',
-    open: 'Ouvrir le devis {number}',
-    openUnnamed: 'Ouvrir le devis',
-    total: 'Total',
-    validUntil: 'Valable jusqu’au',
-    lines: { one: '{count} ligne', other: '{count} lignes' },
-    firstLines: 'Les premières lignes du devis',
-    description: 'Désignation',
-    amount: 'Montant',
-    buyer: 'Client',
+    open: 'Ouvrir le devis',
     unavailable: 'Le devis n’est pas disponible pour le moment.',
     none: 'Aucun devis n’est montré ici. Un lien se crée ainsi\u00a0:',
     curl: 'Le même, en JSON ou en PDF',

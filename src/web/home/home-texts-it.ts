@@ -33,17 +33,7 @@ export const homeTextsIt: HomeTexts = {
   stats: {
     title: 'Statistiche',
     text: 'Preventivi, accettazione e ricavi, esatti al centesimo e aggiornati entro due secondi.',
-    loading: 'Caricamento…',
-    revenue: 'Ricavi',
-    quotes: 'Preventivi',
-    acceptance: 'Accettazione',
-    month: 'Mese',
-    chartLabel:
-      'Colonne dei ricavi del {year} per mese, in {currency}. La tabella che segue contiene ' +
-      'gli stessi dati.',
-    revenueIn: 'Ricavi del {year} ({currency})',
-    open: 'Apri le statistiche del {year}',
-    openUnnamed: 'Apri le statistiche',
+    open: 'Apri le statistiche',
     needsKey:
       'Le statistiche richiedono una chiave con il permesso stats:read: la chiede il cruscotto.',
     unavailable: 'Le statistiche non sono disponibili al momento.',
@@ -54,15 +44,7 @@ export const homeTextsIt: HomeTexts = {
     text:
       'Il cliente lo apre senza account: pagina, PDF o JSON. Ciò che è stato inviato non ' +
       'cambia, anche se cambia la base di dati.',
-    open: 'Apri il preventivo {number}',
-    openUnnamed: 'Apri il preventivo',
-    total: 'Totale',
-    validUntil: 'Valido fino al',
-    lines: { one: '{count} riga', other: '{count} righe' },
-    firstLines: 'Le prime righe del preventivo',
-    description: 'Descrizione',
-    amount: 'Importo',
-    buyer: 'Cliente',
+    open: 'Apri il preventivo',
     unavailable: 'Il preventivo non è disponibile al momento.',
     none: 'Qui non se ne mostra nessuno. Un link si crea così:',
     curl: 'Lo stesso, in JSON o in PDF',

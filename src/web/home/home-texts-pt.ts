@@ -33,16 +33,7 @@ export const homeTextsPt: HomeTexts = {
   stats: {
     title: 'Estatísticas',
     text: 'Orçamentos, aceitação e receitas, exatos ao cêntimo e em dia em dois segundos.',
-    loading: 'A carregar…',
-    revenue: 'Receitas',
-    quotes: 'Orçamentos',
-    acceptance: 'Aceitação',
-    month: 'Mês',
-    chartLabel:
-      'Colunas das receitas de {year} por mês, em {currency}. A tabela seguinte diz o mesmo.',
-    revenueIn: 'Receitas de {year} ({currency})',
-    open: 'Abrir as estatísticas de {year}',
-    openUnnamed: 'Abrir as estatísticas',
+    open: 'Abrir as estatísticas',
     needsKey:
       'As estatísticas pedem uma chave com a permissão stats:read: o painel pergunta por ela.',
     unavailable: 'As estatísticas não estão disponíveis neste momento.',
@@ -53,15 +44,7 @@ export const homeTextsPt: HomeTexts = {
     text:
       'O cliente abre-o sem conta: página, PDF ou JSON. O que foi enviado não muda, mesmo que ' +
       'a base de dados mude.',
-    open: 'Abrir o orçamento {number}',
-    openUnnamed: 'Abrir o orçamento',
-    total: 'Total',
-    validUntil: 'Válido até',
-    lines: { one: '{count} linha', other: '{count} linhas' },
-    firstLines: 'As primeiras linhas do orçamento',
-    description: 'Descrição',
-    amount: 'Montante',
-    buyer: 'Cliente',
+    open: 'Abrir o orçamento',
     unavailable: 'O orçamento não está disponível neste momento.',
     none: 'Aqui não se mostra nenhum. Uma ligação cria-se assim:',
     curl: 'O mesmo, em JSON ou em PDF',
