@@ -1,157 +1,20 @@
-// Imports products, quotes or words for search from a CSV file.
+// Imports products, quotes or words for search from a file.
 import { readImportConfig } from '../src/config.ts'
-import { openPool } from '../src/database/postgres-pool.ts'
-import {
-  type FileKind,
-  productFileColumns,
-  quoteFields,
-  quoteFileColumns,
-  quoteLineFields,
-  wordFileColumns,
-} from '../src/imports/file-format.ts'
-import { defaultDeactivationLimitPercent } from '../src/imports/import-products.ts'
-import { maxUsualRateFactor } from '../src/imports/quotes/quote-warnings.ts'
-import { runCommand, UsageError } from './cli/command.ts'
-import { importArguments, parseImportOptions } from './cli/import-arguments.ts'
-import { fileKinds, importFile } from './cli/import-file.ts'
+import { processContext } from './cli/command.ts'
+import { runImportCommand } from './cli/import-command.ts'
 
-const help = `
-Usage: node scripts/import.ts products FILE [--full [--allow-removals N%]] [OPTIONS]
-       node scripts/import.ts quotes FILE [--full --from DAY --to DAY] [OPTIONS]
-       node scripts/import.ts synonyms|pins|hidden-words FILE [--full] [OPTIONS]
+const stop = new AbortController()
+// The abort reason is the exit status, which shells define as 128 plus the number of the signal.
+for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }))
+  process.on(signal, () => {
+    // Asked again: the import does not wait for PostgreSQL to cancel the statement.
+    if (stop.signal.aborted) process.exit(status)
+    stop.abort(status)
+  })
 
-Imports a CSV file into DATABASE_URL in one transaction: everything, or nothing if a row is invalid.
-FILE is a CSV file, a gzipped CSV file, or - for standard input. An Excel workbook must be saved as
-CSV first.
-
-  --full            products: the file is the whole catalogue. Products that are not in it become
-                    inactive. Those in it become active, unless the column active says no.
-                    quotes: the file has every quote issued from DAY to DAY. A warning names the
-                    quotes that are not in it; they stay as they are.
-                    words: the file is the whole list. Rows that are not in it are deleted. A file
-                    without any row is rejected, because it is usually a mistake.
-  --allow-removals  the percentage of the active products that --full may make inactive. If there
-                    are more, nothing is imported, because the file may be cut short.
-                    Default: ${defaultDeactivationLimitPercent}%
-  --rejects FILE    import the valid rows and write the invalid ones to this CSV file, with the
-                    columns line and reason before their own. Correct them there and import that
-                    file: the columns line and reason are ignored. If one row of a quote is invalid,
-                    the whole quote is rejected. Nothing is imported if the number of an invalid
-                    row is unknown: it is empty, or a comma before it has moved it. The same holds
-                    for the SKU or word with --full. The file exists only if rows were rejected; an
-                    older one of that name is removed.
-  --strict          import nothing if there are warnings
-  --json            print the summary as one JSON object
-
-Warnings name what was imported but may be a mistake: rates that differ from the usual rate of their
-currency by more than a factor of ${maxUsualRateFactor} or look inverted, accepted quotes
-without a rate, identical lines in a quote, a quote number with two dates, quotes that a full file
-does not have, and pinned SKUs that no active product has.
-
-Format of the file:
-  --format en     commas, 1234.5, 2026-12-31, UTF-8. The default
-  --format es     semicolons, 1234,5, 31/12/2026, UTF-8 or Windows-1252: what Spanish Excel writes
-  --delimiter     comma, semicolon, tab or bar. A first line such as sep=; also sets it
-  --decimal       point or comma. Thousands separators are not allowed
-  --dates         ymd (2026-12-31), dmy (31/12/2026) or mdy (12/31/2026). ymd is always accepted
-  --encoding      utf-8, windows-1252, or auto, which finds out which of the two it is
-The last four change one part of a format. Cells with a delimiter are in quotation marks. The first
-row names the columns, in any order; empty columns at the end are ignored. Spaces around a cell are
-removed, an empty cell means no value, and blank rows are skipped.
-
-Columns of products (required: ${productFileColumns.required.join(', ')}; name for new products):
-${wrapColumns(productFileColumns.allowed)}
-  The sku identifies a product. Columns that the file does not have keep their values. A product
-  has both a price and a currency, or neither. active is true (or yes, sí, verdadero, 1, or empty)
-  or false (or no, falso, 0), in upper or lower case.
-
-Columns of quotes, of which these are required:
-${wrapColumns(quoteFileColumns.required)}
-All fields of a quote:
-${wrapColumns(quoteFields)}
-  and for each line of the quote, which is one row:
-${wrapColumns(quoteLineFields)}
-  number and version (1 if empty) identify a quote. Its rows may be anywhere in the file, and the
-  fields of the quote must be the same on each of them. The file gives a quote as a whole: its lines
-  are replaced if they changed, and a column that the file does not have is empty.
-  status is draft, sent, accepted, rejected, expired or superseded. A newer version makes the older
-  ones superseded when it was sent: with every status but draft and superseded.
-  rate is the number of base currency units for one unit of the quote's currency: 1 or empty for
-  the base currency, empty if it is unknown.
-  quantity and unit_price may be negative, for returns and deductions; the net of a quote may not
-  be below zero. tax_label is the name of the tax, such as IVA, IGIC or GST.
-  position may be empty on all rows of a quote: its lines are then numbered in file order.
-  An unknown customer (name, tax id, country) is created; existing customers are not changed.
-
-Words for search. The first column identifies a row; | separates the values of a list. They apply
-within seconds, in every process, and the index is not rebuilt.
-Columns of synonyms: ${wordFileColumns.synonyms.allowed.join(', ')}
-  A search for the word, or any of its 1 to 20 synonyms, finds products with any of them. two_way
-  no: only a search for the word does. A word or synonym has up to 3 words and 50 characters. A
-  synonym is not followed further. Built-in synonyms of trade apply besides, see hidden-words.
-Columns of pins: ${wordFileColumns.pins.allowed.join(', ')}
-  The products with these SKUs come first if somebody searches for exactly this text, whatever its
-  case and accents. Only an exact SKU comes before them. They obey category and brand.
-Columns of hidden-words: ${wordFileColumns['hidden-words'].allowed.join(', ')}
-  hides is synonyms, which switches off the built-in synonyms and translations of the word (* for
-  all of them), or word: search ignores the word if others are typed with it. Empty: synonyms.
-
-Exit status: 0 imported; 3 imported with warnings; 4 imported, but rows were rejected to a file;
-1 nothing was imported, unless the error says something else; 2 wrong usage; 130, 143 or 129
-stopped by Ctrl+C, SIGTERM or SIGHUP, nothing was imported.
-`
-
-await runCommand(help, importArguments, async (values, [kind, file, ...others]) => {
-  if (!isFileKind(kind))
-    throw new UsageError(`Name what to import: ${fileKinds.join(', ')}, and the file.`)
-  if (!file) throw new UsageError('Name the file to import, or - for standard input.')
-  if (others.length > 0)
-    throw new UsageError(`Import one file at a time: remove ${others.join(' ')}.`)
-  if (values.rejects === '') throw new UsageError('--rejects needs the name of a file.')
-  const options = parseImportOptions(kind, values)
-  const stop = new AbortController()
-  // The abort reason is the exit status, which shells define as 128 plus the number of the signal.
-  for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }))
-    process.on(signal, () => {
-      // Asked again: the import does not wait for PostgreSQL to cancel the statement.
-      if (stop.signal.aborted) process.exit(status)
-      stop.abort(status)
-    })
-  const pool = openPool(readImportConfig().DATABASE_URL, { connections: 2 })
-  try {
-    const result = await importFile(pool, {
-      kind,
-      file,
-      standardInput: process.stdin,
-      rejectsName: values.rejects,
-      signal: stop.signal,
-      isJson: values.json === true,
-      options,
-      args: process.argv.slice(2),
-    })
-    console.log(result.text)
-    return result.status
-  } catch (error) {
-    // Any other error may come from after the commit, so it is reported as it is.
-    if (!stop.signal.aborted || error !== stop.signal.reason) throw error
-    console.error('Stopped: nothing was imported.')
-    return stop.signal.reason
-  } finally {
-    await pool.end()
-  }
+process.exitCode = await runImportCommand({
+  ...processContext,
+  standardInput: process.stdin,
+  readDatabaseUrl: () => readImportConfig().DATABASE_URL,
+  signal: stop.signal,
 })
-
-function isFileKind(kind: string | undefined): kind is FileKind {
-  return fileKinds.some((known) => known === kind)
-}
-
-/** Returns the columns in lines of at most 100 characters. */
-function wrapColumns(columns: readonly string[]): string {
-  const lines = ['']
-  for (const column of columns) {
-    const line = lines.at(-1) ?? ''
-    if (line.length + column.length < 96) lines[lines.length - 1] = `${line} ${column}`
-    else lines.push(` ${column}`)
-  }
-  return lines.map((line) => ` ${line}`).join('\n')
-}

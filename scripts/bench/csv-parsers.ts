@@ -2,14 +2,14 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { parse } from 'csv-parse'
-import { parseCsv } from '../../src/imports/csv/csv-parser.ts'
+import { parseCsv } from '../../src/imports/readers/csv-parser.ts'
 import { runCommand } from '../cli/command.ts'
 import { median } from './support/load/quantile.ts'
 
 const help = `
 Usage: node scripts/bench/csv-parsers.ts [--rounds N]
 
-Parses the same 300,000 generated quote lines with src/imports/csv/csv-parser.ts and with csv-parse,
+Parses the same 300,000 generated quote lines with src/imports/readers/csv-parser.ts and with csv-parse,
 once as plain cells and once with cells in quotation marks. The parsers alternate. Prints the lines
 per second of each parser (median of the rounds) and the ratio.
 

@@ -101,11 +101,7 @@ async function measure(
     ['into an empty database', 'first', ['quotes', file('quotes.csv')]],
     ['the same file again', 'first', ['quotes', file('quotes.csv')]],
     ['every quote changed', 'first', ['quotes', file('changed.csv')]],
-    [
-      'the Spanish form into an empty database',
-      'second',
-      ['quotes', file('spanish.csv'), '--format', 'es'],
-    ],
+    ['the Spanish form into an empty database', 'second', ['quotes', file('spanish.csv')]],
     ['products into an empty table', 'second', ['products', file('products.csv')]],
     ['the same products, full', 'second', ['products', file('products.csv'), '--full']],
     ['the same products, full', 'second', ['products', file('products.csv'), '--full']],

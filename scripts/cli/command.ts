@@ -11,27 +11,55 @@ export type OptionValues<Options extends ParseArgsOptionsConfig> = ReturnType<
   typeof parse<Options>
 >['values']
 
-/**
- * Runs a script: prints `help` on --help, or passes the parsed options and positional arguments to
- * `main`. The status that `main` returns becomes the exit status. An error is printed on stderr, a
- * defect with its stack. The exit status is then 1, or 2 for a usage error.
- */
+type Main<Options extends ParseArgsOptionsConfig> = (
+  values: OptionValues<Options>,
+  positionals: string[],
+) => Promise<number | undefined>
+
+/** What a command reads, and where it prints. A test passes its own instead of those of Node. */
+export type CommandContext = {
+  args: string[]
+  printLine(text: string): void
+  printError(text: string): void
+}
+
+export const processContext: CommandContext = {
+  args: process.argv.slice(2),
+  printLine: (text) => console.log(text),
+  printError: (text) => console.error(text),
+}
+
+/** Runs a script as `executeCommand` does, and sets the exit status of the process. */
 export async function runCommand<Options extends ParseArgsOptionsConfig>(
   help: string,
   options: Options,
-  main: (values: OptionValues<Options>, positionals: string[]) => Promise<number | undefined>,
+  main: Main<Options>,
 ): Promise<void> {
+  process.exitCode = await executeCommand(help, options, main, processContext)
+}
+
+/**
+ * Prints `help` on --help, or passes the parsed options and positional arguments to `main`. Returns
+ * the status that `main` returns. An error is printed, a defect with its stack. The status is then
+ * 1, or 2 for a usage error.
+ */
+export async function executeCommand<Options extends ParseArgsOptionsConfig>(
+  help: string,
+  options: Options,
+  main: Main<Options>,
+  { args, printLine, printError }: CommandContext,
+): Promise<number> {
   try {
-    const { values, positionals } = parse(options)
+    const { values, positionals } = parse(options, args)
     if ('help' in values && values.help) {
-      console.log(help.trim())
-      return
+      printLine(help.trim())
+      return 0
     }
-    process.exitCode = (await main(values, positionals)) ?? 0
+    return (await main(values, positionals)) ?? 0
   } catch (error) {
     const isUsageError = error instanceof UsageError || isParseError(error)
-    console.error(isUsageError ? `${describeError(error)}\nSee --help.` : describeFailure(error))
-    process.exitCode = isUsageError ? 2 : 1
+    printError(isUsageError ? `${describeError(error)}\nSee --help.` : describeFailure(error))
+    return isUsageError ? 2 : 1
   }
 }
 
@@ -79,8 +107,9 @@ function isParseError(error: unknown): boolean {
   )
 }
 
-function parse<Options extends ParseArgsOptionsConfig>(options: Options) {
+function parse<Options extends ParseArgsOptionsConfig>(options: Options, args: string[]) {
   return parseArgs({
+    args,
     options: { ...options, help: { type: 'boolean', short: 'h' } } as const,
     allowPositionals: true,
     strict: true,

@@ -1,35 +1,37 @@
 // Parses the options of scripts/import.ts.
 import { isLocalDate } from '../../src/company/calendar.ts'
+import { foldName } from '../../src/imports/column-aliases.ts'
 import {
   type FileFormat,
   type FileKind,
-  formats,
+  fileColumnsOf,
   formatWords,
+  type TableOptions,
 } from '../../src/imports/file-format.ts'
 import type { ProductImportOptions } from '../../src/imports/import-products.ts'
 import type { QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
-import { UsageError } from './command.ts'
+import { type OptionValues, UsageError } from './command.ts'
 
 export const importArguments = {
   rejects: { type: 'string' },
-  format: { type: 'string' },
-  delimiter: { type: 'string' },
-  decimal: { type: 'string' },
-  dates: { type: 'string' },
   encoding: { type: 'string' },
+  delimiter: { type: 'string' },
+  numbers: { type: 'string' },
+  dates: { type: 'string' },
+  map: { type: 'string', multiple: true },
+  set: { type: 'string', multiple: true },
+  currency: { type: 'string' },
+  'ignore-unknown': { type: 'boolean' },
   full: { type: 'boolean' },
   'allow-removals': { type: 'string' },
   from: { type: 'string' },
   to: { type: 'string' },
   strict: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
 
-type ImportArguments = {
-  [Name in keyof typeof importArguments]?:
-    | ((typeof importArguments)[Name]['type'] extends 'boolean' ? boolean : string)
-    | undefined
-}
+type ImportArguments = OptionValues<typeof importArguments>
 
 /** Returns the options of the import. Throws a UsageError that says what is wrong with one. */
 export function parseImportOptions(
@@ -40,8 +42,9 @@ export function parseImportOptions(
   const { full = false, from, to, strict = false } = values
   const deactivationLimitPercent = parsePercent(values['allow-removals'])
   return {
-    format: parseFormat(values),
+    ...parseTableOptions(kind, values),
     isStrict: strict,
+    isDryRun: values['dry-run'] ?? false,
     ...(kind !== 'quotes' && { isFull: full }),
     ...(deactivationLimitPercent !== undefined && { deactivationLimitPercent }),
     ...(from !== undefined && to !== undefined && { fullPeriod: parsePeriod(from, to) }),
@@ -63,17 +66,44 @@ function checkFullOptions(kind: FileKind, values: ImportArguments): void {
     )
 }
 
-function parseFormat(values: ImportArguments): FileFormat {
-  const { format: name = 'en', delimiter, decimal, dates, encoding } = values
-  if (name !== 'en' && name !== 'es')
-    throw new UsageError(`--format ${name} is not known: use en or es.`)
+function parseTableOptions(kind: FileKind, values: ImportArguments): TableOptions {
+  const { encoding, delimiter, numbers, dates, map = [], set = [], currency } = values
+  const pairs = currency === undefined ? set : [...set, `currency=${currency}`]
   return {
-    ...formats[name],
-    ...(delimiter !== undefined && { delimiter: parseWord('delimiter', delimiter) }),
-    ...(decimal !== undefined && { decimal: parseWord('decimal', decimal) }),
-    ...(dates !== undefined && { dates: parseWord('dates', dates) }),
-    ...(encoding !== undefined && { encoding: parseWord('encoding', encoding.toLowerCase()) }),
+    format: {
+      ...(encoding !== undefined && { encoding: parseWord('encoding', encoding.toLowerCase()) }),
+      ...(delimiter !== undefined && { delimiter: parseWord('delimiter', delimiter) }),
+      ...(numbers !== undefined && { numbers: parseWord('numbers', numbers) }),
+      ...(dates !== undefined && { dates: parseWord('dates', dates) }),
+    },
+    columnNames: new Map(
+      map.map((text) => {
+        const [name, column] = splitAtLastEquals('--map', text)
+        return [name, parseColumn(kind, column)]
+      }),
+    ),
+    defaults: Object.fromEntries(
+      pairs.map((text) => {
+        const [column, value] = splitAtLastEquals('--set', text)
+        return [parseColumn(kind, column), value]
+      }),
+    ),
+    ignoresUnknown: values['ignore-unknown'] ?? false,
   }
+}
+
+function splitAtLastEquals(option: string, text: string): [string, string] {
+  const [, before = '', after = ''] = /^(.+)=(.+)$/s.exec(text) ?? []
+  if (before !== '') return [before.trim(), after.trim()]
+  const form = option === '--map' ? '"NAME IN THE FILE=column"' : 'column=VALUE'
+  throw new UsageError(`${option} ${text} is not of the form ${option} ${form}.`)
+}
+
+function parseColumn(kind: FileKind, text: string): string {
+  const { allowed } = fileColumnsOf(kind)
+  const column = allowed.find((name) => foldName(name) === foldName(text))
+  if (column) return column
+  throw new UsageError(`There is no column ${text} of ${kind}: use one of ${allowed.join(', ')}.`)
 }
 
 /** Accepts the word of a value, such as semicolon, and the value itself, such as ;. */

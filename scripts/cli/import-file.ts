@@ -1,29 +1,24 @@
 // Imports one file for the command line: opens it, shows the progress, and describes the result.
 import type { Readable } from 'node:stream'
 import type { Pool } from 'pg'
-import { openCsv } from '../../src/imports/csv/open-csv-file.ts'
 import { type FileKind, ImportError } from '../../src/imports/file-format.ts'
 import { importProducts, type ProductImportOptions } from '../../src/imports/import-products.ts'
 import type { ImportOptions } from '../../src/imports/import-transaction.ts'
 import { importWords } from '../../src/imports/import-words.ts'
 import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
+import { type ImportSource, openFile } from '../../src/imports/readers/file-source.ts'
 import { showProgress } from './import-progress.ts'
 import { type AnySummary, describeSummary, exitStatusOf } from './import-summary.ts'
 import { openRejectsFile } from './rejects-file.ts'
-import { explainAmbiguousDate, formatSuggestedCommand } from './suggested-command.ts'
 
-type Importer = (
-  pool: Pool,
-  csv: AsyncIterable<Buffer>,
-  options: ImportOptions,
-) => Promise<AnySummary>
+type Importer = (pool: Pool, source: ImportSource, options: ImportOptions) => Promise<AnySummary>
 
 const importers: Record<FileKind, Importer> = {
   products: importProducts,
   quotes: importQuotes,
-  synonyms: (pool, csv, options) => importWords(pool, 'synonyms', csv, options),
-  pins: (pool, csv, options) => importWords(pool, 'pins', csv, options),
-  'hidden-words': (pool, csv, options) => importWords(pool, 'hidden-words', csv, options),
+  synonyms: (pool, source, options) => importWords(pool, 'synonyms', source, options),
+  pins: (pool, source, options) => importWords(pool, 'pins', source, options),
+  'hidden-words': (pool, source, options) => importWords(pool, 'hidden-words', source, options),
 }
 
 /** The kinds of file that can be imported. */
@@ -40,8 +35,6 @@ export type FileImport = {
   /** Whether the result is described as JSON. */
   isJson?: boolean
   options?: ProductImportOptions & QuoteImportOptions
-  /** The arguments of the command, to suggest a better one. */
-  args?: string[]
 }
 
 /** A description of the result, and the exit status: 0, 3 for warnings, 4 for rejected rows. */
@@ -55,9 +48,10 @@ export async function importFile(pool: Pool, request: FileImport): Promise<FileI
   const { kind, file, standardInput, rejectsName, signal, options, isJson = false } = request
   const explain = explainImportError(request)
   const startedAt = performance.now()
-  const source = await openCsv(file, standardInput, signal).catch(explain)
+  const source = await openFile(file, standardInput, signal).catch(explain)
   const rejects = rejectsName ? await openRejectsFile(rejectsName, file) : undefined
-  const progress = showProgress(kind, source.fractionRead)
+  const fractionRead = 'fractionRead' in source ? source.fractionRead : () => undefined
+  const progress = showProgress(kind, fractionRead)
   try {
     const importOptions: ImportOptions = {
       ...options,
@@ -65,37 +59,38 @@ export async function importFile(pool: Pool, request: FileImport): Promise<FileI
       signal,
       ...(rejects && { rejectedRows: rejects.stream }),
     }
-    const summary = await importers[kind](pool, source.csv, importOptions).catch(explain)
+    const summary = await importers[kind](pool, source, importOptions).catch(explain)
     await rejects?.publish(summary.rejected)
     const seconds = (performance.now() - startedAt) / 1000
     const rejectsFile = rejectsName && summary.rejected > 0 ? rejectsName : undefined
     return {
       text: isJson
-        ? JSON.stringify({ kind, seconds, ...summary, rejectsFile: rejectsFile ?? null })
-        : describeSummary(kind, summary, seconds, rejectsFile),
+        ? JSON.stringify({
+            kind,
+            seconds,
+            isDryRun: options?.isDryRun ?? false,
+            ...summary,
+            rejectsFile: rejectsFile ?? null,
+          })
+        : describeSummary(kind, summary, {
+            seconds,
+            rejectsFile,
+            isDryRun: options?.isDryRun ?? false,
+          }),
       status: exitStatusOf(summary),
     }
   } finally {
     progress.end()
     await rejects?.discard()
+    if ('close' in source) await source.close()
   }
 }
 
-/**
- * Returns a handler that puts the name of the file before the message of an ImportError, and
- * the command that would import the file after it.
- */
-function explainImportError({ file, args }: FileImport): (error: unknown) => never {
+/** Returns a handler that puts the name of the file before the message of an ImportError. */
+function explainImportError({ file }: FileImport): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ImportError)) throw error
-    const { message, suggestedFormat } = error
-    const command =
-      suggestedFormat && args
-        ? '\nThe file has another format. This command reads it:\n' +
-          `  ${formatSuggestedCommand(args, suggestedFormat)}` +
-          explainAmbiguousDate(suggestedFormat)
-        : ''
     const name = file === '-' ? 'standard input' : file
-    throw new Error(`${name}: ${message}${command}`, { cause: error })
+    throw new Error(`${name}: ${error.message}`, { cause: error })
   }
 }

@@ -27,10 +27,13 @@ export function exitStatusOf({ rejected, warnings }: ImportSummary): number {
 export function describeSummary(
   kind: FileKind,
   summary: AnySummary,
-  seconds: number,
-  rejectsFile: string | undefined,
+  {
+    seconds,
+    rejectsFile,
+    isDryRun,
+  }: { seconds: number; rejectsFile: string | undefined; isDryRun: boolean },
 ): string {
-  const { read, inserted, updated, unchanged, rejected, warnings } = summary
+  const { readAs, read, inserted, updated, unchanged, rejected, warnings } = summary
   const { rejectedQuotes, superseded, customers, deleted } = summary
   const memoryMb = Math.round(process.resourceUsage().maxRSS / 1000)
   const duration = `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`
@@ -43,9 +46,11 @@ export function describeSummary(
     ...(rejectedQuotes === undefined ? [] : [`${formatCount(rejectedQuotes)} rejected`]),
   ]
   return [
+    `Read as ${readAs}.`,
     `${countNoun(read, 'row')} read, ${formatCount(rejected)} rejected, ` +
       `in ${duration} (${rate}, ${memoryMb} MB of memory).`,
     `${kind}: ${counts.join(', ')}.`,
+    ...(isDryRun ? ['Nothing was written: this is what the import would do (--dry-run).'] : []),
     ...describeDeactivated(summary),
     ...(superseded
       ? [

@@ -1,38 +1,38 @@
 // The formats and the columns of files, and the error of a rejected import.
+import { columnAliases } from './column-aliases.ts'
 
+/** How a text file is written. */
 export type FileFormat = {
+  encoding: 'utf-8' | 'windows-1252' | 'utf-16le' | 'utf-16be'
   delimiter: ',' | ';' | '\t' | '|'
-  decimal: '.' | ','
+  /** The decimal sign. The other sign may separate thousands. */
+  numbers: '.' | ','
+  /** The order of dates such as 03/04/2026. `ymd`: there are none. */
   dates: 'ymd' | 'dmy' | 'mdy'
-  /** `auto`: the first bytes beyond ASCII decide between UTF-8 and Windows-1252. */
-  encoding: 'utf-8' | 'windows-1252' | 'auto'
-}
-
-export type SuggestedFormat = FileFormat & {
-  /** A date of the file such as 03/04/2026, if `dates` is `dmy` but no date shows the order. */
-  ambiguousDate?: string
 }
 
 /** The words that the options for the parts of a format accept, with their values. */
 export const formatWords = {
+  encoding: { 'utf-8': 'utf-8', 'windows-1252': 'windows-1252' },
   delimiter: { comma: ',', semicolon: ';', tab: '\t', bar: '|' },
-  decimal: { point: '.', comma: ',' },
+  numbers: { point: '.', comma: ',' },
   dates: { ymd: 'ymd', dmy: 'dmy', mdy: 'mdy' },
-  encoding: { 'utf-8': 'utf-8', 'windows-1252': 'windows-1252', auto: 'auto' },
 } as const satisfies { [Part in keyof FileFormat]: Record<string, FileFormat[Part]> }
 
-export const delimiterNames = {
-  ',': { one: 'comma', several: 'commas' },
-  ';': { one: 'semicolon', several: 'semicolons' },
-  '\t': { one: 'tab', several: 'tabs' },
-  '|': { one: 'bar', several: 'bars' },
-} as const satisfies Record<FileFormat['delimiter'], { one: string; several: string }>
+export const delimiterNames = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' } as const
 
-/** Spanish Excel and `/api/stats?format=csv&locale=es` write `es`. */
-export const formats = {
-  en: { delimiter: ',', decimal: '.', dates: 'ymd', encoding: 'utf-8' },
-  es: { delimiter: ';', decimal: ',', dates: 'dmy', encoding: 'auto' },
-} as const satisfies Record<string, FileFormat>
+/** What the user says about the file. Everything else is found out from the file. */
+export type TableOptions = {
+  format?: Partial<FileFormat>
+  /** The columns of the import by the names that the header has (--map). */
+  columnNames?: ReadonlyMap<string, string>
+  /** Columns of the file without a meaning are left out (--ignore-unknown). */
+  ignoresUnknown?: boolean
+  /** Values for the cells that the file leaves empty or lacks, by column (--set, --currency). */
+  defaults?: Readonly<Record<string, string>>
+  /** The name of the sheet of a workbook. Default: the first one. */
+  sheet?: string
+}
 
 export type FileKind = 'products' | 'quotes' | WordFileKind
 export type WordFileKind = 'synonyms' | 'pins' | 'hidden-words'
@@ -44,6 +44,10 @@ export type FileColumns = {
   numbers: readonly string[]
   /** Columns with dates, whose form depends on the format of the file. */
   dates: readonly string[]
+  /** Columns of `numbers` whose cells may have a percent sign. */
+  percentages?: readonly string[]
+  /** Names of the columns in other programs, separated by commas. */
+  aliases?: Readonly<Record<string, string>>
 }
 
 export const productColumns = [
@@ -130,12 +134,15 @@ export const productFileColumns: FileColumns = {
   required: ['sku'],
   numbers: ['price'],
   dates: [],
+  aliases: columnAliases.products,
 }
 export const quoteFileColumns: FileColumns = {
   allowed: quoteColumns,
   required: requiredQuoteColumns,
   numbers: ['rate', 'quantity', 'unit_price', 'discount_percent', 'tax_rate', 'surcharge_rate'],
   dates: ['issued_on', 'valid_until', 'decided_on'],
+  percentages: ['discount_percent', 'tax_rate', 'surcharge_rate'],
+  aliases: columnAliases.quotes,
 }
 
 /** The first column identifies a row. */
@@ -150,23 +157,17 @@ export const wordFileColumns: Record<WordFileKind, FileColumns> = {
   'hidden-words': { allowed: ['word', 'hides'], required: ['word'], numbers: [], dates: [] },
 }
 
+/** Returns the columns of a kind of file. */
+export function fileColumnsOf(kind: FileKind): FileColumns {
+  if (kind === 'products') return productFileColumns
+  return kind === 'quotes' ? quoteFileColumns : wordFileColumns[kind]
+}
+
 /**
  * The columns that come before those of the imported file in a file of rejected rows. An import
  * ignores them, so a corrected file of rejected rows can be imported as it is.
  */
 export const rejectedRowColumns = ['line', 'reason'] as const
 
-type ImportErrorOptions = ErrorOptions & {
-  /** The format that the file seems to have, if the import used a different one. */
-  suggestedFormat?: SuggestedFormat | undefined
-}
-
 /** The message says why nothing was imported, what to do, and the line if there is one. */
-export class ImportError extends Error {
-  readonly suggestedFormat: SuggestedFormat | undefined
-
-  constructor(message: string, { suggestedFormat, ...options }: ImportErrorOptions = {}) {
-    super(message, options)
-    this.suggestedFormat = suggestedFormat
-  }
-}
+export class ImportError extends Error {}

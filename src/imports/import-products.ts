@@ -7,15 +7,15 @@ import {
   checkDecimal,
   checkHsCode,
   checkLength,
+  checkSku,
   checkUnit,
   checkYesOrNo,
-  createNumberReader,
   type KnownCodes,
   readKnownCodes,
   sqlListOfNoWords,
 } from './cells/cell-checks.ts'
+import { createFormatReaders, readCode, readSingleBlanks, readUnit } from './cells/cell-readers.ts'
 import { type CrossCellRule, createRowReader, type RowRules } from './cells/row-rules.ts'
-import { openRows } from './csv/read-rows.ts'
 import {
   type FileFormat,
   ImportError,
@@ -27,6 +27,8 @@ import {
   type ImportSummary,
   runInImportTransaction,
 } from './import-transaction.ts'
+import type { ImportSource } from './readers/file-source.ts'
+import { openTable } from './readers/open-table.ts'
 import {
   addRepeatedKeyProblems,
   createProblemsTable,
@@ -54,22 +56,22 @@ export type ProductsSummary = ImportSummary & {
 }
 
 /**
- * Imports a CSV of products: all rows or none, or all valid rows if `rejectedRows` is given. The
+ * Imports a table of products: all rows or none, or all valid rows if `rejectedRows` is given. The
  * SKU identifies a product. Columns that the file does not have keep their values. If the import is
  * rejected, throws an ImportError and leaves the database unchanged.
  */
 export async function importProducts(
   pool: Pool,
-  csv: AsyncIterable<string | Buffer>,
+  source: ImportSource,
   options: ProductImportOptions = {},
 ): Promise<ProductsSummary> {
   const { onStep, rejectedRows, isFull = false } = options
   return runInImportTransaction(pool, { ...options, kind: 'products' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
-    const file = await openRows(csv, productFileColumns, options)
+    const file = await openTable(source, productFileColumns, options)
     const { columns, format } = file
-    const { read, suggestedFormat } = await stageRows(client, file, {
+    const read = await stageRows(client, file, {
       ...options,
       readRow: createRowReader(createProductRowRules(codes, columns, format), columns),
       keyColumn: 'sku',
@@ -79,7 +81,7 @@ export async function importProducts(
     await createProblemsTable(client)
     await addRepeatedKeyProblems(client, 'sku')
     await addIncompleteProductProblems(client, columns)
-    if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
+    if (!rejectedRows) await throwIfRowsAreInvalid(client)
     if (isFull) {
       // Before the invalid rows leave `staged`: a product with an invalid row stays as it is.
       const missing = await createMissingProductsTable(client)
@@ -93,7 +95,6 @@ export async function importProducts(
           reason:
             `The file lacks ${countNoun(missing, 'active product')}. Correct this first: ` +
             '--full would make a product inactive although the file may have it.',
-          suggestedFormat,
         })
     }
     const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
@@ -101,7 +102,8 @@ export async function importProducts(
     const { inserted, updated } = await writeProducts(client, columns, isFull)
     const unchanged = read - rejected - inserted - updated
     const deactivation = isFull ? await deactivateMissingProducts(client) : noneDeactivated
-    return { read, inserted, updated, unchanged, rejected, warnings: [], ...deactivation }
+    const { readAs } = file
+    return { readAs, read, inserted, updated, unchanged, rejected, warnings: [], ...deactivation }
   })
 }
 
@@ -114,9 +116,17 @@ function createProductRowRules(
 ): RowRules<ProductColumn> {
   return {
     nonEmpty: ['sku', 'name'],
-    readers: { price: createNumberReader(format) },
+    readers: {
+      ...createFormatReaders(productFileColumns, format),
+      name: readSingleBlanks,
+      category: readSingleBlanks,
+      brand: readSingleBlanks,
+      unit: readUnit,
+      currency: readCode,
+      origin_country: readCode,
+    },
     cells: {
-      sku: checkLength(100),
+      sku: checkSku,
       name: checkLength(500),
       description: checkLength(10_000),
       category: checkLength(200),

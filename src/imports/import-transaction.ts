@@ -3,15 +3,15 @@ import type { Writable } from 'node:stream'
 import { type ClientBase, DatabaseError, type Pool } from 'pg'
 import { cancelOnAbort } from '../database/cancellable-query.ts'
 import { describeError } from '../monitoring/describe-error.ts'
-import { type FileFormat, type FileKind, ImportError } from './file-format.ts'
+import { type FileKind, ImportError, type TableOptions } from './file-format.ts'
 import type { ImportWarning } from './import-warnings.ts'
 
 /** What an import is doing. `waiting`: another import of the same kind has the lock. */
 export type ImportStep = 'waiting' | 'reading' | 'checking' | 'writing'
 
-export type ImportOptions = {
-  /** How the file is written. Default: formats.en. */
-  format?: FileFormat
+export type ImportOptions = TableOptions & {
+  /** Everything is checked and written, and then rolled back. */
+  isDryRun?: boolean
   /**
    * Receives the invalid rows as CSV; the valid rows are then imported. The stream is ended before
    * the import is committed. If every row is valid, nothing is written to it. Without this option
@@ -28,6 +28,8 @@ export type ImportOptions = {
 }
 
 export type ImportSummary = {
+  /** How the file was read, in words. */
+  readAs: string
   /** Rows in the file, without blank rows. */
   read: number
   /** Products, quotes, or rows of words. */
@@ -38,7 +40,7 @@ export type ImportSummary = {
   warnings: ImportWarning[]
 }
 
-type TransactionOptions = { kind: FileKind } & Pick<ImportOptions, 'signal' | 'onStep'>
+type TransactionOptions = { kind: FileKind } & Pick<ImportOptions, 'signal' | 'onStep' | 'isDryRun'>
 
 /**
  * Runs `work` in a transaction and commits it, or leaves the database unchanged and throws. Waits
@@ -48,7 +50,7 @@ type TransactionOptions = { kind: FileKind } & Pick<ImportOptions, 'signal' | 'o
  */
 export async function runInImportTransaction<Result>(
   pool: Pool,
-  { kind, signal = new AbortController().signal, onStep }: TransactionOptions,
+  { kind, signal = new AbortController().signal, onStep, isDryRun = false }: TransactionOptions,
   work: (client: ClientBase) => Promise<Result>,
 ): Promise<Result> {
   signal.throwIfAborted()
@@ -69,8 +71,8 @@ export async function runInImportTransaction<Result>(
     const result = await work(client)
     signal.throwIfAborted()
     await stopCancelling()
-    isCommitting = true
-    await client.query('commit')
+    isCommitting = !isDryRun
+    await client.query(isDryRun ? 'rollback' : 'commit')
     return result
   } catch (error) {
     isReusable = await stopCancelling()

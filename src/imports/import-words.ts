@@ -13,27 +13,22 @@ import {
 } from '../words/word-rules.ts'
 import {
   type CellCheck,
-  type CellReader,
   checkOneOf,
   checkYesOrNo,
   quoteForMessage,
   sqlListOfNoWords,
 } from './cells/cell-checks.ts'
+import { type CellReader, readLowerCase } from './cells/cell-readers.ts'
 import { createRowReader, type RowRules } from './cells/row-rules.ts'
-import { openRows } from './csv/read-rows.ts'
-import {
-  type FileColumns,
-  ImportError,
-  type SuggestedFormat,
-  type WordFileKind,
-  wordFileColumns,
-} from './file-format.ts'
+import { type FileColumns, ImportError, type WordFileKind, wordFileColumns } from './file-format.ts'
 import {
   type ImportOptions,
   type ImportSummary,
   runInImportTransaction,
 } from './import-transaction.ts'
 import { type ImportWarning, readWarning, throwIfWarned } from './import-warnings.ts'
+import type { ImportSource } from './readers/file-source.ts'
+import { openTable } from './readers/open-table.ts'
 import {
   addRepeatedKeyProblems,
   createProblemsTable,
@@ -60,14 +55,14 @@ export type WordsSummary = ImportSummary & {
 const checkViolation = '23514'
 
 /**
- * Imports a CSV of words: all rows or none, or all valid rows if `rejectedRows` is given. The first
+ * Imports a table of words: all rows or none, or all valid rows if `rejectedRows` is given. The first
  * column identifies a row. If the import is rejected, throws an ImportError and leaves the database
  * unchanged.
  */
 export async function importWords(
   pool: Pool,
   kind: WordFileKind,
-  csv: AsyncIterable<string | Buffer>,
+  source: ImportSource,
   options: WordImportOptions = {},
 ): Promise<WordsSummary> {
   const { onStep, rejectedRows, isFull = false, isStrict = false } = options
@@ -75,8 +70,8 @@ export async function importWords(
   const { fileColumns, rules, key } = wordFile
   return runInImportTransaction(pool, { ...options, kind }, async (client) => {
     onStep?.('reading')
-    const file = await openRows(csv, fileColumns, options)
-    const { read, suggestedFormat } = await stageRows(client, file, {
+    const file = await openTable(source, fileColumns, options)
+    const read = await stageRows(client, file, {
       ...options,
       readRow: createRowReader(rules, file.columns),
       keyColumn: key,
@@ -84,17 +79,16 @@ export async function importWords(
     onStep?.('checking')
     await createProblemsTable(client)
     await addRepeatedKeyProblems(client, key)
-    if (!rejectedRows) await throwIfRowsAreInvalid(client, suggestedFormat)
+    if (!rejectedRows) await throwIfRowsAreInvalid(client)
     else if (isFull)
       await throwIfKeysAreUnknown(client, file, {
         key,
         reason: 'Correct this first: --full would delete a row although the file may have it.',
-        suggestedFormat,
       })
     // Before the invalid rows leave `staged`: a word with an invalid row is not deleted.
     const rejectedKeys = isFull ? await readRejectedKeys(client, key) : []
     const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
-    if (isFull && read === rejected) await throwIfEmptied(client, wordFile, suggestedFormat)
+    if (isFull && read === rejected) await throwIfEmptied(client, wordFile)
     onStep?.('writing')
     const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
     if (isStrict) throwIfWarned(warnings)
@@ -103,16 +97,12 @@ export async function importWords(
       : 0
     const written = await writeWords(client, wordFile, file.columns).catch(explainLimit)
     const unchanged = read - rejected - written.inserted - written.updated
-    return { read, ...written, deleted, unchanged, rejected, warnings }
+    return { readAs: file.readAs, read, ...written, deleted, unchanged, rejected, warnings }
   })
 }
 
 /** A file without valid rows is usually a failed export, and rarely a wish to delete everything. */
-async function throwIfEmptied(
-  client: ClientBase,
-  { table }: WordFile,
-  suggestedFormat: SuggestedFormat | undefined,
-): Promise<void> {
+async function throwIfEmptied(client: ClientBase, { table }: WordFile): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::int as count from ${table}`,
   )
@@ -126,7 +116,6 @@ async function throwIfEmptied(
         `${table}. Nothing was deleted.${total === 0 ? ` ${advice}` : ''}`,
       ...lines,
     ].join('\n'),
-    { suggestedFormat },
   )
 }
 
@@ -205,7 +194,6 @@ function explainLimit(error: unknown): never {
 const listSeparator = '|'
 
 const readPhrase: CellReader = (cell) => ({ plain: toStoredPhrase(cell) })
-const readLowerCase: CellReader = (cell) => ({ plain: cell.toLowerCase() })
 
 /** Reads a list such as `drill | driver`, and drops empty and repeated values. */
 const readListOf =

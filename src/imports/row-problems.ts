@@ -4,16 +4,17 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
 import { formatCount } from '../text/count-noun.ts'
-import type { CsvFile } from './csv/read-rows.ts'
 import {
   type FileColumns,
   type FileFormat,
   ImportError,
   rejectedRowColumns,
-  type SuggestedFormat,
 } from './file-format.ts'
+import type { ImportTable } from './readers/open-table.ts'
 
 const maxListedRows = 20
+/** More rows with the same cause are listed as one line. */
+const maxRowsOfCause = 5
 
 /**
  * Creates the temporary table `problems` from the problems that were found while the rows were
@@ -48,14 +49,8 @@ export async function addRepeatedKeyProblems(
 /** SQL that aggregates the problems of one row into one text. */
 const allProblems = "string_agg(problem, '; ' order by problem)"
 
-/**
- * If there are invalid rows, throws an ImportError that lists the first 20. The error suggests
- * `suggestedFormat`.
- */
-export async function throwIfRowsAreInvalid(
-  client: ClientBase,
-  suggestedFormat: SuggestedFormat | undefined,
-): Promise<void> {
+/** If there are invalid rows, throws an ImportError that lists their problems. */
+export async function throwIfRowsAreInvalid(client: ClientBase): Promise<void> {
   const { total, lines } = await listInvalidRows(client)
   if (total === 0) return
   const subject = total === 1 ? 'One row is' : `${formatCount(total)} rows are`
@@ -66,23 +61,17 @@ export async function throwIfRowsAreInvalid(
       'Correct them, or use --rejects FILE to import the valid rows and write the invalid ones to' +
         ' FILE.',
     ].join('\n'),
-    { suggestedFormat },
   )
 }
 
 /**
  * Throws an ImportError if the key of an invalid row is unknown: it is empty, or cells before it
- * may have moved it. `reason` ends the message: why each key is needed. The error suggests
- * `suggestedFormat`.
+ * may have moved it. `reason` ends the message: why each key is needed.
  */
 export async function throwIfKeysAreUnknown(
   client: ClientBase,
-  { columns }: CsvFile,
-  {
-    key,
-    reason,
-    suggestedFormat,
-  }: { key: string; reason: string; suggestedFormat: SuggestedFormat | undefined },
+  { columns }: ImportTable,
+  { key, reason }: { key: string; reason: string },
 ): Promise<void> {
   const mayHaveMoved = columns[0] === key ? '' : 'or is_malformed'
   const { total, lines } = await listInvalidRows(
@@ -93,24 +82,51 @@ export async function throwIfKeysAreUnknown(
   const rows = total === 1 ? 'an invalid row' : `${formatCount(total)} invalid rows`
   throw new ImportError(
     [`The ${key} of ${rows} is unknown, so nothing was imported:`, ...lines, reason].join('\n'),
-    { suggestedFormat },
   )
 }
 
+/**
+ * Returns the number of invalid rows, and lines that name their problems. Problems that differ only
+ * in what the cells hold are one cause. If more than a few rows have the same causes, they are one
+ * line.
+ */
 export async function listInvalidRows(
   client: ClientBase,
   condition = 'true',
 ): Promise<{ total: number; lines: string[] }> {
-  const { rows } = await client.query<{ line: number; problems: string; total: string }>(`
-    select file_line as line, ${allProblems} as problems, count(*) over () as total
-    from problems where ${condition}
-    group by file_line order by file_line limit ${maxListedRows}`)
-  const total = Number(rows[0]?.total ?? 0)
+  const { rows } = await client.query<{
+    line: number
+    problems: string
+    alike: number
+    listed: string
+    total: string
+  }>(`
+    with invalid as (
+      select file_line as line, ${allProblems} as problems
+      from problems where ${condition} group by file_line
+    ), causes as (
+      select line, problems, count(*) over cause as alike, row_number() over (cause order by line)
+      from (
+        select *, regexp_replace(problems, '"[^"]*"|[0-9]+', '', 'g') as cause from invalid
+      ) invalid
+      window cause as (partition by cause)
+    )
+    select line, problems, alike::integer, count(*) over () as listed,
+      (select count(*) from invalid) as total
+    from causes
+    where row_number = 1 or alike <= ${maxRowsOfCause}
+    order by line limit ${maxListedRows}`)
+  const [first] = rows
+  const rest = Number(first?.listed ?? 0) - rows.length
   return {
-    total,
+    total: Number(first?.total ?? 0),
     lines: [
-      ...rows.map(({ line, problems }) => `  line ${line}: ${problems}`),
-      ...(total > rows.length ? [`  … and ${formatCount(total - rows.length)} more.`] : []),
+      ...rows.map(({ line, problems, alike }) =>
+        alike > maxRowsOfCause
+          ? `  ${formatCount(alike)} rows, the first on line ${line}: ${problems}`
+          : `  line ${line}: ${problems}`,
+      ),
+      ...(rest > 0 ? [`  … and ${formatCount(rest)} more.`] : []),
     ],
   }
 }
@@ -126,7 +142,7 @@ const rowsPerFetch = 250
 export async function moveInvalidRowsToRejects(
   client: ClientBase,
   rejectedRows: Writable | undefined,
-  file: CsvFile,
+  file: ImportTable,
 ): Promise<number> {
   if (!rejectedRows) return 0
   await pipeline(formatInvalidRows(client, file), rejectedRows)
@@ -141,7 +157,7 @@ type InvalidRow = { line: number; reason: string; written: string[] | null; plai
 /** Yields the rows with problems as CSV with a header, or nothing if there are none. */
 async function* formatInvalidRows(
   client: ClientBase,
-  { columns, fileColumns, format, hasSeparatorLine }: CsvFile,
+  { columns, fileColumns, format, hasSeparatorLine }: ImportTable,
 ): AsyncGenerator<string> {
   const cells = columns.map((column) => `coalesce(staged.${column}, '')`)
   await client.query(`
@@ -186,7 +202,7 @@ const byteOrderMark = ({ encoding }: FileFormat) => (encoding === 'utf-8' ? '' :
 function createCellWriter(
   column: string,
   { numbers, dates }: FileColumns,
-  { decimal, dates: order }: FileFormat,
+  { numbers: decimal, dates: order }: FileFormat,
 ): ((cell: string) => string) | undefined {
   if (numbers.includes(column)) return (cell) => cell.replace('.', decimal)
   if (!dates.includes(column) || order === 'ymd') return undefined

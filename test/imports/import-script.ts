@@ -1,18 +1,19 @@
-// Runs scripts/import.ts as a process of its own.
+// Runs the command scripts/import.ts, in this process or as a process of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import type { Writable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { runImportCommand } from '../../scripts/cli/import-command.ts'
 
 const script = join(import.meta.dirname, '../../scripts/import.ts')
 
-type ExitedProcess = { status: number | null; stdout: string; stderr: string }
+type Exited = { status: number | null; stdout: string; stderr: string }
 
 /** Starts the script with the database of an importer at `url`. */
 export function startScript(
   args: string[],
   url: string,
-): { child: ChildProcess & { stdin: Writable }; exited: Promise<ExitedProcess> } {
+): { child: ChildProcess & { stdin: Writable }; exited: Promise<Exited> } {
   const child = spawn(process.execPath, [script, ...args], {
     env: { ...process.env, IMPORTER_DATABASE_URL: url },
     stdio: 'pipe',
@@ -24,9 +25,24 @@ export function startScript(
   return { child, exited }
 }
 
-/** Waits until the script has ended. `input` is its standard input. */
-export async function runScript(args: string[], url: string, input = ''): Promise<ExitedProcess> {
-  const { child, exited } = startScript(args, url)
-  child.stdin.end(input)
-  return exited
+/** Runs the command in this process, which takes a fiftieth of the time. */
+export async function runScript(
+  args: string[],
+  url: string,
+  input: string | Buffer = '',
+): Promise<Exited> {
+  const printed = { stdout: '', stderr: '' }
+  const status = await runImportCommand({
+    args,
+    printLine: (line) => {
+      printed.stdout += `${line}\n`
+    },
+    printError: (line) => {
+      printed.stderr += `${line}\n`
+    },
+    standardInput: Readable.from([Buffer.from(input)]),
+    readDatabaseUrl: () => url,
+    signal: new AbortController().signal,
+  })
+  return { status, ...printed }
 }

@@ -12,7 +12,6 @@ type InvalidFile = { content: string | Buffer; message: RegExp }
 
 const products = 'sku,name,price,currency\n'
 const valid = `${products}A,Tubo,1.50,EUR\n`
-const latin = (text: string) => Buffer.from(text, 'latin1')
 
 /** Files of products, by what is wrong with them. */
 const invalidFiles: Record<string, InvalidFile> = {
@@ -20,37 +19,17 @@ const invalidFiles: Record<string, InvalidFile> = {
   'is empty': { content: '', message: /^The file is empty: it does not even have a header\.$/ },
   'has blank lines only': { content: '\r\n \r\n\t\r\n', message: /^The file is empty/ },
   'has a byte order mark only': { content: '\ufeff', message: /^The file is empty/ },
-  'is Windows-1252': {
-    content: latin('sku,name\nA,Tubo\nB,Ca\xf1\xf3n\n'),
-    message: /^Line 3 is not UTF-8 \(is the file Windows-1252/,
-  },
   'is UTF-8 with one damaged character': {
     content: Buffer.concat([Buffer.from('sku,name\nA,ñáé\nB,'), Buffer.from([0xc3, 0x0a])]),
-    message: /^Line 3 is not UTF-8/,
-  },
-  'ends within a character': {
-    content: Buffer.from('sku,name\nA,ñ').subarray(0, -1),
-    message: /^Line 2 is not UTF-8/,
-  },
-  'is UTF-16, as Excel’s Unicode text': {
-    content: Buffer.from('\ufeffsku\tname\nA\tTubo\n', 'utf16le'),
-    message: /^The file is UTF-16\. Save or export it as CSV in UTF-8\.$/,
+    message: /^Line 3 is not UTF-8, but line 2 is/,
   },
   'is UTF-16 without a mark': {
     content: Buffer.from(valid, 'utf16le'),
     message: /^Line 1 has a NUL byte.*may be UTF-16/,
   },
-  'is big-endian UTF-16': {
-    content: Buffer.from('\ufeffsku,name\n', 'utf16le').swap16(),
-    message: /^The file is UTF-16/,
-  },
   'has a NUL byte': {
     content: 'sku,name\nA,Tubo\nB,Co\0do\n',
     message: /^Line 3 has a NUL byte: this is not plain text/,
-  },
-  'is a workbook': {
-    content: Buffer.from('504b030414000600', 'hex'),
-    message: /Excel workbook \(\.xlsx\) or a ZIP.*save the sheet as CSV/,
   },
   'is an old workbook': {
     content: Buffer.from('d0cf11e0a1b11ae1', 'hex'),
@@ -76,10 +55,6 @@ const invalidFiles: Record<string, InvalidFile> = {
     content: 'sku,name,name\nA,Tubo,Codo\n',
     message: /^Line 1, the header, has the column name twice\.$/,
   },
-  'has capitals in the header': {
-    content: 'SKU,Name\nA,Tubo\n',
-    message: /columns: "SKU", "Name"/,
-  },
   'has a column without a name': {
     content: 'sku,,name\nA,x,Tubo\n',
     message: /unknown columns: \(a column without a name\)/,
@@ -90,7 +65,8 @@ const invalidFiles: Record<string, InvalidFile> = {
   },
   'has an unknown column, with the known ones in the error': {
     content: 'sku,name,colour\nA,Tubo,red\n',
-    message: / Known columns: sku, name, description, .*, active\.$/,
+    message:
+      /--map "colour=sku", .*--ignore-unknown\. Known columns: sku, name, description, .*, active\.$/,
   },
   'has no SKU': {
     content: '\nname,brand\nTubo,Ejemplo\n',
@@ -100,20 +76,6 @@ const invalidFiles: Record<string, InvalidFile> = {
     content: `${Array.from({ length: 1_000 }, (_, index) => `c${index}`).join(',')}\n`,
     message: /^Line 1, the header, has unknown columns: "c0", .*"c19" and 980 more\./,
   },
-  'has tabs': { content: 'sku\tname\nA\tTubo\n', message: /^The file separates its cells by tabs/ },
-  'has semicolons': {
-    content: 'sku;name;price;currency\nA;Tubo;1,50;EUR\n',
-    message: /^The file separates its cells by semicolons/,
-  },
-  'has tabs and quotation marks': {
-    content: 'sku\t"name"\nA\tTubo\n',
-    message: /^The file separates its cells by tabs/,
-  },
-  'has semicolons and quotation marks': {
-    content: '"sku";"name"\n"A";"Tubo"\n',
-    message: /^The file separates its cells by semicolons/,
-  },
-  'has bars': { content: 'sku|name\nA|Tubo\n', message: /separates its cells by bars/ },
   'has carriage returns only': { content: 'sku,name\rA,Tubo\r', message: /bare carriage return/ },
 
   // Rows
@@ -141,10 +103,6 @@ const invalidFiles: Record<string, InvalidFile> = {
     content: `${products}A,Tubo, largo,1.50,EUR\n`,
     message: /line 2: has 5 cells, but the header has 4: a cell with a comma must be in quotation/,
   },
-  'has a cell too few': {
-    content: `${products}A,Tubo\n`,
-    message: /line 2: has 2 cells, but the header has 4/,
-  },
   'has a SKU twice': {
     content: `${valid}A,Codo,1,EUR\n`,
     message: /line 2: sku: is also on line 3\n {2}line 3: sku: is also on line 2/,
@@ -161,15 +119,7 @@ const invalidFiles: Record<string, InvalidFile> = {
   },
   'has a number with an exponent': {
     content: `${products}A,Tubo,1.5E+03,EUR\n`,
-    message: /price: "1\.5E\+03" is not a plain decimal number/,
-  },
-  'has thousands separators': {
-    content: `${products}A,Tubo,"1,234.50",EUR\n`,
-    message: /price: "1,234\.50" is not a plain decimal number.*no thousands separators/,
-  },
-  'has a currency sign': {
-    content: `${products}A,Tubo,1.50 €,EUR\n`,
-    message: /price: "1\.50 €" is not a plain decimal number/,
+    message: /price: "1\.5E\+03" is not a number with a decimal point/,
   },
   'has a price without a currency': {
     content: `${products}A,Tubo,1.50,\n`,

@@ -140,22 +140,23 @@ t.test('isStrict makes warnings an error, and imports nothing', async (t) => {
 t.test('the exit status tells warnings from rejected rows', async (t) => {
   const warned = await importRows({ currency: 'CHF' })
   t.equal(exitStatusOf(warned), 3)
+  const describe = (changes: Partial<typeof warned>) =>
+    describeSummary(
+      'quotes',
+      { ...warned, ...changes },
+      { seconds: 1, rejectsFile: undefined, isDryRun: false },
+    )
   t.match(
-    describeSummary('quotes', warned, 1, undefined),
+    describe({}),
     /\nwarning: 1 accepted quote without a rate.*:\n {2}line 2: quote Q-1 in CHF/,
   )
   t.match(
-    describeSummary('quotes', { ...warned, read: 1, superseded: 1, customers: 1 }, 1, undefined),
-    /^1 row read,.*\n1 older version is superseded now\.\n1 customer created\.\n/s,
+    describe({ read: 1, superseded: 1, customers: 1 }),
+    /\n1 row read,.*\n1 older version is superseded now\.\n1 customer created\.\n/s,
   )
   t.match(
-    describeSummary(
-      'quotes',
-      { ...warned, read: 2, superseded: 2, customers: 1_000 },
-      1,
-      undefined,
-    ),
-    /^2 rows read,.*\n2 older versions are superseded now\.\n1,000 customers created\.\n/s,
+    describe({ read: 2, superseded: 2, customers: 1_000 }),
+    /\n2 rows read,.*\n2 older versions are superseded now\.\n1,000 customers created\.\n/s,
   )
   const rejected = await importQuotes(
     pool,

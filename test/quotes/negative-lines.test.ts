@@ -31,7 +31,7 @@ async function share(number: string): Promise<string> {
   return `/quote/share/${await createQuoteLink(db, { number })}`
 }
 
-await importQuotes(pool, Readable.from([file]))
+await importQuotes(pool, Readable.from([file]), { format: { numbers: '.' } })
 
 t.test('the totals by rate contain negative lines', async (t) => {
   const { rows } = await sql`

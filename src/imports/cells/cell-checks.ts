@@ -5,16 +5,12 @@
 import type { ClientBase } from 'pg'
 import { isLocalDate } from '../../company/calendar.ts'
 import { createNotRecordedError } from '../../company/company-record.ts'
-import type { FileFormat } from '../file-format.ts'
 
 /**
  * Returns the problem of a cell that is not empty, or undefined if it has none. `written` is the
  * cell as the file has it, for the message; `cell` is its plain form: 1234.5, 2026-12-31.
  */
 export type CellCheck = (cell: string, written?: string) => string | undefined
-
-/** Returns the plain form of a cell that a file writes in its own format, or its problem. */
-export type CellReader = (cell: string) => { plain: string } | { problem: string }
 
 export function checkLength(maxCharacters: number): CellCheck {
   return (cell) => {
@@ -25,6 +21,23 @@ export function checkLength(maxCharacters: number): CellCheck {
       ? `has ${characters} characters: at most ${maxCharacters} are allowed`
       : undefined
   }
+}
+
+/** What spreadsheets and exports make of a SKU, by the reason. */
+const damages: [pattern: RegExp, reason: string][] = [
+  [
+    /^\d([.,]\d+)?E\+\d+$/i,
+    'is a number with an exponent, which a spreadsheet has made of a long SKU',
+  ],
+  [/^="?|^'/, 'begins with a mark that a spreadsheet uses for texts: save the text without it'],
+  [/^#[A-ZÁÉÍÓÚÑ/¡]+[!?/A]/, 'is an error of a spreadsheet: correct its formula'],
+  [/[\n\r]/, 'has a line break'],
+]
+
+/** A SKU as it can be typed, and as long as the schema allows. */
+export const checkSku: CellCheck = (cell) => {
+  const damage = damages.find(([pattern]) => pattern.test(cell))
+  return damage ? `${quoteForMessage(cell)} ${damage[1]}` : checkLength(100)(cell)
 }
 
 /** Requires a match with `expression`; `problem` follows the quoted cell in the message. */
@@ -60,15 +73,6 @@ export function sqlQuoteForMessage(cell: string): string {
     else '"' || ${line} || '"' end`
 }
 
-/** Returns how numbers are read in a format, or undefined if they are written plainly. */
-export function createNumberReader({ decimal }: FileFormat): CellReader | undefined {
-  if (decimal === '.') return undefined
-  return (cell) =>
-    /^-?[0-9]+(,[0-9]+)?$/.test(cell)
-      ? { plain: cell.replace(',', '.') }
-      : { problem: `${quoteForMessage(cell)} ${describeOther(cell, notDecimalWithComma)}` }
-}
-
 /** A whole number from 1 that fits into an integer. */
 export const checkPositiveInteger = checkPattern(
   /^0{0,20}[1-9][0-9]{0,8}$/,
@@ -100,14 +104,14 @@ export function checkDecimal({
   return (cell, written = cell) =>
     allowed.test(cell) && (mayBeZero || !isZero(cell))
       ? undefined
-      : `${quoteForMessage(written)} ${isDecimal(cell) ? limits : describeOther(cell, notDecimal)}`
+      : `${quoteForMessage(written)} ${isDecimal(cell) ? limits : notDecimal}`
 }
 
 /** 0 to 100, with at most four decimals. */
 export const checkPercentage: CellCheck = (cell, written = cell) => {
   if (/^0{0,20}([0-9]{1,2}(\.[0-9]{1,4}0{0,20})?|100(\.0{1,20})?)$/.test(cell)) return undefined
   const limits = 'must be from 0 to 100, with at most 4 decimals'
-  return `${quoteForMessage(written)} ${isDecimal(cell) ? limits : describeOther(cell, notDecimal)}`
+  return `${quoteForMessage(written)} ${isDecimal(cell) ? limits : notDecimal}`
 }
 
 const signs = {
@@ -119,20 +123,7 @@ const signs = {
 
 const isZero = (cell: string) => !/[1-9]/.test(cell)
 const isDecimal = (cell: string) => /^-?[0-9]+(\.[0-9]+)?$/.test(cell)
-const notDecimal =
-  'is not a plain decimal number such as 1234.5 ' +
-  '(digits and one point, no thousands separators, no exponent)'
-const notDecimalWithComma =
-  'is not a decimal number such as 1234,5 ' +
-  '(digits and one comma, no thousands separators, no exponent)'
-
-/** Describes a cell that is not a number: what a spreadsheet left in it, or else `otherwise`. */
-function describeOther(cell: string, otherwise: string): string {
-  if (cell.startsWith('=')) return 'is a formula: save the values, not the formulas'
-  return /^#[A-ZÁÉÍÓÚÑ/¡]+[!?/A]/.test(cell)
-    ? 'is an error of a spreadsheet: correct its formula'
-    : otherwise
-}
+const notDecimal = 'is not a number such as 1234.5'
 
 const earliestDay = '1970-01-01'
 const latestDay = '2099-12-31'
@@ -142,23 +133,7 @@ const latestDay = '2099-12-31'
  * groups 1 and 3 are day and month, or month and day.
  */
 export const slashedDate = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?: 0?0:00(?::00)?)?$/
-const isoDate = /^\d{4}-\d\d-\d\d$/
-
-/**
- * Returns how dates are read in a format, or undefined if they are written as 2026-12-31. That form
- * is accepted in every format, because it cannot be mistaken.
- */
-export function createDateReader({ dates }: FileFormat): CellReader | undefined {
-  if (dates === 'ymd') return undefined
-  const example = dates === 'dmy' ? '31/12/2026' : '12/31/2026'
-  return (cell) => {
-    if (isoDate.test(cell)) return { plain: cell }
-    const [, first = '', , second = '', year = ''] = slashedDate.exec(cell) ?? []
-    if (year === '') return { problem: `${quoteForMessage(cell)} is not a date such as ${example}` }
-    const [day, month] = dates === 'dmy' ? [first, second] : [second, first]
-    return { plain: `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}` }
-  }
-}
+export const isoDate = /^\d{4}-\d\d-\d\d$/
 
 export const checkDay: CellCheck = (cell, written = cell) => {
   if (isLocalDate(cell)) return undefined

@@ -1,6 +1,8 @@
 // Applies the rules of a kind of file to a row: how each cell is read, which cells must not be
 // empty, the check of each cell, and the rules between cells.
-import type { CellCheck, CellReader } from './cell-checks.ts'
+import type { Row } from '../readers/csv-parser.ts'
+import { type CellCheck, quoteForMessage } from './cell-checks.ts'
+import { type CellReader, cleanCell } from './cell-readers.ts'
 
 /**
  * A rule between cells of one row. It is skipped if one of them is invalid, because its problem
@@ -23,13 +25,15 @@ export type RowRules<Column extends string> = {
 }
 
 const missing = 'is missing'
+const lostCharacter = '\ufffd'
+const lostProblem = `has the sign ${lostCharacter} for a lost character: export the file again in one encoding`
 
 /**
  * Returns the cells of a row in their plain form, such as 1234.5 for 1234,5, and all its problems
  * in one text, such as "name: is missing; price: …", or undefined if there are none. An invalid
  * cell stays as it is written. The cells must be trimmed and in the order of the columns.
  */
-export type RowReader = (writtenCells: string[]) => {
+export type RowReader = (row: Row) => {
   plainCells: string[]
   problem: string | undefined
 }
@@ -55,24 +59,27 @@ export function createRowReader<Column extends string>(
     (_, index): CellResult => ({ written: '', plain: '', problem: emptyProblems[index] }),
   )
 
-  function readCell(written: string, index: number): CellResult {
-    if (written === '') return { written, plain: '', problem: emptyProblems[index] }
-    const read = columnReaders[index]?.(written)
+  function readCell(written: string, index: number, isTyped: boolean): CellResult {
+    const clean = cleanCell(written)
+    if (clean === '') return { written, plain: '', problem: emptyProblems[index] }
+    if (clean.includes(lostCharacter))
+      return { written, plain: written, problem: `${quoteForMessage(clean)} ${lostProblem}` }
+    const read = isTyped ? undefined : columnReaders[index]?.(clean)
     if (read && 'problem' in read) return { written, plain: written, problem: read.problem }
-    const plain = read?.plain ?? written
+    const plain = read?.plain ?? clean
     const problem = checks[index]?.(plain, written)
     return { written, plain: problem === undefined ? plain : written, problem }
   }
 
-  return (writtenCells) => {
+  return ({ cells: writtenCells, typed }) => {
     const plainCells = writtenCells.slice()
     const problems: string[] = []
     const invalid = new Set<number>()
     for (let index = 0; index < columns.length; index++) {
       const written = writtenCells[index] ?? ''
       let cell = previous[index]
-      if (cell?.written !== written) {
-        cell = readCell(written, index)
+      if (cell?.written !== written || typed) {
+        cell = readCell(written, index, typed?.[index] === true)
         previous[index] = cell
       }
       plainCells[index] = cell.plain

@@ -18,7 +18,6 @@
 import type { Pool } from 'pg'
 import { readKnownCodes } from '../cells/cell-checks.ts'
 import { createRowReader } from '../cells/row-rules.ts'
-import { openRows } from '../csv/read-rows.ts'
 import { quoteFileColumns } from '../file-format.ts'
 import {
   type ImportOptions,
@@ -26,6 +25,8 @@ import {
   runInImportTransaction,
 } from '../import-transaction.ts'
 import { throwIfWarned } from '../import-warnings.ts'
+import type { ImportSource } from '../readers/file-source.ts'
+import { openTable } from '../readers/open-table.ts'
 import {
   createProblemsTable,
   moveInvalidRowsToRejects,
@@ -69,7 +70,7 @@ export type QuotesSummary = ImportSummary & {
 }
 
 /**
- * Imports a CSV of quotes with one row for each line: all quotes or none, or all valid quotes if
+ * Imports a table of quotes with one row for each line: all quotes or none, or all valid quotes if
  * `rejectedRows` is given. Number and version identify a quote. The file describes whole quotes, so
  * a column that the file does not have counts as empty. If the import is rejected, throws an
  * ImportError and leaves the database unchanged. It is also rejected if the number of an invalid
@@ -77,15 +78,15 @@ export type QuotesSummary = ImportSummary & {
  */
 export async function importQuotes(
   pool: Pool,
-  csv: AsyncIterable<string | Buffer>,
+  source: ImportSource,
   options: QuoteImportOptions = {},
 ): Promise<QuotesSummary> {
   const { onStep, rejectedRows, fullPeriod } = options
   return runInImportTransaction(pool, { ...options, kind: 'quotes' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
-    const file = await openRows(csv, quoteFileColumns, options)
-    const { read, suggestedFormat } = await stageRows(client, file, {
+    const file = await openTable(source, quoteFileColumns, options)
+    const read = await stageRows(client, file, {
       ...options,
       computedColumns: computedQuoteColumns,
       readRow: createRowReader(createQuoteRowRules(codes, file.format), file.columns),
@@ -103,9 +104,8 @@ export async function importQuotes(
       await throwIfKeysAreUnknown(client, file, {
         key: 'number',
         reason: 'Correct this first: --rejects would import a quote without some of its lines.',
-        suggestedFormat,
       })
-    else await throwIfRowsAreInvalid(client, suggestedFormat)
+    else await throwIfRowsAreInvalid(client)
     // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.
     const missingQuoteWarnings = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
     const rejectedQuotes = rejectedRows ? await dropInvalidQuotes(client) : 0
@@ -121,6 +121,7 @@ export async function importQuotes(
     ]
     if (options.isStrict) throwIfWarned(warnings)
     const written = await writeQuotes(client)
-    return { read, rejected, rejectedQuotes, customers, ...written, warnings }
+    const { readAs } = file
+    return { readAs, read, rejected, rejectedQuotes, customers, ...written, warnings }
   })
 }

@@ -14,12 +14,19 @@ import {
   checkOneOf,
   checkPercentage,
   checkPositiveInteger,
+  checkSku,
   checkUnit,
-  createDateReader,
-  createNumberReader,
   type KnownCodes,
   quoteForMessage,
 } from '../cells/cell-checks.ts'
+import {
+  createFormatReaders,
+  readCode,
+  readLowerCase,
+  readSingleBlanks,
+  readStatus,
+  readUnit,
+} from '../cells/cell-readers.ts'
 import type { CrossCellRule, RowRules } from '../cells/row-rules.ts'
 import {
   type FileFormat,
@@ -31,13 +38,21 @@ import {
 const statusesWithoutDecision = ['draft', 'sent', 'expired']
 
 export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowRules<QuoteColumn> {
-  const { numbers, dates } = quoteFileColumns
   return {
     nonEmpty: requiredQuoteColumns,
-    readers: Object.fromEntries([
-      ...numbers.map((column) => [column, createNumberReader(format)]),
-      ...dates.map((column) => [column, createDateReader(format)]),
-    ]),
+    readers: {
+      ...createFormatReaders(quoteFileColumns, format),
+      status: readStatus,
+      language: readLowerCase,
+      customer_name: readSingleBlanks,
+      customer_tax_id: readSingleBlanks,
+      customer_contact: readSingleBlanks,
+      country: readCode,
+      currency: readCode,
+      incoterm: readCode,
+      unit: readUnit,
+      origin_country: readCode,
+    },
     cells: {
       number: checkLength(64),
       version: checkPositiveInteger,
@@ -61,7 +76,7 @@ export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowR
       notes: checkLength(10_000),
       internal_notes: checkLength(10_000),
       position: checkPositiveInteger,
-      sku: checkLength(100),
+      sku: checkSku,
       description: checkLength(10_000),
       quantity: checkDecimal({ wholeDigits: 12, decimals: 6, sign: 'notZero' }),
       unit: checkUnit,

@@ -8,6 +8,10 @@ export type Row = {
   /** The line of the file on which the row begins, from 1. */
   line: number
   cells: string[]
+  /** The cells of a workbook that are numbers or dates. They are in plain form already. */
+  typed?: boolean[]
+  /** The file ends with this row, without a line feed, so it may be cut short. */
+  isCut?: boolean
 }
 
 /**
@@ -43,7 +47,8 @@ export async function* parseCsv(
       const row = takeRow(text, start, isEnd, line, delimiterCode)
       if (!row) break
       checkRowLength(row.end - start, line)
-      if (row.cells.some((cell) => cell !== '')) rows.push({ line, cells: row.cells })
+      if (row.cells.some((cell) => cell !== ''))
+        rows.push(row.isCut ? { line, cells: row.cells, isCut: true } : { line, cells: row.cells })
       start = row.end
       line += row.lineFeeds
     }
@@ -68,7 +73,7 @@ function takeRow(
   isEnd: boolean,
   line: number,
   delimiterCode: number,
-): { cells: string[]; end: number; lineFeeds: number } | undefined {
+): { cells: string[]; end: number; lineFeeds: number; isCut?: boolean } | undefined {
   const cells: string[] = []
   let lineFeeds = 1
   let at = start
@@ -99,7 +104,7 @@ function takeRow(
       }
       cells.push(text.slice(cellStart, at).trim())
     }
-    if (at >= text.length) return isEnd ? { cells, end: at, lineFeeds } : undefined
+    if (at >= text.length) return isEnd ? { cells, end: at, lineFeeds, isCut: true } : undefined
     const isEndOfRow = text.charCodeAt(at) === lineFeed
     at++
     if (isEndOfRow) return { cells, end: at, lineFeeds }

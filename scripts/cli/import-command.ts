@@ -1,0 +1,170 @@
+// The command scripts/import.ts, as a function: what it accepts, does, prints and returns.
+import type { Readable } from 'node:stream'
+import { openPool } from '../../src/database/postgres-pool.ts'
+import {
+  type FileKind,
+  productFileColumns,
+  quoteFields,
+  quoteFileColumns,
+  quoteLineFields,
+  wordFileColumns,
+} from '../../src/imports/file-format.ts'
+import { defaultDeactivationLimitPercent } from '../../src/imports/import-products.ts'
+import { maxUsualRateFactor } from '../../src/imports/quotes/quote-warnings.ts'
+import { type CommandContext, executeCommand, UsageError } from './command.ts'
+import { importArguments, parseImportOptions } from './import-arguments.ts'
+import { fileKinds, importFile } from './import-file.ts'
+
+const help = `
+Usage: node scripts/import.ts products FILE [--full [--allow-removals N%]] [OPTIONS]
+       node scripts/import.ts quotes FILE [--full --from DAY --to DAY] [OPTIONS]
+       node scripts/import.ts synonyms|pins|hidden-words FILE [--full] [OPTIONS]
+
+Imports a file into DATABASE_URL in one transaction: everything, or nothing if a row is invalid. FILE
+is CSV, gzipped or not, or - for standard input.
+
+  --full            products: the file is the whole catalogue. Products that are not in it become
+                    inactive. Those in it become active, unless the column active says no.
+                    quotes: the file has every quote issued from DAY to DAY. A warning names the
+                    quotes that are not in it; they stay as they are.
+                    words: the file is the whole list. Rows that are not in it are deleted. A file
+                    without any row is rejected, because it is usually a mistake.
+  --allow-removals  the percentage of the active products that --full may make inactive. If there
+                    are more, nothing is imported, because the file may be cut short.
+                    Default: ${defaultDeactivationLimitPercent}%
+  --rejects FILE    import the valid rows and write the invalid ones to this CSV file, with the
+                    columns line and reason before their own. Correct them there and import that
+                    file: the columns line and reason are ignored. If one row of a quote is invalid,
+                    the whole quote is rejected. Nothing is imported if the number of an invalid
+                    row is unknown: it is empty, or a comma before it has moved it. The same holds
+                    for the SKU or word with --full. The file exists only if rows were rejected; an
+                    older one of that name is removed.
+  --strict          import nothing if there are warnings
+  --dry-run         do all checks and print what the import would do, but write nothing
+  --json            print the summary as one JSON object
+
+Warnings name what was imported but may be a mistake: rates that differ from the usual rate of their
+currency by more than a factor of ${maxUsualRateFactor} or look inverted, accepted quotes
+without a rate, identical lines in a quote, a quote number with two dates, quotes that a full file
+does not have, and pinned SKUs that no active product has.
+
+Columns. The first row names them, in any order, without regard to case and accents. The usual names
+of WooCommerce, Shopify, PrestaShop, Magento, Odoo and Spanish programs are known:
+  --map "NAME=column"       this column of the file is that column of the import (repeatable)
+  --ignore-unknown          leave out columns that have no meaning here
+  --currency EUR            the currency of rows that have none
+  --set column=VALUE        the value of rows that have none in this column (repeatable)
+
+Form of the file. It is found out from the whole file and printed. If a file allows two readings,
+nothing is imported until one of these options decides:
+  --numbers point|comma     the decimal sign. The other sign may separate thousands
+  --dates dmy|mdy|ymd       31/12/2026, 12/31/2026, or only 2026-12-31, which is always accepted
+  --delimiter comma|semicolon|tab|bar
+  --encoding utf-8|windows-1252
+Cells with a delimiter are in quotation marks. Spaces around a cell and invisible characters are
+removed, an empty cell means no value, blank rows are skipped, and empty cells at the end of a row
+may be left out.
+
+Columns of products (required: ${productFileColumns.required.join(', ')}; name for new products):
+${wrapColumns(productFileColumns.allowed)}
+  The sku identifies a product. Columns that the file does not have keep their values. A product
+  has both a price and a currency, or neither. active is true (or yes, sí, verdadero, 1, or empty)
+  or false (or no, falso, 0), in upper or lower case.
+
+Columns of quotes, of which these are required:
+${wrapColumns(quoteFileColumns.required)}
+All fields of a quote:
+${wrapColumns(quoteFields)}
+  and for each line of the quote, which is one row:
+${wrapColumns(quoteLineFields)}
+  number and version (1 if empty) identify a quote. Its rows may be anywhere in the file, and the
+  fields of the quote must be the same on each of them. The file gives a quote as a whole: its lines
+  are replaced if they changed, and a column that the file does not have is empty.
+  status is draft, sent, accepted, rejected, expired or superseded. A newer version makes the older
+  ones superseded when it was sent: with every status but draft and superseded.
+  rate is the number of base currency units for one unit of the quote's currency: 1 or empty for
+  the base currency, empty if it is unknown.
+  quantity and unit_price may be negative, for returns and deductions; the net of a quote may not
+  be below zero. tax_label is the name of the tax, such as IVA, IGIC or GST.
+  position may be empty on all rows of a quote: its lines are then numbered in file order.
+  An unknown customer (name, tax id, country) is created; existing customers are not changed.
+
+Words for search. The first column identifies a row; | separates the values of a list. They apply
+within seconds, in every process, and the index is not rebuilt.
+Columns of synonyms: ${wordFileColumns.synonyms.allowed.join(', ')}
+  A search for the word, or any of its 1 to 20 synonyms, finds products with any of them. two_way
+  no: only a search for the word does. A word or synonym has up to 3 words and 50 characters. A
+  synonym is not followed further. Built-in synonyms of trade apply besides, see hidden-words.
+Columns of pins: ${wordFileColumns.pins.allowed.join(', ')}
+  The products with these SKUs come first if somebody searches for exactly this text, whatever its
+  case and accents. Only an exact SKU comes before them. They obey category and brand.
+Columns of hidden-words: ${wordFileColumns['hidden-words'].allowed.join(', ')}
+  hides is synonyms, which switches off the built-in synonyms and translations of the word (* for
+  all of them), or word: search ignores the word if others are typed with it. Empty: synonyms.
+
+Exit status: 0 imported; 3 imported with warnings; 4 imported, but rows were rejected to a file;
+1 nothing was imported, unless the error says something else; 2 wrong usage; 130, 143 or 129
+stopped by Ctrl+C, SIGTERM or SIGHUP, nothing was imported.
+`
+
+export type ImportContext = CommandContext & {
+  standardInput: Readable
+  readDatabaseUrl(): string
+  /** Aborted with the exit status: nothing is imported. */
+  signal: AbortSignal
+}
+
+/** Runs the command and returns its exit status. */
+export function runImportCommand(context: ImportContext): Promise<number> {
+  const { standardInput, readDatabaseUrl, signal, printLine, printError } = context
+  return executeCommand(
+    help,
+    importArguments,
+    async (values, [kind, file, ...others]) => {
+      if (!isFileKind(kind))
+        throw new UsageError(`Name what to import: ${fileKinds.join(', ')}, and the file.`)
+      if (!file) throw new UsageError('Name the file to import, or - for standard input.')
+      if (others.length > 0)
+        throw new UsageError(`Import one file at a time: remove ${others.join(' ')}.`)
+      if (values.rejects === '') throw new UsageError('--rejects needs the name of a file.')
+      const options = parseImportOptions(kind, values)
+      const pool = openPool(readDatabaseUrl(), { connections: 2 })
+      try {
+        const result = await importFile(pool, {
+          kind,
+          file,
+          standardInput,
+          rejectsName: values.rejects,
+          signal,
+          isJson: values.json === true,
+          options,
+        })
+        printLine(result.text)
+        return result.status
+      } catch (error) {
+        // Any other error may come from after the commit, so it is reported as it is.
+        if (!signal.aborted || error !== signal.reason) throw error
+        printError('Stopped: nothing was imported.')
+        return signal.reason
+      } finally {
+        await pool.end()
+      }
+    },
+    context,
+  )
+}
+
+function isFileKind(kind: string | undefined): kind is FileKind {
+  return fileKinds.some((known) => known === kind)
+}
+
+/** Returns the columns in lines of at most 100 characters. */
+function wrapColumns(columns: readonly string[]): string {
+  const lines = ['']
+  for (const column of columns) {
+    const line = lines.at(-1) ?? ''
+    if (line.length + column.length < 96) lines[lines.length - 1] = `${line} ${column}`
+    else lines.push(` ${column}`)
+  }
+  return lines.map((line) => ` ${line}`).join('\n')
+}

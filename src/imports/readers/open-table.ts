@@ -1,0 +1,332 @@
+// Opens a file as a table: finds out what kind of file it is, what its columns mean, and how its
+// numbers and dates are written.
+import { quoteForMessage } from '../cells/cell-checks.ts'
+import { foldName } from '../column-aliases.ts'
+import {
+  delimiterNames,
+  type FileColumns,
+  type FileFormat,
+  formatWords,
+  ImportError,
+  rejectedRowColumns,
+  type TableOptions,
+} from '../file-format.ts'
+import { maxRowCharacters, parseCsv, type Row } from './csv-parser.ts'
+import { describeFormat, detectFormat } from './detect-format.ts'
+import { type FileSource, type ImportSource, keepSource } from './file-source.ts'
+import { decodeText, detectEncoding } from './text-encoding.ts'
+
+export type ImportTable = {
+  /** The columns of the import that the file has, and those with a default value. */
+  columns: string[]
+  fileColumns: FileColumns
+  /** In batches. A row has as many cells as there are columns, unless it is malformed. */
+  rows: AsyncIterable<Row[]>
+  format: FileFormat
+  /** How the file was read, in words, and the columns that were ignored. */
+  readAs: string
+  hasSeparatorLine: boolean
+}
+
+/** A file before its columns are known. */
+export type RawTable = {
+  header: Row
+  /** Reads the rows below the header, from the first one each time. */
+  rows(): AsyncIterable<Row[]>
+  encoding: FileFormat['encoding']
+  delimiter: FileFormat['delimiter']
+  hasSeparatorLine: boolean
+  /** How the file was read, such as `UTF-8` and `cells separated by commas`. */
+  words: string[]
+}
+
+/**
+ * Reads the whole file to find out its form. Its rows are read again when they are iterated. Throws
+ * an ImportError for a header that breaks the rules of `fileColumns`, and for a file whose form is
+ * ambiguous or contradictory.
+ */
+export async function openTable(
+  source: ImportSource,
+  fileColumns: FileColumns,
+  options: TableOptions & { signal?: AbortSignal | undefined },
+): Promise<ImportTable> {
+  const file = await keepSource(source, options.signal)
+  const raw = await openRawTable(file, fileColumns, options)
+  const { indexes, columns, ignored } = readHeader(raw.header, fileColumns, options)
+  const width = dropTrailingEmptyCells(raw.header.cells).length
+  const rows = () => selectCells(raw.rows(), { indexes, columns, width, options })
+  const found = await detectFormat(rows(), columns, fileColumns, options.format ?? {})
+  const format = { encoding: raw.encoding, delimiter: raw.delimiter, ...found }
+  return {
+    columns,
+    fileColumns,
+    rows: rows(),
+    format,
+    readAs: [
+      ...raw.words,
+      ...describeFormat(found, columns, fileColumns),
+      ...(ignored.length > 0 ? [`ignored columns: ${listNames(ignored)}`] : []),
+    ].join('; '),
+    hasSeparatorLine: raw.hasSeparatorLine,
+  }
+}
+
+async function openRawTable(
+  file: FileSource,
+  fileColumns: FileColumns,
+  options: TableOptions,
+): Promise<RawTable> {
+  return openCsv(file, fileColumns, options)
+}
+
+const encodingNames: Record<FileFormat['encoding'], string> = {
+  'utf-8': 'UTF-8',
+  'windows-1252': 'Windows-1252',
+  'utf-16le': 'UTF-16',
+  'utf-16be': 'UTF-16',
+}
+
+/** How much of a file is read to find its header. */
+const sampleCharacters = 65_536
+const separatorLine = /^[\t ]*"?sep=([,;\t|])"?[\t ]*\r?(?=\n|$)/
+
+async function openCsv(
+  file: FileSource,
+  fileColumns: FileColumns,
+  options: TableOptions,
+): Promise<RawTable> {
+  const encoding = await detectEncoding(file.read(), options.format?.encoding)
+  const start = await readThroughHeader(decodeText(file.read(), encoding))
+  const named = separatorLine.exec(start)?.[1] as FileFormat['delimiter'] | undefined
+  const content = removeSeparatorLine(start)
+  checkLineEnd(content)
+  const delimiter =
+    options.format?.delimiter ?? named ?? (await detectDelimiter(content, fileColumns, options))
+  async function* read(): AsyncGenerator<string> {
+    let start = named ? '' : undefined
+    for await (const text of decodeText(file.read(), encoding)) {
+      if (start === undefined) yield text
+      else {
+        start += text
+        if (!start.includes('\n')) continue
+        yield removeSeparatorLine(start)
+        start = undefined
+      }
+    }
+  }
+  let header: Row | undefined
+  for await (const [first] of parseCsv(read(), delimiter)) {
+    header = first
+    break
+  }
+  if (!header) throw new ImportError('The file is empty: it does not even have a header.')
+  async function* rows(): AsyncGenerator<Row[]> {
+    let isFirst = true
+    for await (const batch of parseCsv(read(), delimiter)) {
+      const below = isFirst ? batch.slice(1) : batch
+      isFirst = false
+      if (below.length > 0) yield below
+    }
+  }
+  return {
+    header,
+    rows,
+    encoding,
+    delimiter,
+    hasSeparatorLine: named !== undefined,
+    words: [encodingNames[encoding], `cells separated by ${delimiterNames[delimiter]}s`],
+  }
+}
+
+/** Returns the text with the line `sep=;` blank, so that the line numbers do not change. */
+const removeSeparatorLine = (text: string) => text.replace(separatorLine, '')
+
+/**
+ * Returns the text up to the end of the header and the rest of that chunk. Blank lines and the line
+ * `sep=;` come before the header. If they are longer than a row may be, returns what has been read:
+ * the checks that follow find the error.
+ */
+async function readThroughHeader(text: AsyncGenerator<string>): Promise<string> {
+  let start = ''
+  for await (const part of text) {
+    start += part
+    if (start.length > maxRowCharacters) break
+    const content = removeSeparatorLine(start).trimStart()
+    if (start.length >= sampleCharacters && content.includes('\n')) break
+  }
+  return start
+}
+
+/**
+ * Returns the delimiter with which the header has the most known columns, or the most columns if
+ * none is known.
+ */
+async function detectDelimiter(
+  text: string,
+  fileColumns: FileColumns,
+  { columnNames }: TableOptions,
+): Promise<FileFormat['delimiter']> {
+  const [line = ''] = text.trimStart().split('\n', 1)
+  const score = (delimiter: string) => {
+    const names = line.split(delimiter).map((cell) => cell.replaceAll('"', '').trim())
+    const known = names.filter(
+      (name) => columnNames?.has(name) || listMeanings(name, fileColumns).length > 0,
+    )
+    return known.length * 1_000 + names.length
+  }
+  return Object.values(formatWords.delimiter).reduce((best, delimiter) =>
+    score(delimiter) > score(best) ? delimiter : best,
+  )
+}
+
+function checkLineEnd(text: string): void {
+  const [line = ''] = text.trimStart().split('\n', 1)
+  if (line.trimEnd().includes('\r'))
+    throw new ImportError(
+      'The lines of the file end with a bare carriage return. Save or export it with LF or CRLF.',
+    )
+}
+
+/** The columns that a name may mean, each with the place of the name in its aliases. */
+function listMeanings(name: string, fileColumns: FileColumns): [column: string, place: number][] {
+  if (fileColumns.allowed.includes(name)) return [[name, -2]]
+  const folded = foldName(name)
+  if (folded === '') return []
+  return fileColumns.allowed.flatMap((column): [string, number][] => {
+    if (foldName(column) === folded) return [[column, -1]]
+    const place = readAliases(column, fileColumns).indexOf(folded)
+    return place === -1 ? [] : [[column, place]]
+  })
+}
+
+const foldedAliases = new WeakMap<FileColumns, Map<string, string[]>>()
+
+function readAliases(column: string, fileColumns: FileColumns): string[] {
+  const byColumn = foldedAliases.get(fileColumns) ?? new Map<string, string[]>()
+  foldedAliases.set(fileColumns, byColumn)
+  const known = byColumn.get(column)
+  if (known) return known
+  const aliases = (fileColumns.aliases?.[column] ?? '').split(',').map(foldName)
+  byColumn.set(column, aliases)
+  return aliases
+}
+
+type Header = {
+  /** The place of each column in the file, or -1 for a column that has only a default. */
+  indexes: number[]
+  columns: string[]
+  ignored: string[]
+}
+
+function readHeader(header: Row, fileColumns: FileColumns, options: TableOptions): Header {
+  const { columnNames = new Map(), ignoresUnknown = false, defaults = {} } = options
+  const names = dropTrailingEmptyCells(header.cells)
+  const line = `Line ${header.line}, the header,`
+  const found = new Map<string, number>()
+  for (const [name, column] of columnNames) {
+    const index = names.findIndex((cell) => foldName(cell) === foldName(name))
+    if (index !== -1) found.set(column, index)
+    else if (!names.includes(column))
+      throw new ImportError(`${line} has no column ${quoteForMessage(name)}, which --map names.`)
+  }
+  for (const column of fileColumns.allowed) {
+    if (found.has(column)) continue
+    const places = names.flatMap((name, index) => {
+      const place = listMeanings(name, fileColumns).find(([meaning]) => meaning === column)?.[1]
+      return place === undefined || [...found.values()].includes(index) ? [] : [{ index, place }]
+    })
+    const best = Math.min(...places.map(({ place }) => place))
+    const [first, second] = places.filter(({ place }) => place === best)
+    if (first && second)
+      throw new ImportError(`${line} has the column ${names[first.index]} twice.`)
+    if (first) found.set(column, first.index)
+  }
+  const used = new Set(found.values())
+  const unknown = names.filter((name, index) => !used.has(index) && !isRejectedRowColumn(name))
+  if (unknown.length > 0 && !ignoresUnknown)
+    throw new ImportError(
+      `${line} has unknown columns: ${listNames(unknown)}. Say what a column means with --map ` +
+        `${JSON.stringify(`${unknown.find((name) => name !== '') ?? 'name'}=${fileColumns.required[0]}`)}, ` +
+        'or leave these out with --ignore-unknown. ' +
+        `Known columns: ${fileColumns.allowed.join(', ')}.`,
+    )
+  for (const column of Object.keys(defaults)) if (!found.has(column)) found.set(column, -1)
+  const missing = fileColumns.required.filter((name) => !found.has(name))
+  if (missing.length > 0)
+    throw new ImportError(
+      `${line} lacks required columns: ${missing.join(', ')}. Say which column has them with ` +
+        `--map "NAME=${missing[0]}", or give all rows the same value with --set ` +
+        `${missing[0]}=VALUE. Known columns: ${fileColumns.allowed.join(', ')}.`,
+    )
+  // In the order of the file, so that rejected rows look like it.
+  const inOrder = [...found].sort(([, a], [, b]) => (a < 0 ? Infinity : a) - (b < 0 ? Infinity : b))
+  return {
+    columns: inOrder.map(([column]) => column),
+    indexes: inOrder.map(([, index]) => index),
+    ignored: unknown.filter((name) => name !== ''),
+  }
+}
+
+const maxListedColumns = 20
+
+function listNames(names: string[]): string {
+  const list = names
+    .slice(0, maxListedColumns)
+    .map((name) => (name === '' ? '(a column without a name)' : quoteForMessage(name)))
+  const rest = names.length - list.length
+  return `${list.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+}
+
+/** Returns whether a column belongs to a file of rejected rows. An import ignores such a column. */
+function isRejectedRowColumn(name: string): boolean {
+  return (rejectedRowColumns as readonly string[]).includes(name)
+}
+
+/**
+ * Returns the cells without the empty ones at the end, which spreadsheets write, but at least the
+ * first `width` cells.
+ */
+function dropTrailingEmptyCells(cells: string[], width = 0): string[] {
+  let end = cells.length
+  while (end > width && cells[end - 1] === '') end--
+  return end === cells.length ? cells : cells.slice(0, end)
+}
+
+type Selection = { indexes: number[]; columns: string[]; width: number; options: TableOptions }
+
+/**
+ * Yields the rows with the cells at `indexes`, and default values in empty ones. Spreadsheets leave
+ * out empty cells at the end of a row, so they are added, but not to the last row of a file that may
+ * be cut short. Cells beyond the header stay, and make the row malformed, unless they are empty.
+ */
+async function* selectCells(
+  batches: AsyncIterable<Row[]>,
+  { indexes, columns, width, options: { defaults = {} } }: Selection,
+): AsyncGenerator<Row[]> {
+  const isWhole = indexes.length === width && indexes.every((index, place) => index === place)
+  const price = columns.indexOf('price')
+  const defaultCells = columns.map((column) => defaults[column] ?? '')
+  const hasDefaults = defaultCells.some((cell) => cell !== '')
+  for await (const rows of batches) {
+    for (const row of rows) {
+      const cells = dropTrailingEmptyCells(row.cells, width)
+      if (row.isCut && cells.length < width) {
+        row.cells = indexes.flatMap((index) => cells[index] ?? [])
+        continue
+      }
+      while (cells.length < width) cells.push('')
+      const { typed } = row
+      row.cells = isWhole
+        ? cells
+        : [...indexes.map((index) => cells[index] ?? ''), ...cells.slice(width)]
+      if (typed && !isWhole) row.typed = indexes.map((index) => typed[index] ?? false)
+      if (!hasDefaults) continue
+      for (const [index, value] of defaultCells.entries()) {
+        // A product without a price has no currency.
+        const isNeeded = columns[index] !== 'currency' || price === -1 || row.cells[price] !== ''
+        if (row.cells[index] === '' && isNeeded) row.cells[index] = value
+      }
+    }
+    yield rows
+  }
+}
