@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { readCompany } from '../src/company/company-file.ts'
-import { deriveIndexerKey, deriveSearchKey } from '../src/indexing/engine/permanent-keys.ts'
+import { deriveIndexerKey, deriveSearchKey } from '../src/indexing/keys.ts'
 import { runCommand } from './cli/command.ts'
 import {
   addToEnv,

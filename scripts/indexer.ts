@@ -2,31 +2,24 @@
 import { sql } from 'kysely'
 import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
-import { computeIndexShape } from '../src/indexing/documents/index-shape.ts'
-import { withDeletionKey } from '../src/indexing/engine/deletion-key.ts'
-import {
-  indexingRequestTimeout,
-  openIndexingClient,
-} from '../src/indexing/engine/indexing-client.ts'
+import { indexingRequestTimeout, openIndexingClient } from '../src/indexing/engine.ts'
+import { type IndexerOptions, runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
+import { registerIndex, requestRebuild } from '../src/indexing/registration.ts'
 import {
   type IndexStatus,
   isIndexUpToDate,
   readDatabaseTime,
   readIndexLags,
   readIndexStatuses,
-} from '../src/indexing/index-status.ts'
-import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
-import { runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
-import type { IndexerOptions } from '../src/indexing/indexer-run.ts'
-import { registerIndex } from '../src/indexing/register-and-wait.ts'
-import { requestRebuild } from '../src/indexing/registration.ts'
+} from '../src/indexing/status.ts'
+import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/verify.ts'
 import { describeError } from '../src/monitoring/describe-error.ts'
 import { buildIndexerOperationsApp } from '../src/monitoring/indexer-operations-app.ts'
 import { IndexerState, type RegularJob } from '../src/monitoring/indexer-state.ts'
 import { openProgramLog } from '../src/monitoring/log/program-log.ts'
 import { repeatRegularly } from '../src/monitoring/regular-task.ts'
 import { eraseDocumentsRegularly } from '../src/quotes/links/manage-links.ts'
-import { nameWithoutShape, nameWithShape } from '../src/search-engine/shape-suffix.ts'
+import { nameWithoutVersion, nameWithVersion } from '../src/search-engine/index-name.ts'
 import { purgeReportRegularly } from '../src/search-report/read-report.ts'
 import { countNoun } from '../src/text/count-noun.ts'
 import { chooseByName, runCommand, UsageError } from './cli/command.ts'
@@ -39,7 +32,7 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
 
   follow   Applies every change of the catalogue to the index until it is stopped. This is the
            default. First builds the index if it does not exist, and rebuilds it if its settings,
-           its contents or the way documents are built have changed. Several indexers may run for
+           or its contents are not as expected. Several indexers may run for
            one engine: one works, and the others take over if it stops or dies. Every hour it
            erases the documents of quote links that were closed long ago, and deletes what the
            report on searches no longer keeps.
@@ -79,10 +72,9 @@ await runCommand(
     const options: CommandOptions = {
       config,
       db,
-      openClient: (key) => openIndexingClient(config.MEILI_URL, key),
-      indexerApiKey: config.MEILI_INDEXER_KEY,
-      indexName: nameWithShape(config.SEARCH_INDEX, computeIndexShape()),
-      registrationName: nameWithShape(config.SEARCH_ENGINE, computeIndexShape()),
+      client: openIndexingClient(config.MEILI_URL, config.MEILI_INDEXER_KEY),
+      indexName: nameWithVersion(config.SEARCH_INDEX),
+      registrationName: nameWithVersion(config.SEARCH_ENGINE),
       popularityIntervalMs: config.POPULARITY_MINUTES * 60_000,
       state: new IndexerState(),
       log: mode === 'follow' ? openProgramLog(config.LOG_LEVEL) : (line) => console.log(line),
@@ -129,7 +121,7 @@ async function follow(options: CommandOptions, signal: AbortSignal): Promise<num
 async function serveOperations({ db, registrationName, config, log, state }: CommandOptions) {
   const app = buildIndexerOperationsApp({
     state,
-    engine: nameWithoutShape(registrationName),
+    engine: nameWithoutVersion(registrationName),
     readIndexProgress: () => readIndexLags(db, [registrationName]),
   })
   try {
@@ -169,9 +161,7 @@ async function verify(
   signal: AbortSignal,
   mustRepair: boolean,
 ): Promise<number> {
-  const { db, indexName, registrationName, log } = options
-  const client = options.openClient(options.indexerApiKey)
-  const address = { db, client, indexName, registrationName }
+  const { log } = options
   let reportedCount = 0
   const onProgress = (productCount: number) => {
     if (productCount - reportedCount < progressStep) return
@@ -179,7 +169,7 @@ async function verify(
     log(`Compared ${countNoun(productCount, 'product')}.`)
   }
   const throwIfStopped = () => signal.throwIfAborted()
-  const { products, ...drift } = await verifyIndex(address, { onProgress, throwIfStopped })
+  const { products, ...drift } = await verifyIndex(options, { onProgress, throwIfStopped })
   for (const [kind, ids] of Object.entries(drift))
     if (ids.length > 0) log(`${kind}: ${ids.length}: ${listIds(ids)}`)
   const driftCount = listDriftIds(drift).length
@@ -190,11 +180,9 @@ async function verify(
   log(`Of ${countNoun(products, 'product')}, ${driftCount} differ.`)
   if (!mustRepair) return 1
 
-  await withDeletionKey(client, [indexName], 'documents.delete', (key) =>
-    queueRepair({ ...address, client: options.openClient(key) }, drift),
-  )
+  await queueRepair(options, drift)
   await build(options, signal)
-  const remainingCount = listDriftIds(await verifyIndex(address, { throwIfStopped })).length
+  const remainingCount = listDriftIds(await verifyIndex(options, { throwIfStopped })).length
   log(
     remainingCount === 0
       ? 'Repaired.'
@@ -219,8 +207,6 @@ function logStatus(index: IndexStatus, log: (line: string) => void): void {
   const lag = lagSeconds === null ? '-' : `${lagSeconds} s`
   const state = indexedAt ? `holds every change up to ${indexedAt.toISOString()}` : 'has no index'
   log(`${index.registrationName}: ${state}`)
-  if (index.hasSeveralServers)
-    log('  fault    the URL of the engine leads to several servers, so the index is not used')
   log(`  behind   ${lag}, ${countNoun(pendingCount, 'change')} pending`)
   log(`  indexer  ${index.holder ?? 'none running'}`)
   if (rebuildRequestedAt) log(`  rebuild  requested at ${rebuildRequestedAt.toISOString()}`)

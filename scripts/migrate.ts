@@ -15,8 +15,8 @@ import {
   switchOffJit,
 } from '../src/database/run-migrations.ts'
 import { isBehindPooler } from '../src/database/transaction-pooling.ts'
-import { openIndexingClient } from '../src/indexing/engine/indexing-client.ts'
-import { ensurePermanentKeys } from '../src/indexing/engine/permanent-keys.ts'
+import { openIndexingClient } from '../src/indexing/engine.ts'
+import { ensurePermanentKeys } from '../src/indexing/keys.ts'
 import { recordLinkSettings } from '../src/quotes/links/manage-links.ts'
 import { checkLogoInPdf } from '../src/quotes/pdf/pdf-renderer.ts'
 import { recordLanguages } from '../src/quotes/quote-texts/quote-texts.ts'

@@ -11,8 +11,8 @@ import {
 import { createPreparingKysely } from './database/prepared-statements.ts'
 import { openRedis, type RedisClient } from './redis/redis-connection.ts'
 import type { RegisteredEngine } from './search-engine/engine-selection.ts'
+import { nameWithVersion } from './search-engine/index-name.ts'
 import { openSearchEngine } from './search-engine/search-client.ts'
-import { nameWithShape } from './search-engine/shape-suffix.ts'
 import type { Traces } from './tracing/open-traces.ts'
 
 export type Connections = {
@@ -37,13 +37,12 @@ export type Connections = {
 /** Returns the connections. Only Redis is waited for. Throws if its address is wrong. */
 export async function openConnections(
   config: ServerConfig,
-  indexShape: string,
   traces: Traces | null,
 ): Promise<Connections> {
   const pool = openApiPool(config.DATABASE_URL, config.DATABASE_CONNECTIONS)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const openEngine = ({ name, url }: SearchEngineUrl): RegisteredEngine => ({
-    registrationName: nameWithShape(name, indexShape),
+    registrationName: nameWithVersion(name),
     engine: openSearchEngine(url, config.MEILI_SEARCH_KEY),
   })
   const [first, ...others] = getSearchEngines(config)

@@ -16,14 +16,13 @@ import type { Database } from './database/postgres-pool.ts'
 import { readPendingMigrations } from './database/run-migrations.ts'
 import { isBehindPooler } from './database/transaction-pooling.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
-import { computeIndexShape } from './indexing/documents/index-shape.ts'
-import { readIndexLags } from './indexing/index-status.ts'
+import { readIndexLags } from './indexing/status.ts'
 import { buildApiOperationsApp } from './monitoring/api-operations-app.ts'
 import { describeFatalError } from './monitoring/describe-error.ts'
 import { openLogDestination } from './monitoring/log/log-destination.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { redisHealth } from './redis/redis-connection.ts'
-import { nameWithShape } from './search-engine/shape-suffix.ts'
+import { nameWithVersion } from './search-engine/index-name.ts'
 import { readDrift } from './stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from './stats/summary/fold-changes.ts'
 import { openTraces, type Traces } from './tracing/open-traces.ts'
@@ -41,10 +40,6 @@ type App = Awaited<ReturnType<typeof buildApp>>
 /** Starts the process. Resolves when it listens. Tests pass a `clock` to replace the time. */
 export async function start(clock?: () => Date): Promise<void> {
   const config = readServerConfig()
-  // A hash of the index settings and of sample documents. The name of each index ends with it, and
-  // so does the name under which the index is registered in PostgreSQL. Two releases with different
-  // indexes have different names, so they can run at the same time.
-  const indexShape = computeIndexShape()
   const stopDelayMs = config.STOP_DELAY_SECONDS * 1_000
   const company = readCompany(config.COMPANY_FILE)
   const lifecycle: Lifecycle = { stopping: new AbortController(), running: null }
@@ -55,12 +50,12 @@ export async function start(clock?: () => Date): Promise<void> {
     config.OTEL_EXPORTER_OTLP_ENDPOINT,
     config.OTEL_TRACES_SAMPLER_ARG,
   )
-  const connections = await openConnections(config, indexShape, traces)
+  const connections = await openConnections(config, traces)
   const metrics = createMetrics()
   const app = await buildApp({
     config,
     company,
-    indexName: nameWithShape(config.SEARCH_INDEX, indexShape),
+    indexName: nameWithVersion(config.SEARCH_INDEX),
     connections,
     metrics,
     traces,

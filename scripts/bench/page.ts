@@ -3,8 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
-import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import { syncIndex } from '../../test/support/database/leased-target.ts'
 import { runCommand } from '../cli/command.ts'
 import { describeMachine, describeVersions } from './page/machine.ts'
@@ -99,7 +98,7 @@ async function addQuotes(
   const tokens: string[] = []
   for (let n = 0; n < linkCount; n++) tokens.push(await insertLinkedQuote(db, `LINK-${n}`, lines))
   // While changes of products are pending, no answer of search is cached.
-  const registrationName = nameWithShape('main', computeIndexShape())
+  const registrationName = nameWithVersion('main')
   await syncIndex({ db, client: engine, indexName, registrationName })
   return tokens
 }

@@ -10,17 +10,15 @@ import { sql } from 'kysely'
 import type { EnqueuedTask, Meilisearch } from 'meilisearch'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { toDocumentLine } from '../../src/indexing/documents/document-upload.ts'
-import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
-import { readDocumentsAfter } from '../../src/indexing/documents/product-to-document.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { OutboxCursor } from '../../src/indexing/outbox.ts'
+import { readDocumentsAfter, toDocumentLine } from '../../src/indexing/documents.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { readOutbox } from '../../src/indexing/outbox.ts'
 import { requestRebuild } from '../../src/indexing/registration.ts'
-import { indexSettings } from '../../src/indexing/settings/index-settings.ts'
+import { indexSettings } from '../../src/indexing/settings.ts'
+import { verifyIndex } from '../../src/indexing/verify.ts'
 import type { ProductDocument } from '../../src/search-engine/document-fields.ts'
+import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import { readIndexStates } from '../../src/search-engine/read-index-states.ts'
-import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
@@ -56,7 +54,7 @@ const options = {
 } as const
 
 const masterKey = 'a-master-key-for-measuring'
-const liveIndex = nameWithShape('products', computeIndexShape())
+const liveIndex = nameWithVersion('products')
 const uploadIndex = 'direct-upload'
 const uploadSize = 20_000
 /** The settled changes are of few products, because only their rows matter. */
@@ -153,7 +151,7 @@ async function measureBuilds({ db, products }: Bench, indexerPid: number): Promi
   const firstRate = products / seconds(firstStartedAt)
 
   const rebuildStartedAt = performance.now()
-  await requestRebuild(db, nameWithShape('main', computeIndexShape()))
+  await requestRebuild(db, nameWithVersion('main'))
   await untilFinished(async () => !(await isRebuildPending(db)))
   const rebuildRate = products / seconds(rebuildStartedAt)
   return { firstRate, rebuildRate, memory }
@@ -183,7 +181,7 @@ async function reportDifferences({ db, engine }: Bench): Promise<void> {
     db,
     client: engine,
     indexName: liveIndex,
-    registrationName: nameWithShape('main', computeIndexShape()),
+    registrationName: nameWithVersion('main'),
   })
   console.log(
     `differences in the index: ${missing.length} missing, ${stale.length} stale, ` +
@@ -258,7 +256,7 @@ async function measureBesideSnapshot(
   for (let inserted = 0; inserted < settled; inserted += settledBatch) {
     await sql`
       insert into index_outbox (registration_name, product_id)
-      select ${nameWithShape('main', computeIndexShape())}, 1 + n % ${settledProducts}
+      select ${nameWithVersion('main')}, 1 + n % ${settledProducts}
       from generate_series(1, ${Math.min(settledBatch, settled - inserted)}::integer) n
     `.execute(db)
     await untilNothingIsPending(db)
@@ -271,10 +269,7 @@ async function measureBesideSnapshot(
 
 /** Measures the two queries that ask PostgreSQL again and again whether products have changed. */
 async function measurePolls(db: Database): Promise<string> {
-  const registrationName = nameWithShape('main', computeIndexShape())
-  const outbox = new OutboxCursor(db, registrationName)
-  // Only the first read of an indexer sees the settled rows.
-  outbox.advancePast(await outbox.read(2))
+  const registrationName = nameWithVersion('main')
   const time = async (poll: () => Promise<unknown>) => {
     const times: number[] = []
     for (let n = 0; n < polls; n++) {
@@ -286,7 +281,7 @@ async function measurePolls(db: Database): Promise<string> {
   }
   return (
     `a poll of the API: ${await time(() => readIndexStates(db, [registrationName]))}; ` +
-    `of the indexer: ${await time(() => outbox.read(2))}`
+    `of the indexer: ${await time(() => readOutbox(db, registrationName, 2))}`
   )
 }
 

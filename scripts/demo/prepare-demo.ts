@@ -6,12 +6,11 @@ import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
-import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { ensurePermanentKeys } from '../../src/indexing/keys.ts'
+import { isIndexUpToDate } from '../../src/indexing/status.ts'
 import { recordLanguages } from '../../src/quotes/quote-texts/quote-texts.ts'
-import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import type { ReportProgress } from '../servers/running-server.ts'
 import { type DemoFile, writeDemoFile } from './demo-file.ts'
 import { demoRoles } from './demo-roles.ts'
@@ -111,7 +110,7 @@ async function startPrograms(
   { servers, programs, directory, ports, reportProgress, signal }: DemoOptions,
 ): Promise<void> {
   const environments = programEnvironments(servers, roleUrls, { ports, companyFile, ...shown })
-  const isIndexed = await isIndexUpToDate(db, nameWithShape('main', computeIndexShape()))
+  const isIndexed = await isIndexUpToDate(db, nameWithVersion('main'))
   signal.throwIfAborted()
   const logFileOf = (name: string) => join(directory, `${name}.log`)
   for (const [name, script] of [

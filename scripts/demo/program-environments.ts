@@ -1,6 +1,6 @@
 // The environment variables of the demo's programs: each gets only what it needs, as in production.
 import type { Program } from '../../src/database/role-grants.ts'
-import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/engine/permanent-keys.ts'
+import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/keys.ts'
 import type { DemoServers } from './demo-servers.ts'
 
 export type ApiSettings = {

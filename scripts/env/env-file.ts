@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { Settings } from '../../src/config/settings-schema.ts'
-import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/engine/permanent-keys.ts'
+import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/keys.ts'
 
 /** Returns 32 random bytes in letters that need no encoding in a URL. */
 export function createSecret(): string {

@@ -54,7 +54,7 @@ export const isOfThisDatabase = sql<boolean>`(database_identity = database_ident
 /**
  * An SQL condition: the column `database_identity` names this database as it was before a failover,
  * which starts another timeline. An identity has the identifier of the server, its timeline, and
- * the ids of the database and of the table products, separated by slashes (migration 0029).
+ * the ids of the database and of the table products, separated by slashes.
  */
 export const differsOnlyInTimeline = (identity: RawBuilder<unknown>) => sql<boolean>`(
   database_identity <> ${identity}

@@ -32,7 +32,6 @@ const grants: Record<Program, string[]> = {
     `select (id, kind, scopes, origins, unlimited, limit_factor, secret_hash, expires_at,
       revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',
-    'update (used_at) on search_indexes',
     'select, insert, update on api_key_usage',
     'select, insert, update on search_report_days, search_report_counts',
     `execute on function fold_quote_changes(integer), claim_summary_check(interval),

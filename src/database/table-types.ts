@@ -110,23 +110,18 @@ export type Tables = {
     step: number
     rank: number | null
   }
-  /** One row for each index. indexing/registration.ts explains the columns. */
+  /** One row for each index. */
   search_indexes: {
     registration_name: string
+    state: Generated<'unknown' | 'suspect' | 'writing' | 'settled'>
     indexed_at: Instant | null
     version: Generated<string>
-    shape: string | null
-    last_task_uid: string | null
-    rebuild_requested_at: Instant | null
-    index_name: string | null
-    registered_in: string | null
+    settled_before: Generated<string>
     database_identity: string | null
-    last_task_enqueued_at: string | null
-    is_writing: Generated<boolean>
-    settled_snapshot: Generated<string>
-    used_at: Generated<Date>
+    last_task: unknown
     synonyms_version: string | null
-    has_several_servers: Generated<boolean>
+    rebuild_requested_at: Instant | null
+    registered_in: string | null
   }
   search_synonyms: { word: string; synonyms: string[]; two_way: Generated<boolean> }
   search_pins: { query: string; skus: string[] }
@@ -142,9 +137,8 @@ export type Tables = {
   search_words_version: { the_only_row: Generated<boolean>; version: Generated<string> }
   index_leases: {
     registration_name: string
-    fencing_token: string
     holder: string | null
-    held_until: Instant | null
+    held_until: Generated<Date>
   }
   index_parked_documents: {
     registration_name: string

@@ -1,15 +1,16 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-// docs/architecture.md explains the terms.
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { requireFirstRow } from './first-row.ts'
-import type { LeasedTransaction } from './lease/indexer-lease.ts'
+import { countNoun } from '../text/count-noun.ts'
+import { type Lease, type LeasedTransaction, LeaseLost, readLeaseLoss } from './lease.ts'
 
-// The lag of the next change is measured from this instant, in seconds.
-const settledMarkMs = 2_000
+// Twenty attempts cover a restart of PostgreSQL.
+export const requeueRetryPause = { ms: 500 }
+const maxRequeueAttempts = 20
 
-/** `xid` is the transaction that added the row. `productId` is null for a truncation. */
-type OutboxRow = { id: string; xid: string; productId: string | null }
+/** A row of the outbox. `productId` is null for a truncation. */
+type OutboxRow = { id: string; productId: string | null }
 
 type ProductChange = OutboxRow & { productId: string }
 
@@ -18,155 +19,66 @@ export type OutboxRead = {
   changes: ProductChange[]
   /** Whether the table of products was truncated, which requires a rebuild. */
   hasTruncation: boolean
-  /** Whether the index contains every change once these are applied. */
+  /** Whether the index contains every change that this read sees, once these are applied. */
   hasReachedEnd: boolean
-  /**
-   * The snapshot of the first read of this round. After the last read of the round it becomes the
-   * settled snapshot.
-   */
-  snapshot: string
-  /** Every change committed before this instant is visible to the snapshot. */
+  /** Every transaction before this one had ended, so the read sees all their rows. */
+  endedBefore: string
+  /** Every change committed before this instant is visible to the read. */
   readAt: Date
 }
 
-/** Where a round that has not reached the end of the outbox is. */
-type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & { lastReadRow: OutboxRow }
-
-/** A snapshot that sees no transaction. While it is the settled one, every row is pending. */
-export const emptySnapshot = '1:1:'
-
 /**
- * Reads the pending rows of an index: those that the settled snapshot does not see. The indexer has
- * deleted the others. But while an old snapshot is in use, PostgreSQL keeps deleted rows, and
- * reading past a million of them takes 100 ms.
+ * Reads at most `limit` pending rows of an index. They are returned again until they are deleted.
  *
- * For example, the settled snapshot is `12:15:12`: it sees every transaction below 15 except 12,
- * which was still running. The next round has two reads:
- *
- * 1. The first read has the snapshot `12:18:12`. It selects the rows of the transactions from 15 on
- *    and those of 12, which has still not committed. It reaches its limit at a row of 16.
- * 2. Meanwhile, 12 commits. The second read selects only the rows after that row of 16. It returns
- *    fewer rows than its limit, so the round ends and `12:18:12` becomes the settled snapshot.
- *
- * That snapshot does not see 12, so the next round reads the rows of 12.
+ * The read begins at `settled_before`, the first transaction that was still running during the last
+ * complete read. All older rows are deleted. PostgreSQL keeps deleted rows while an old snapshot is
+ * in use, and reading past a million of them takes 100 ms. The next index of a rebuild has no
+ * registration, so all its rows are read.
  */
-export class OutboxCursor {
-  /** The outbox name. */
-  readonly name: string
-  readonly #db: Kysely<Tables>
-  #settledSnapshot = emptySnapshot
-  /** When the last round ended. Minus infinity while one is going on. */
-  #reachedEndAtMs = Number.NEGATIVE_INFINITY
-  #round: Round | null = null
-
-  constructor(db: Kysely<Tables>, name: string) {
-    this.#db = db
-    this.name = name
-  }
-
-  /** Whether an idle indexer must mark the index as settled again, to keep its lag correct. */
-  isSettledMarkDue(): boolean {
-    return performance.now() - this.#reachedEndAtMs > settledMarkMs
-  }
-
-  /** Returns at most `limit` rows. They are returned again until `advancePast` is called. */
-  async read(limit: number): Promise<OutboxRead> {
-    const result = await sql<{
-      snapshot: string
-      readAt: Date
-      rows: OutboxRow[] | null
-    }>`
-      with pending as (
-        select * from (${this.#selectPending(sql`true`, limit)}) as both_parts
-        order by xid, id limit ${limit}
-      )
-      select pg_current_snapshot()::text as snapshot, now() as "readAt", (
-        select json_agg(
-          json_build_object('id', id::text, 'productId', product_id::text, 'xid', xid::text)
-          order by xid, id
-        ) from pending
-      ) as rows
-    `.execute(this.#db)
-    const now = requireFirstRow(result)
-    const rows = now.rows ?? []
-    const changes = rows.filter(isProductChange)
-    const hasTruncation = changes.length < rows.length
-    const hasReachedEnd = rows.length < limit && !hasTruncation
-    const { snapshot, readAt } = this.#round ?? now
-    return { changes, hasTruncation, hasReachedEnd, snapshot, readAt }
-  }
-
-  /** Whether changes of products are pending. Truncations do not count. */
-  async hasChanges(): Promise<boolean> {
-    const result = await sql<{ hasChanges: boolean }>`
-      select exists (${this.#selectPending(sql`product_id is not null`, 1)}) as "hasChanges"
-    `.execute(this.#db)
-    return requireFirstRow(result).hasChanges
-  }
-
-  /**
-   * Returns an SQL query for the pending rows that meet this condition and were not read in this
-   * round. It has two parts, each in order and with at most `limit` rows, so that each needs one
-   * index scan.
-   */
-  #selectPending(condition: RawBuilder<unknown>, limit: number): RawBuilder<unknown> {
-    const selectRows = (part: RawBuilder<unknown>) => sql`
-      select id, product_id, xid from index_outbox
-      where registration_name = ${this.name} and ${part} and ${condition}
+export async function readOutbox(
+  db: Kysely<Tables>,
+  outboxName: string,
+  limit: number,
+): Promise<OutboxRead> {
+  const { rows: results } = await sql<{
+    endedBefore: string
+    readAt: Date
+    rows: OutboxRow[] | null
+  }>`
+    with pending as (
+      select id, xid, product_id from index_outbox
+      where registration_name = ${outboxName} and xid >= ${settledBefore(outboxName)}
       order by xid, id limit ${limit}
-    `
-    const newer = selectRows(this.#newerTransactions())
-    const wasRunning = this.#transactionsThatWereRunning()
-    return wasRunning ? sql`(${newer}) union all (${selectRows(wasRunning)})` : newer
-  }
-
-  /**
-   * Returns an SQL condition for the rows of transactions that began after the settled snapshot,
-   * without the rows that this round has already read. It is one bound, so that an index scan
-   * begins at the first such row.
-   */
-  #newerTransactions(): RawBuilder<unknown> {
-    const { xmax } = parseSnapshot(this.#settledSnapshot)
-    const lastReadRow = this.#round?.lastReadRow
-    return lastReadRow && BigInt(lastReadRow.xid) >= BigInt(xmax)
-      ? isAfter(lastReadRow)
-      : sql`xid >= ${xmax}::xid8`
-  }
-
-  /**
-   * Returns an SQL condition for the rows of transactions that were running at the settled
-   * snapshot, without the rows that this round has already read. Returns null if none was running.
-   */
-  #transactionsThatWereRunning(): RawBuilder<unknown> | null {
-    const { xip } = parseSnapshot(this.#settledSnapshot)
-    if (xip.length === 0) return null
-    const wasRunning = sql`xid = any (${xip}::xid8[])`
-    return this.#round ? sql`${wasRunning} and ${isAfter(this.#round.lastReadRow)}` : wasRunning
-  }
-
-  /** Skips the changes of this read from now on. They must have been deleted. */
-  advancePast({ changes, hasTruncation, hasReachedEnd, snapshot, readAt }: OutboxRead): void {
-    this.#reachedEndAtMs = hasReachedEnd ? performance.now() : Number.NEGATIVE_INFINITY
-    const last = changes.at(-1)
-    if (hasReachedEnd) {
-      this.#settledSnapshot = snapshot
-      this.#round = null
-    } else if (last && !hasTruncation) {
-      // After a truncation the round does not advance: its later reads would skip the row of the
-      // truncation, and the last one would end the round.
-      this.#round = { snapshot, readAt, lastReadRow: last }
-    }
-  }
+    )
+    select pg_snapshot_xmin(pg_current_snapshot())::text as "endedBefore", now() as "readAt", (
+      select json_agg(
+        json_build_object('id', id::text, 'productId', product_id::text) order by xid, id
+      ) from pending
+    ) as rows
+  `.execute(db)
+  const [result] = results
+  if (!result) throw new Error('PostgreSQL returned no row')
+  const { endedBefore, readAt } = result
+  const rows = result.rows ?? []
+  const changes = rows.filter((row): row is ProductChange => row.productId !== null)
+  const hasTruncation = changes.length < rows.length
+  const hasReachedEnd = rows.length < limit && !hasTruncation
+  return { changes, hasTruncation, hasReachedEnd, endedBefore, readAt }
 }
 
-const isProductChange = (row: OutboxRow): row is ProductChange => row.productId !== null
+const settledBefore = (outboxName: string) => sql`coalesce(
+  (select settled_before from search_indexes where registration_name = ${outboxName}), '0'
+)`
 
-const isAfter = ({ xid, id }: OutboxRow) => sql`(xid, id) > (${xid}::xid8, ${id}::bigint)`
-
-/** Returns what a pg_snapshot does not see: transactions from `xmax` on, and those in `xip`. */
-function parseSnapshot(snapshot: string): { xmax: string; xip: string[] } {
-  const [, xmax = '1', running = ''] = snapshot.split(':')
-  return { xmax, xip: running === '' ? [] : running.split(',') }
+/** Whether changes of products are pending. Truncations do not count. */
+export async function hasPendingChanges(db: Kysely<Tables>, outboxName: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from index_outbox
+    where registration_name = ${outboxName} and xid >= ${settledBefore(outboxName)}
+      and product_id is not null
+    limit 1
+  `.execute(db)
+  return rows.length > 0
 }
 
 /** Stands for the missing product id of a truncation's row. No product has this id. */
@@ -179,7 +91,7 @@ const idOfTruncation = '-1'
 export async function deleteOutboxRows(
   transaction: LeasedTransaction,
   outboxName: string,
-  rows: Pick<OutboxRow, 'id' | 'productId'>[],
+  rows: OutboxRow[],
 ): Promise<void> {
   if (rows.length === 0) return
   const rowIds = rows.map(({ id }) => id)
@@ -202,3 +114,44 @@ export async function queueProducts(
     select ${outboxName}, unnest(${productIds}::bigint[])
   `.execute(db)
 }
+
+/**
+ * Returns the error to throw after `uploadError` has ended an upload of these products. If the
+ * lease is lost, queues them again and returns LeaseLost, whose cause is `uploadError`. Otherwise
+ * returns `uploadError`.
+ *
+ * The engine may have applied the documents after newer ones of the indexer that took over. The
+ * products are queued for the live index, whose changes also reach an index that is being rebuilt.
+ *
+ * Makes several attempts while PostgreSQL is unreachable, also during a stop: without the rows, an
+ * outdated document might stay in the index. If all attempts fail, returns an AggregateError of
+ * `uploadError`, the error of the last attempt, and the advice to repair the index. The advice
+ * is left out if there are no products.
+ */
+export async function requeueAfterLeaseLoss(
+  db: Kysely<Tables>,
+  lease: Lease,
+  productIds: string[],
+  uploadError: unknown,
+): Promise<unknown> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const loss = await readLeaseLoss(db, lease, { cause: uploadError })
+      if (loss === null) return uploadError
+      await queueProducts(db, lease.registrationName, productIds)
+      return uploadError instanceof LeaseLost ? uploadError : loss
+    } catch (error) {
+      if (attempt === maxRequeueAttempts) {
+        const errors = [uploadError, error]
+        // As an error, because the log describes all errors of an AggregateError.
+        if (productIds.length > 0) errors.push(new Error(adviseRepair(productIds.length)))
+        return new AggregateError(errors)
+      }
+      await sleep(requeueRetryPause.ms)
+    }
+  }
+}
+
+const adviseRepair = (productCount: number) =>
+  `If another indexer has taken over, ${countNoun(productCount, 'product')} may be outdated in ` +
+  'the index. Then run `scripts/indexer.ts verify --repair`'

@@ -1,6 +1,6 @@
 // The metrics of the index, by engine. The API and the indexer export them.
 import type { Registry } from 'prom-client'
-import { nameWithoutShape } from '../search-engine/shape-suffix.ts'
+import { nameWithoutVersion } from '../search-engine/index-name.ts'
 import { addScrapedMetric, type Sample, shareConcurrentCalls } from './scraped-metric.ts'
 
 /** How far the index of one search engine is behind the database. */
@@ -10,14 +10,12 @@ export type IndexProgress = {
   lagSeconds: number | null
   pendingCount: number
   parkedCount: number
-  /** Whether the URL of the engine leads to several servers. If so, the index is not used. */
-  hasSeveralServers: boolean
 }
 
 type IndexSources = {
   /** Returns one entry for each engine that has an index. */
   readIndexProgress: () => Promise<IndexProgress[]>
-  /** Returns the names, without their shape, of the engines that should have an index. */
+  /** Returns the names, without their version, of the engines that should have an index. */
   listEngines: () => string[]
 }
 
@@ -31,7 +29,7 @@ export function addIndexMetrics(
       const known = value(progress)
       return known === null
         ? []
-        : [{ labels: { engine: nameWithoutShape(progress.registrationName) }, value: known }]
+        : [{ labels: { engine: nameWithoutVersion(progress.registrationName) }, value: known }]
     })
   const readBuilt = async (): Promise<Sample[]> => {
     const progress = await readProgress()
@@ -39,7 +37,7 @@ export function addIndexMetrics(
     if (progress === null) return []
     const built = progress
       .filter(({ indexedAt }) => indexedAt !== null)
-      .map(({ registrationName }) => nameWithoutShape(registrationName))
+      .map(({ registrationName }) => nameWithoutVersion(registrationName))
     return listEngines().map((engine) => ({
       labels: { engine },
       value: Number(built.includes(engine)),
@@ -57,11 +55,6 @@ export function addIndexMetrics(
     'tqs_index_pending_changes',
     'Changes of products that are not in the index yet, by engine',
     () => readByEngine(({ pendingCount }) => pendingCount),
-  )
-  addGauge(
-    'tqs_index_several_servers',
-    '1 while the URL of the engine leads to several servers: the index is not used',
-    () => readByEngine(({ hasSeveralServers }) => Number(hasSeveralServers)),
   )
   addGauge(
     'tqs_index_parked_documents',

@@ -9,7 +9,7 @@ import { addScrapedMetric, samplesBy, singleSample } from './scraped-metric.ts'
 
 type IndexerOperations = {
   state: IndexerState
-  /** The name of the engine, without the shape of the index. */
+  /** The name of the engine, without the version of the index. */
   engine: string
   readIndexProgress: () => Promise<IndexProgress[]>
 }

@@ -5,7 +5,6 @@ const indexerErrorKinds = [
   'engine_unreachable',
   'engine_refused',
   'engine_task',
-  'several_servers',
   'lease_lost',
   'other',
 ] as const
@@ -16,7 +15,7 @@ const regularJobs = [
   'search_report',
   'product_words',
   'popularity',
-  'unused_indexes',
+  'old_indexes',
 ] as const
 /**
  * What an indexer does besides indexing: three kinds of deletion, and counting popularity. The

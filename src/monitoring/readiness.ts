@@ -73,7 +73,6 @@ export function buildReadinessReport(
   const { postgresql, redis, search_engine: searchEngine } = reachability
   const first = progress?.[0]
   const hasNoIndex = progress !== null && !first?.indexedAt
-  const hasSeveralServers = progress?.some((index) => index.hasSeveralServers) ?? false
   const degraded = [
     ...(postgresql ? [] : ['database']),
     ...(searchEngine ? [] : ['search engine']),
@@ -95,7 +94,7 @@ export function buildReadinessReport(
     checks: {
       database: upOrDown(postgresql),
       redis: redis === undefined ? 'not configured' : upOrDown(redis),
-      searchEngine: searchEngine && hasSeveralServers ? 'several servers' : upOrDown(searchEngine),
+      searchEngine: upOrDown(searchEngine),
       replica: replica ?? 'not configured',
     },
     indexedAt: first?.indexedAt?.toISOString() ?? null,

@@ -2,14 +2,12 @@
 // whose index is up to date. Most installations have one engine.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import type { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { SharedPolling } from '../redis/shared-polling.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
+import { nameWithoutVersion } from './index-name.ts'
 import { IndexStateFollower } from './index-state-follower.ts'
 import type { IndexState } from './read-index-states.ts'
-import type { SearchEngine } from './search-client.ts'
-import { engineTimeout } from './search-client.ts'
-import { nameWithoutShape } from './shape-suffix.ts'
+import { engineTimeout, type SearchEngine } from './search-client.ts'
 
 // Synchronized engines differ by tenths of a second.
 const maxIndexLagMs = 10_000
@@ -19,7 +17,7 @@ export type RegisteredEngine = { registrationName: string; engine: SearchEngine 
 
 /** An engine with what decides whether it gets searches: its health and the state of its index. */
 export type WatchedEngine = RegisteredEngine & {
-  /** The name in the log and in metrics: the registration name without the shape of the index. */
+  /** The name in the log and in metrics: the registration name without the version of the index. */
   engineName: string
   breaker: CircuitBreaker
   /** Returns the state of its index, which a search needs (IndexStateFollower). */
@@ -35,8 +33,6 @@ type SelectionOptions = {
   onAvailabilityChange(engineName: string, isAvailable: boolean, error?: unknown): void
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
-  /** Logs whether it can be recorded that the indexes are used. */
-  indexUseLog: FailureLog
   /** Shares readings of the states of the indexes with other processes. */
   sharedStates?: SharedPolling
 }
@@ -50,17 +46,16 @@ export class EngineSelection {
   /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
   constructor(options: SelectionOptions) {
     const { db, engines, indexName, onAvailabilityChange, onCompanyWordsVersion } = options
-    const { sharedStates, indexUseLog } = options
+    const { sharedStates } = options
     const indexStates = new IndexStateFollower({
       db,
       registrationNames: engines.map(({ registrationName }) => registrationName),
       onCompanyWordsVersion,
-      indexUseLog,
       ...(sharedStates && { sharedStates }),
     })
     indexStates.start()
     const watch = ({ registrationName, engine }: RegisteredEngine): WatchedEngine => {
-      const engineName = nameWithoutShape(registrationName)
+      const engineName = nameWithoutVersion(registrationName)
       const breaker = new CircuitBreaker({
         probe: () => probe(engine, indexName),
         onChange: (isOpen, error) => onAvailabilityChange(engineName, !isOpen, error),

@@ -1,9 +1,8 @@
 // Follows the state of the indexes, in turn with the other processes that share Redis: the instant
 // up to which each index contains every committed change, and the version of its contents.
 import { createHash } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import type { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { Poller } from '../redis/poller.ts'
 import { SharedPolling } from '../redis/shared-polling.ts'
@@ -27,8 +26,6 @@ const indexStateResponseMs = 100
 const indexStatePauseMs = 1_000
 // With the duration of one read, a changed index is noticed within a second.
 export const indexStateMaxAge = { ms: 700 }
-// An index that nobody has used for a minute is removed if a newer release has its own.
-export const useRecordInterval = { ms: 10_000 }
 
 const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatabase: true }
 
@@ -37,8 +34,6 @@ type FollowOptions = {
   registrationNames: string[]
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
-  /** Logs whether it can be recorded that the indexes are used. */
-  indexUseLog?: FailureLog
   /** Without it, as without Redis, each process reads PostgreSQL. */
   sharedStates?: SharedPolling
 }
@@ -55,26 +50,18 @@ export function shareIndexStates(redis: RedisAccess | null, redisPrefix: string)
 
 type StateReading = { rows: IndexStateRow[]; readAt: number }
 
-/**
- * Follows the states of these indexes, and records that they are used. The same query reads the
- * version of the company's words.
- */
+/** Follows the states of these indexes. The same query reads the version of the company's words. */
 export class IndexStateFollower {
   readonly #options: FollowOptions
   readonly #poller: Poller<StateReading>
   readonly #states = new Map<string, IndexState>()
-  #usedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: FollowOptions) {
     this.#options = options
     const { db, registrationNames, sharedStates = null } = options
     this.#poller = new Poller<StateReading>({
       sharing: sharedStates,
-      read: async (readAt) => {
-        const rows = await readIndexStates(db, registrationNames)
-        void this.#recordUse(readAt)
-        return { rows, readAt }
-      },
+      read: async (readAt) => ({ rows: await readIndexStates(db, registrationNames), readAt }),
       scopeOf: ({ rows }) => scopeOf(rows[0]?.identity ?? '', registrationNames),
       format: ({ rows }) => JSON.stringify(rows),
       parse({ text, readAt }) {
@@ -116,16 +103,6 @@ export class IndexStateFollower {
     const [anyRow] = rows
     if (anyRow) onCompanyWordsVersion(anyRow.wordsVersion)
   }
-
-  async #recordUse(now: number): Promise<void> {
-    if (now - this.#usedAt <= useRecordInterval.ms) return
-    this.#usedAt = now
-    const { db, registrationNames, indexUseLog } = this.#options
-    await updateUsedAt(db, registrationNames).then(
-      () => indexUseLog?.logSuccess(),
-      (error: unknown) => indexUseLog?.logFailure(error),
-    )
-  }
 }
 
 /** It is a hash, because an identity has characters that keys of a Redis Cluster may not have. */
@@ -134,12 +111,3 @@ const scopeOf = (identity: string, registrationNames: string[]): string =>
     .update([identity, ...registrationNames].join(' '))
     .digest('base64url')
     .slice(0, 20)
-
-async function updateUsedAt(db: Kysely<Tables>, registrationNames: string[]): Promise<void> {
-  const seconds = useRecordInterval.ms / 2_000
-  await sql`
-    update search_indexes set used_at = now()
-    where registration_name = any(${registrationNames})
-      and used_at < now() - make_interval(secs => ${seconds})
-  `.execute(db)
-}

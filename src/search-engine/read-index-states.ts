@@ -4,7 +4,7 @@ import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 
 // A failover loses seconds of commits. A restored database may lack more.
-const useAfterFailoverMs = 60_000
+const useAfterFailoverSeconds = 60
 
 export type IndexState = {
   /** The index contains every change committed up to this instant; null while it is unknown. */
@@ -16,8 +16,8 @@ export type IndexState = {
   version: string | null
   /**
    * False if the index was built from a different database, or from a later state of this one, or
-   * if this database does not know what the index contains. After a failover of PostgreSQL it
-   * stays true for a minute, while the indexer compares the index with the catalogue.
+   * if this database does not know what the index contains. It stays true after a failover of
+   * PostgreSQL.
    */
   isOfThisDatabase: boolean
 }
@@ -50,7 +50,6 @@ export async function readIndexStates(
   db: Kysely<Tables>,
   registrationNames: string[],
 ): Promise<IndexStateRow[]> {
-  const failoverSeconds = useAfterFailoverMs / 1_000
   const { rows } = await sql<Omit<IndexStateRow, 'indexedAt'> & { indexedAt: Date | null }>`
     select registration_name as name,
       case when is_settled then now() else indexed_at end as "indexedAt",
@@ -58,10 +57,8 @@ export async function readIndexStates(
       concat_ws(
         ' ', identity, extract(epoch from pg_postmaster_start_time()), search_index.version
       ) as version,
-      indexed_at is not null and (
-        coalesce(database_identity = identity, true)
-        or ${differsOnlyInTimeline(sql`identity`)}
-          and indexed_at > now() - make_interval(secs => ${failoverSeconds})
+      state <> 'unknown' and (
+        coalesce(database_identity = identity, true) or ${hasFailedOver(sql`identity`)}
       ) as "isOfThisDatabase",
       words.version::text as "wordsVersion",
       identity
@@ -80,19 +77,22 @@ export async function readIndexStates(
  * docs/architecture.md explains. `identity` is the SQL expression of the database's identity.
  */
 export const isSettledCondition = (identity: RawBuilder<unknown>) => sql`(
-  search_indexes.indexed_at is not null
-  and not search_indexes.is_writing
+  search_indexes.state = 'settled'
   and coalesce(search_indexes.database_identity = ${identity}, true)
   and not exists (
     select from index_outbox
     where index_outbox.registration_name = search_indexes.registration_name
-      and index_outbox.xid >= pg_snapshot_xmax(search_indexes.settled_snapshot)
+      and index_outbox.xid >= search_indexes.settled_before
   )
-  and not exists (
-    select from index_outbox
-    where index_outbox.registration_name = search_indexes.registration_name
-      and index_outbox.xid = any (array(select pg_snapshot_xip(search_indexes.settled_snapshot)))
-  )
+)`
+
+/**
+ * Returns an SQL condition: the index of this row of search_indexes was in use by this database
+ * until a failover of less than a minute ago.
+ */
+export const hasFailedOver = (identity: RawBuilder<unknown>) => sql`(
+  ${differsOnlyInTimeline(identity)}
+  and indexed_at > now() - make_interval(secs => ${useAfterFailoverSeconds})
 )`
 
 /** Returns null if the text is not what a process of this version publishes. */

@@ -1,7 +1,6 @@
 // What searches count in metrics, and what they log. The log also has a line for each HTTP request,
 // which src/http/request-log.ts writes.
 import { describeError } from '../monitoring/describe-error.ts'
-import { FailureLog } from '../monitoring/log/failure-log.ts'
 import { RepetitionFilter } from '../monitoring/log/repetition-filter.ts'
 import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 
@@ -44,11 +43,6 @@ export type Logger = Record<'info' | 'warn' | 'error', (values: object, message:
  * the company's words.
  */
 export class SearchLog {
-  /**
-   * Logs once that the service cannot record in the database that this release still uses its
-   * indexes. Logs once more when it can again.
-   */
-  readonly indexUse: FailureLog
   readonly #logger: Logger
   /** By engine. */
   readonly #rejections = new RepetitionFilter(rejectionLogInterval)
@@ -58,16 +52,6 @@ export class SearchLog {
   /** `logger` writes what belongs to no request. */
   constructor(logger: Logger) {
     this.#logger = logger
-    this.indexUse = new FailureLog(
-      // A warning, because searches are answered as before.
-      { error: (text) => logger.warn({}, text), info: (text) => logger.info({}, text) },
-      {
-        failure: (cause) =>
-          'Cannot record in the database that this release still uses its search index ' +
-          `(${cause}). If this continues, the indexer of a newer release will delete the index`,
-        recovery: 'Can record again that this release still uses its search index',
-      },
-    )
   }
 
   /** Logs that an engine became unavailable, with the error, or available again. */

@@ -144,7 +144,6 @@ export class SearchService {
         log.logAvailability(engineName, isAvailable, error)
       },
       onCompanyWordsVersion: (version) => companyWords.notice(version),
-      indexUseLog: log.indexUse,
       ...(sharedStates && { sharedStates }),
     })
     for (const { engineName } of this.#selection.engines)

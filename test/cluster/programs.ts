@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/engine/permanent-keys.ts'
+import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/keys.ts'
 import { writeCompanyFile } from '../support/database/company.ts'
 import { buildRoleUrlOfHosts } from '../support/database/database-roles.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'

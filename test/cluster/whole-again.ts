@@ -1,10 +1,9 @@
 // Compares everything that the cluster holds with PostgreSQL: both indexes, the figures, and what
 // each API process answers.
 import { sql } from 'kysely'
-import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { verifyIndex } from '../../src/indexing/verify.ts'
+import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import {
   findQuotesWithWrongTotals,
   findSummaryDifferences,
@@ -56,8 +55,8 @@ async function findIndexDifferences(
   const { missing, stale, extra } = await verifyIndex({
     db,
     client: openIndexingClient(url, masterKey),
-    indexName: nameWithShape(indexName, computeIndexShape()),
-    registrationName: nameWithShape(name, computeIndexShape()),
+    indexName: nameWithVersion(indexName),
+    registrationName: nameWithVersion(name),
   })
   return Object.entries({ missing, stale, extra })
     .filter(([, ids]) => ids.length > 0)

@@ -18,7 +18,7 @@ import {
   requireServerVersion,
   schemaMigration,
 } from '../../src/database/run-migrations.ts'
-import { deriveSearchKey } from '../../src/indexing/engine/permanent-keys.ts'
+import { deriveSearchKey } from '../../src/indexing/keys.ts'
 import { company } from '../support/database/company.ts'
 import { emptyDatabase, servers, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'

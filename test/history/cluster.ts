@@ -11,12 +11,8 @@ import { recordCompany } from '../../src/company/company-record.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import {
-  deriveIndexerKey,
-  deriveSearchKey,
-  ensurePermanentKeys,
-} from '../../src/indexing/engine/permanent-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { deriveIndexerKey, deriveSearchKey, ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { company, writeCompanyFile } from '../support/database/company.ts'
 import { buildRoleUrl, logins } from '../support/database/database-roles.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'

@@ -1,9 +1,8 @@
 // Records when each process was faulty, so that a failed response during a fault is excused.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { deriveSearchKey } from '../../src/indexing/engine/permanent-keys.ts'
-import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { deriveSearchKey } from '../../src/indexing/keys.ts'
+import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import { type Cluster, type EngineName, indexName, type ProcessName } from './cluster.ts'
 
 /** What can be faulty. `restored data`: an engine may hold older data than PostgreSQL says. */
@@ -55,7 +54,7 @@ export async function watchEngine(
   isOver: () => boolean,
 ): Promise<void> {
   const client = openIndexingClient(engines[name].url, deriveSearchKey(masterKey))
-  const index = client.index(nameWithShape(indexName, computeIndexShape()))
+  const index = client.index(nameWithVersion(indexName))
   for (let lastProbeAt = Date.now(); !isOver(); ) {
     const from = lastProbeAt
     const signal = AbortSignal.timeout(searchTimeoutMs)

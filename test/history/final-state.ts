@@ -3,10 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { computeIndexShape } from '../../src/indexing/documents/index-shape.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { verifyIndex } from '../../src/indexing/verify.ts'
+import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
 import { type Cluster, type Engine, indexName } from './cluster.ts'
 import type { LogEvent } from './run-transactions.ts'
@@ -96,8 +95,8 @@ async function findIndexDifferences(
   const { missing, stale, extra } = await verifyIndex({
     db,
     client: openIndexingClient(url, masterKey),
-    indexName: nameWithShape(indexName, computeIndexShape()),
-    registrationName: nameWithShape(registeredName, computeIndexShape()),
+    indexName: nameWithVersion(indexName),
+    registrationName: nameWithVersion(registeredName),
   })
   return Object.entries({ missing, stale, extra })
     .filter(([, ids]) => ids.length > 0)

@@ -2,10 +2,8 @@
 // pending.
 import { sql } from 'kysely'
 import t from 'tap'
-import { readIndexLags, readIndexStatuses } from '../../src/indexing/index-status.ts'
-import { emptySnapshot } from '../../src/indexing/outbox.ts'
-import { registerIndex } from '../../src/indexing/register-and-wait.ts'
-import { markWriting } from '../../src/indexing/registration.ts'
+import { registerIndex } from '../../src/indexing/registration.ts'
+import { readIndexLags, readIndexStatuses } from '../../src/indexing/status.ts'
 import { applyNextBatch, leaseTarget } from '../support/database/leased-target.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -16,8 +14,8 @@ t.test('each index has its own lag, and at most 100,000 changes are counted', as
   await sql`delete from index_outbox`.execute(db)
   await sql`
     update search_indexes
-    set indexed_at = now() - interval '1 hour', is_writing = false,
-      settled_snapshot = ${emptySnapshot}::pg_snapshot, database_identity = database_identity()
+    set indexed_at = now() - interval '1 hour', state = 'settled',
+      database_identity = database_identity()
   `.execute(db)
   const readLags = () => readIndexLags(db, ['second', 'main', 'unknown'])
   t.match(await readLags(), [
@@ -50,7 +48,7 @@ t.test('while changes are written, all that are pending are counted', async (t) 
   `.execute(db)
   const countPending = async () =>
     (await readIndexLags(db, [target.registrationName]))[0]?.pendingCount
-  await markWriting(leased)
+  await sql`update search_indexes set state = 'writing'`.execute(db)
   t.equal(await countPending(), 12)
   await applyNextBatch(leased, { limit: 5 })
   t.equal(await countPending(), 7)

@@ -4,13 +4,10 @@ import { MeilisearchApiError, MeilisearchError } from 'meilisearch'
 import { DatabaseError } from 'pg'
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { PayloadRejected } from '../../src/indexing/documents/document-upload.ts'
-import { TaskFailed, TaskTimedOut } from '../../src/indexing/engine/engine-tasks.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
-import { findErrorKind } from '../../src/indexing/indexer-error-kind.ts'
-import { LeaseLost, ServerReplaced } from '../../src/indexing/lease/indexer-lease.ts'
-import { SeveralServersFound } from '../../src/indexing/single-server-check.ts'
+import { openIndexingClient, TaskFailed } from '../../src/indexing/engine.ts'
+import { findErrorKind } from '../../src/indexing/errors.ts'
+import { LeaseLost, ServerReplaced } from '../../src/indexing/lease.ts'
+import { WriteRejected } from '../../src/indexing/upload.ts'
 import { servers } from '../support/database/test-database.ts'
 
 const withCode = (code: string) => Object.assign(new Error('failed'), { code })
@@ -26,10 +23,8 @@ async function catchError(work: Promise<unknown>): Promise<unknown> {
 t.test('errors of the lease and of tasks have kinds of their own', async (t) => {
   t.equal(findErrorKind(new LeaseLost()), 'lease_lost')
   t.equal(findErrorKind(new ServerReplaced()), 'postgresql')
-  t.equal(findErrorKind(new SeveralServersFound()), 'several_servers')
   t.equal(findErrorKind(new TaskFailed(1, '', 'failed')), 'engine_task')
-  t.equal(findErrorKind(new TaskTimedOut(1, 1_000)), 'engine_task')
-  t.equal(findErrorKind(new PayloadRejected('failed', false, null)), 'engine_task')
+  t.equal(findErrorKind(new WriteRejected('failed', false)), 'engine_task')
 })
 
 t.test('errors of PostgreSQL and of its connections are recognised', async (t) => {
@@ -67,9 +62,6 @@ t.test('an unknown key counts as refused, and no answer as unreachable', async (
   const refused = await catchError(openIndexingClient(url, 'unknown').getKeys())
   t.ok(refused instanceof MeilisearchApiError)
   t.equal(findErrorKind(refused), 'engine_refused')
-  const unknownKey = await catchError(ensurePermanentKeys(openIndexingClient(url, 'unknown')))
-  t.match(unknownKey, { message: /does not know the key in MEILI_MASTER_KEY/ })
-  t.equal(findErrorKind(unknownKey), 'engine_refused')
   const unreachable = await catchError(openIndexingClient('http://127.0.0.1:9', 'x').getKeys())
   t.ok(unreachable instanceof MeilisearchError)
   t.equal(findErrorKind(unreachable), 'engine_unreachable')

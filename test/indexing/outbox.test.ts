@@ -3,13 +3,9 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
-import {
-  acquireLease,
-  executeUnderLease,
-  type Lease,
-} from '../../src/indexing/lease/indexer-lease.ts'
-import { deleteOutboxRows, OutboxCursor } from '../../src/indexing/outbox.ts'
-import { addRegistration } from '../../src/indexing/registration.ts'
+import { acquireLease, executeUnderLease, type Lease } from '../../src/indexing/lease.ts'
+import { deleteOutboxRows, type OutboxRead, readOutbox } from '../../src/indexing/outbox.ts'
+import { markContents, markSettled, registerIndex } from '../../src/indexing/registration.ts'
 import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -17,23 +13,26 @@ const registrationName = 'main'
 
 /** Registers the index and returns its lease. */
 async function acquireTestLease(db: TestDatabase['db']): Promise<Lease> {
-  await addRegistration(db, registrationName)
+  await registerIndex(db, registrationName)
   const lease = await acquireLease(db, registrationName, 'a test')
   if (!lease) throw new Error('Another holder has the lease.')
   return lease
 }
 
-async function openCursor(t: Parameters<typeof testDatabase>[0]) {
-  const { db, pool, url } = await testDatabase(t)
+async function openOutbox(t: Parameters<typeof testDatabase>[0]) {
+  const { db, url } = await testDatabase(t)
   const lease = await acquireTestLease(db)
-  const cursor = new OutboxCursor(db, registrationName)
-  const readAndDelete = async (limit: number) => {
-    const read = await cursor.read(limit)
-    await executeUnderLease(db, lease, (transaction) =>
-      deleteOutboxRows(transaction, registrationName, read.changes),
-    )
-    cursor.advancePast(read)
-    return read
+  await executeUnderLease(db, lease, (transaction) =>
+    markContents(transaction, registrationName, 'settled'),
+  )
+  const read = (limit: number) => readOutbox(db, registrationName, limit)
+  const readAndDelete = async (limit: number): Promise<OutboxRead> => {
+    const found = await read(limit)
+    await executeUnderLease(db, lease, async (transaction) => {
+      await deleteOutboxRows(transaction, registrationName, found.changes)
+      if (found.hasReachedEnd) await markSettled(transaction, registrationName, found)
+    })
+    return found
   }
   const add = (first: number, last: number) =>
     sql`
@@ -49,11 +48,11 @@ async function openCursor(t: Parameters<typeof testDatabase>[0]) {
     })
     return client
   }
-  return { db, pool, cursor, readAndDelete, add, openClient }
+  return { db, read, readAndDelete, add, openClient }
 }
 
 t.test('reads each change once, in batches, even of a late transaction', async (t) => {
-  const { cursor, readAndDelete, add, openClient } = await openCursor(t)
+  const { read, readAndDelete, add, openClient } = await openOutbox(t)
   const late = await openClient()
   await late.query('begin')
   await late.query(
@@ -61,10 +60,9 @@ t.test('reads each change once, in batches, even of a late transaction', async (
   )
   await add(1, 25)
   const seen: string[] = []
-  for (let read = await readAndDelete(10); ; read = await readAndDelete(10)) {
-    seen.push(...read.changes.map(({ productId }) => productId))
-    if (read.hasReachedEnd) break
-    // Rows that are added meanwhile belong to the round or to the next one.
+  for (let found = await readAndDelete(10); ; found = await readAndDelete(10)) {
+    seen.push(...found.changes.map(({ productId }) => productId))
+    if (found.hasReachedEnd) break
     if (seen.length === 10) await add(26, 30)
   }
   t.equal(new Set(seen).size, seen.length)
@@ -83,21 +81,21 @@ t.test('reads each change once, in batches, even of a late transaction', async (
     ['1000'],
     'the late one',
   )
-  t.equal((await cursor.read(10)).changes.length, 0)
+  t.equal((await read(10)).changes.length, 0)
 })
 
 t.test('returns the same rows again until the read is applied', async (t) => {
-  const { cursor, add } = await openCursor(t)
+  const { read, add } = await openOutbox(t)
   await add(1, 5)
-  const first = await cursor.read(3)
+  const first = await read(3)
   t.equal(first.changes.length, 3)
-  t.same((await cursor.read(3)).changes, first.changes)
+  t.same((await read(3)).changes, first.changes)
   t.notOk(first.hasReachedEnd)
 })
 
 t.test('does not read deleted rows that an old snapshot still sees', async (t) => {
   const reads = 5
-  const { db, cursor, readAndDelete, add, openClient } = await openCursor(t)
+  const { db, read, readAndDelete, add, openClient } = await openOutbox(t)
   const old = await openClient()
   await old.query('begin isolation level repeatable read; select count(*) from products')
   await add(1, 20_000)
@@ -117,7 +115,7 @@ t.test('does not read deleted rows that an old snapshot still sees', async (t) =
     last = entries
     return isStill
   })
-  for (let n = 0; n < reads; n++) t.equal((await cursor.read(100)).changes.length, 0)
+  for (let n = 0; n < reads; n++) t.equal((await read(100)).changes.length, 0)
   const after = await eventually(readCounters, ({ scans }) => scans >= before.scans + reads)
   t.ok(after.scans >= before.scans + reads, 'the statistics of all reads have arrived')
   t.ok(after.entries - before.entries < 1_000, `${after.entries - before.entries} entries`)

@@ -1,6 +1,6 @@
 // The triggers on products, which add outbox rows for every registered index.
 import t from 'tap'
-import { registerIndex } from '../../src/indexing/register-and-wait.ts'
+import { registerIndex } from '../../src/indexing/registration.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
 t.test('an update that changes nothing adds no outbox row', async (t) => {

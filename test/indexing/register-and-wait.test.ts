@@ -1,7 +1,7 @@
 // The registration of an index, after which every change adds outbox rows for it.
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
-import { registerIndex } from '../../src/indexing/register-and-wait.ts'
+import { registerIndex } from '../../src/indexing/registration.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 

@@ -2,11 +2,10 @@
 import type { KyselyPlugin } from 'kysely'
 import type { Test } from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { deriveIndexerKey } from '../../src/indexing/engine/permanent-keys.ts'
-import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
-import { runIndexer } from '../../src/indexing/indexer.ts'
-import type { IndexerOptions } from '../../src/indexing/indexer-run.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { type IndexerOptions, runIndexer } from '../../src/indexing/indexer.ts'
+import { deriveIndexerKey } from '../../src/indexing/keys.ts'
+import { isIndexUpToDate } from '../../src/indexing/status.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -117,8 +116,7 @@ function indexerOptions(
   const db = openDatabase(databaseUrl, { connections: 4, connectionTimeoutMs: 60_000 })
   return {
     db: plugin ? db.withPlugin(plugin) : db,
-    openClient: (key) => openIndexingClient(meiliUrl, key),
-    indexerApiKey,
+    client: openIndexingClient(meiliUrl, indexerApiKey),
     indexName,
     registrationName,
     popularityIntervalMs: 3_600_000,

@@ -1,15 +1,10 @@
 // Several indexers for one engine, one for each of several engines, and the loss of a lease.
 import { sql } from 'kysely'
 import t from 'tap'
-import { deriveIndexerKey, ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
-import {
-  acquireLease,
-  type Lease,
-  LeaseLost,
-  releaseLease,
-} from '../../src/indexing/lease/indexer-lease.ts'
-import { OutboxCursor } from '../../src/indexing/outbox.ts'
-import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
+import { deriveIndexerKey, ensurePermanentKeys } from '../../src/indexing/keys.ts'
+import { acquireLease, LeaseLost, releaseLease } from '../../src/indexing/lease.ts'
+import { toLiveTarget } from '../../src/indexing/registration.ts'
+import { nameWithoutVersion } from '../../src/search-engine/index-name.ts'
 import { applyNextBatch } from '../support/database/leased-target.ts'
 import { eventually } from '../support/eventually.ts'
 import { measureUntilBelow } from '../support/measure-until.ts'
@@ -103,13 +98,12 @@ t.test('if the lease is lost during an upload, its products are queued again', a
   const service = await testService(t)
   const { db, target } = service
   await db.insertInto('products').values({ sku: 'A-1', name: 'Viejo' }).execute()
-  // Holds back every request of the slow indexer. Its key stays valid.
+  // Holds back every request of the slow indexer.
   const held = await openHeldClient(service)
   const acquire = async (holder: string) => {
     const lease = await acquireLease(db, target.registrationName, holder)
     if (!lease) throw new Error('The lease is held.')
-    const outbox = new OutboxCursor(db, target.registrationName)
-    return { kind: 'live' as const, ...target, taskClient: target.client, lease, outbox }
+    return toLiveTarget(target, lease)
   }
   const slow = await acquire('the slow one')
   const outcome = applyNextBatch({ ...slow, client: held.client }).catch((error: unknown) => error)
@@ -117,8 +111,6 @@ t.test('if the lease is lost during an upload, its products are queued again', a
   t.equal(await acquireLease(db, target.registrationName, 'another'), null, 'the lease is held')
   await sql`update index_leases set held_until = now() - interval '1 s'`.execute(db)
   const next = await acquire('another')
-  const tokenAfter = ({ fencingToken }: Lease) => String(Number(fencingToken) + 1)
-  t.match(next.lease, { fencingToken: tokenAfter(slow.lease), wasReleased: false })
   await service.pool.query("update products set name = 'Nuevo' where sku = 'A-1'")
   while ((await applyNextBatch(next)) > 0);
   t.same(await readIndexedNames(service), ['Nuevo'])
@@ -128,8 +120,7 @@ t.test('if the lease is lost during an upload, its products are queued again', a
   while ((await applyNextBatch(next)) > 0);
   t.same(await readIndexedNames(service), ['Nuevo'])
   await releaseLease(db, next.lease)
-  const { lease } = await acquire('a third')
-  t.match(lease, { fencingToken: tokenAfter(next.lease), wasReleased: true })
+  t.match(await acquire('a third'), { lease: { holder: 'a third' } })
 })
 
 t.test('each of two engines has an indexer, which waits for missing keys', async (t) => {
@@ -163,7 +154,7 @@ t.test('each of two engines has an indexer, which waits for missing keys', async
     .orderBy('registration_name')
     .execute()
   t.same(
-    engines.map(({ name }) => nameWithoutShape(name)),
+    engines.map(({ name }) => nameWithoutVersion(name)),
     ['main', 'second'],
   )
 })

@@ -1,7 +1,7 @@
 // While changes arrive all the time, the indexer also does what it does when no change is pending.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { maxJobDelay } from '../../src/indexing/scheduling/interval-job.ts'
+import { maxJobDelay } from '../../src/indexing/jobs.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -33,7 +33,7 @@ t.test('every job runs', async (t) => {
   await changeSteadily(service)
   const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
   const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
-  const startMs = indexer.state.jobs.get('unused_indexes')?.lastSuccessMs
+  const startMs = indexer.state.jobs.get('old_indexes')?.lastSuccessMs
   await waitForOutput(indexer, 'Following changes.')
   const { SEARCH_INDEX } = service.config
   t.match(proxy.getSentText(), `GET /indexes/${SEARCH_INDEX}/stats`, 'documents are counted')
@@ -44,8 +44,8 @@ t.test('every job runs', async (t) => {
   )
   t.equal(popularity.length, 1)
   const isRemovalRecorded = async () =>
-    indexer.state.jobs.get('unused_indexes')?.lastSuccessMs !== startMs
-  t.ok(await eventually(isRemovalRecorded, Boolean), 'unused indexes are removed')
+    indexer.state.jobs.get('old_indexes')?.lastSuccessMs !== startMs
+  t.ok(await eventually(isRemovalRecorded, Boolean), 'old indexes are removed')
 })
 
 t.test('after an error the indexer reports its recovery', async (t) => {

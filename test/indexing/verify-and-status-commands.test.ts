@@ -1,6 +1,6 @@
 // The commands verify and status of scripts/indexer.ts.
 import t from 'tap'
-import { queueRepair, verifyIndex } from '../../src/indexing/index-verification.ts'
+import { queueRepair, verifyIndex } from '../../src/indexing/verify.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -46,7 +46,7 @@ t.test('verify lists missing, stale and extra documents, and --repair repairs th
   t.match(await verifyIndex(service.target), { stale: [] }, 'ignores a pending change')
   const status = await statusCommand
   t.equal(await status.exit, 0)
-  t.match(status.output(), /^main-[0-9a-f]{8}: holds every change up to 20/m)
+  t.match(status.output(), /^main-v\d+: holds every change up to 20/m)
   t.match(status.output(), /behind {3}\d+(\.\d)? s, 1 change pending/)
   t.match(status.output(), /indexer {2}none running/)
 })

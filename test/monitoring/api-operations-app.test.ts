@@ -1,8 +1,8 @@
 // The health endpoints: ready, degraded, unknown paths and other methods.
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { readIndexLags } from '../../src/indexing/index-status.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { readIndexLags } from '../../src/indexing/status.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'

@@ -56,7 +56,6 @@ const rest: Series = {
   ),
   [`tqs_degraded_answers_total${labels(search)}`]: always(0),
   [`tqs_index_built${labels('engine="main"')}`]: always(1),
-  [`tqs_index_several_servers${labels('engine="main"')}`]: always(0),
   [`tqs_index_lag_seconds${labels('engine="main"')}`]: always(0),
   [`tqs_index_pending_changes${labels('engine="main"')}`]: always(0),
   [`tqs_index_parked_documents${labels('engine="main"')}`]: always(0),
@@ -101,9 +100,6 @@ const faults: Record<string, Series> = {
   ClockWrong: { [`tqs_clock_offset_seconds${labels()}`]: always(-30) },
   SearchSlow: fastSearches(3000),
   DegradedAnswers: { [`tqs_degraded_answers_total${labels(search)}`]: growing(60) },
-  SeveralServersOfOneEngine: {
-    [`tqs_index_several_servers${labels('engine="main"')}`]: always(1),
-  },
   IndexMissing: {
     [`tqs_index_built${labels('engine="main"')}`]: always(0),
     [`tqs_index_lag_seconds${labels('engine="main"')}`]: '',

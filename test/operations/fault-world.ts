@@ -17,9 +17,9 @@ import { sql } from 'kysely'
 import type { Test } from 'tap'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
-import { deriveIndexerKey } from '../../src/indexing/engine/permanent-keys.ts'
+import { deriveIndexerKey } from '../../src/indexing/keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
-import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
+import { nameWithoutVersion } from '../../src/search-engine/index-name.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { buildRoleUrl } from '../support/database/database-roles.ts'
 import { servers } from '../support/database/test-database.ts'
@@ -175,7 +175,7 @@ export async function startFaultWorld(t: Test) {
       INDEXER_DATABASE_URL: service.roles.indexer,
       MEILI_URL: proxies.engine.url,
       MEILI_INDEXER_KEY: deriveIndexerKey(meiliMasterKey),
-      SEARCH_INDEX: nameWithoutShape(config.SEARCH_INDEX),
+      SEARCH_INDEX: nameWithoutVersion(config.SEARCH_INDEX),
       INDEXER_OPS_PORT: String(port),
       ...env,
     })
@@ -184,7 +184,7 @@ export async function startFaultWorld(t: Test) {
   const apiEnv = {
     DATABASE_URL: buildRoleUrl(proxies.postgres.url, 'api'),
     MEILI_URL: proxies.engine.url,
-    SEARCH_INDEX: nameWithoutShape(config.SEARCH_INDEX),
+    SEARCH_INDEX: nameWithoutVersion(config.SEARCH_INDEX),
     SEARCH_ENGINE: 'main',
     REDIS_URL: redis.url,
     DATABASE_CONNECTIONS: '4',

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { logins } from '../support/database/database-roles.ts'
 import { startRoundRobinRelay } from '../support/servers/round-robin-relay.ts'
 import { startApi } from '../support/service/test-service.ts'
@@ -100,7 +100,7 @@ t.test('a process with a wrong clock, too much memory and wrong settings', async
   await causes(t, async () => {
     prometheus.setTargets(more)
     return undefined
-  }, ['ClockWrong', 'MemoryHigh', 'ReplicaNotUsed', 'IndexMissing', 'SeveralServersOfOneEngine'])
+  }, ['ClockWrong', 'MemoryHigh', 'ReplicaNotUsed', 'IndexMissing'])
   await causes(t, async () => {
     wrong.child.kill('SIGKILL')
     balanced.program.child.kill('SIGKILL')

@@ -20,8 +20,8 @@ import {
   replicaConnections,
   searchConnections,
 } from '../../src/database/connection-counts.ts'
-import { openIndexingClient } from '../../src/indexing/engine/indexing-client.ts'
-import { ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -2,9 +2,8 @@
 // `indexedAt` is that of the engine that answered.
 import t, { type Test } from 'tap'
 import { buildApp } from '../../src/app.ts'
-import { deriveSearchKey, ensurePermanentKeys } from '../../src/indexing/engine/permanent-keys.ts'
-import type { IndexAddress } from '../../src/indexing/index-address.ts'
-import { registerIndex } from '../../src/indexing/register-and-wait.ts'
+import { deriveSearchKey, ensurePermanentKeys } from '../../src/indexing/keys.ts'
+import { type IndexAddress, registerIndex } from '../../src/indexing/registration.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
 import { company } from '../support/database/company.ts'

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { searchConnections } from '../../src/database/connection-counts.ts'
 import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
-import { registerIndex } from '../../src/indexing/register-and-wait.ts'
+import { registerIndex } from '../../src/indexing/registration.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import {
   maxQueuedFallbacks,
@@ -38,7 +38,7 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
   await ownerDb.deleteFrom('index_outbox').execute()
   await ownerDb
     .updateTable('search_indexes')
-    .set({ indexed_at: new Date(), is_writing: false })
+    .set({ indexed_at: new Date(), state: 'settled' })
     .execute()
   const db = openDatabase(roles.api)
   const searchPool = openSearchPool(roles.api)

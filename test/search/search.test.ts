@@ -292,7 +292,7 @@ t.test(
         })
         .execute()
     }
-    const { refreshPopularity } = await import('../../src/indexing/jobs/popularity.ts')
+    const { refreshPopularity } = await import('../../src/indexing/popularity.ts')
     t.equal(
       await refreshPopularity(db),
       2,

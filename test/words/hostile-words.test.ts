@@ -1,6 +1,6 @@
 // Words that the company writes in SQL cannot break a search: operators, signs, other scripts.
 import t from 'tap'
-import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
+import { applySynonyms } from '../../src/indexing/synonyms.ts'
 import { leaseTarget } from '../support/database/leased-target.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'

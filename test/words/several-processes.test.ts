@@ -2,8 +2,7 @@
 // responses are discarded, an upgrade of the built-in words applies, and a rebuild keeps them.
 import { sql } from 'kysely'
 import t from 'tap'
-import { nextIndexName } from '../../src/indexing/index-address.ts'
-import { requestRebuild } from '../../src/indexing/registration.ts'
+import { nextIndexName, requestRebuild } from '../../src/indexing/registration.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { serviceWithProducts, waitForUpload } from '../indexing/rebuild/rebuild-test-helpers.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'

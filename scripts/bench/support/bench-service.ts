@@ -13,16 +13,12 @@ import { readCompany } from '../../../src/company/company-file.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import { type Database, openDatabase, openSearchPool } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
-import { computeIndexShape } from '../../../src/indexing/documents/index-shape.ts'
-import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
-import {
-  deriveSearchKey,
-  ensurePermanentKeys,
-} from '../../../src/indexing/engine/permanent-keys.ts'
-import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
+import { openIndexingClient } from '../../../src/indexing/engine.ts'
+import { deriveSearchKey, ensurePermanentKeys } from '../../../src/indexing/keys.ts'
+import { registerIndex } from '../../../src/indexing/registration.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
+import { nameWithVersion } from '../../../src/search-engine/index-name.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
-import { nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
 import { rebuildIndex } from '../../../test/support/database/leased-target.ts'
 import { startServers, type TestServers } from '../../servers/test-servers.ts'
 import type { Product } from './data/catalogues.ts'
@@ -89,8 +85,8 @@ export async function benchService(
   const meiliUrl = servers.meiliUrls[0] ?? ''
   const engine = openIndexingClient(meiliUrl, servers.meiliMasterKey)
   const target = {
-    indexName: nameWithShape(`bench_${name}`, computeIndexShape()),
-    registrationName: nameWithShape('main', computeIndexShape()),
+    indexName: nameWithVersion(`bench_${name}`),
+    registrationName: nameWithVersion('main'),
   }
   await ensurePermanentKeys(engine)
   if (hasIndex) {

@@ -3,38 +3,35 @@
 -- The registered search indexes, which indexers keep in sync. Each has its own rows in
 -- index_outbox.
 create table search_indexes (
-  -- SEARCH_ENGINE, with the first digits of the shape of the index: main-1a2b3c4d.
+  -- SEARCH_ENGINE, with the version of the index: main-v1.
   registration_name text primary key check (registration_name ~ '^[a-z0-9_-]{1,60}$'),
-  -- The index contains every change committed before this time.
+  -- What is known about the contents of the index:
+  -- unknown: nothing, so PostgreSQL answers. A rebuild follows.
+  -- suspect: perhaps changes that a failover has lost. It is used, but no cached answers. A rebuild
+  --   follows.
+  -- writing: an indexer is writing, or has died while it was. It is used, but no cached answers.
+  -- settled: every change of a transaction before settled_before, and no others.
+  state text not null default 'unknown'
+    check (state in ('unknown', 'suspect', 'writing', 'settled')),
+  -- The index contains every change committed before this time. Null if its contents are unknown.
   indexed_at timestamptz,
-  -- Changes with the contents of the index. Cached answers of other versions are not used.
+  -- Rises when the contents may have changed. Cached answers of other versions are not used.
   version bigint not null default 0,
-  -- Hash of the index settings and of the document format. Another hash leads to a rebuild.
-  shape text,
-  -- The last task of the Meilisearch server that is known to have succeeded. A server without this
-  -- task was restored from an older state.
-  last_task_uid bigint,
-  -- Time at which a rebuild was requested. Null: none.
-  rebuild_requested_at timestamptz,
-  -- The index in the Meilisearch server.
-  index_name text,
-  -- The transaction of the registration, until all older ones have ended. Then null.
-  registered_in xid8,
-  -- database_identity() when the index was built. Another value: the database was restored.
+  -- The first transaction that may have changes which the index does not contain.
+  settled_before xid8 not null default '0',
+  -- database_identity() when the index was built. Another value: the database was restored, or has
+  -- failed over.
   database_identity text,
-  -- When the server accepted that task, by its clock.
-  last_task_enqueued_at text,
-  -- True while the index may contain changes that are not recorded here.
-  is_writing boolean not null default true,
-  -- The index contains every change that this snapshot sees.
-  settled_snapshot pg_snapshot not null default '1:1:',
-  -- When an API process last used the index, within some seconds.
-  used_at timestamptz not null default now(),
+  -- The number of the last known task of the Meilisearch server, and when the server accepted it.
+  -- A server without this task was restored from an older state.
+  last_task jsonb,
   -- The version of the synonyms that were sent last: that of the words of the company, and a hash
   -- of the built-in ones.
   synonyms_version text,
-  -- The URL of the server leads to several ones: nobody knows what the index contains.
-  has_several_servers boolean not null default false
+  -- Time at which a rebuild was requested. Null: none.
+  rebuild_requested_at timestamptz,
+  -- The transaction of the registration, until all older ones have ended. Then null.
+  registered_in xid8
 );
 
 -- Outbox: changed products that an index does not contain yet. Triggers write it and the indexer
@@ -68,12 +65,10 @@ create table index_parked_documents (
 create table index_leases (
   -- The index.
   registration_name text primary key references search_indexes on delete cascade,
-  -- Each takeover increments it, and an indexer with a lower one has lost the lease.
-  fencing_token bigint not null,
-  -- Host and process of the indexer. Null: none.
+  -- Host and process of the indexer, and a random number. Null: none.
   holder text,
-  -- Time from which another indexer may take over.
-  held_until timestamptz
+  -- Time from which another indexer may take over; without a holder, since when there is none.
+  held_until timestamptz not null default now()
 );
 
 -- Appends the changed products of a statement to the outbox of each index.

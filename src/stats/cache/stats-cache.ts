@@ -35,8 +35,7 @@ import { isAtLeast } from '../summary/data-version.ts'
 import { ComputationFailures } from './computation-failures.ts'
 import type { DataVersionPoller } from './data-version-poller.ts'
 import { formatMoment, type Moment } from './moments.ts'
-import type { ObservedVersion } from './shared-data-version.ts'
-import { maxAgeMs } from './shared-data-version.ts'
+import { maxAgeMs, type ObservedVersion } from './shared-data-version.ts'
 import type { SharedStatsCache } from './shared-stats-cache.ts'
 
 // The refresh ends before the statistics are two seconds old.

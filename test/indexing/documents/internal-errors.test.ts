@@ -2,20 +2,15 @@
 // they are at fault. If the engine is at fault, none is, and the indexer tries again.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { taskTimeout } from '../../../src/indexing/engine/engine-tasks.ts'
-import type { LiveTarget } from '../../../src/indexing/index-address.ts'
-import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
-import { readRegistration } from '../../../src/indexing/registration.ts'
-import { applySynonyms } from '../../../src/indexing/settings/synonym-sync.ts'
+import { type IndexTarget, registerIndex } from '../../../src/indexing/registration.ts'
+import { applySynonyms } from '../../../src/indexing/synonyms.ts'
 import { applyNextBatch, leaseTarget } from '../../support/database/leased-target.ts'
 import { type TestDatabase, testDatabase } from '../../support/database/test-database.ts'
-import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { FakeEngine } from '../engine/fake-engine.ts'
-import { startCatalogueUpload } from '../rebuild/rebuild-test-helpers.ts'
 
 const isFatalProduct = (document: string) => document.includes('Bomba fatal')
 
-type Fixture = { db: TestDatabase['db']; engine: FakeEngine; target: LiveTarget }
+type Fixture = { db: TestDatabase['db']; engine: FakeEngine; target: IndexTarget }
 
 /** An empty index in an engine that fails at some products, and the right to write to it. */
 async function createFixture(t: Test): Promise<Fixture> {
@@ -77,56 +72,18 @@ t.test('a document that cannot be deleted blocks no other change', async (t) => 
   t.same(await db.selectFrom('index_outbox').selectAll().execute(), [])
 })
 
-t.test('the newest task is stored, even if it is a deletion that fails again', async (t) => {
-  const fixture = await createFixture(t)
-  const { db, engine, target } = fixture
-  await addProducts(fixture, ['Bomba'])
-  await applyNextBatch(target)
-  await db.deleteFrom('products').execute()
-  const written: string[] = []
-  engine.behaviour.isFatal = (text) => {
-    written.push(text)
-    return text === '1'
-  }
-  await applyNextBatch(target)
-  t.same(await readParkedIds(fixture), ['1'])
-  t.equal(written.at(-1), '1', 'the deletion is the last write')
-  const registration = await readRegistration(db, 'main')
-  // Task 0 is the upload.
-  t.equal(registration?.lastTask?.taskNumber, written.length)
-})
-
-t.test('nothing is parked while the engine fails at every deletion and document', async (t) => {
-  const fixture = await createFixture(t)
-  const { db, engine, target } = fixture
-  await addProducts(fixture, ['Bomba'])
-  await applyNextBatch(target)
-  await db.deleteFrom('products').execute()
-  engine.behaviour.isFatal = () => true
-  await t.rejects(applyNextBatch(target), /the thread that indexes has panicked/)
-  t.same(await readParkedIds(fixture), [])
-})
-
 t.test('no product is parked while the engine fails at every document', async (t) => {
   const fixture = await createFixture(t)
   const { engine, target } = fixture
-  await addProducts(fixture, ['Bomba', 'Bomba fatal', 'Bomba'])
+  const names = Array.from({ length: 30 }, (_, n) => (n === 1 ? 'Bomba fatal' : 'Bomba'))
+  await addProducts(fixture, names)
   engine.behaviour.isFatal = () => true
   await t.rejects(applyNextBatch(target), /the thread that indexes has panicked/)
   t.same(await readParkedIds(fixture), [])
   engine.behaviour.isFatal = isFatalProduct
   await applyNextBatch(target)
   t.same(await readParkedIds(fixture), ['2'], 'tried again when the engine works')
-  t.same([...engine.documents.keys()].sort(), ['1', '3'])
-})
-
-t.test('no product is parked if the engine breaks after it has accepted some', async (t) => {
-  const fixture = await createFixture(t)
-  const { engine, target } = fixture
-  await addProducts(fixture, ['Bomba', 'Bomba', 'Bomba fatal', 'Bomba'])
-  engine.behaviour.isFatal = (document) => engine.documents.size > 0 || isFatalProduct(document)
-  await t.rejects(applyNextBatch(target), /the thread that indexes has panicked/)
-  t.same(await readParkedIds(fixture), [])
+  t.equal(engine.documents.size, 29)
 })
 
 t.test('a product is indexed if the engine failed only for a moment', async (t) => {
@@ -182,24 +139,3 @@ t.test(
     t.match(lines, [/^The search engine rejects the synonyms: .* has panicked\.$/])
   },
 )
-
-t.test('a rejected upload of a rebuild does not wait behind the others', async (t) => {
-  replaceUntilEnd(t, taskTimeout, { ms: 300 })
-  const fixture = await createFixture(t)
-  const { engine, target } = fixture
-  // Each upload has 20,000 products at most.
-  const names = Array.from({ length: 20_100 }, () => 'Bomba')
-  names[7] = 'Bomba fatal'
-  names[20_050] = 'Bomba lenta'
-  await addProducts(fixture, names)
-  let wasSlow = false
-  engine.behaviour.chooseDurationMs = (documents) => {
-    if (wasSlow || !documents.some((document) => document.includes('Bomba lenta'))) return 0
-    wasSlow = true
-    return 1_500
-  }
-  const upload = startCatalogueUpload(target)
-  t.equal(await upload.finished, 20_100)
-  t.same(await readParkedIds(fixture), ['8'])
-  t.equal(engine.documents.size, 20_099)
-})

@@ -1,12 +1,16 @@
 // Documents that the engine rejects are parked and do not delay the others.
 import t from 'tap'
-import { nextIndexName } from '../../../src/indexing/index-address.ts'
-import { LeaseLost } from '../../../src/indexing/lease/indexer-lease.ts'
-import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
-import { leaseTarget, rebuildIndex, syncIndex } from '../../support/database/leased-target.ts'
+import { LeaseLost } from '../../../src/indexing/lease.ts'
+import { registerIndex } from '../../../src/indexing/registration.ts'
+import {
+  leaseTarget,
+  rebuildIndex,
+  rebuildTarget,
+  syncIndex,
+} from '../../support/database/leased-target.ts'
+import { hasColumn, reactToResults } from '../../support/database/result-reaction.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { startOwnEngine } from '../../support/servers/own-engine.ts'
-import { startCatalogueUpload } from '../rebuild/rebuild-test-helpers.ts'
 
 t.test('a rejected document is parked with its reason until its product changes', async (t) => {
   const flags = ['--http-payload-size-limit', '26kB']
@@ -72,11 +76,14 @@ t.test('an indexer that has lost its lease parks no document of its rebuild', as
   await registerIndex(db, 'main')
   const product = { sku: 'A-1', name: 'Tuerca', description: '漢'.repeat(9_900) }
   await db.insertInto('products').values(product).execute()
-  await client.createIndex(nextIndexName('products'), { primaryKey: 'id' }).waitTask()
   const leased = await leaseTarget(target)
-  await leaseTarget(target) // another indexer takes over
-  const upload = startCatalogueUpload(leased)
-  const error = await upload.finished.catch((thrown: unknown) => thrown)
-  t.ok(error instanceof LeaseLost)
+  // Another indexer takes over while the catalogue is being read.
+  const takeOver = reactToResults(t, hasColumn('hs_code'), async () => {
+    await db.updateTable('index_leases').set({ holder: 'another indexer' }).execute()
+  })
+  const outcome = rebuildTarget({ ...leased, db: db.withPlugin(takeOver) })
+  t.ok((await outcome.catch((thrown: unknown) => thrown)) instanceof LeaseLost)
   t.same(await db.selectFrom('index_parked_documents').selectAll().execute(), [])
+  const queued = await db.selectFrom('index_outbox').select('product_id').execute()
+  t.equal(queued.length, 1, 'what it has sent is queued again')
 })

@@ -2,8 +2,8 @@
 // and what the engine rejects is logged with the setting to change.
 import { sql } from 'kysely'
 import t from 'tap'
-import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
-import { applySynonyms } from '../../../src/indexing/settings/synonym-sync.ts'
+import { registerIndex } from '../../../src/indexing/registration.ts'
+import { applySynonyms } from '../../../src/indexing/synonyms.ts'
 import { applyNextBatch, leaseTarget, rebuildTarget } from '../../support/database/leased-target.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { startOwnEngine } from '../../support/servers/own-engine.ts'

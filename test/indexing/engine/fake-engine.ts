@@ -39,6 +39,7 @@ export class FakeEngine {
   }
 
   #answer({ pathname, searchParams }: URL, body: unknown): unknown {
+    if (/^\/indexes\/[^/]+$/.test(pathname)) return { uid: 'products' }
     if (pathname.endsWith('/documents'))
       return this.#enqueue({ added: String(body).trimEnd().split('\n') })
     if (pathname.endsWith('/documents/delete-batch'))

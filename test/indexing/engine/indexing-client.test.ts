@@ -1,13 +1,9 @@
 // The client of the indexer gives up a request that the search engine never answers.
 
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
-import {
-  indexingRequestTimeout,
-  openIndexingClient,
-} from '../../../src/indexing/engine/indexing-client.ts'
-import { findErrorKind } from '../../../src/indexing/indexer-error-kind.ts'
+import { indexingRequestTimeout, openIndexingClient } from '../../../src/indexing/engine.ts'
+import { findErrorKind } from '../../../src/indexing/errors.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 
 t.test('a request without an answer fails, also if the caller names no limit', async (t) => {

@@ -1,7 +1,7 @@
 // A rebuild that is stopped, that dies, or that follows a truncation leaves nothing behind.
 import t from 'tap'
-import { nextIndexName, nextOutboxName } from '../../../src/indexing/index-address.ts'
 import { queueProducts } from '../../../src/indexing/outbox.ts'
+import { nextIndexName, nextOutboxName } from '../../../src/indexing/registration.ts'
 import { rebuildIndex } from '../../support/database/leased-target.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startIndexer, startIndexerProcess } from '../run-indexer.ts'
@@ -21,6 +21,7 @@ t.test('a stopped rebuild leaves no tasks, outbox rows or lease', async (t) => {
   const rows = await eventually(
     () => countRowsForNext(service),
     (count) => count > 0,
+    60_000,
   )
   t.equal(rows, 1, 'the change is queued for the new index too')
   indexer.child.kill('SIGTERM')

@@ -1,13 +1,8 @@
 // Helpers for tests of rebuilds: a catalogue so large that a rebuild can be observed while it runs.
 import { sql } from 'kysely'
 import type { Test } from 'tap'
-import { unfinishedStatuses } from '../../../src/indexing/engine/engine-tasks.ts'
-import {
-  type LiveTarget,
-  nextOutboxName,
-  toNextTarget,
-} from '../../../src/indexing/index-address.ts'
-import { CatalogueUpload } from '../../../src/indexing/rebuild/catalogue-upload.ts'
+import { unfinishedStatuses } from '../../../src/indexing/engine.ts'
+import { nextOutboxName } from '../../../src/indexing/registration.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type TestService, testService } from '../../support/service/test-service.ts'
 
@@ -28,20 +23,6 @@ export async function serviceWithProducts(
   `.execute(service.db)
   await sql`delete from index_outbox`.execute(service.db)
   return service
-}
-
-/** Starts an upload of the catalogue to the next index of this live index. */
-export function startCatalogueUpload(
-  live: LiveTarget,
-  options: Partial<ConstructorParameters<typeof CatalogueUpload>[1]> = {},
-): CatalogueUpload {
-  return new CatalogueUpload(toNextTarget(live), {
-    indexCreated: Promise.resolve(),
-    throwIfStopped: () => undefined,
-    onProgress: () => undefined,
-    log: () => undefined,
-    ...options,
-  })
 }
 
 /** The number of outbox rows for the index of a running rebuild. */

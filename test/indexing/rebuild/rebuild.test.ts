@@ -3,18 +3,22 @@ import { sql } from 'kysely'
 import { Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
 import { openPool } from '../../../src/database/postgres-pool.ts'
-import { nextIndexName } from '../../../src/indexing/index-address.ts'
-import { verifyIndex } from '../../../src/indexing/index-verification.ts'
+import { catchUp } from '../../../src/indexing/rebuild.ts'
+import { nextIndexName } from '../../../src/indexing/registration.ts'
+import { verifyIndex } from '../../../src/indexing/verify.ts'
 import { rebuildIndex } from '../../support/database/leased-target.ts'
 import { servers } from '../../support/database/test-database.ts'
-import { eventually } from '../../support/eventually.ts'
 import { measureUntilBelow } from '../../support/measure-until.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { type TestService, testService } from '../../support/service/test-service.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from '../run-indexer.ts'
-import { measureChange, serviceWithProducts, waitForUpload } from './rebuild-test-helpers.ts'
+import { measureChange, serviceWithProducts } from './rebuild-test-helpers.ts'
 
-/** A change is searchable within this time, also during a rebuild. */
-const changeLimitMs = 5_000
+/**
+ * During a rebuild a change waits for two uploads, about 4 s. The machine of the tests may be busy
+ * with others.
+ */
+const changeLimitMs = 10_000
 
 /** A client of the engine that rewrites the body of every request. */
 async function openRewritingClient(
@@ -85,7 +89,8 @@ t.test('applies changes made during the upload in batches, each exactly once', a
     hasLateChange = true
     return body
   })
-  await rebuildIndex({ ...target, client }, { catchUpBatchSize })
+  replaceUntilEnd(t, catchUp, { batchRows: catchUpBatchSize, maxBatches: 100 })
+  await rebuildIndex({ ...target, client })
 
   const { results } = await service.engine
     .index(target.indexName)
@@ -109,7 +114,8 @@ t.test('ends the catch-up if changes arrive faster than it applies them', async 
   await service.pool.query("update products set name = 'Cambiada ' || sku")
   const lines: string[] = []
   const log = (line: string) => void lines.push(line)
-  await rebuildIndex(service.target, { catchUpBatchSize: 1, maxCatchUpBatches: 3, log })
+  replaceUntilEnd(t, catchUp, { batchRows: 1, maxBatches: 3 })
+  await rebuildIndex(service.target, { log })
   t.match(lines, [/^Changes arrive faster than the rebuild applies them to the new index\./])
   const { missing, stale, extra } = await verifyIndex(service.target)
   t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
@@ -192,33 +198,4 @@ t.test('delays no change made during a requested rebuild', async (t) => {
   }
   const slowestMs = await measureUntilBelow(changeLimitMs, measureSlowest, 60_000)
   t.ok(slowestMs < changeLimitMs, `the slowest change was indexed after ${slowestMs} ms`)
-})
-
-t.test('applies a change within 5 s while a large upload is queued', async (t) => {
-  const service = await serviceWithProducts(t, 6_000)
-  const requestRebuild = () =>
-    service.db.updateTable('search_indexes').set({ rebuild_requested_at: new Date() }).execute()
-  const readRequest = () =>
-    service.db.selectFrom('search_indexes').select('rebuild_requested_at').executeTakeFirstOrThrow()
-  await requestRebuild()
-  await startIndexer(t, service)
-  let attempts = 0
-  const changeDuringUpload = async () => {
-    attempts += 1
-    if (attempts > 1) await requestRebuild()
-    const uploads = await waitForUpload(service, nextIndexName(service.target.indexName))
-    t.ok(uploads > 0, 'a large upload is queued')
-    const ms = await measureChange(service, 'S-1', `Cambiada ${attempts}`, 60_000)
-    const { rebuild_requested_at: requestedAt } = await eventually(
-      readRequest,
-      (row) => row.rebuild_requested_at === null,
-      60_000,
-    )
-    t.equal(requestedAt, null)
-    return ms
-  }
-  const ms = await measureUntilBelow(changeLimitMs, changeDuringUpload, 60_000)
-  t.ok(ms < changeLimitMs, `after ${ms} ms`)
-  const { missing, stale, extra } = await verifyIndex(service.target)
-  t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
 })

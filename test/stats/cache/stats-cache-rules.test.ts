@@ -3,8 +3,7 @@ import { mock } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import type { TaskLog } from '../../../src/monitoring/log/failure-log.ts'
-import type { ObservedVersion } from '../../../src/stats/cache/shared-data-version.ts'
-import { maxAgeMs } from '../../../src/stats/cache/shared-data-version.ts'
+import { maxAgeMs, type ObservedVersion } from '../../../src/stats/cache/shared-data-version.ts'
 import {
   firstComputationMs,
   refreshAgeMs,

@@ -1,30 +1,37 @@
 // Writes to an index for a test or a measurement, which runs no indexer.
-import { applyBatch } from '../../../src/indexing/change-sync.ts'
-import type { IndexAddress, LiveTarget } from '../../../src/indexing/index-address.ts'
-import { acquireLease, releaseLease } from '../../../src/indexing/lease/indexer-lease.ts'
-import { OutboxCursor } from '../../../src/indexing/outbox.ts'
-import { type RebuildOptions, rebuild } from '../../../src/indexing/rebuild/rebuild.ts'
+import { sql } from 'kysely'
+import { applyBatch } from '../../../src/indexing/apply.ts'
+import { acquireLease, releaseLease } from '../../../src/indexing/lease.ts'
+import { type RebuildOptions, rebuild } from '../../../src/indexing/rebuild.ts'
+import {
+  type IndexAddress,
+  type IndexTarget,
+  toLiveTarget,
+} from '../../../src/indexing/registration.ts'
 import type { LogLine } from '../../../src/monitoring/log/program-log.ts'
 
 /**
- * Acquires the lease of a registered index, and releases it at once, so that an indexer of the test
- * need not wait. The target is valid until somebody else acquires the lease. The client of the
- * address must have a key that allows everything.
+ * Acquires the lease of a registered index, and gives it up, so that an indexer of the test need
+ * not wait. The target is valid until somebody else acquires the lease. The client of the address
+ * must have a key that allows everything.
  */
-export async function leaseTarget(address: IndexAddress): Promise<LiveTarget> {
-  const { db, client, registrationName } = address
+export async function leaseTarget(address: IndexAddress): Promise<IndexTarget> {
+  const { db, registrationName } = address
   const lease = await acquireLease(db, registrationName, 'a test')
   if (!lease) throw new Error('An indexer is running.')
-  await releaseLease(db, lease)
-  const outbox = new OutboxCursor(db, registrationName)
-  return { kind: 'live', ...address, taskClient: client, lease, outbox }
+  await db
+    .updateTable('index_leases')
+    .set({ held_until: sql<Date>`clock_timestamp()` })
+    .where('registration_name', '=', registrationName)
+    .execute()
+  return toLiveTarget(address, lease)
 }
 
 const ignore = () => undefined
 
 /** Applies one batch of changes and returns their number. */
 export async function applyNextBatch(
-  target: LiveTarget,
+  target: IndexTarget,
   options: Partial<Parameters<typeof applyBatch>[1]> = {},
 ): Promise<number> {
   return (await applyBatch(target, { log: ignore, ...options })).changeCount
@@ -34,6 +41,7 @@ export async function applyNextBatch(
 export async function syncIndex(address: IndexAddress, log: LogLine = ignore): Promise<void> {
   const target = await leaseTarget(address)
   while ((await applyNextBatch(target, { log })) > 0);
+  await releaseLease(target.db, target.lease)
 }
 
 /** Builds the index anew and returns the number of products. */
@@ -41,12 +49,15 @@ export async function rebuildIndex(
   address: IndexAddress,
   options: Partial<RebuildOptions> = {},
 ): Promise<number> {
-  return rebuildTarget(await leaseTarget(address), options)
+  const target = await leaseTarget(address)
+  const productCount = await rebuildTarget(target, options)
+  await releaseLease(target.db, target.lease)
+  return productCount
 }
 
 /** Does the same for an index that the test has leased. */
 export function rebuildTarget(
-  target: LiveTarget,
+  target: IndexTarget,
   options: Partial<RebuildOptions> = {},
 ): Promise<number> {
   return rebuild(target, { onProgress: ignore, log: ignore, throwIfStopped: ignore, ...options })

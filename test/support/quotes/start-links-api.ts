@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { deriveSearchKey } from '../../../src/indexing/engine/permanent-keys.ts'
+import { deriveSearchKey } from '../../../src/indexing/keys.ts'
 import { writeCompanyFile } from '../database/company.ts'
 import { servers, type TestDatabase } from '../database/test-database.ts'
 import { eventually } from '../eventually.ts'

@@ -1,7 +1,7 @@
 // Starts a search engine for one test, for example with settings that no other test uses.
 import type { Meilisearch } from 'meilisearch'
 import { startMeilisearch } from '../../../scripts/servers/meilisearch.ts'
-import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import { openIndexingClient } from '../../../src/indexing/engine.ts'
 import { createTemporaryDirectory } from '../temporary-directory.ts'
 
 type OwnEngine = {

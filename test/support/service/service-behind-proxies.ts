@@ -1,7 +1,7 @@
 // The service with a proxy in front of each server, which a test can slow down or cut off.
 import { buildApp } from '../../../src/app.ts'
 import { openDatabase, openSearchPool } from '../../../src/database/postgres-pool.ts'
-import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
+import { registerIndex } from '../../../src/indexing/registration.ts'
 import { createMetrics, type Metrics } from '../../../src/monitoring/process-metrics.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
 import type { RegisteredEngine } from '../../../src/search-engine/engine-selection.ts'
@@ -100,7 +100,7 @@ async function registerCopy({ db }: TestService, registrationName: string): Prom
   await registerIndex(db, registrationName)
   await db
     .updateTable('search_indexes')
-    .set({ indexed_at: new Date(), is_writing: false })
+    .set({ indexed_at: new Date(), state: 'settled' })
     .where('registration_name', '=', registrationName)
     .execute()
 }

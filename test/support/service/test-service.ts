@@ -19,20 +19,18 @@ import {
   openSearchPool,
 } from '../../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../../src/database/prepared-statements.ts'
-import { computeIndexShape } from '../../../src/indexing/documents/index-shape.ts'
-import { openIndexingClient } from '../../../src/indexing/engine/indexing-client.ts'
+import { openIndexingClient } from '../../../src/indexing/engine.ts'
+import { deriveSearchKey, ensurePermanentKeys } from '../../../src/indexing/keys.ts'
 import {
-  deriveSearchKey,
-  ensurePermanentKeys,
-} from '../../../src/indexing/engine/permanent-keys.ts'
-import type { IndexAddress } from '../../../src/indexing/index-address.ts'
-import { registerIndex } from '../../../src/indexing/register-and-wait.ts'
-import { readRegistration } from '../../../src/indexing/registration.ts'
+  type IndexAddress,
+  readRegistration,
+  registerIndex,
+} from '../../../src/indexing/registration.ts'
 import type { Metrics } from '../../../src/monitoring/process-metrics.ts'
 import { openRedis, type RedisClient } from '../../../src/redis/redis-connection.ts'
 import { describeApi } from '../../../src/routes.ts'
+import { nameWithVersion } from '../../../src/search-engine/index-name.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
-import { nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
 import type { Traces } from '../../../src/tracing/open-traces.ts'
 import { company, writeCompanyFile } from '../database/company.ts'
 import { rebuildIndex, syncIndex } from '../database/leased-target.ts'
@@ -120,8 +118,8 @@ export async function testService(
     REDIS_PREFIX: `test:${own}:`,
     MEILI_URL: meiliUrl,
     MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
-    SEARCH_INDEX: nameWithShape(`test_${own}`, computeIndexShape()),
-    SEARCH_ENGINE: nameWithShape('main', computeIndexShape()),
+    SEARCH_INDEX: nameWithVersion(`test_${own}`),
+    SEARCH_ENGINE: nameWithVersion('main'),
     PORT: 0,
     OPS_PORT: 0,
     PUBLIC_BASE_URL: 'https://quotes.example',

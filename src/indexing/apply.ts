@@ -1,0 +1,203 @@
+// Applies one batch of changed products from the outbox to the index.
+import { type Kysely, sql } from 'kysely'
+import type { Index } from 'meilisearch'
+import type { Tables } from '../database/table-types.ts'
+import type { LogLine } from '../monitoring/log/program-log.ts'
+import { countNoun } from '../text/count-noun.ts'
+import { type DocumentLine, readDocuments, toDocumentLine } from './documents.ts'
+import { readTask } from './engine.ts'
+import { executeUnderLease, type LeasedTransaction } from './lease.ts'
+import {
+  deleteOutboxRows,
+  type OutboxRead,
+  queueProducts,
+  readOutbox,
+  requeueAfterLeaseLoss,
+} from './outbox.ts'
+import { type IndexTarget, markSettled, markWriting, storeLastTask } from './registration.ts'
+import {
+  bisectWrite,
+  finishWrite,
+  type Rejection,
+  sendWrite,
+  toUploads,
+  type Write,
+  WriteRejected,
+  type WriteResult,
+} from './upload.ts'
+
+const maxBatchRows = 20_000
+const productsPerRead = 2_500
+/**
+ * Each upload takes the engine a fixed time, longer than reading 10,000 products takes. So several
+ * reads share one upload.
+ */
+export const documentsPerUpload = 10_000
+// The lag of the next change is measured from the last mark, in seconds.
+const settledMarkMs = 2_000
+
+type BatchOptions = {
+  log: LogLine
+  /** Adds the same products to this outbox too: the next index follows the live one. */
+  alsoQueueFor?: string
+  /** The largest number of outbox rows in the batch. Default: 20,000. */
+  limit?: number
+}
+
+export type BatchResult = Pick<OutboxRead, 'hasTruncation' | 'hasReachedEnd'> & {
+  /** The number of outbox rows in the batch, without truncations. */
+  changeCount: number
+}
+
+/**
+ * Applies one batch of outbox rows to the index. Parks rejected documents. If no row is pending,
+ * marks a live index as settled.
+ *
+ * Rows are deleted after the engine has applied them. If the indexer dies before, they are applied
+ * again, which does no harm. Only the rows that were read are deleted, so a change that is
+ * committed meanwhile stays pending.
+ *
+ * If the lease is lost, queues the products again and throws LeaseLost, whose cause is the error
+ * that ended the batch.
+ */
+export async function applyBatch(
+  target: IndexTarget,
+  { log, alsoQueueFor, limit = maxBatchRows }: BatchOptions,
+): Promise<BatchResult> {
+  const { db, client, indexName, lease, outboxName } = target
+  const read = await readOutbox(db, outboxName, limit)
+  const { changes, hasTruncation, hasReachedEnd } = read
+  const result = { changeCount: changes.length, hasTruncation, hasReachedEnd }
+  if (changes.length === 0) {
+    await markSettledIfDue(target, read)
+    return result
+  }
+
+  const productIds = [...new Set(changes.map(({ productId }) => productId))]
+  try {
+    if (target.isLive) await executeUnderLease(db, lease, markWriting(target))
+    const { taskNumber, rejected } = await writeProducts(db, client.index(indexName), productIds)
+    const task = taskNumber === null ? null : await readTask(client, taskNumber)
+    await executeUnderLease(db, lease, async (transaction) => {
+      await deleteOutboxRows(transaction, outboxName, changes)
+      if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
+      await parkDocuments(transaction, outboxName, productIds, rejected)
+      if (!target.isLive) return
+      if (task) await storeLastTask(transaction, target.registrationName, task)
+      if (hasReachedEnd) await markSettled(transaction, target.registrationName, read)
+    })
+    settledAtMs.set(target, hasReachedEnd ? performance.now() : 0)
+    logParked(rejected, log)
+  } catch (error) {
+    throw await requeueAfterLeaseLoss(db, lease, productIds, error)
+  }
+  return result
+}
+
+/** When each index was last marked as settled. Absent or 0: the next idle read marks it at once. */
+const settledAtMs = new WeakMap<IndexTarget, number>()
+
+/** While no change arrives, marks a live index as settled every two seconds. Throws LeaseLost. */
+async function markSettledIfDue(target: IndexTarget, read: OutboxRead): Promise<void> {
+  const { db, lease, isLive, registrationName } = target
+  const isDue = performance.now() - (settledAtMs.get(target) ?? 0) > settledMarkMs
+  if (!isLive || !read.hasReachedEnd || !isDue) return
+  await executeUnderLease(db, lease, (transaction) =>
+    markSettled(transaction, registrationName, read),
+  )
+  settledAtMs.set(target, performance.now())
+}
+
+/** Uploads these products as they are now. Deletes documents of deleted and inactive products. */
+async function writeProducts(
+  db: Kysely<Tables>,
+  index: Index,
+  productIds: string[],
+): Promise<WriteResult> {
+  const writes: { write: Write; sent: Promise<number> }[] = []
+  const send = (write: Write) => {
+    const sent = sendWrite(index, write)
+    // It is awaited below.
+    sent.catch(() => undefined)
+    writes.push({ write, sent })
+  }
+  const absentIds: string[] = []
+  let lines: DocumentLine[] = []
+  try {
+    for (let from = 0; from < productIds.length; from += productsPerRead) {
+      const ids = productIds.slice(from, from + productsPerRead)
+      const documents = await readDocuments(db, ids)
+      const presentIds = new Set(documents.map(({ id }) => id))
+      absentIds.push(...ids.filter((id) => !presentIds.has(id)))
+      for (const document of documents) lines.push(toDocumentLine(document))
+      if (lines.length < documentsPerUpload) continue
+      toUploads(lines).forEach(send)
+      lines = []
+    }
+    toUploads(lines).forEach(send)
+    if (absentIds.length > 0) send({ ids: absentIds })
+  } finally {
+    // After an error, too, no request may be running: the engine could apply it after a later
+    // batch, or after requeueAfterLeaseLoss has queued its products again.
+    await Promise.allSettled(writes.map(({ sent }) => sent))
+  }
+  return finishWrites(index, writes)
+}
+
+/** Waits for the writes. Those that are rejected are bisected, one after the other. */
+async function finishWrites(
+  index: Index,
+  writes: { write: Write; sent: Promise<number> }[],
+): Promise<WriteResult> {
+  const rejectedWrites: Write[] = []
+  const rejected: Rejection[] = []
+  let taskNumber: number | null = null
+  for (const { write, sent } of writes) {
+    try {
+      const number = await sent
+      taskNumber = Math.max(taskNumber ?? 0, number)
+      await finishWrite(index, number)
+    } catch (error) {
+      if (!(error instanceof WriteRejected)) throw error
+      rejectedWrites.push(write)
+    }
+  }
+  for (const write of rejectedWrites) {
+    const result = await bisectWrite(index, write)
+    rejected.push(...result.rejected)
+    taskNumber = result.taskNumber ?? taskNumber
+  }
+  return { rejected, taskNumber }
+}
+
+/** Parks these rejected documents until their product changes, and no other of these products. */
+export async function parkDocuments(
+  transaction: LeasedTransaction,
+  outboxName: string,
+  productIds: string[],
+  rejections: Rejection[],
+): Promise<void> {
+  const ids = rejections.map(({ id }) => id)
+  const reasons = rejections.map(({ reason }) => reason)
+  await sql`
+    delete from index_parked_documents
+    where registration_name = ${outboxName} and product_id = any(${productIds}::bigint[])
+  `.execute(transaction)
+  if (ids.length === 0) return
+  await sql`
+    insert into index_parked_documents (registration_name, product_id, reason)
+    select ${outboxName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
+  `.execute(transaction)
+}
+
+/** Logs how many documents were parked. Not why: a reason of the engine may quote a product. */
+export function logParked(rejections: Rejection[], log: LogLine): void {
+  const [first] = rejections
+  if (!first) return
+  const documents = countNoun(rejections.length, 'document')
+  log(
+    `Parked ${documents} that the search engine rejected. The first is product ${first.id}. ` +
+      '`scripts/indexer.ts status` says why.',
+    'warn',
+  )
+}

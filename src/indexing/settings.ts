@@ -1,0 +1,102 @@
+// The settings of the index: searched fields, ranking rules, typo tolerance, facets. Synonyms are
+// not among them, because they change without a rebuild (synonyms.ts).
+import { isDeepStrictEqual } from 'node:util'
+import type { Settings } from 'meilisearch'
+import { type ProductDocument, shownAttributes } from '../search-engine/document-fields.ts'
+import { maxFacetValues, maxListed } from '../search-engine/result-limits.ts'
+import { oneTypoLetters, twoTyposLetters } from '../text/typos.ts'
+
+/** The fields in which words are searched. Matches in earlier fields rank higher. */
+const searchedFields = [
+  'words',
+  'skuForms',
+  'otherWords',
+  'skuWords',
+  'brandWords',
+  'categoryWords',
+  'hsCode',
+  'descriptionWords',
+] satisfies (keyof ProductDocument)[]
+
+const filteredFields = [
+  'brand',
+  'category',
+  'codes',
+  'enye',
+  'hsCode',
+  'lookAlike',
+  'sku',
+  'skuForms',
+  'skuKeys',
+] satisfies (keyof ProductDocument)[]
+
+export const indexSettings = {
+  searchableAttributes: searchedFields,
+  displayedAttributes: [...shownAttributes],
+  // Equality only: comparison and facet search would double the cost of indexing one product.
+  filterableAttributes: [
+    {
+      attributePatterns: filteredFields,
+      features: { facetSearch: false, filter: { equality: true, comparison: false } },
+    },
+  ],
+  facetSearch: false,
+  sortableAttributes: ['quotedRank'],
+  // The most important rule first. Exactness ranks before proximity and attribute, and a shorter
+  // name before a longer one. Measurements of real queries decided this. People have judged their
+  // hits. `attribute` follows the order of the searched fields. engine-query.ts puts exact codes
+  // before all others.
+  rankingRules: [
+    'words',
+    'typo',
+    'exactness',
+    'proximity',
+    'attribute',
+    'sort',
+    'popularity:desc',
+    'nameWords:asc',
+    'name:asc',
+  ],
+  // Words of 4 letters may have one typo, words of 8 letters two, numbers and codes none. The same
+  // measurements decided this.
+  typoTolerance: {
+    enabled: true,
+    minWordSizeForTypos: { oneTypo: oneTypoLetters, twoTypos: twoTyposLetters },
+    disableOnAttributes: ['hsCode', 'otherWords', 'skuForms', 'skuWords'],
+    disableOnWords: [],
+    disableOnNumbers: true,
+  },
+  faceting: { maxValuesPerFacet: maxFacetValues, sortFacetValuesBy: { '*': 'count' } },
+  // Allows a full page at the largest offset.
+  pagination: { maxTotalHits: maxListed },
+} satisfies Settings
+
+/** The order of these lists counts. All other lists are sets, which the engine may sort. */
+const orderedLists = ['searchableAttributes', 'rankingRules']
+
+/** Returns the names of the settings of the engine that differ from those above. */
+export function listChangedSettings(settings: Settings): string[] {
+  const members: Record<string, unknown> = { ...settings }
+  return Object.entries(indexSettings)
+    .filter(([name, value]) => !isPartOf(value, members[name], name))
+    .map(([name]) => name)
+}
+
+/**
+ * Whether `actual` has every value of `expected`. A different version of the engine may return
+ * further members, with their defaults.
+ */
+function isPartOf(expected: unknown, actual: unknown, name: string): boolean {
+  if (typeof expected !== 'object' || expected === null) return expected === actual
+  if (typeof actual !== 'object' || actual === null) return false
+  if (orderedLists.includes(name)) return isDeepStrictEqual(expected, actual)
+  if (Array.isArray(expected)) return Array.isArray(actual) && isSameSet(expected, actual)
+  const members: Record<string, unknown> = { ...actual }
+  return Object.entries(expected).every(([member, value]) =>
+    isPartOf(value, members[member], member),
+  )
+}
+
+const isSameSet = (expected: unknown[], actual: unknown[]) =>
+  expected.length === actual.length &&
+  expected.every((item) => actual.some((other) => isPartOf(item, other, '')))

@@ -1,0 +1,112 @@
+// A batch of changes that fails: it ends only after its requests to the search engine, and its
+// error says what has failed.
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { openIndexingClient } from '../../src/indexing/engine.ts'
+import { findErrorKind } from '../../src/indexing/errors.ts'
+import { type Lease, LeaseLost, ServerReplaced } from '../../src/indexing/lease.ts'
+import { hasPendingChanges, requeueRetryPause } from '../../src/indexing/outbox.ts'
+import type { IndexTarget } from '../../src/indexing/registration.ts'
+import { applyNextBatch, leaseTarget } from '../support/database/leased-target.ts'
+import { hasColumn, reactToResults } from '../support/database/result-reaction.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { testService } from '../support/service/test-service.ts'
+import { openHeldClient } from './engine/held-engine-client.ts'
+
+t.test('changes are pending behind several truncations, which are not changes', async (t) => {
+  const { db, target } = await testService(t)
+  const leased = await leaseTarget(target)
+  for (let n = 0; n < 3; n++) await sql`truncate products cascade`.execute(db)
+  t.notOk(await hasPendingChanges(db, leased.outboxName))
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  t.ok(await hasPendingChanges(db, leased.outboxName))
+  t.equal(await applyNextBatch(leased), 1)
+  t.notOk(await hasPendingChanges(db, leased.outboxName))
+})
+
+t.test('a batch that cannot read its last product waits for its upload', async (t) => {
+  const service = await testService(t)
+  const { db, target } = service
+  // The first 10,000 products are uploaded while the last one is being read.
+  await sql`
+    insert into products (sku, name)
+    select 'A-' || n, 'Tuerca ' || n from generate_series(1, 10001) n
+  `.execute(db)
+  const slow = await openHeldClient(service)
+  const failLastRead = reactToResults(
+    t,
+    (rows) => rows.length === 1 && hasColumn('hs_code')(rows),
+    async () => {
+      await slow.sent
+      setTimeout(slow.release, 500)
+      throw new Error('PostgreSQL has closed the connection.')
+    },
+  )
+  const failingDb = db.withPlugin(failLastRead)
+  const leased = await leaseTarget(target)
+  await t.rejects(applyNextBatch({ ...leased, db: failingDb, client: slow.client }), {
+    message: 'PostgreSQL has closed the connection.',
+  })
+  t.equal(slow.countOpen(), 0)
+  // Ends the request before the test ends, even if the batch has not waited for it.
+  await slow.released
+})
+
+const disconnection = new Error('Connection terminated unexpectedly')
+
+/** Applies a batch that fails because its products cannot be read. Then the lease has changed. */
+async function syncUntilChange(
+  t: Test,
+  target: IndexTarget,
+  change: Partial<Lease>,
+): Promise<unknown> {
+  const lease = { ...target.lease }
+  const failRead = reactToResults(t, hasColumn('hs_code'), () => {
+    Object.assign(lease, change)
+    throw disconnection
+  })
+  const db = target.db.withPlugin(failRead)
+  return applyNextBatch({ ...target, db, lease }).catch((thrown: unknown) => thrown)
+}
+
+t.test('if PostgreSQL was restarted during a batch, the error says so', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  const leased = await leaseTarget(service.target)
+  const error = await syncUntilChange(t, leased, { serverStartedAt: 'before' })
+  t.ok(error instanceof ServerReplaced)
+  t.equal(findErrorKind(error), 'postgresql')
+  t.equal((error as Error).cause, disconnection)
+})
+
+t.test('if another indexer took over during a batch, the error has a cause', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  const leased = await leaseTarget(service.target)
+  const error = await syncUntilChange(t, leased, { holder: 'an indexer that has lost it' })
+  t.ok(error instanceof LeaseLost)
+  t.equal(findErrorKind(error), 'lease_lost')
+  t.equal((error as Error).cause, disconnection)
+})
+
+t.test('if the lease cannot be read after a failed batch, both errors are kept', async (t) => {
+  replaceUntilEnd(t, requeueRetryPause, { ms: 1 })
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
+  const leased = await leaseTarget(service.target)
+  const failReadOfLease = reactToResults(t, hasColumn('serverStartedAt'), (count) => {
+    // The lease is read once before the batch is sent.
+    if (count > 1) throw disconnection
+  })
+  const db = leased.db.withPlugin(failReadOfLease)
+  const client = openIndexingClient(service.config.MEILI_URL, 'a key that nobody created')
+  const error = await applyNextBatch({ ...leased, db, client }).catch((thrown: unknown) => thrown)
+  t.ok(error instanceof AggregateError)
+  const { errors } = error as AggregateError
+  t.match(errors, [
+    { message: /API key is invalid/ },
+    disconnection,
+    { message: /another indexer has taken over, 1 product may be outdated .*verify --repair/ },
+  ])
+  t.equal(findErrorKind(error), 'engine_refused')
+})
