@@ -23,7 +23,7 @@ export type StaticPath = keyof typeof sources | TextsPath
 
 const textsFolder = 'palette/texts'
 /** The texts that palette.js contains. */
-const textsInScript: readonly TextsPath[] = ['palette-texts-es.js', 'palette-texts-en.js']
+const textsInScript: readonly TextsPath[] = ['palette-texts-en.js']
 /** The texts of the palette by language. The palette loads those that it does not contain. */
 const paletteTextFiles = readdirSync(new URL(textsFolder, import.meta.url)).filter(isTextsPath)
 const paletteFiles = ['palette.js', 'palette.d.ts', ...paletteTextFiles] as const
@@ -85,13 +85,24 @@ export function linkFile(path: StaticPath): LinkedFile {
  */
 const internalProperties = [
   ...['activeIndex', 'activeOption', 'lastIndex', 'hasUserSelection', 'selectAndReveal'],
-  ...['choices', 'heading', 'favouriteText', 'textLanguage', 'setOutdated'],
+  ...['choices', 'heading', 'textLanguage', 'setOutdated'],
   ...['announce', 'liveRegion', 'statusLine', 'showStatus', 'showFailure', 'showRefusal'],
   ...['clearFailure', 'showNothingFound', 'showTexts', 'allowAfterRejection', 'retryNow'],
   ...['onOutcome', 'retryAt', 'storedAt', 'onTriggerClick', 'onCloseRequest', 'onClosed'],
   ...['onKeydown', 'onFocusLost', 'onInputClick', 'isEmpty', 'deactivate', 'selectAt', 'collapse'],
-  ...['texts', 'isStored', 'connect', 'disconnect', 'reset', 'cancel'],
-  ...['panel', 'element', 'request', 'isPaused', 'message', 'input', 'row', 'reason'],
+  ...['texts', 'isStored', 'connect', 'release', 'reset', 'cancel'],
+  ...[
+    'panel',
+    'element',
+    'describe',
+    'say',
+    'request',
+    'isPaused',
+    'message',
+    'input',
+    'row',
+    'reason',
+  ],
 ]
 
 function buildScript(source: URL): Buffer {

@@ -250,7 +250,12 @@ async function testKeyboard(t: Test, openPage: OpenPage): Promise<void> {
   const { page } = await openPalette(t, openPage)
   await page.evaluate(() => document.querySelector('button')?.focus())
   await openAndType(page, 'de bola')
-  const { names } = await waitForState(page, ({ names, isBusy }) => !isBusy && names.length === 3)
+  const isAnswer = ({ names, isBusy }: State) =>
+    !isBusy && names.length >= 3 && names.slice(0, 3).every((name) => name.includes('de bola'))
+  const { names } = await waitForState(page, isAnswer)
+  await page.press('Control+c')
+  const copied = await waitForState(page, ({ status }) => /^Copiado: /.test(status))
+  t.match(copied, { status: /^Copiado: [\w-]+$/, isOpen: true, typed: 'de bola' })
   const pressAndFindIndex = async (key: string) => {
     await page.press(key)
     return names.indexOf((await readState(page)).active ?? '')

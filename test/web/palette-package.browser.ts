@@ -97,6 +97,9 @@ t.test('JSX and templates know the element and the type of its events', async (t
         palette.strings = { ...texts, title: 'Cerca' }
         palette.addEventListener('product-select', (event: ProductSelectEvent) => event.detail.hit)
         palette.addEventListener('product-select', ({ detail }) => detail.hit.price?.amount)
+        const listener = ({ detail }: ProductSelectEvent) => detail.hit
+        palette.addEventListener('product-select', listener)
+        palette.removeEventListener('product-select', listener)
         export const isPalette = palette instanceof ProductPalette`,
     },
   }

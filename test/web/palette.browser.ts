@@ -12,13 +12,20 @@ import { requestTimeoutMs } from '../../src/web/palette/palette-timeouts.js'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
+import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
 
 t.setTimeout(600_000)
 // Most of the time is spent waiting. Each test has its own page and its own origin.
 t.jobs = 3
+lengthenTimeouts(t)
 
 const markupProduct = { sku: 'XSS-1', name: 'Tubo <img src=x onerror=alert(1)> &amp; "codo"' }
+/** As long as names of parts are. */
+const longProduct = {
+  sku: 'KR-4711-220-XL',
+  name: 'Kugelrollenlager zweireihig mit kegeliger Bohrung, Messingkäfig, Schmiernut und drei Bohrungen im Außenring, 22320-E1-K-T41A-C3, Durchmesser 215 mm',
+}
 const emojiProduct = { sku: 'EMO-1', name: '😀 Ñandú de peluche' }
 /** Changed by the test of recent products, and by no other. */
 const changingProduct = {
@@ -45,7 +52,7 @@ await db
     })),
   )
   .execute()
-await db.insertInto('products').values([markupProduct, emojiProduct]).execute()
+await db.insertInto('products').values([markupProduct, emojiProduct, longProduct]).execute()
 await db.insertInto('products').values(changingProduct).execute()
 await service.sync()
 const serviceUrl = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -108,7 +115,7 @@ const embeddingServer = createServer(({ headers }, response) => {
 await new Promise<void>((resolve) => embeddingServer.listen(0, '127.0.0.1', resolve))
 t.teardown(() => embeddingServer.close())
 const { port } = embeddingServer.address() as AddressInfo
-const hosts = Array.from({ length: 60 }, (_, index) => `tool-${index}.example.test:${port}`)
+const hosts = Array.from({ length: 80 }, (_, index) => `tool-${index}.example.test:${port}`)
 const origins = hosts.map((host) => `http://${host}`)
 const key = await createApiKey(db, {
   kind: 'publishable',
@@ -255,9 +262,11 @@ await t.test(
     t.same(await page.locator('[part=mark]').allTextContents(), ['Martillo', 'Martillo'])
     t.ok(requests().length > 1)
     t.same(
-      [...new Set(requests().map(({ method, path }) => `${method} ${path}`))],
+      [...new Set(requests().map(({ method, path }) => `${method} ${path}`))].filter(
+        (line) => line !== 'GET /web/palette-texts-es.js',
+      ),
       ['GET /api/search'],
-      'no OPTIONS and no other request',
+      'no OPTIONS and no other request but for the texts',
     )
     t.ok(requests().every(({ query }) => query.get('key') === key))
     t.same(pageErrors, [])
@@ -1255,20 +1264,25 @@ t.test('offers the actions of the page in their groups', async (t) => {
   t.same(pageErrors, [])
 })
 
-t.test('a touch screen has a way to choose and go on, and names take two lines', async (t) => {
+t.test('a touch screen has a way to choose and go on, and names are whole', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(
     t,
     paletteTag.replace('></product', '><button>Buscar</button></product'),
-    { hasTouch: true, isMobile: true, viewport: { width: 320, height: 640 } },
+    { hasTouch: true, isMobile: true, viewport: { width: 360, height: 640 } },
   )
   await page.getByRole('button', { name: 'Buscar' }).tap()
-  await page.getByRole('combobox').fill('cable H07V')
-  await waitForActive(page, 'Cable H07V-K 2,5 mm², azul')
   const name = page.locator(`${activeOption} [part=name]`)
-  t.ok(
-    await name.evaluate((element) => element.scrollHeight <= element.clientHeight + 1),
-    'the whole name is visible',
-  )
+  for (const [query, text] of [
+    ['kugelrollenlager', longProduct.name],
+    ['cable H07V', 'Cable H07V-K 2,5 mm², azul'],
+  ] as const) {
+    await page.getByRole('combobox').fill(query)
+    await waitForActive(page, text)
+    t.ok(
+      await name.evaluate((element) => element.scrollHeight <= element.clientHeight + 1),
+      'the whole name is visible',
+    )
+  }
   await page.locator('[part=add]').first().tap()
   t.same(
     (await readChosen(page)).map(({ hit, stay }) => [hit.name, stay]),
@@ -1323,9 +1337,9 @@ t.test('tells screen readers in every language what its own keys do', async (t) 
     )
   }
   const expected: Record<string, string> = {
-    es: 'Ctrl+Enter: elegir y seguir, Shift+Enter: favorito',
-    en: 'Ctrl+Enter: choose and continue, Shift+Enter: favourite',
-    ca: 'Ctrl+Enter: triar i continuar, Shift+Enter: preferit',
+    es: 'Ctrl+Enter: elegir y seguir, Shift+Enter: favorito, Ctrl+C: copiar el código',
+    en: 'Ctrl+Enter: choose and continue, Shift+Enter: favourite, Ctrl+C: copy the SKU',
+    ca: 'Ctrl+Enter: triar i continuar, Shift+Enter: preferit, Ctrl+C: copiar el codi',
     de: 'Ctrl+Enter: ',
     fr: 'Ctrl+Enter: ',
     it: 'Ctrl+Enter: ',
@@ -1339,9 +1353,10 @@ t.test('tells screen readers in every language what its own keys do', async (t) 
   }
   t.equal(described.size, 7)
   await page.keyboard.press('Escape')
-  // An input of the page is described before it is focused.
   const input = page.locator('#product')
-  t.equal(await describe(page, input), 'Ctrl+Enter: elegir y seguir', 'it has no favourites')
+  await input.focus()
+  const description = await describe(page, input)
+  t.equal(description, 'Ctrl+Enter: escolher e continuar, Ctrl+C: copiar o código', 'no favourites')
   await page.evaluate(() => document.querySelector('[for=product]')?.remove())
   t.equal(await describe(page, input), '')
   t.same(pageErrors, [])
@@ -1573,6 +1588,280 @@ t.test('tells the page about favourites, and stores none if they are off', async
     '<product-palette favourites="off"',
   )
   t.same(await mark(withoutFavourites), { marked: [], hasStars: false, hasHint: false })
+})
+
+t.test('marks corrections in every language, and says what was corrected', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  const expected = {
+    es: '¿Querías decir esto?',
+    en: 'Did you mean this?',
+    ca: 'Volies dir això?',
+    de: 'Meinten Sie das?',
+    fr: 'Vouliez-vous dire cela ?',
+    it: 'Intendevi questo?',
+    pt: 'Queria dizer isto?',
+  }
+  for (const [language, text] of Object.entries(expected)) {
+    await page.evaluate((lang) => {
+      document.documentElement.lang = lang
+    }, language)
+    await openAndType(page, 'martilo')
+    const mark = page.locator('[part~=corrected]').first()
+    t.equal(
+      await eventually(
+        async () => ((await mark.count()) > 0 ? mark.innerText() : ''),
+        (shown) => shown === text,
+      ),
+      text,
+    )
+    t.match(await readStatus(page), /^2 .* · martilo → martillo$/)
+    t.same(await findAccessibilityViolations(page), [])
+    await page.keyboard.press('Escape')
+  }
+  await openAndType(page, 'martillo')
+  await waitForActive(page, 'Martillo de bola 300 g')
+  t.equal(await page.locator('[part~=corrected]').count(), 0)
+  t.same(pageErrors, [])
+})
+
+t.test('Enter chooses no other code than the typed one, unless it is pressed again', async (t) => {
+  const cases: [query: string, attributes: string, keys: string[], chosen: string | null][] = [
+    ['bombilla E28', '', ['Enter'], null],
+    ['bombilla E28', '', ['Enter', 'Enter'], 'Bombilla LED E27, 9 W'],
+    ['bombilla E28', '', ['ArrowDown', 'Home', 'Enter'], 'Bombilla LED E27, 9 W'],
+    ['bombilla E28', 'confirm="off"', ['Enter'], 'Bombilla LED E27, 9 W'],
+    ['bombilla E27', '', ['Enter'], 'Bombilla LED E27, 9 W'],
+    ['martilo', '', ['Enter'], 'Martillo de bola 300 g'],
+  ]
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  for (const [query, attributes, keys, chosen] of cases) {
+    await page.evaluate((isOff) => {
+      const palette = document.querySelector('product-palette')
+      if (isOff) palette?.setAttribute('confirm', 'off')
+      else palette?.removeAttribute('confirm')
+    }, attributes !== '')
+    const earlier = (await readChosen(page)).length
+    await openAndType(page, query)
+    const first = chosen ?? 'Bombilla LED E27, 9 W'
+    await waitForActive(page, first)
+    for (const key of keys) await page.keyboard.press(key)
+    const line = `${query} ${attributes} ${keys}`
+    const added = (await readChosen(page)).slice(earlier).map(({ hit }) => hit.name)
+    t.same(added, chosen === null ? [] : [chosen], line)
+    if (chosen === null)
+      t.equal(await readStatus(page), `No es exacto: Intro otra vez elige «${first}»`, line)
+    await page.keyboard.press('Escape')
+  }
+  // A click is a choice.
+  await openAndType(page, 'bombilla E28')
+  await waitForActive(page, 'Bombilla LED E27, 9 W')
+  await page.click(activeOption)
+  t.equal((await readChosen(page)).at(-1)?.hit.name, 'Bombilla LED E27, 9 W')
+  t.same(pageErrors, [])
+})
+
+for (const [title, isSecure] of [
+  ['the clipboard', true],
+  ['a page without https', false],
+] as const)
+  t.test(`copies a SKU by keyboard and by pointer, with ${title}`, async (t) => {
+    const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+    t.equal(await page.evaluate(() => isSecureContext), false)
+    if (isSecure)
+      await page.evaluate(() => {
+        const clipboard = {
+          writeText: async (text: string) => void Object.assign(window, { copied: text }),
+        }
+        Object.defineProperty(navigator, 'clipboard', { value: clipboard })
+      })
+    else
+      await page.evaluate(() =>
+        addEventListener('copy', ({ clipboardData }) =>
+          Object.assign(window, { copied: clipboardData?.getData('text/plain') }),
+        ),
+      )
+    const readCopied = () => page.evaluate(() => (window as unknown as { copied?: string }).copied)
+    await openAndType(page, 'llave')
+    await waitForActive(page, 'Llave ajustable 250 mm')
+    await page.keyboard.press('Control+c')
+    t.equal(await readCopied(), 'LLA-AJ-250')
+    t.equal(await readStatus(page), 'Copiado: LLA-AJ-250')
+    await page.keyboard.press('ArrowDown')
+    await page.locator(`${activeOption} [part=copy]`).click()
+    t.equal(await readCopied(), 'LLA-13-COMB')
+    t.equal(await readStatus(page), 'Copiado: LLA-13-COMB')
+    t.same([await isOpen(page), await readChosen(page)], [true, []])
+    t.equal(await page.inputValue('[part=input]'), 'llave')
+    // Selected text is copied as everywhere.
+    await page.keyboard.press('Shift+Home')
+    await page.keyboard.press('Control+c')
+    t.equal(await readStatus(page), 'Copiado: LLA-13-COMB')
+    t.same(pageErrors, [])
+  })
+
+t.test('a product whose SKU has changed is found by its name', async (t) => {
+  const product = { sku: 'GATO-1', name: 'Gato hidráulico 5 t' }
+  await db.insertInto('products').values(product).execute()
+  await service.sync()
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  await openAndType(page, 'gato hidraulico')
+  await waitForActive(page, product.name)
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.press('Escape')
+  await db.updateTable('products').set({ sku: 'ELEV-77' }).where('sku', '=', 'GATO-1').execute()
+  await service.sync()
+  await openAndType(page, '')
+  await waitForActive(page, product.name)
+  await page.keyboard.press('Enter')
+  const [chosen] = await eventually(
+    () => readChosen(page),
+    (all) => all.length > 0,
+  )
+  t.equal(chosen?.hit.sku, 'ELEV-77')
+  t.same(pageErrors, [])
+})
+
+t.test('keeps a favourite that an incomplete answer does not have', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  await openAndType(page, 'llave')
+  await waitForActive(page, 'Llave ajustable 250 mm')
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.press('Escape')
+  await page.route('**/api/search?*', async (route) => {
+    const response = await route.fetch()
+    const { q } = Object.fromEntries(new URL(route.request().url()).searchParams)
+    const body = await response.json()
+    if (q === '') return route.fulfill({ response })
+    await route.fulfill({
+      response,
+      json: { ...body, hits: [], total: 0, meta: { source: 'database', degraded: true } },
+    })
+  })
+  await openAndType(page, '')
+  await waitForActive(page, 'Llave ajustable 250 mm')
+  await page.keyboard.press('Enter')
+  t.equal(
+    await eventually(
+      () => readStatus(page),
+      (status) => status !== '',
+    ),
+    'Búsqueda de reserva: puede faltar algo',
+  )
+  t.same(await readChosen(page), [])
+  t.equal((await page.locator('[part=heading]').allTextContents())[0], 'Favoritos')
+  t.same(pageErrors, [])
+})
+
+t.test('finds an input that appears later, and one that replaces it', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(
+    t,
+    `<div id="place"></div>${paletteTag.replace('api-key=', 'for="product" api-key=')}`,
+    { isExpectedError: (text) => /no input has the id product/.test(text) },
+  )
+  await page.keyboard.press('Control+k')
+  t.equal(await isOpen(page), false)
+  for (const query of ['llave', 'martillo']) {
+    await page.evaluate(() => {
+      const input = document.createElement('input')
+      input.ariaLabel = 'Producto'
+      input.id = 'product'
+      document.querySelector('#place')?.replaceChildren(input)
+    })
+    t.same(
+      await page.evaluate(() => {
+        const { attributes } = document.querySelector('#product') as Element
+        return [...attributes].map(({ name }) => name).sort()
+      }),
+      ['aria-label', 'id'],
+      'an input that nobody uses is as the page has made it',
+    )
+    await page.click('#product')
+    await typeText(page, query)
+    await page.locator('[part~=active] [part=mark]').first().waitFor()
+    t.same(await findAccessibilityViolations(page), [])
+    await page.keyboard.press('Enter')
+  }
+  t.same(
+    (await readChosen(page)).map(({ query }) => query),
+    ['llave', 'martillo'],
+  )
+  t.equal(await page.evaluate(() => document.querySelector('product-palette')?.innerHTML), '')
+  t.same(pageErrors, [])
+})
+
+t.test('Escape closes the palette and not the dialog of the page around it', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(
+    t,
+    `<div role="dialog" aria-label="Línea"><input id="product" aria-label="Producto">
+    ${paletteTag.replace('api-key=', 'for="product" hotkey="off" api-key=')}</div>${paletteTag}`,
+  )
+  await page.evaluate(() => {
+    const keys: string[] = []
+    Object.assign(window, { keys })
+    for (const type of ['keydown', 'keyup'] as const)
+      for (const capture of [true, false])
+        document.addEventListener(
+          type,
+          ({ key }) => key === 'Escape' && keys.push(`${type} ${capture}`),
+          capture,
+        )
+  })
+  const readKeys = () => page.evaluate(() => (window as unknown as { keys: string[] }).keys)
+  await page.click('#product')
+  await typeText(page, 'llave')
+  await waitForActive(page, 'Llave ajustable 250 mm')
+  await page.keyboard.down('Escape')
+  await page.keyboard.down('Escape')
+  await page.keyboard.up('Escape')
+  t.equal(await page.locator('[part~=option]:visible').count(), 0)
+  t.same(await readKeys(), [], 'not even while it is held down')
+  await page.keyboard.press('Escape')
+  t.same(
+    await readKeys(),
+    ['keydown true', 'keydown false', 'keyup true', 'keyup false'],
+    'the next one is for the page',
+  )
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur())
+  await page.keyboard.press('Control+k')
+  await page.locator('dialog[open]').waitFor()
+  await page.keyboard.press('Escape')
+  t.equal((await readKeys()).length, 4)
+  t.same(pageErrors, [])
+})
+
+t.test('the page does not scroll behind the dialog, and does not move', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, `${paletteTag}<div id="long">Largo</div>`)
+  await page.evaluate(() => {
+    document.documentElement.style.overflow = 'auto'
+    document.querySelector<HTMLElement>('#long')?.style.setProperty('block-size', '5000px')
+    scrollTo(0, 400)
+  })
+  const measure = () => page.evaluate(() => [scrollY, document.body.clientWidth])
+  const before = await measure()
+  t.equal(before[0], 400)
+  await page.keyboard.press('Control+k')
+  await page.locator('[part~=option]:visible').first().waitFor()
+  for (const [x, y] of [
+    [5, 5],
+    [640, 300],
+  ] as const) {
+    await page.mouse.move(x, y)
+    await page.mouse.wheel(0, 3000)
+    await waitForFrame(page)
+  }
+  await page.locator('[part=close]').focus()
+  await page.keyboard.press('PageDown')
+  await waitForFrame(page)
+  t.same(await measure(), before)
+  await page.keyboard.press('Escape')
+  await eventually(
+    () => page.evaluate(() => document.documentElement.style.cssText),
+    (text) => text === 'overflow: auto;',
+  )
+  t.equal(await page.evaluate(() => document.documentElement.style.cssText), 'overflow: auto;')
+  await page.mouse.wheel(0, 300)
+  t.not(await eventually(measure, ([y]) => y !== 400), before)
+  t.same(pageErrors, [])
 })
 
 t.test('stores no chosen product if recents are off', async (t) => {

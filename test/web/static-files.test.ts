@@ -67,7 +67,7 @@ t.test(
       [gunzipSync(gzip.rawPayload), brotliDecompressSync(brotli.rawPayload)],
       [plain.rawPayload, plain.rawPayload],
     )
-    t.ok(gzip.rawPayload.length <= 12_000, `${gzip.rawPayload.length} bytes`)
+    t.ok(gzip.rawPayload.length <= 12_300, `${gzip.rawPayload.length} bytes`)
     t.equal(new Set([plain, gzip, brotli].map(({ headers }) => headers.etag)).size, 3)
 
     const unchanged = await get('gzip, deflate, br, zstd', brotli.headers.etag)

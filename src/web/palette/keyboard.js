@@ -29,12 +29,12 @@ export function optionIndexForKey(key, { activeIndex, lastIndex, hasUserSelectio
 
 /**
  * Describes for screen readers the keys that a standard listbox does not have.
- * @param {string} chooseMore
+ * @param {import('./palette.d.ts').PaletteTexts['hints']} hints
  * @param {string | null} favourite null if the page has switched favourites off
  */
-export function describeKeys(chooseMore, favourite) {
+export function describeKeys({ chooseMore, copy }, favourite) {
   const favouriteKey = favourite ? `, Shift+Enter: ${favourite}` : ''
-  return `${modifierName}+Enter: ${chooseMore}${favouriteKey}`
+  return `${modifierName}+Enter: ${chooseMore}${favouriteKey}, ${modifierName}+C: ${copy}`
 }
 
 /**

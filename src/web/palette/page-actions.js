@@ -1,4 +1,4 @@
-// Finds the actions of the page that match what is typed.
+// Finds the actions of the page that match what is typed, and copies SKUs.
 
 /** @import { PaletteAction } from './palette.d.ts' */
 /** @import { ResultGroup } from './results/result-list.js' */
@@ -25,4 +25,28 @@ export function groupActions(actions, query) {
 /** @param {string} text */
 function simplify(text) {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+}
+
+/**
+ * Copies a text to the clipboard. Returns whether it was copied.
+ * @param {string} text
+ * @param {HTMLInputElement} input has the focus
+ */
+export async function copyText(text, input) {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    // Pages without https have no clipboard, but they may copy what is selected.
+    const write = (/** @type {ClipboardEvent} */ event) => {
+      event.clipboardData?.setData('text/plain', text)
+      event.preventDefault()
+    }
+    input.select()
+    addEventListener('copy', write, { capture: true, once: true })
+    const isCopied = document.execCommand('copy')
+    removeEventListener('copy', write, true)
+    input.setSelectionRange(input.value.length, input.value.length)
+    return isCopied
+  }
 }

@@ -89,6 +89,11 @@ export type PaletteTexts = {
   unmarked(name: string): string
   deleted(name: string): string
   degraded: string
+  /** Marks a product that has the query only after a correction. */
+  didYouMean: string
+  /** Enter must be pressed again, because the product does not have the code as typed. */
+  inexact(name: string): string
+  copied(sku: string): string
   /** The option that shows this many more results. */
   more(count: number): string
   failures: Record<
@@ -96,7 +101,7 @@ export type PaletteTexts = {
     string
   >
   limited(seconds: number): string
-  hints: Record<'move' | 'choose' | 'chooseMore' | 'favourite', string>
+  hints: Record<'move' | 'choose' | 'chooseMore' | 'favourite' | 'copy', string>
 }
 
 /** Texts of your own. Those that are absent come from the language of the element. */
@@ -121,6 +126,11 @@ export interface ProductPaletteInterface {
   close(): void
 }
 
+type Listener<Name extends keyof ProductPaletteEventMap> = (
+  this: ProductPalette,
+  event: ProductPaletteEventMap[Name],
+) => unknown
+
 export class ProductPalette extends HTMLElement implements ProductPaletteInterface {
   /** The base URL of the service for elements without `endpoint`. The script tag needs none. */
   static defaultEndpoint: string | null
@@ -132,13 +142,23 @@ export class ProductPalette extends HTMLElement implements ProductPaletteInterfa
   close(): void
   addEventListener<Name extends keyof ProductPaletteEventMap>(
     type: Name,
-    listener: (this: ProductPalette, event: ProductPaletteEventMap[Name]) => unknown,
+    listener: Listener<Name>,
     options?: boolean | AddEventListenerOptions,
   ): void
   addEventListener(
     type: string,
     listener: EventListenerOrEventListenerObject,
     options?: boolean | AddEventListenerOptions,
+  ): void
+  removeEventListener<Name extends keyof ProductPaletteEventMap>(
+    type: Name,
+    listener: Listener<Name>,
+    options?: boolean | EventListenerOptions,
+  ): void
+  removeEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject,
+    options?: boolean | EventListenerOptions,
   ): void
 }
 
@@ -154,6 +174,7 @@ export type ProductPaletteAttributes = {
   theme?: 'light' | 'dark' | 'auto'
   recents?: 'on' | 'off'
   favourites?: 'on' | 'off'
+  confirm?: 'on' | 'off'
 }
 
 /** The properties that frameworks set. */

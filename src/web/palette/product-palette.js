@@ -3,7 +3,7 @@
 import { findKeyProblem, logProblem } from './api-key.js'
 import { defaultHotkey, matchesHotkey } from './hotkey.js'
 import { describeKeys, isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
-import { groupActions } from './page-actions.js'
+import { copyText, groupActions } from './page-actions.js'
 import { defaultLimit, maxFavourites, maxLimit, maxRecents, moreCount } from './palette-limits.js'
 import { dimDelayMs } from './palette-timeouts.js'
 import { ResultList } from './results/result-list.js'
@@ -12,7 +12,7 @@ import { SearchRequests } from './search-requests.js'
 import { StoredProducts } from './stored-products.js'
 import { findLanguage, loadTexts } from './texts/palette-language.js'
 import { isPendingAccent, queryFromText } from './typed-query.js'
-import { InputPopup } from './view/input-popup.js'
+import { fillInput, InputPopup } from './view/input-popup.js'
 import { PaletteDialog } from './view/palette-dialog.js'
 import { setAttributes } from './view/part-elements.js'
 import { StatusMessages } from './view/status-messages.js'
@@ -21,6 +21,7 @@ import { StatusMessages } from './view/status-messages.js'
  * @import { Hit, PaletteAction, PaletteStrings, ProductPaletteInterface, RenderOption }
  *   from './palette.d.ts'
  */
+/** @import { Choice } from './results/result-list.js' */
 /** @import { Failure, SearchResponse } from './search-requests.js' */
 
 let instanceCount = 0
@@ -59,6 +60,12 @@ export class ProductPalette extends Base {
   #pendingChoice = null
   /** The user moved in results that did not answer what was typed, so Enter must not guess. */
   #hasMovedInOutdated = false
+  /** Enter must be pressed again for this one. @type {Hit | null} */
+  #questionedHit = null
+  /** The choice is being written into the input of the page. */
+  #isFilling = false
+  /** Escape has closed the palette and is still held down. */
+  #isEscapeDown = false
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #dimTimer
 
@@ -69,7 +76,9 @@ export class ProductPalette extends Base {
       if (this.#isOutdated) this.#refuseChoice()
       else if (this.#results.selectAt(event)) {
         const part = pressedPart(event)
+        this.#results.hasUserSelection = true
         if (part === 'star') this.#toggleFavourite()
+        else if (part === 'copy') this.#copySku()
         else this.#choose(event.ctrlKey || event.metaKey || part === 'add')
       }
     })
@@ -130,9 +139,10 @@ export class ProductPalette extends Base {
   }
 
   show() {
-    if (!this.#view || !this.isConnected) return
-    if (!this.isOpen) this.#open(this.#view)
-    this.#view.input.focus()
+    const view = this.#view
+    if (!view) return this.isConnected && logProblem(`no input has the id ${this.#inputId}.`)
+    if (!this.isOpen) this.#open(view)
+    view.input.focus()
   }
 
   close() {
@@ -148,20 +158,21 @@ export class ProductPalette extends Base {
     this.#unmount()
     this.#mountController = new AbortController()
     const { signal } = this.#mountController
-    const inputId = this.getAttribute('for')
-    this.#view = inputId === null ? this.#createDialog(signal) : this.#createPopup(inputId, signal)
+    this.#view = this.#inputId === null ? this.#createDialog(signal) : this.#createPopup(signal)
     if (!this.#view) return
     this.#listenToInput(this.#view.input, signal)
     // Screen readers read the description of an input of the page when it is focused.
     void loadTexts(this).then(() => this.#showTexts())
     addEventListener('keydown', (event) => this.#handleHotkey(event), { signal })
     addEventListener('online', () => this.#requests.retryNow(), { signal })
+    for (const type of /** @type {const} */ (['keydown', 'keyup']))
+      addEventListener(type, (event) => this.#handleEscape(event), { signal, capture: true })
   }
 
   #unmount() {
     this.close()
     this.#mountController.abort()
-    if (this.#view instanceof InputPopup) this.#results.disconnect()
+    if (this.#view instanceof InputPopup) this.#results.release()
     this.#view?.remove()
     this.#view = null
   }
@@ -177,19 +188,27 @@ export class ProductPalette extends Base {
     })
   }
 
+  get #inputId() {
+    return this.getAttribute('for')
+  }
+
   /**
-   * Returns null if the tree has no input with this id, and tries again once the page is parsed.
-   * @param {string} inputId
+   * Returns null while the tree has no input with the id. It may appear later or be replaced.
    * @param {AbortSignal} signal
    */
-  #createPopup(inputId, signal) {
+  #createPopup(signal) {
     const root = /** @type {Document | ShadowRoot} */ (this.getRootNode())
-    const input = root.getElementById(inputId)
-    if (!(input instanceof HTMLInputElement)) {
-      if (document.readyState === 'loading')
-        addEventListener('DOMContentLoaded', () => this.attributeChangedCallback(), { signal })
-      return null
+    const findInput = () => {
+      const found = root.getElementById(this.#inputId ?? '')
+      return found instanceof HTMLInputElement ? found : undefined
     }
+    const observer = new MutationObserver(() => {
+      if (findInput() !== this.#view?.input) this.#mount()
+    })
+    observer.observe(root, { subtree: true, childList: true, attributeFilter: ['id'] })
+    signal.addEventListener('abort', () => observer.disconnect())
+    const input = findInput()
+    if (!input) return null
     return new InputPopup(this, input, this.#results, this.#messages, {
       onFocusLost: () => this.close(),
       onInputClick: () => this.show(),
@@ -199,9 +218,13 @@ export class ProductPalette extends Base {
 
   /** @param {HTMLInputElement} input @param {AbortSignal} signal */
   #listenToInput(input, signal) {
-    this.#results.connect(input)
-    setAttributes(input, { autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' })
+    // Not before somebody uses an input of the page: its framework may still have to find it as the
+    // server has sent it.
+    if (this.#view instanceof InputPopup && !input.matches(':focus'))
+      input.addEventListener('focus', () => this.#connect(input), { signal })
+    else this.#connect(input)
     const handleInput = (/** @type {Event} */ event) => {
+      if (this.#isFilling) return
       this.#dimOutdatedSoon()
       if (isPendingAccent(/** @type {InputEvent} */ (event))) return
       if (!this.isOpen) this.show()
@@ -212,6 +235,13 @@ export class ProductPalette extends Base {
     input.addEventListener('keydown', (event) => this.#handleKeydown(event), { signal })
   }
 
+  /** @param {HTMLInputElement} input */
+  #connect(input) {
+    this.#results.connect(input)
+    setAttributes(input, { autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' })
+    this.#showTexts()
+  }
+
   /* --- Opening and closing --- */
 
   /** @param {PaletteDialog | InputPopup} view */
@@ -219,6 +249,7 @@ export class ProductPalette extends Base {
     this.#requests.allowAfterRejection()
     this.#showTexts()
     void loadTexts(this).then(() => this.#showTexts())
+    this.#connect(view.input)
     view.open()
     this.#wasOpen = true
     this.#requestedQuery = null
@@ -238,7 +269,7 @@ export class ProductPalette extends Base {
     const { texts, textLanguage } = this.#language
     this.#results.element.ariaLabel = texts.list
     const favourite = this.getAttribute('favourites') === 'off' ? null : texts.hints.favourite
-    view.input.ariaDescription = describeKeys(texts.hints.chooseMore, favourite)
+    this.#results.describe(describeKeys(texts.hints, favourite))
     view.showTexts(texts, textLanguage, this.getAttribute('placeholder'), favourite)
   }
 
@@ -306,6 +337,7 @@ export class ProductPalette extends Base {
     if (query === this.#requestedQuery && (this.#isBusy || isAnswered)) return
     this.#requestedQuery = query
     this.#pendingChoice = null
+    this.#questionedHit = null
     this.#hasMovedInOutdated = false
     this.#results.hasUserSelection = false
     this.#request(this.#searchUrlOfPage(query), (response) => this.#showResponse(query, response))
@@ -402,7 +434,8 @@ export class ProductPalette extends Base {
     const degraded = response.meta?.degraded === true ? texts.degraded : ''
     const hasCount = query !== '' && !(degraded && results.total === 0)
     const count = hasCount ? texts.count(results.hits.length, results.total) : ''
-    const status = [count, degraded].filter((text) => text !== '')
+    const corrected = response.meta?.corrected?.map(({ from, to }) => `${from} → ${to}`) ?? []
+    const status = [count, ...corrected, degraded].filter((text) => text !== '')
     this.#messages.showStatus(status.join(' · '), degraded && 'degraded')
     if (this.#results.isEmpty) {
       const nothing = degraded || texts.nothing(query)
@@ -432,7 +465,7 @@ export class ProductPalette extends Base {
       language,
       renderOption: this.renderOption,
       favourites: this.#favourites?.read(),
-      favouriteText: texts.hints.favourite,
+      texts,
     })
     this.#messages.message.hidden = !this.#results.isEmpty
     this.#messages.message.replaceChildren()
@@ -496,16 +529,30 @@ export class ProductPalette extends Base {
       return
     }
     const hasControl = event.ctrlKey || event.metaKey
-    if (key === 'Escape' && this.isOpen) {
-      this.close()
-      event.preventDefault()
-    } else if (key === 'Enter' && this.isOpen && !altKey) {
+    if (key === 'Enter' && this.isOpen && !altKey) {
       if (!this.#results.isEmpty || this.#isBusy) event.preventDefault()
       if (shiftKey) this.#toggleFavourite()
       else this.#choose(hasControl)
+    } else if (hasControl && key === 'c' && !this.#hasSelectedText && this.#results.activeOption) {
+      event.preventDefault()
+      this.#copySku()
     } else if (!hasControl && !shiftKey && !altKey) {
       this.#handleMovement(event)
     }
+  }
+
+  /**
+   * Closes the palette before anything around it, for example a dialog of the page, sees the key.
+   * @param {KeyboardEvent} event
+   */
+  #handleEscape(event) {
+    if (event.key !== 'Escape' || isHandledByInputMethod(event)) return
+    const isDown = event.type === 'keydown'
+    if (!(isDown && this.isOpen) && !(this.#isEscapeDown && (!isDown || event.repeat))) return
+    event.preventDefault()
+    event.stopImmediatePropagation()
+    this.#isEscapeDown = isDown
+    this.close()
   }
 
   /** @param {KeyboardEvent} event */
@@ -539,6 +586,10 @@ export class ProductPalette extends Base {
     const query = this.#query
     if (option.action) return this.#chooseAction(option.action, query)
     if (!option.hit) return this.#showMore()
+    if (this.#mustAsk(option, query)) {
+      this.#questionedHit = option.hit
+      return this.#messages.showRefusal(this.#language.texts.inexact(option.hit.name))
+    }
     const hit = option.isStored ? await this.#fetchCurrentHit(option.hit) : option.hit
     if (!hit || !this.isOpen) return
     this.#recentProducts?.add(hit)
@@ -546,8 +597,35 @@ export class ProductPalette extends Base {
     this.#messages.announce(this.#language.texts.chosen(hit.name), 0)
     option.row.setAttribute('part', 'option active chosen')
     if (stay || isPrevented) return
-    if (this.#view instanceof InputPopup) this.#view.input.value = hit.name
     this.close()
+    if (!(this.#view instanceof InputPopup)) return
+    this.#isFilling = true
+    fillInput(this.#view.input, hit.name)
+    this.#isFilling = false
+  }
+
+  /**
+   * Whether Enter would choose a product that the user has not selected, for a code that it does
+   * not have as typed. The attribute `confirm` switches this off.
+   * @param {Choice} option
+   * @param {string} query
+   */
+  #mustAsk({ hit, isStored }, query) {
+    const isInexact = hit?.match === 'corrected' || hit?.match === 'some_words'
+    if (isStored || !isInexact || this.#questionedHit === hit || !/\d/.test(query)) return false
+    return !this.#results.hasUserSelection && this.getAttribute('confirm') !== 'off'
+  }
+
+  get #hasSelectedText() {
+    const { selectionStart, selectionEnd } = this.#view?.input ?? {}
+    return selectionStart !== selectionEnd
+  }
+
+  async #copySku() {
+    if (this.#isOutdated) return this.#refuseChoice()
+    const { hit } = this.#results.activeOption ?? {}
+    if (!hit || !this.#view || !(await copyText(hit.sku, this.#view.input))) return
+    this.#messages.say(this.#language.texts.copied(hit.sku))
   }
 
   /** @param {PaletteAction} action @param {string} query */
@@ -578,29 +656,33 @@ export class ProductPalette extends Base {
   }
 
   /**
-   * Fetches a stored product as it is in the catalogue now. After a failure, which the palette
-   * shows, it waits for the next attempt. Returns null if the product was deleted, or if the user
-   * has moved to another one since a failure.
+   * Fetches a stored product as it is in the catalogue now, by its SKU or, if that has changed, by
+   * its name. After a failure, which the palette shows, it waits for the next attempt. Returns null
+   * if the product was not found, or if the user has moved to another one since a failure.
    * @param {Hit} stored
    * @returns {Promise<Hit | null>}
    */
   #fetchCurrentHit(stored) {
     let hasFailed = false
     return new Promise((resolve) => {
-      this.#request(
-        this.#searchUrl(stored.sku, maxLimit),
-        ({ hits }) => {
-          this.#messages.clearFailure()
-          if (hasFailed) this.#messages.showStatus('')
-          const hit = hits.find(({ id }) => id === stored.id) ?? null
-          if (!hit) this.#removeDeletedProduct(stored)
-          const isWanted = !hasFailed || this.#results.activeOption?.hit?.id === stored.id
-          resolve(isWanted ? hit : null)
-        },
-        () => {
-          hasFailed = true
-        },
-      )
+      const find = (/** @type {string} */ text) =>
+        this.#request(
+          this.#searchUrl(text, maxLimit),
+          ({ hits, meta }) => {
+            this.#messages.clearFailure()
+            if (hasFailed) this.#messages.showStatus('')
+            const hit = hits.find(({ id }) => id === stored.id) ?? null
+            if (!hit && text !== stored.name) return find(stored.name)
+            if (!hit && meta?.degraded) this.#messages.showRefusal(this.#language.texts.degraded)
+            else if (!hit) this.#removeDeletedProduct(stored)
+            const isWanted = !hasFailed || this.#results.activeOption?.hit?.id === stored.id
+            resolve(isWanted ? hit : null)
+          },
+          () => {
+            hasFailed = true
+          },
+        )
+      find(stored.sku)
     })
   }
 
@@ -610,9 +692,7 @@ export class ProductPalette extends Base {
     this.#favourites?.remove(id)
     this.#requestedQuery = null
     this.#search()
-    const text = this.#language.texts.deleted(name)
-    this.#messages.showStatus(text, 'trouble')
-    this.#messages.announce(text, 0)
+    this.#messages.say(this.#language.texts.deleted(name), 'trouble')
   }
 }
 

@@ -13,7 +13,7 @@ import {
  *   query: string,
  *   hits: Hit[],
  *   total: number,
- *   meta?: { degraded?: boolean },
+ *   meta?: { degraded?: boolean, corrected?: { from: string, to: string }[] },
  * }} SearchResponse
  */
 /**
@@ -34,7 +34,8 @@ import {
  * even if it still arrives. Failed requests are repeated, after a 429 not before `Retry-After`.
  */
 export class SearchRequests {
-  #cache = new ResponseCache()
+  /** The responses of the last minute by URL. @type {Map<string, SearchResponse>} */
+  #cache = new Map()
   #abortController = new AbortController()
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #retryTimer
@@ -94,7 +95,7 @@ export class SearchRequests {
     if ('hits' in outcome) {
       this.#failureCount = 0
       this.#pending = null
-      if (!outcome.meta?.degraded) this.#cache.set(url, outcome)
+      if (!outcome.meta?.degraded) this.#keep(url, outcome)
     } else {
       this.#scheduleRetry(outcome.retryAt)
     }
@@ -158,8 +159,14 @@ export class SearchRequests {
   /** Sends no further request and forgets the responses. @param {FailureReason} reason @returns {Failure} */
   #reject(reason) {
     this.#rejection = { reason, retryAt: Infinity }
-    this.#cache = new ResponseCache()
+    this.#cache = new Map()
     return this.#rejection
+  }
+
+  /** @param {string} url @param {SearchResponse} response */
+  #keep(url, response) {
+    this.#cache.set(url, response)
+    setTimeout(() => this.#cache.delete(url), cacheMaxAgeMs)
   }
 
   /** @param {number} retryAt */
@@ -194,24 +201,3 @@ async function canReachService(searchUrl, signal) {
 
 /** Returns a signal that also aborts at the time limit of a request. @param {AbortSignal} signal */
 const limitTime = (signal) => AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)])
-
-const maxCachedResponses = 100
-
-/** Holds the responses of the last minute by URL, at most 100. */
-class ResponseCache {
-  /** @type {Map<string, { response: SearchResponse, storedAt: number }>} */
-  #entries = new Map()
-
-  /** @param {string} url @returns {SearchResponse | undefined} */
-  get(url) {
-    const entry = this.#entries.get(url)
-    return entry && Date.now() - entry.storedAt < cacheMaxAgeMs ? entry.response : undefined
-  }
-
-  /** @param {string} url @param {SearchResponse} response */
-  set(url, response) {
-    this.#entries.set(url, { response, storedAt: Date.now() })
-    const [oldestUrl = ''] = this.#entries.keys()
-    if (this.#entries.size > maxCachedResponses) this.#entries.delete(oldestUrl)
-  }
-}

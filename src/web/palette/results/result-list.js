@@ -2,7 +2,7 @@
 import { createPart, setAttributes } from '../view/part-elements.js'
 import { createActionRow, createProductRow } from './result-row.js'
 
-/** @import { Hit, PaletteAction, RenderOption } from '../palette.d.ts' */
+/** @import { Hit, PaletteAction, PaletteTexts, RenderOption } from '../palette.d.ts' */
 /**
  * A product, an action of the page, or neither: the last option, whose label says how many more
  * results it shows.
@@ -15,7 +15,7 @@ import { createActionRow, createProductRow } from './result-row.js'
  * @property {string} language for prices
  * @property {RenderOption | null} renderOption the template of the page
  * @property {Hit[] | undefined} favourites undefined if the page has switched them off
- * @property {string} favouriteText the name of the star of a favourite
+ * @property {PaletteTexts} texts
  */
 
 const comboboxAttributes = {
@@ -72,10 +72,16 @@ export class ResultList {
     setAttributes(input, { ...comboboxAttributes, 'aria-controls': this.element.id })
   }
 
+  /** Describes the connected input for screen readers. @param {string} text */
+  describe(text) {
+    if (this.#input) this.#input.ariaDescription = text
+  }
+
   /** Removes the connection from the input, which belongs to the page. */
-  disconnect() {
+  release() {
     for (const name of ['aria-controls', 'aria-description', ...Object.keys(comboboxAttributes)])
       this.#input?.removeAttribute(name)
+    this.#input = null
   }
 
   /**
@@ -182,10 +188,10 @@ export class ResultList {
 
   /** @param {Choice} choice @param {Rendering} rendering */
   #createOption(choice, rendering) {
-    const { hit, action, label = '', isStored = false } = choice
+    const { hit, action, label = '' } = choice
     const id = `${this.#idPrefix}-${this.#options.length}`
     const row = hit
-      ? createProductRow(hit, { id, isStored, ...rendering })
+      ? createProductRow(hit, { id, ...rendering })
       : createActionRow(action ?? { label }, id)
     this.#options.push({ ...choice, row })
     return row

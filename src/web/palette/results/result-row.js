@@ -1,9 +1,9 @@
 // Creates a row of the result list: a product with its SKU, brand, category and price, or an action.
-import { clock, createIcon, createPart } from '../view/part-elements.js'
+import { createPart } from '../view/part-elements.js'
 import { highlightMatches } from './highlighted-text.js'
 import { formatPrice } from './price-format.js'
 
-/** @import { Hit, RenderOption } from '../palette.d.ts' */
+/** @import { Hit, PaletteTexts, RenderOption } from '../palette.d.ts' */
 
 /** How many characters of a description are shown before its first match. */
 const charactersBeforeMatch = 12
@@ -13,25 +13,23 @@ const charactersBeforeMatch = 12
  * @param {Hit} hit
  * @param {{
  *   id: string,
- *   isStored: boolean,
  *   language: string,
  *   renderOption: RenderOption | null,
  *   favourites: Hit[] | undefined,
- *   favouriteText: string,
+ *   texts: PaletteTexts,
  * }} options
  */
 export function createProductRow(hit, options) {
-  const { id, isStored, language, renderOption, favourites, favouriteText } = options
+  const { id, language, renderOption, favourites, texts } = options
   const content = renderOption?.(hit, (field) =>
     highlightMatches(hit[field] ?? '', hit.highlights[field]),
   )
   const isFavourite = favourites?.some((favourite) => favourite.id === hit.id) ?? false
   const row = createRow(
     id,
-    ...(isStored && !isFavourite ? [createIcon(clock)] : []),
-    ...(content ? [content] : createContent(hit, language)),
+    ...(content ? [content] : createContent(hit, language, texts)),
     ...(favourites
-      ? [createPart('span', 'star', { role: 'img', 'aria-label': favouriteText })]
+      ? [createPart('span', 'star', { role: 'img', 'aria-label': texts.hints.favourite })]
       : []),
     // On a touch screen: chooses the product and keeps the palette open.
     createPart('span', 'add', { 'aria-hidden': 'true' }, '+'),
@@ -80,9 +78,11 @@ function createRow(id, ...children) {
   return createPart('div', 'option', { role: 'option', id, 'aria-selected': 'false' }, ...children)
 }
 
-/** @param {Hit} hit @param {string} language */
-function createContent(hit, language) {
-  const facts = createFacts(hit).flatMap((fact, index) => (index > 0 ? [' · ', fact] : [fact]))
+/** @param {Hit} hit @param {string} language @param {PaletteTexts} texts */
+function createContent(hit, language, texts) {
+  const facts = createFacts(hit, texts).flatMap((fact, index) =>
+    index > 0 ? [' · ', fact] : [fact],
+  )
   return [
     createText(highlightMatches(hit.name, hit.highlights.name), ...facts),
     ' ',
@@ -90,11 +90,20 @@ function createContent(hit, language) {
   ]
 }
 
-/** @param {Hit} hit */
-function createFacts({ sku, category, brand, hsCode, description, highlights }) {
-  const facts = [createPart('span', 'sku', {}, highlightMatches(sku, highlights.sku))]
+/** @param {Hit} hit @param {PaletteTexts} texts */
+function createFacts({ sku, category, brand, hsCode, description, highlights, match }, texts) {
+  const facts = [
+    createPart(
+      'span',
+      null,
+      {},
+      createPart('span', 'sku', {}, highlightMatches(sku, highlights.sku)),
+      createPart('span', 'copy'),
+    ),
+  ]
   const addFact = (/** @type {(Node | string)[]} */ ...content) =>
     facts.push(createPart('span', 'fact', {}, ...content))
+  if (match === 'corrected') facts.push(createPart('span', 'fact corrected', {}, texts.didYouMean))
   if (brand) addFact(highlightMatches(brand, highlights.brand))
   if (category) addFact(highlightMatches(category, highlights.category))
   // HS code and description are shown only if they contain a match.

@@ -1,14 +1,10 @@
 // Chooses the language of the palette: that of its element, an ancestor, or the document.
 import paletteTextsEn from './palette-texts-en.js'
-import paletteTextsEs from './palette-texts-es.js'
 
 /** @import { PaletteStrings, PaletteTexts } from '../palette.d.ts' */
 
 /** The texts of the script itself, and those that were loaded. @type {Map<string, PaletteTexts>} */
-const textsByLanguage = new Map([
-  ['es', paletteTextsEs],
-  ['en', paletteTextsEn],
-])
+const textsByLanguage = new Map([['en', paletteTextsEn]])
 
 /**
  * Loads the texts of a language that the script does not contain. Bundlers make a file of each.
@@ -17,6 +13,7 @@ const textsByLanguage = new Map([
 const furtherLanguages = {
   ca: () => import('./palette-texts-ca.js'),
   de: () => import('./palette-texts-de.js'),
+  es: () => import('./palette-texts-es.js'),
   fr: () => import('./palette-texts-fr.js'),
   it: () => import('./palette-texts-it.js'),
   pt: () => import('./palette-texts-pt.js'),

@@ -21,6 +21,9 @@ export default {
   unmarked: (name) => `Ja no és preferit: ${name}`,
   deleted: (name) => `«${name}» ja no és al catàleg`,
   degraded: 'Cerca de reserva: hi pot faltar alguna cosa',
+  didYouMean: 'Volies dir això?',
+  inexact: (name) => `No és exacte: Retorn un altre cop tria «${name}»`,
+  copied: (sku) => `Copiat: ${sku}`,
   more: (count) => `Mostrar-ne ${count} més`,
   failures: {
     offline: 'Sense connexió. Continuo quan torni.',
@@ -36,5 +39,6 @@ export default {
     choose: 'triar',
     chooseMore: 'triar i continuar',
     favourite: 'preferit',
+    copy: 'copiar el codi',
   },
 }

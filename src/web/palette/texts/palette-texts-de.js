@@ -22,6 +22,9 @@ export default {
   unmarked: (name) => `Kein Favorit mehr: ${name}`,
   deleted: (name) => `„${name}“ ist nicht mehr im Katalog`,
   degraded: 'Ersatzsuche: Treffer können fehlen',
+  didYouMean: 'Meinten Sie das?',
+  inexact: (name) => `Nicht genau: Nochmals Enter wählt „${name}“`,
+  copied: (sku) => `Kopiert: ${sku}`,
   more: (count) => `Noch ${count} zeigen`,
   failures: {
     offline: 'Offline. Es geht weiter, sobald die Verbindung steht.',
@@ -37,5 +40,6 @@ export default {
     choose: 'wählen',
     chooseMore: 'wählen und weiter',
     favourite: 'Favorit',
+    copy: 'Artikelnummer kopieren',
   },
 }

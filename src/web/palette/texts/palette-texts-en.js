@@ -21,6 +21,9 @@ export default {
   unmarked: (name) => `No longer a favourite: ${name}`,
   deleted: (name) => `“${name}” is no longer in the catalogue`,
   degraded: 'Fallback search: results may be incomplete',
+  didYouMean: 'Did you mean this?',
+  inexact: (name) => `Not exact: Enter again chooses “${name}”`,
+  copied: (sku) => `Copied: ${sku}`,
   more: (count) => `Show ${count} more`,
   failures: {
     offline: 'Offline. Continues when the connection is back.',
@@ -36,5 +39,6 @@ export default {
     choose: 'choose',
     chooseMore: 'choose and continue',
     favourite: 'favourite',
+    copy: 'copy the SKU',
   },
 }

@@ -21,6 +21,9 @@ export default {
   unmarked: (name) => `Ya no es favorito: ${name}`,
   deleted: (name) => `«${name}» ya no está en el catálogo`,
   degraded: 'Búsqueda de reserva: puede faltar algo',
+  didYouMean: '¿Querías decir esto?',
+  inexact: (name) => `No es exacto: Intro otra vez elige «${name}»`,
+  copied: (sku) => `Copiado: ${sku}`,
   more: (count) => `Mostrar ${count} más`,
   failures: {
     offline: 'Sin conexión. Sigo en cuanto vuelva.',
@@ -36,5 +39,6 @@ export default {
     choose: 'elegir',
     chooseMore: 'elegir y seguir',
     favourite: 'favorito',
+    copy: 'copiar el código',
   },
 }

@@ -22,6 +22,9 @@ export default {
   unmarked: (name) => `N’est plus un favori\u00a0: ${name}`,
   deleted: (name) => `«\u00a0${name}\u00a0» n’est plus au catalogue`,
   degraded: 'Recherche de secours\u00a0: les résultats peuvent être incomplets',
+  didYouMean: 'Vouliez-vous dire cela ?',
+  inexact: (name) => `Pas exact : Entrée à nouveau choisit « ${name} »`,
+  copied: (sku) => `Copié : ${sku}`,
   more: (count) => `En afficher ${count} de plus`,
   failures: {
     offline: 'Hors connexion. Reprend au retour de la connexion.',
@@ -37,5 +40,6 @@ export default {
     choose: 'choisir',
     chooseMore: 'choisir et continuer',
     favourite: 'favori',
+    copy: 'copier le code',
   },
 }

@@ -21,6 +21,9 @@ export default {
   unmarked: (name) => `Non è più un preferito: ${name}`,
   deleted: (name) => `«${name}» non è più nel catalogo`,
   degraded: 'Ricerca di riserva: i risultati possono essere incompleti',
+  didYouMean: 'Intendevi questo?',
+  inexact: (name) => `Non esatto: di nuovo Invio sceglie «${name}»`,
+  copied: (sku) => `Copiato: ${sku}`,
   more: (count) => `Mostrane ancora ${count}`,
   failures: {
     offline: 'Senza connessione. Continua quando torna.',
@@ -36,5 +39,6 @@ export default {
     choose: 'scegliere',
     chooseMore: 'scegliere e continuare',
     favourite: 'preferito',
+    copy: 'copiare il codice',
   },
 }

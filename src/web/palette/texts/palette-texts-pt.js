@@ -21,6 +21,9 @@ export default {
   unmarked: (name) => `Já não é favorito: ${name}`,
   deleted: (name) => `«${name}» já não está no catálogo`,
   degraded: 'Pesquisa de reserva: os resultados podem estar incompletos',
+  didYouMean: 'Queria dizer isto?',
+  inexact: (name) => `Não é exato: Enter de novo escolhe «${name}»`,
+  copied: (sku) => `Copiado: ${sku}`,
   more: (count) => `Mostrar mais ${count}`,
   failures: {
     offline: 'Sem ligação. Continua quando a ligação voltar.',
@@ -36,5 +39,6 @@ export default {
     choose: 'escolher',
     chooseMore: 'escolher e continuar',
     favourite: 'favorito',
+    copy: 'copiar o código',
   },
 }

@@ -15,10 +15,9 @@ import { positionPopup } from './popup-position.js'
 export class InputPopup {
   input
   panel
+  #host
 
   /**
-   * Adds the popup to the tree of the input, because an input can refer only to options in its own
-   * tree.
    * @param {HTMLElement} host
    * @param {HTMLInputElement} input
    * @param {ResultList} results
@@ -37,8 +36,7 @@ export class InputPopup {
       createPart('div', 'footer', {}, statusLine),
       liveRegion,
     )
-    adoptStyleSheet(/** @type {Document | ShadowRoot} */ (host.getRootNode()), host.localName)
-    host.append(this.panel)
+    this.#host = host
     input.addEventListener('blur', onFocusLost, { signal })
     input.addEventListener('click', onInputClick, { signal })
     // Keeps the focus in the input.
@@ -51,13 +49,21 @@ export class InputPopup {
     return this.panel.matches(':popover-open')
   }
 
+  /**
+   * Adds the popup to the tree of the input, because an input can refer only to options in its own
+   * tree. While it is closed, the palette has only the content that the page has given it.
+   */
   open() {
+    const root = /** @type {Document | ShadowRoot} */ (this.#host.getRootNode())
+    adoptStyleSheet(root, this.#host.localName)
+    this.#host.append(this.panel)
     this.panel.showPopover()
     this.#position()
   }
 
   close() {
     this.panel.hidePopover()
+    this.panel.remove()
   }
 
   /** Does nothing: the label and the placeholder of the input belong to the page. */
@@ -70,4 +76,15 @@ export class InputPopup {
   #position() {
     if (this.isOpen) positionPopup(this.panel, this.input)
   }
+}
+
+/**
+ * Replaces the text of an input as if a user had typed it, so that frameworks notice.
+ * @param {HTMLInputElement} input
+ * @param {string} text
+ */
+export function fillInput(input, text) {
+  // React ignores an event after its script has set `value`.
+  input.setRangeText(text, 0, input.value.length, 'end')
+  for (const type of ['input', 'change']) input.dispatchEvent(new Event(type, { bubbles: true }))
 }

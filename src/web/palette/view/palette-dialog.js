@@ -1,7 +1,7 @@
 // The palette as a modal dialog with its own input, in a shadow tree.
 import { modifierName } from '../keyboard.js'
 import { adoptStyleSheet } from './palette-styles.js'
-import { createIcon, createPart, cross, magnifier } from './part-elements.js'
+import { createPart } from './part-elements.js'
 
 /** @import { ResultList } from '../results/result-list.js' */
 /** @import { StatusMessages } from './status-messages.js' */
@@ -28,7 +28,7 @@ export class PaletteDialog {
     'close',
     { type: 'button' },
     createPart('span', 'close-key', {}, 'esc'),
-    createIcon(cross),
+    createPart('span', 'close-sign', {}, '✕'),
   )
   #hints = createPart('span', 'hints', { 'aria-hidden': 'true' })
 
@@ -47,7 +47,7 @@ export class PaletteDialog {
       'div',
       'panel',
       {},
-      createPart('div', 'header', {}, createIcon(magnifier), this.input, this.#closeButton),
+      createPart('div', 'header', {}, createPart('span', 'icon'), this.input, this.#closeButton),
       createPart('div', 'progress'),
       createPart('div', 'results', {}, results.element, message),
       createPart('div', 'footer', {}, statusLine, this.#hints),
@@ -71,6 +71,13 @@ export class PaletteDialog {
   open() {
     this.input.value = ''
     this.panel.showModal()
+    const { style, clientWidth } = document.documentElement
+    const { overflow, scrollbarGutter } = style
+    // The page must not scroll behind the dialog, nor move when its scrollbar disappears.
+    style.overflow = 'hidden'
+    if (clientWidth < innerWidth) style.scrollbarGutter = 'stable'
+    const restore = () => Object.assign(style, { overflow, scrollbarGutter })
+    this.panel.addEventListener('close', restore, { once: true })
   }
 
   close() {

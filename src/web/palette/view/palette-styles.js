@@ -75,7 +75,7 @@ const css = `
       text-align: start;
       box-shadow: var(
         --product-palette-shadow,
-        0 1.2em 3.5em -0.6em rgb(8 24 30 / 0.35), 0 0.2em 0.6em rgb(8 24 30 / 0.12)
+        0 0.6em 3em rgb(0 0 0 / 0.3)
       );
     }
     [part~="popup"] {
@@ -101,14 +101,17 @@ const css = `
     }
     [part~="icon"] {
       flex: none;
-      inline-size: 1.1em;
-      block-size: 1.1em;
-      vertical-align: -0.15em;
-      fill: none;
-      stroke: var(--_quiet);
-      stroke-width: 1.4;
-      stroke-linecap: round;
-      stroke-linejoin: round;
+      inline-size: 0.7em;
+      block-size: 0.7em;
+      border: 0.1em solid var(--_quiet);
+      border-radius: 50%;
+    }
+    [part~="icon"]::after {
+      content: "";
+      display: block;
+      inline-size: 0.45em;
+      border-block-end: 0.1em solid var(--_quiet);
+      transform: translate(0.5em, 0.67em) rotate(45deg);
     }
     [part~="input"] {
       flex: 1;
@@ -180,8 +183,6 @@ const css = `
       overscroll-behavior: contain;
       padding: 0.4em;
       scroll-padding-block: 0.4em;
-      scrollbar-width: thin;
-      scrollbar-color: var(--_rule) transparent;
     }
     [part~="list"][aria-disabled] {
       opacity: 0.5;
@@ -195,9 +196,6 @@ const css = `
       font-size: 0.78em;
       font-weight: 600;
     }
-    [part~="group"] + [part~="group"] {
-      margin-block-start: 0.4em;
-    }
     [part~="option"] {
       position: relative;
       display: flex;
@@ -207,7 +205,6 @@ const css = `
       border-radius: calc(var(--_radius) - 0.3em);
       cursor: pointer;
       user-select: none;
-      -webkit-tap-highlight-color: transparent;
     }
     [part~="active"] {
       background: var(--_active);
@@ -224,18 +221,25 @@ const css = `
     [part~="text"] {
       flex: 1;
       min-inline-size: 0;
-    }
-    [part~="name"], [part~="detail"] {
-      display: -webkit-box;
-      -webkit-box-orient: vertical;
-      -webkit-line-clamp: 1;
-      overflow: hidden;
       overflow-wrap: anywhere;
-      text-align: start;
     }
     [part~="name"] {
-      -webkit-line-clamp: 2;
+      display: block;
       font-weight: 500;
+    }
+    [part~="copy"] {
+      visibility: hidden;
+      margin: -0.4em 0;
+      padding: 0.4em;
+      color: var(--_accent);
+    }
+    [part~="copy"]::after {
+      content: "";
+      display: inline-block;
+      inline-size: 0.5em;
+      block-size: 0.6em;
+      border: 1px solid;
+      box-shadow: 0.2em -0.2em 0 -1px var(--_surface), 0.2em -0.2em;
     }
     [part~="add"], [part~="star"] {
       flex: none;
@@ -251,10 +255,14 @@ const css = `
       background: none;
       color: var(--_accent);
     }
-    [part~="active"] [part~="star"], [data-favourite] [part~="star"] {
+    [part~="active"] :is([part~="star"], [part~="copy"]), [data-favourite] [part~="star"] {
       visibility: visible;
     }
     [part~="detail"] {
+      display: -webkit-box;
+      -webkit-box-orient: vertical;
+      -webkit-line-clamp: 1;
+      overflow: hidden;
       color: var(--_quiet);
       font-size: 0.82em;
     }
@@ -269,7 +277,6 @@ const css = `
     [part~="chosen"] [part~="price"]::after {
       content: " ✓" / "";
       color: var(--_accent);
-      font-weight: 700;
     }
     [part~="mark"] {
       border-radius: 0.2em;
@@ -305,7 +312,7 @@ const css = `
       color: var(--_quiet);
       font-size: 0.8em;
     }
-    [part~="trouble"], [part~="degraded"] {
+    [part~="trouble"], [part~="degraded"], [part~="corrected"] {
       color: var(--_warn);
     }
     [part~="hints"] {
@@ -349,13 +356,27 @@ const css = `
       [part~="close-key"] {
         display: none;
       }
-      [part~="star"] {
+      [part~="star"], [part~="copy"] {
         visibility: visible;
       }
     }
     @media (hover) {
-      [part~="add"], [part~="close"] [part~="icon"] {
+      [part~="add"], [part~="close-sign"] {
         display: none;
+      }
+    }
+    @media (max-width: 36em) {
+      [part~="option"] {
+        flex-wrap: wrap;
+        justify-content: flex-end;
+      }
+      [part~="text"] {
+        flex-basis: auto;
+      }
+      [part~="detail"] {
+        inline-size: 0;
+        min-inline-size: 100%;
+        -webkit-line-clamp: 2;
       }
     }
     @media (max-width: 36em), (max-height: 34em) {
@@ -394,7 +415,6 @@ const css = `
       }
       [part~="active"] * {
         color: inherit;
-        stroke: currentColor;
       }
       [part~="mark"] {
         forced-color-adjust: none;
@@ -410,9 +430,6 @@ const css = `
       }
       [part~="list"][aria-disabled] * {
         color: GrayText;
-      }
-      [part~="icon"] {
-        stroke: CanvasText;
       }
     }
   }

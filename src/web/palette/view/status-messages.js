@@ -77,6 +77,12 @@ export class StatusMessages {
     this.announce(text, 0)
   }
 
+  /** Shows a status and announces it. @param {string} text @param {'' | 'trouble'} [part] */
+  say(text, part) {
+    this.showStatus(text, part)
+    this.announce(text, 0)
+  }
+
   /** Stops timers and clears the announcement after the palette was closed. */
   reset() {
     this.clearFailure()
