@@ -5,7 +5,7 @@
 //   headers of 405 and of preflights. A body that a parser rejects is logged as an error.
 // - src/auth/cors.ts: preflights use the `config` of the GET route, and allow only one header.
 // - src/http/server-options.ts: `maxBodyBytes` limits every body.
-// - src/overload/load-shedding.ts and src/overload/route-lookup.ts: only routes for GET count.
+// - src/overload/load-shedding.ts: only routes for GET count.
 // - src/api-docs/openapi-document.ts: it describes only GET.
 // - test/http/route-schemas.test.ts and test/support/openapi-conformance.ts: they check only GET.
 //
@@ -46,7 +46,6 @@ import {
 import type { RedisAccess } from './redis/optional-redis.ts'
 import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
-import { shareIndexStates } from './search-engine/index-state-follower.ts'
 import { QueryRecorder } from './search-report/query-recorder.ts'
 import { searchReportRoutes } from './search-report/route.ts'
 import { statsOperation } from './stats/openapi.ts'
@@ -123,8 +122,6 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     engines: options.searchEngines,
     indexName: options.indexName,
     cacheBytes: config.SEARCH_CACHE_MB * 2 ** 20,
-    // One process reads the index states from PostgreSQL and shares them through Redis.
-    sharedStates: shareIndexStates(redis, redisPrefix),
     rateLimit: searchLimit,
     observer: metrics.search,
     ...(recorder && {

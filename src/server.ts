@@ -4,8 +4,7 @@ import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { readCompany } from './company/company-file.ts'
 import { checkCompany } from './company/company-record.ts'
-import { findNodeProblem } from './config/node-version.ts'
-import { readServerConfig } from './config.ts'
+import { findNodeProblem, readServerConfig } from './config.ts'
 import {
   type Connections,
   closeConnections,

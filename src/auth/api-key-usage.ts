@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { isRefusal } from '../http/problem-details.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
+import { repeat } from '../monitoring/regular-task.ts'
 import { countNoun } from '../text/count-noun.ts'
 
 // A minute is exact enough to find unused keys.
@@ -36,9 +37,9 @@ export class ApiKeyUsage {
   readonly #db: Kysely<Tables>
   readonly #log: TaskLog
   readonly #failures: FailureLog
-  readonly #timer: NodeJS.Timeout
+  readonly #stopping = new AbortController()
+  readonly #writing: Promise<void>
   #uses = new Map<string, DailyUse>()
-  #lastWrite = Promise.resolve()
 
   constructor(db: Kysely<Tables>, log: TaskLog) {
     this.#db = db
@@ -47,7 +48,8 @@ export class ApiKeyUsage {
       failure: (cause) => `The use of API keys cannot be recorded (${cause})`,
       recovery: 'The use of API keys can be recorded again',
     })
-    this.#timer = setInterval(() => void this.writePending(), usageWriteMs).unref()
+    const { signal } = this.#stopping
+    this.#writing = repeat(() => this.writePending(), { pauseMs: usageWriteMs, signal })
   }
 
   /** `isAdmitted`: the key had the right to the request. */
@@ -64,7 +66,8 @@ export class ApiKeyUsage {
 
   /** Writes what is pending and stops. Logs how many requests could not be recorded. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#stopping.abort()
+    await this.#writing
     await this.writePending()
     const lost = [...this.#uses.values()]
     const requests = lost.reduce((sum, { calls, wrongSecrets }) => sum + calls + wrongSecrets, 0)
@@ -84,16 +87,8 @@ export class ApiKeyUsage {
     return added
   }
 
-  /**
-   * Writes what is pending, after a write that is under way. Resolves when that has succeeded or
-   * failed. Never rejects.
-   */
-  writePending(): Promise<void> {
-    this.#lastWrite = this.#lastWrite.then(() => this.#write())
-    return this.#lastWrite
-  }
-
-  async #write(): Promise<void> {
+  /** Writes what is pending. Never rejects. */
+  async writePending(): Promise<void> {
     const uses = [...this.#uses.values()]
     this.#uses = new Map()
     if (uses.length === 0) return

@@ -1,7 +1,30 @@
-// Repeats a task of the indexer regularly, and logs and reports its failures.
+// Repeats a task in the background, and logs and reports its failures.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from './describe-error.ts'
 import type { LogLine } from './log/program-log.ts'
+
+type Repetition = {
+  /** The pause after each run. It does not keep the process alive. */
+  pauseMs: number
+  signal: AbortSignal
+  /** Called with the error of a run. Without it, the task itself reports its failures. */
+  onFailure?: (error: unknown) => void
+}
+
+/**
+ * Runs the task at once and then after each pause, whether or not it failed. Resolves after
+ * `signal` is aborted, when the current run has ended. Never rejects.
+ */
+export async function repeat(
+  task: () => Promise<unknown>,
+  { pauseMs, signal, onFailure = () => undefined }: Repetition,
+): Promise<void> {
+  while (!signal.aborted) {
+    await task().catch(onFailure)
+    // Rejects when the signal is aborted, which ends the loop.
+    await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
+  }
+}
 
 export type RegularTaskOptions = {
   signal: AbortSignal
@@ -9,32 +32,20 @@ export type RegularTaskOptions = {
   onResult?: (succeeded: boolean) => void
 }
 
-type Repetition = RegularTaskOptions & {
-  intervalMs: number
-  /** What the log says if the task fails, up to the cause. */
-  failure: string
-}
-
-/**
- * Runs the task at once and then after each interval. Resolves after `signal` is aborted, when the
- * running task has ended. Never rejects.
- */
-export async function repeatRegularly(
+/** Repeats a task of the indexer. `failure` is what the log says if it fails, up to the cause. */
+export function repeatRegularly(
   task: () => Promise<unknown>,
-  { intervalMs, failure, signal, log, onResult = () => undefined }: Repetition,
+  {
+    intervalMs,
+    failure,
+    signal,
+    log,
+    onResult = () => undefined,
+  }: RegularTaskOptions & { intervalMs: number; failure: string },
 ): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await task()
-      onResult(true)
-    } catch (error) {
-      onResult(false)
-      log(
-        `${failure}; retrying in ${intervalMs / 60_000} minutes: ${describeError(error)}`,
-        'error',
-      )
-    }
-    // Rejects when the signal is aborted, which ends the loop.
-    await sleep(intervalMs, undefined, { signal }).catch(() => undefined)
+  const onFailure = (error: unknown) => {
+    onResult(false)
+    log(`${failure}; retrying in ${intervalMs / 60_000} minutes: ${describeError(error)}`, 'error')
   }
+  return repeat(() => task().then(() => onResult(true)), { pauseMs: intervalMs, signal, onFailure })
 }

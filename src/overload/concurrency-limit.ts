@@ -1,11 +1,28 @@
 // Limits how many searches run at the same time and how many may wait. Also has the number of
-// statistics, which src/stats/cache/stats-cache.ts limits.
-import { overloadedProblem } from './overloaded-problem.ts'
+// statistics, which src/stats/cache/stats-cache.ts limits, and the 503 problem of an overload.
+import { buildProblemBody, Problem } from '../http/problem-details.ts'
 
 // A burst is over by then, and queue plus engine take less than half a second.
 export const queueTimeout = { ms: 100 }
 // A long queue helps with a burst, but in lasting overload it makes every answer late.
 export const recentRejection = { ms: 100 }
+
+const retryAfterSeconds = 1
+
+/** One shared object: creating an error costs more than the rest of a rejection. */
+export const overloadedProblem = new Problem(
+  'unavailable',
+  'The service is overloaded. Try again in a moment.',
+  { headers: { 'retry-after': String(retryAfterSeconds) }, skipErrorLog: true, reason: 'overload' },
+)
+
+/** The JSON body up to the request id, which is its last field. */
+const bodyStart = JSON.stringify(buildProblemBody(overloadedProblem, '')).slice(0, -'""}'.length)
+
+/** Returns the JSON body. It is ASCII, so its length is its size in bytes. */
+export function serializeOverloadedProblem(requestId: string): string {
+  return `${bodyStart}${JSON.stringify(requestId)}}`
+}
 
 type ConcurrencyOptions = { maxRunning: number; maxQueued: number }
 

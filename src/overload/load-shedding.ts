@@ -1,15 +1,14 @@
 // Rejects requests before Fastify handles them if the process or the search engine is overloaded.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import underPressure from '@fastify/under-pressure'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { allowsCrossOrigin, corsHeadersOfError, type OriginCheck } from '../auth/cors.ts'
 import { buildCommonHeaders } from '../http/common-headers.ts'
 import { type Problem, problemHeaders } from '../http/problem-details.ts'
 import type { RequestIdGenerator } from '../http/request-log.ts'
 import type { Metrics } from '../monitoring/process-metrics.ts'
-import { overloadedProblem, serializeOverloadedProblem } from './overloaded-problem.ts'
+import { overloadedProblem, serializeOverloadedProblem } from './concurrency-limit.ts'
 import { createRejectionLog, type LoggedRejection } from './rejection-log.ts'
-import { createRouteLookup, type RouteInfo } from './route-lookup.ts'
 
 // Long enough to average out single slow requests.
 const eventLoopSampleMs = 500
@@ -138,4 +137,26 @@ class LoadShedding {
 function lacksCapacity({ method, url = '' }: IncomingMessage, route?: RouteInfo): boolean {
   const isRead = method === 'GET' || method === 'HEAD'
   return isRead && route?.config.hasCapacity?.(url) === false
+}
+
+type RouteInfo = { pattern: string; config: FastifyContextConfig }
+
+/**
+ * Returns a function that finds the GET route of a URL. It knows the routes that are registered
+ * after this call. A route with parameters matches every URL that begins like its fixed part.
+ */
+function createRouteLookup(app: FastifyInstance): (url: string) => RouteInfo | undefined {
+  const fixedRoutes = new Map<string, RouteInfo>()
+  const parameterRoutes: (RouteInfo & { prefix: string })[] = []
+  app.addHook('onRoute', ({ method, url, config = {} }) => {
+    if (method !== 'GET') return
+    const [prefix = '', parameters] = url.split(/[:*]/)
+    if (parameters === undefined) fixedRoutes.set(url, { pattern: url, config })
+    else parameterRoutes.push({ pattern: url, config, prefix })
+  })
+  return (url) => {
+    const queryStart = url.indexOf('?')
+    const path = queryStart === -1 ? url : url.slice(0, queryStart)
+    return fixedRoutes.get(path) ?? parameterRoutes.find(({ prefix }) => url.startsWith(prefix))
+  }
 }

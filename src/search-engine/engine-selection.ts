@@ -2,7 +2,6 @@
 // whose index is up to date. Most installations have one engine.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import type { SharedPolling } from '../redis/shared-polling.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { nameWithoutVersion } from './index-name.ts'
 import { IndexStateFollower } from './index-state-follower.ts'
@@ -33,8 +32,6 @@ type SelectionOptions = {
   onAvailabilityChange(engineName: string, isAvailable: boolean, error?: unknown): void
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
-  /** Shares readings of the states of the indexes with other processes. */
-  sharedStates?: SharedPolling
 }
 
 export class EngineSelection {
@@ -46,12 +43,10 @@ export class EngineSelection {
   /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
   constructor(options: SelectionOptions) {
     const { db, engines, indexName, onAvailabilityChange, onCompanyWordsVersion } = options
-    const { sharedStates } = options
     const indexStates = new IndexStateFollower({
       db,
       registrationNames: engines.map(({ registrationName }) => registrationName),
       onCompanyWordsVersion,
-      ...(sharedStates && { sharedStates }),
     })
     indexStates.start()
     const watch = ({ registrationName, engine }: RegisteredEngine): WatchedEngine => {
@@ -90,11 +85,8 @@ export class EngineSelection {
     return withoutOutdated(healthy.length === 0 ? this.#listUsable() : healthy)
   }
 
-  /**
-   * Resumes polling the states of the indexes, as `select` does, and returns whether `select` would
-   * return an engine.
-   */
-  resumePollingAndCheckHealth(): boolean {
+  /** Returns whether `select` would return an engine. */
+  hasHealthyEngine(): boolean {
     return this.#listHealthy().length > 0
   }
 

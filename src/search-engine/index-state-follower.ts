@@ -1,29 +1,17 @@
-// Follows the state of the indexes, in turn with the other processes that share Redis: the instant
-// up to which each index contains every committed change, and the version of its contents.
-import { createHash } from 'node:crypto'
+// Follows the state of the indexes: the instant up to which each index contains every committed
+// change, and the version of its contents.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import type { RedisAccess } from '../redis/optional-redis.ts'
-import { Poller } from '../redis/poller.ts'
-import { SharedPolling } from '../redis/shared-polling.ts'
+import { repeat } from '../monitoring/regular-task.ts'
 import {
   advanceState,
   type IndexState,
   type IndexStateRow,
-  parseStateRows,
   readIndexStates,
 } from './read-index-states.ts'
 
 // Every instance notices a changed index within a second.
 const indexStateIntervalMs = 250
-// All processes together read it about four times a second.
-const indexStateLockMs = 230
-// A shared state is used within half a second after it was read.
-const sharedIndexStatePollMs = 100
-// Reading PostgreSQL takes less time than a slow Redis.
-const indexStateResponseMs = 100
-// Polls must not wait for Redis one after another during an outage.
-const indexStatePauseMs = 1_000
 // With the duration of one read, a changed index is noticed within a second.
 export const indexStateMaxAge = { ms: 700 }
 
@@ -34,63 +22,47 @@ type FollowOptions = {
   registrationNames: string[]
   /** Called often with the version of the company's words in the database. */
   onCompanyWordsVersion(version: string): void
-  /** Without it, as without Redis, each process reads PostgreSQL. */
-  sharedStates?: SharedPolling
 }
-
-/** Returns what processes need to read the states together. */
-export function shareIndexStates(redis: RedisAccess | null, redisPrefix: string): SharedPolling {
-  return new SharedPolling(redis, `${redisPrefix}index-states`, {
-    lockMs: indexStateLockMs,
-    maxAgeMs: indexStateMaxAge.ms,
-    responseMs: indexStateResponseMs,
-    pauseMs: indexStatePauseMs,
-  })
-}
-
-type StateReading = { rows: IndexStateRow[]; readAt: number }
 
 /** Follows the states of these indexes. The same query reads the version of the company's words. */
 export class IndexStateFollower {
   readonly #options: FollowOptions
-  readonly #poller: Poller<StateReading>
   readonly #states = new Map<string, IndexState>()
+  /** By performance.now(), before the query was sent. */
+  #readAt = Number.NEGATIVE_INFINITY
+  readonly #stopping = new AbortController()
+  #reading = Promise.resolve()
 
   constructor(options: FollowOptions) {
     this.#options = options
-    const { db, registrationNames, sharedStates = null } = options
-    this.#poller = new Poller<StateReading>({
-      sharing: sharedStates,
-      read: async (readAt) => ({ rows: await readIndexStates(db, registrationNames), readAt }),
-      scopeOf: ({ rows }) => scopeOf(rows[0]?.identity ?? '', registrationNames),
-      format: ({ rows }) => JSON.stringify(rows),
-      parse({ text, readAt }) {
-        const rows = parseStateRows(text)
-        return rows && { rows, readAt }
-      },
-      onNewer: ({ rows }) => this.#advanceStates(rows),
-      mayIdle: true,
-      pauses: { aloneMs: indexStateIntervalMs, sharedMs: sharedIndexStatePollMs },
-    })
   }
 
+  /** A failure is not logged: a request that needs PostgreSQL reports it. */
   start(): void {
-    this.#poller.start()
+    const { signal } = this.#stopping
+    this.#reading = repeat(() => this.#read(), { pauseMs: indexStateIntervalMs, signal })
   }
 
   async stop(): Promise<void> {
-    await this.#poller.stop()
+    this.#stopping.abort()
+    await this.#reading
   }
 
   /**
    * Returns the last known state of this index. While PostgreSQL is unreachable, it has no version.
-   * Also ends an idle pause, after which the states are read again.
    */
   getLastKnownState(registrationName: string): IndexState {
-    const latest = this.#poller.latest()
     const state = this.#states.get(registrationName) ?? unknownState
-    const ageMs = performance.now() - (latest?.readAt ?? Number.NEGATIVE_INFINITY)
+    const ageMs = performance.now() - this.#readAt
     return ageMs < indexStateMaxAge.ms ? state : { ...state, version: null }
+  }
+
+  async #read(): Promise<void> {
+    const { db, registrationNames } = this.#options
+    const readAt = performance.now()
+    const rows = await readIndexStates(db, registrationNames)
+    this.#readAt = readAt
+    this.#advanceStates(rows)
   }
 
   #advanceStates(rows: IndexStateRow[]): void {
@@ -104,10 +76,3 @@ export class IndexStateFollower {
     if (anyRow) onCompanyWordsVersion(anyRow.wordsVersion)
   }
 }
-
-/** It is a hash, because an identity has characters that keys of a Redis Cluster may not have. */
-const scopeOf = (identity: string, registrationNames: string[]): string =>
-  createHash('sha256')
-    .update([identity, ...registrationNames].join(' '))
-    .digest('base64url')
-    .slice(0, 20)

@@ -22,7 +22,6 @@ export type IndexState = {
   isOfThisDatabase: boolean
 }
 
-/** A row as PostgreSQL returns it, and as processes publish it in Redis. */
 export type IndexStateRow = {
   /** The name of a registered index. Null in the only row if none of them is registered. */
   name: string | null
@@ -33,8 +32,6 @@ export type IndexStateRow = {
   isOfThisDatabase: boolean
   /** The version of the company's words. The same in every row. */
   wordsVersion: string
-  /** The identity of the database. The same in every row. */
-  identity: string
 }
 
 /**
@@ -60,8 +57,7 @@ export async function readIndexStates(
       state <> 'unknown' and (
         coalesce(database_identity = identity, true) or ${hasFailedOver(sql`identity`)}
       ) as "isOfThisDatabase",
-      words.version::text as "wordsVersion",
-      identity
+      words.version::text as "wordsVersion"
     from search_words_version as words
       cross join (select database_identity() as identity offset 0) as database
       left join lateral (
@@ -94,19 +90,6 @@ export const hasFailedOver = (identity: RawBuilder<unknown>) => sql`(
   ${differsOnlyInTimeline(identity)}
   and indexed_at > now() - make_interval(secs => ${useAfterFailoverSeconds})
 )`
-
-/** Returns null if the text is not what a process of this version publishes. */
-export function parseStateRows(text: string): IndexStateRow[] | null {
-  try {
-    const rows: unknown = JSON.parse(text)
-    const isRow = (row: unknown): row is IndexStateRow =>
-      typeof row === 'object' && row !== null && 'wordsVersion' in row && 'identity' in row
-    return Array.isArray(rows) && rows.every(isRow) ? rows : null
-  } catch {
-    // Another program may have written to the key.
-    return null
-  }
-}
 
 /** Returns the state after a row was read. The instant of the previous state never moves back. */
 export function advanceState(

@@ -2,6 +2,7 @@
 // ten seconds.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { ReportCounts } from './count-queries.ts'
 import { toKeptText } from './kept-texts.ts'
@@ -22,22 +23,24 @@ type Options = {
   redisPrefix: string
   /** Known to every API process, and not stored in PostgreSQL or Redis. */
   secret: string
-  log: { warn(values: object, message: string): void }
+  log: TaskLog
 }
 
 export class QueryRecorder {
-  readonly #log: Options['log']
+  readonly #failures: FailureLog
   readonly #typed = new TypedQueries()
   readonly #counts: ReportCounts
   /** Settled queries, which another process may still continue. */
   #waiting: { query: SettledQuery; since: number }[] = []
   #writing: Promise<void> = Promise.resolve()
-  #hasFailed = false
   #writtenAt = performance.now()
   readonly #timer: NodeJS.Timeout
 
   constructor({ db, redis, redisPrefix, secret, log }: Options) {
-    this.#log = log
+    this.#failures = new FailureLog(log, {
+      failure: (cause) => `What people search for cannot be counted (${cause})`,
+      recovery: 'What people search for is counted again',
+    })
     this.#counts = new ReportCounts(db, redis, redisPrefix, secret)
     this.#timer = setInterval(() => this.#tick(), tickMs).unref()
   }
@@ -69,15 +72,14 @@ export class QueryRecorder {
     this.#writing = this.#writing.then(() => this.#write(due.map(({ query }) => query)))
   }
 
-  /** Counts that cannot be written are lost: they are a sample. The first failure is logged. */
+  /** Counts that cannot be written are lost: they are a sample. */
   async #write(queries: SettledQuery[]): Promise<void> {
     if (queries.length === 0) return
     try {
       await this.#counts.add(queries, new Date().toISOString().slice(0, 10))
-      this.#hasFailed = false
-    } catch (err) {
-      if (!this.#hasFailed) this.#log.warn({ err }, 'what people search for could not be counted')
-      this.#hasFailed = true
+      this.#failures.logSuccess()
+    } catch (error) {
+      this.#failures.logFailure(error)
     }
   }
 }

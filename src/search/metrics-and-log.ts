@@ -1,7 +1,7 @@
 // What searches count in metrics, and what they log. The log also has a line for each HTTP request,
 // which src/http/request-log.ts writes.
 import { describeError } from '../monitoring/describe-error.ts'
-import { RepetitionFilter } from '../monitoring/log/repetition-filter.ts'
+import { FailureLog, RepetitionFilter, type TaskLog } from '../monitoring/log/failure-log.ts'
 import type { RequestOutcome } from '../search-engine/request-outcome.ts'
 
 // One caller may repeat such a search at every keystroke.
@@ -43,6 +43,7 @@ export type Logger = Record<'info' | 'warn' | 'error', (values: object, message:
  * the company's words.
  */
 export class SearchLog {
+  readonly companyWords: FailureLog
   readonly #logger: Logger
   /** By engine. */
   readonly #rejections = new RepetitionFilter(rejectionLogInterval)
@@ -52,6 +53,16 @@ export class SearchLog {
   /** `logger` writes what belongs to no request. */
   constructor(logger: Logger) {
     this.#logger = logger
+    // A warning, because searches are answered as before.
+    const warnings: TaskLog = {
+      error: (text) => logger.warn({}, text),
+      info: (text) => logger.info({}, text),
+    }
+    this.companyWords = new FailureLog(warnings, {
+      failure: (cause) =>
+        `The words of the company cannot be read (${cause}): search uses the last known ones`,
+      recovery: 'The words that the company has set can be read again',
+    })
   }
 
   /** Logs that an engine became unavailable, with the error, or available again. */
@@ -87,13 +98,6 @@ export class SearchLog {
     logger.error(
       { err, alsoFailed },
       'a search in the engine failed because of a defect of this service',
-    )
-  }
-
-  logWordsFailure(err: unknown): void {
-    this.#logger.warn(
-      { err },
-      'the words of the company cannot be read; search uses the last known ones',
     )
   }
 }

@@ -13,7 +13,6 @@ import {
   maxQueuedSearches,
   maxRunningSearches,
 } from '../overload/concurrency-limit.ts'
-import type { SharedPolling } from '../redis/shared-polling.ts'
 import {
   EngineSelection,
   type RegisteredEngine,
@@ -59,8 +58,6 @@ export type SearchServiceOptions = {
   /** The size of the response cache. 0 disables it. */
   cacheBytes: number
   observer: SearchObserver
-  /** Shares readings of the states of the indexes with other processes. */
-  sharedStates?: SharedPolling
 }
 
 /** What a search needs of the HTTP request that it answers. */
@@ -128,9 +125,9 @@ export class SearchService {
 
   /** Starts to watch the engines. Stop it with `stop()`. */
   constructor(options: SearchServiceOptions, logger: Logger) {
-    const { db, engines, indexName, cacheBytes, observer, sharedStates } = options
+    const { db, engines, indexName, cacheBytes, observer } = options
     const log = new SearchLog(logger)
-    const companyWords = new CompanyWordsFollower(db, (error) => log.logWordsFailure(error))
+    const companyWords = new CompanyWordsFollower(db, log.companyWords)
     this.#options = options
     this.#log = log
     this.#cache = new ResponseCache(cacheBytes, engines.length)
@@ -144,7 +141,6 @@ export class SearchService {
         log.logAvailability(engineName, isAvailable, error)
       },
       onCompanyWordsVersion: (version) => companyWords.notice(version),
-      ...(sharedStates && { sharedStates }),
     })
     for (const { engineName } of this.#selection.engines)
       observer.setEngineAvailable(engineName, true)
@@ -160,7 +156,7 @@ export class SearchService {
    * SKUs uses the general pool. A cached response needs no capacity.
    */
   checkCapacity(url: string): boolean {
-    const usesFallback = !isSkuLookUp(url) && !this.#selection.resumePollingAndCheckHealth()
+    const usesFallback = !isSkuLookUp(url) && !this.#selection.hasHealthyEngine()
     const limit = usesFallback ? this.#fallbackLimit : this.#limit
     return limit.hasCapacity() || this.#isCached(url)
   }

@@ -1,22 +1,18 @@
 // Keeps the words of the company in memory, as of the version that the database has.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import type { FailureLog } from '../monitoring/log/failure-log.ts'
 import { builtInWords, readSearchWords, type SearchWords } from './search-words.ts'
 
 export class CompanyWordsFollower {
   readonly #db: Kysely<Tables>
-  readonly #onFailure: (error: unknown) => void
+  readonly #failures: FailureLog
   #current = builtInWords
   #reading: Promise<void> | undefined
-  #hasFailed = false
 
-  /**
-   * `onFailure` gets the first error of reading the words, and another one only after they were
-   * read in between.
-   */
-  constructor(db: Kysely<Tables>, onFailure: (error: unknown) => void) {
+  constructor(db: Kysely<Tables>, failures: FailureLog) {
     this.#db = db
-    this.#onFailure = onFailure
+    this.#failures = failures
   }
 
   /** Returns the words as they were last read, the built-in ones before that. */
@@ -30,13 +26,10 @@ export class CompanyWordsFollower {
     this.#reading = readSearchWords(this.#db)
       .then((words) => {
         this.#current = words
-        this.#hasFailed = false
+        this.#failures.logSuccess()
       })
-      .catch((error: unknown) => {
-        // The next call reads again.
-        if (!this.#hasFailed) this.#onFailure(error)
-        this.#hasFailed = true
-      })
+      // The next call reads again.
+      .catch((error: unknown) => this.#failures.logFailure(error))
       .finally(() => {
         this.#reading = undefined
       })

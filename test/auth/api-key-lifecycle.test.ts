@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import t from 'tap'
 import { ApiKeyUsage } from '../../src/auth/api-key-usage.ts'
@@ -336,11 +337,12 @@ t.test('stops after a write that has already begun', async (t) => {
   const { stopping } = await db.transaction().execute(async (transaction) => {
     await sql`lock table api_key_usage in access exclusive mode`.execute(transaction)
     usage.recordCall(id, 200, true)
-    void usage.writePending()
+    // A write begins within some seconds.
+    await eventually(() => countWaitingQueries(transaction), Boolean)
     const stopping = usage.stop().then(() => {
       isStopped = true
     })
-    await eventually(() => countWaitingQueries(transaction), Boolean)
+    await sleep(100)
     t.notOk(isStopped)
     // In an object, because the transaction must end before the usage stops.
     return { stopping }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { findNodeProblem } from '../../src/config/node-version.ts'
+import { findNodeProblem } from '../../src/config.ts'
 import { describeFatalError } from '../../src/monitoring/describe-error.ts'
 
 t.test('requires a Node that sets import.meta.main in TypeScript files', async (t) => {

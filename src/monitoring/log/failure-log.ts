@@ -1,18 +1,56 @@
-// Logs that a background task fails, once per cause, and that it works again.
+// Logs what fails again and again only once.
 import { describeError } from '../describe-error.ts'
+
+/** Bounds the log if every error has a different key. */
+const maxLoggedKeys = 10
+
+/** Decides which of many equal errors are logged: one for each key, or for each key and interval. */
+export class RepetitionFilter {
+  readonly #interval: { ms: number }
+  readonly #loggedAt = new Map<string, number>()
+  #leftOut = 0
+
+  constructor(interval = { ms: Number.POSITIVE_INFINITY }) {
+    this.#interval = interval
+  }
+
+  /**
+   * Records that an error occurred. Returns null if it is to be left out of the log. If it is to be
+   * logged, returns how many were left out since the last one that was logged, whatever their keys.
+   */
+  recordError(key: string): number | null {
+    const now = performance.now()
+    for (const [logged, loggedAt] of this.#loggedAt)
+      if (now - loggedAt >= this.#interval.ms) this.#loggedAt.delete(logged)
+    if (this.#loggedAt.has(key) || this.#loggedAt.size >= maxLoggedKeys) {
+      this.#leftOut += 1
+      return null
+    }
+    this.#loggedAt.set(key, now)
+    const leftOut = this.#leftOut
+    this.#leftOut = 0
+    return leftOut
+  }
+
+  isEmpty(): boolean {
+    return this.#loggedAt.size === 0
+  }
+
+  clear(): void {
+    this.#loggedAt.clear()
+  }
+}
 
 export type TaskLog = { error(text: string): void; info(text: string): void }
 /** What the log says. `cause` is the message of the error. */
 export type FailureTexts = { failure(cause: string): string; recovery: string }
 
-/** Bounds the set of causes if every failure has a different message. */
-const maxLoggedCauses = 10
-
+/** Logs that a background task fails, once per cause, and that it works again. */
 export class FailureLog {
   readonly #log: TaskLog
   readonly #texts: FailureTexts
   readonly #quietTime: { ms: number }
-  readonly #causes = new Set<string>()
+  readonly #causes = new RepetitionFilter()
   /** By performance.now(). */
   #failedAt = Number.NEGATIVE_INFINITY
 
@@ -27,15 +65,13 @@ export class FailureLog {
   }
 
   isFailing(): boolean {
-    return this.#causes.size > 0
+    return !this.#causes.isEmpty()
   }
 
   logFailure(error: unknown): void {
     this.#failedAt = performance.now()
     const cause = describeError(error)
-    if (this.#causes.has(cause) || this.#causes.size >= maxLoggedCauses) return
-    this.#causes.add(cause)
-    this.#log.error(this.#texts.failure(cause))
+    if (this.#causes.recordError(cause) !== null) this.#log.error(this.#texts.failure(cause))
   }
 
   /** Logs the recovery if the task was failing, and has not failed for the quiet time. */

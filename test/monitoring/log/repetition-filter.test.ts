@@ -1,6 +1,6 @@
 // Which of many equal errors are logged.
 import t from 'tap'
-import { RepetitionFilter } from '../../../src/monitoring/log/repetition-filter.ts'
+import { RepetitionFilter } from '../../../src/monitoring/log/failure-log.ts'
 
 t.test('one error is logged for each key and interval, with the number left out', async (t) => {
   const interval = { ms: 60_000 }
