@@ -170,36 +170,12 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     // still wait for a PostgreSQL that does not answer. So its connections are destroyed at once.
     const destroyAfterMs = app.server.listening ? lastStatementsMs : 0
     setTimeout(() => destroyDatabaseConnections(connections), destroyAfterMs).unref()
-    const closeSteps = {
-      'the app': () => app.close(),
-      'the app for operations': () => operationsApp.close(),
-      'the connections to the servers': () => closeConnections(connections),
-      traces: async () => traces?.stop(),
-    }
-    await closeInOrder(closeSteps, (error, name) =>
-      app.log.error({ err: error }, `stopping: ${name} could not be closed`),
-    )
+    // If one of these fails, the process exits with status 1 and prints why.
+    await app.close()
+    await operationsApp.close()
+    await closeConnections(connections)
+    await traces?.stop()
   })
-}
-
-/**
- * Runs the steps one after the other, also after a step that fails. Calls `logFailure` for each
- * failed step with its name. Throws at the end if a step has failed, so that the process exits with
- * status 1.
- */
-export async function closeInOrder(
-  steps: Record<string, () => Promise<unknown>>,
-  logFailure: (error: unknown, name: string) => void,
-): Promise<void> {
-  const failed: string[] = []
-  for (const [name, close] of Object.entries(steps))
-    try {
-      await close()
-    } catch (error) {
-      failed.push(name)
-      logFailure(error, name)
-    }
-  if (failed.length > 0) throw new Error(`Not closed: ${failed.join(', ')}. The log says why.`)
 }
 
 async function checkMigrations(db: Database): Promise<void> {

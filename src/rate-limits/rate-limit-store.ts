@@ -1,5 +1,4 @@
 // Counts requests for the rate limiter: in this process, and in batches in Redis for all processes.
-import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { WindowCounts } from './window-counts.ts'
 
@@ -49,13 +48,9 @@ const batchesPerLimit = 20
  */
 export function createStoreClass(
   access: RedisAccess | null,
-  { redisPrefix, log }: { redisPrefix: string; log: TaskLog },
+  redisPrefix: string,
 ): new () => RateLimitStore {
   const redis = new OptionalRedis(access, redisPause.ms)
-  const failures = new FailureLog(log, {
-    failure: (cause) => `Requests cannot be counted for the rate limits (${cause})`,
-    recovery: 'Requests can be counted for the rate limits again',
-  })
 
   return class Store implements RateLimitStore {
     readonly #counts: WindowCounts
@@ -76,20 +71,10 @@ export function createStoreClass(
       const ttl = count.endsAt - Date.now()
       const batchSize = computeBatchSize(max)
       if (!count.hasAskedRedis || batchSize === 1) {
-        count.sendToRedis().then(
-          (current) => callback(null, { current, ttl }),
-          // Only a programming error gets here: failures of Redis resolve. Without an answer, the
-          // request would wait for ever.
-          (error: Error) => callback(error),
-        )
+        count.sendToRedis().then((current) => callback(null, { current, ttl }), callback)
         return
       }
-      if (count.unsent >= batchSize)
-        count.sendToRedis().then(
-          () => failures.logSuccess(),
-          // Only a programming error gets here, too. Unhandled, it would end the process.
-          (error: Error) => failures.logFailure(error),
-        )
+      if (count.unsent >= batchSize) void count.sendToRedis()
       callback(null, { current: count.knownTotal, ttl })
     }
 

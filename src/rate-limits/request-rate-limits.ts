@@ -35,7 +35,7 @@ export async function registerRateLimiter(
 ): Promise<void> {
   await app.register(rateLimit, {
     global: false,
-    store: createStoreClass(redis, { redisPrefix, log: app.log }),
+    store: createStoreClass(redis, redisPrefix),
     enableDraftSpec: true,
     keyGenerator: getLimitKey,
   })

@@ -196,9 +196,8 @@ t.test('processes share limits and readings in a cluster, also after a failover'
   const { nodes, url } = await startCluster(t)
   const [first, other] = [await openObserved(t, url), await openObserved(t, url)]
   const prefix = `test:${randomBytes(6).toString('hex')}:`
-  const log = { error: (line: string) => t.comment(line), info: () => undefined }
   const count = (client: typeof first.client, caller: string) => {
-    const Store = createStoreClass(unobserved(client), { redisPrefix: prefix, log })
+    const Store = createStoreClass(unobserved(client), prefix)
     const store = new Store()
     return new Promise<number>((resolve, reject) =>
       store.incr(

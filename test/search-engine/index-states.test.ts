@@ -69,9 +69,9 @@ t.test('an index of which the database has no record is not used', async (t) => 
   t.equal(follower.getLastKnownState(name).version, null, 'no cached response is used')
   await db
     .insertInto('search_indexes')
-    .values({ ...rows[0], indexed_at: null })
+    .values({ ...rows[0], state: 'unknown' })
     .execute()
   await untilUsed(false)
-  await db.updateTable('search_indexes').set({ indexed_at: new Date() }).execute()
+  await db.updateTable('search_indexes').set({ state: 'settled' }).execute()
   await untilUsed(true)
 })
