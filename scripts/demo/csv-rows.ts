@@ -1,6 +1,7 @@
 // Writes rows of the demo data as CSV, the format of the imports.
 import { Readable } from 'node:stream'
-import type { ProductColumn, QuoteColumn } from '../../src/imports/file-format.ts'
+import type { QuoteColumn } from '../../src/imports/file-format.ts'
+import type { ProductColumn } from '../../src/products/fields.ts'
 
 /** The text of each column. An empty text means no value. */
 export type ProductRow = Record<ProductColumn, string>

@@ -5,9 +5,10 @@ import type { Pool } from 'pg'
 import { toLocalDate } from '../../src/company/calendar.ts'
 import type { Company } from '../../src/company/company-file.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
-import { productColumns, quoteColumns } from '../../src/imports/file-format.ts'
+import { quoteColumns } from '../../src/imports/file-format.ts'
 import { importProducts } from '../../src/imports/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
+import { fileColumns } from '../../src/products/fields.ts'
 import { toCsv } from './csv-rows.ts'
 import { exampleProducts, exampleQuotes, linkedQuoteNumber } from './invented-data/example-rows.ts'
 import {
@@ -66,12 +67,12 @@ export async function loadDemoData(
   const products = emptyProductsSummary()
   await importProducts(
     pool,
-    toCsv([await readOnlineRetailProducts(invoiceLines, products)], productColumns),
+    toCsv([await readOnlineRetailProducts(invoiceLines, products)], fileColumns),
     {
       signal,
     },
   )
-  await importProducts(pool, toCsv([exampleProducts()], productColumns), { signal })
+  await importProducts(pool, toCsv([exampleProducts()], fileColumns), { signal })
   reportProgress(
     `${products.products} products imported; ${products.withoutName} of ${products.codes} codes ` +
       'skipped, because they never have a name',

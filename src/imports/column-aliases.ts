@@ -1,40 +1,12 @@
 // The names that other programs give to the columns of an import. Names are compared without case,
 // accents and signs. If several columns of a file have the same meaning, the name that comes first
 // here wins, and the others count as unknown.
+import { type ProductColumn, productFields } from '../products/fields.ts'
 
 /** Separated by commas. */
-const productAliases = {
-  // Shopify, Odoo, PrestaShop and WooCommerce, ERPs in Spanish and English
-  sku:
-    'variant sku, internal reference, default code, reference, product reference, código, ' +
-    'código artículo, código de artículo, código producto, código de producto, cod, cód, ' +
-    'cod artículo, referencia, ref, artículo, clave, item code, item number, item no, ' +
-    'product code, part number, article, article number, codigo interno, product id, productid',
-  name:
-    'title, product name, productname, nombre, nombre producto, nombre del producto, ' +
-    'nombre artículo, producto, item name, denominación, descripción corta, descripción, ' +
-    'descripción artículo, description',
-  description:
-    'body html, short description, sale description, description sale, long description, ' +
-    'descripción larga, descripción ampliada, detalle, observaciones',
-  category:
-    'categories, product category, categ id, product category name, categoría, categorías, ' +
-    'categories x y z, familia, grupo, rubro',
-  brand: 'manufacturer, vendor, marca, fabricante, brands, manufacturer name',
-  unit:
-    'unit of measure, uom, uom id, unidad, unidad de medida, unidad medida, ud, um, u m, ' +
-    'unidad venta, measure',
-  price:
-    'regular price, variant price, list price, lst price, sales price, unit price, ' +
-    'unitprice, price tax excluded, price tax excl, precio, precio unitario, precio venta, ' +
-    'precio de venta, pvp, p v p, tarifa, precio neto, precio lista, precio de lista',
-  currency: 'currency id, price currency, moneda, divisa, currency code, mon',
-  hs_code:
-    'hs code, variant hs code, commodity code, tariff code, código arancelario, arancel, ' +
-    'partida arancelaria, tariff number',
-  origin_country: 'country of origin, country of manufacture, país de origen, país origen, origen',
-  active: 'published, activo, activa, visible, enabled, active 0 1, is active, vigente',
-}
+const productAliases = Object.fromEntries(
+  Object.values(productFields).map(({ column, aliases }) => [column, aliases]),
+) as Record<ProductColumn, string>
 
 const quoteAliases = {
   number:

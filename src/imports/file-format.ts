@@ -1,4 +1,5 @@
 // The formats and the columns of files, and the error of a rejected import.
+import { fileColumns } from '../products/fields.ts'
 import { columnAliases } from './column-aliases.ts'
 
 /** How a text file is written. */
@@ -49,21 +50,6 @@ export type FileColumns = {
   /** Names of the columns in other programs, separated by commas. */
   aliases?: Readonly<Record<string, string>>
 }
-
-export const productColumns = [
-  'sku',
-  'name',
-  'description',
-  'category',
-  'brand',
-  'unit',
-  'price',
-  'currency',
-  'hs_code',
-  'origin_country',
-  'active',
-] as const
-export type ProductColumn = (typeof productColumns)[number]
 
 /**
  * The fields of a quote. Each row of the quote repeats them. A new one also needs a rule in
@@ -130,7 +116,7 @@ export const requiredQuoteColumns = [
 ] as const satisfies QuoteColumn[]
 
 export const productFileColumns: FileColumns = {
-  allowed: productColumns,
+  allowed: fileColumns,
   required: ['sku'],
   numbers: ['price'],
   dates: [],

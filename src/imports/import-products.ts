@@ -1,7 +1,9 @@
 // Imports a product file: stages its rows, checks them, and inserts or updates products by SKU.
 import type { ClientBase, Pool } from 'pg'
+import { type ProductColumn, type ProductField, productFields } from '../products/fields.ts'
 import { countNoun, formatCount } from '../text/count-noun.ts'
 import {
+  type CellCheck,
   checkCountry,
   checkCurrency,
   checkDecimal,
@@ -14,14 +16,15 @@ import {
   readKnownCodes,
   sqlListOfNoWords,
 } from './cells/cell-checks.ts'
-import { createFormatReaders, readCode, readSingleBlanks, readUnit } from './cells/cell-readers.ts'
-import { type CrossCellRule, createRowReader, type RowRules } from './cells/row-rules.ts'
 import {
-  type FileFormat,
-  ImportError,
-  type ProductColumn,
-  productFileColumns,
-} from './file-format.ts'
+  type CellReader,
+  createFormatReaders,
+  readCode,
+  readSingleBlanks,
+  readUnit,
+} from './cells/cell-readers.ts'
+import { type CrossCellRule, createRowReader, type RowRules } from './cells/row-rules.ts'
+import { type FileFormat, ImportError, productFileColumns } from './file-format.ts'
 import {
   type ImportOptions,
   type ImportSummary,
@@ -116,32 +119,45 @@ function createProductRowRules(
 ): RowRules<ProductColumn> {
   return {
     nonEmpty: ['sku', 'name'],
-    readers: {
-      ...createFormatReaders(productFileColumns, format),
-      name: readSingleBlanks,
-      category: readSingleBlanks,
-      brand: readSingleBlanks,
-      unit: readUnit,
-      currency: readCode,
-      origin_country: readCode,
-    },
-    cells: {
-      sku: checkSku,
-      name: checkLength(500),
-      description: checkLength(10_000),
-      category: checkLength(200),
-      brand: checkLength(200),
-      unit: checkUnit,
-      price: checkDecimal({ wholeDigits: 15, decimals: 4 }),
-      currency: checkCurrency(codes),
-      hs_code: checkHsCode,
-      origin_country: checkCountry(codes),
-      active: checkYesOrNo,
-    },
+    readers: { ...createFormatReaders(productFileColumns, format), ...cellReaders },
+    cells: createCellChecks(codes),
     // If the file has only one of the two columns, the product in the database may have the other.
     crossCellRules:
       columns.includes('price') && columns.includes('currency') ? priceAndCurrency : [],
   }
+}
+
+const fields = Object.values<ProductField>(productFields)
+
+/** How the cells of a kind are brought into their plain form. Others depend on the format. */
+const readersByKind: Partial<Record<ProductField['cell'], CellReader>> = {
+  line: readSingleBlanks,
+  unit: readUnit,
+  currency: readCode,
+  country: readCode,
+}
+const cellReaders = Object.fromEntries(
+  fields.flatMap(({ column, cell }) => {
+    const reader = readersByKind[cell]
+    return reader ? [[column, reader]] : []
+  }),
+)
+
+function createCellChecks(codes: KnownCodes): Record<ProductColumn, CellCheck> {
+  const checks: Record<ProductField['cell'], (maxLength: number) => CellCheck> = {
+    sku: () => checkSku,
+    text: checkLength,
+    line: checkLength,
+    unit: () => checkUnit,
+    price: () => checkDecimal({ wholeDigits: 15, decimals: 4 }),
+    currency: () => checkCurrency(codes),
+    hs_code: () => checkHsCode,
+    country: () => checkCountry(codes),
+    boolean: () => checkYesOrNo,
+  }
+  return Object.fromEntries(
+    fields.map(({ column, cell, maxLength = 0 }) => [column, checks[cell](maxLength)]),
+  ) as Record<ProductColumn, CellCheck>
 }
 
 const priceAndCurrency: CrossCellRule<ProductColumn>[] = [

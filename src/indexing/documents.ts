@@ -1,15 +1,26 @@
 // Reads products from PostgreSQL and converts them into the documents of the index.
 import { hash } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import { toUnitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
-import type { ProductDocument } from '../search-engine/document-fields.ts'
+import {
+  namesWithCodes,
+  type ProductRow,
+  type SearchedName,
+  searchedNames,
+  shownColumns,
+  toProduct,
+} from '../products/fields.ts'
+import {
+  type ProductDocument,
+  toWordsAttribute,
+  type WordsAttribute,
+} from '../search-engine/document-fields.ts'
 import { listEnyePrefixes } from '../text/enye-words.ts'
 import { listSkuForms, toFoldedCodeKey, toSkuKey } from '../text/sku-keys.ts'
 import { listOtherNumbers, readText, toLookAlike, toSearchedText } from '../text/tokens.ts'
 
-/** Words and codes are read from this much of a description. */
-export const maxDescriptionLength = 1_000
+/** Words and codes are read from this much of a value. Only descriptions are longer. */
+const maxSearchedLength = 1_000
 
 /** Reads these products as they are now. Deleted and inactive products are absent. */
 export async function readDocuments(db: Kysely<Tables>, ids: string[]): Promise<ProductDocument[]> {
@@ -36,55 +47,29 @@ function selectProducts(db: Kysely<Tables>) {
     .selectFrom('products')
     .leftJoin('product_popularity as popularity', 'popularity.product_id', 'products.id')
     .where('products.active', '=', true)
-    .select([
-      'products.id',
-      'sku',
-      'name',
-      'description',
-      'category',
-      'brand',
-      'unit',
-      'price',
-      'currency',
-      'hs_code',
-      'origin_country',
-      'popularity.step as popularity',
-      'popularity.rank as quotedRank',
-    ])
+    .select([...shownColumns, 'popularity.step as popularity', 'popularity.rank as quotedRank'])
 }
 
-export type ProductRow = Awaited<ReturnType<ReturnType<typeof selectProducts>['execute']>>[number]
+export type IndexedRow = ProductRow & { popularity: number | null; quotedRank: number | null }
 
 /** Returns the document without its content hash, which `toDocumentLine` adds. */
-export function toDocument(row: ProductRow): ProductDocument {
+export function toDocument(row: IndexedRow): ProductDocument {
+  const product = toProduct(row)
+  const text = (name: SearchedName) =>
+    (product[name] ?? '').slice(0, maxSearchedLength).toWellFormed()
   const name = readText(row.name)
   const words = name.words.map(({ text }) => text)
-  const description = (row.description ?? '').slice(0, maxDescriptionLength).toWellFormed()
-  const otherTexts = [row.sku, row.brand ?? '', description].map(readText)
-  const codes = [name, ...otherTexts].flatMap((text) => text.codes.map((code) => code.text))
+  const codes = namesWithCodes.flatMap((each) => readText(text(each)).codes)
   const foldedSku = toFoldedCodeKey(row.sku)
+  const searched = searchedNames.map((each) => [toWordsAttribute(each), toSearchedText(text(each))])
   return {
-    id: row.id,
-    sku: row.sku,
-    name: row.name,
-    description: row.description,
-    category: row.category,
-    brand: row.brand,
-    unit: row.unit,
-    price:
-      row.price !== null && row.currency !== null ? toUnitPrice(row.price, row.currency) : null,
-    hsCode: row.hs_code,
-    originCountry: row.origin_country,
+    ...product,
+    ...(Object.fromEntries(searched) as Record<WordsAttribute, string>),
     skuKeys: [...new Set([toSkuKey(row.sku), foldedSku])],
     skuForms: listSkuForms(foldedSku),
     lookAlike: toLookAlike(foldedSku),
-    words: toSearchedText(row.name),
     otherWords: [...new Set([...name.otherWords, ...listOtherNumbers(words)])],
-    brandWords: toSearchedText(row.brand ?? ''),
-    categoryWords: toSearchedText(row.category ?? ''),
-    skuWords: toSearchedText(row.sku),
-    descriptionWords: toSearchedText(description),
-    codes: [...new Set(codes)],
+    codes: [...new Set(codes.map((code) => code.text))],
     enye: listEnyePrefixes(row.name),
     popularity: row.popularity ?? 0,
     nameWords: row.name.match(/[\p{L}\p{N}]+/gu)?.length ?? 0,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
+import { exampleRow } from '../products/fields.ts'
 import { applyBatch, documentsPerUpload, logParked, parkDocuments } from './apply.ts'
 import {
   type DocumentLine,
@@ -331,22 +332,7 @@ async function* readPagesAhead(db: Kysely<Tables>): AsyncGenerator<DocumentLine[
 
 /** The engine rejects a search in a field that no document ever had. */
 async function addAndDeleteDocument({ client, indexName }: IndexTarget): Promise<void> {
-  const text = 'Pieza'
-  const document = toDocument({
-    id: '0',
-    sku: 'A-1',
-    name: text,
-    description: text,
-    category: text,
-    brand: text,
-    unit: 'C62',
-    price: '1',
-    currency: 'EUR',
-    hs_code: '731815',
-    origin_country: 'ES',
-    popularity: 1,
-    quotedRank: 1,
-  })
+  const document = toDocument({ ...exampleRow, popularity: 1, quotedRank: 1 })
   const index = client.index(indexName)
   for (const write of [{ lines: [toDocumentLine(document)] }, { ids: [document.id] }])
     await finishWrite(index, await sendWrite(index, write))

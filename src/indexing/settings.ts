@@ -2,25 +2,28 @@
 // not among them, because they change without a rebuild (synonyms.ts).
 import { isDeepStrictEqual } from 'node:util'
 import type { Settings } from 'meilisearch'
-import { type ProductDocument, shownAttributes } from '../search-engine/document-fields.ts'
+import { facetNames, productFields, searchedNames } from '../products/fields.ts'
+import {
+  type ProductDocument,
+  shownAttributes,
+  toWordsAttribute,
+} from '../search-engine/document-fields.ts'
 import { maxFacetValues, maxListed } from '../search-engine/result-limits.ts'
 import { oneTypoLetters, twoTyposLetters } from '../text/typos.ts'
 
-/** The fields in which words are searched. Matches in earlier fields rank higher. */
-const searchedFields = [
-  'words',
-  'skuForms',
-  'otherWords',
-  'skuWords',
-  'brandWords',
-  'categoryWords',
-  'hsCode',
-  'descriptionWords',
-] satisfies (keyof ProductDocument)[]
+/**
+ * The fields in which words are searched, with their places. Matches in earlier fields rank higher.
+ */
+const searchedFields: [keyof ProductDocument, place: number][] = [
+  ['skuForms', 2],
+  ['otherWords', 3],
+  ['hsCode', 7],
+]
+for (const name of searchedNames)
+  searchedFields.push([toWordsAttribute(name), productFields[name].search.place])
 
 const filteredFields = [
-  'brand',
-  'category',
+  ...facetNames,
   'codes',
   'enye',
   'hsCode',
@@ -31,7 +34,9 @@ const filteredFields = [
 ] satisfies (keyof ProductDocument)[]
 
 export const indexSettings = {
-  searchableAttributes: searchedFields,
+  searchableAttributes: searchedFields
+    .toSorted(([, a], [, b]) => a - b)
+    .map(([attribute]) => attribute),
   displayedAttributes: [...shownAttributes],
   // Equality only: comparison and facet search would double the cost of indexing one product.
   filterableAttributes: [

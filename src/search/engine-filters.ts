@@ -1,4 +1,5 @@
 // The texts and filters with which the engine finds what a query asks for.
+import { facetNames } from '../products/fields.ts'
 import type { ParsedQuery, QueryToken } from '../text/parse-query.ts'
 import {
   canBeginHsCode,
@@ -7,7 +8,7 @@ import {
   toCodeKey,
   toSkuKey,
 } from '../text/sku-keys.ts'
-import { facetNames, type SearchRequest } from './schema.ts'
+import type { SearchRequest } from './schema.ts'
 
 /** The engine reads the first ten words of a query. */
 export const maxEngineWords = 10
@@ -20,7 +21,7 @@ export function toEngineText(words: QueryToken[]): string {
     .join(' ')
 }
 
-/** Returns the engine filters for the category and brand of a request. */
+/** Returns the engine filters for the category and the other facets of a request. */
 export function toEngineFilters(request: SearchRequest): string[] {
   return facetNames.flatMap((name) => {
     const value = request[name]

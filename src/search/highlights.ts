@@ -1,20 +1,21 @@
 // Computes the highlights of a hit: [start, length] in UTF-16 code units of the value sent.
+import { type HighlightedName, highlightedNames } from '../products/fields.ts'
 import type { EngineHit } from '../search-engine/search-client.ts'
 import { normalizeText } from '../text/normalize.ts'
 import { canBePartOfCode, toCodeKey } from '../text/sku-keys.ts'
 import { readText } from '../text/tokens.ts'
 import type { ProductOrder } from './order.ts'
-import { type HighlightedAttribute, type Hit, highlightedAttributes } from './schema.ts'
+import type { Hit } from './schema.ts'
 
 type Range = [start: number, length: number]
 
 /** Returns ranges that are sorted, do not overlap and lie inside the value. */
 export function highlight(
-  product: Pick<EngineHit, HighlightedAttribute>,
+  product: Pick<EngineHit, HighlightedName>,
   order: ProductOrder,
 ): Hit['highlights'] {
   const highlights: Hit['highlights'] = {}
-  for (const attribute of highlightedAttributes) {
+  for (const attribute of highlightedNames) {
     const value = product[attribute]
     if (!value) continue
     const ranges =

@@ -1,11 +1,12 @@
 // What a search shows of the products that it has found: hits, counts by facet, corrections.
+import type { FacetName } from '../products/fields.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import { maxFacetValues } from '../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult } from '../search-engine/search-client.ts'
 import { toFilterKey } from '../text/filter-values.ts'
 import { highlight } from './highlights.ts'
 import type { Match, ProductOrder, ScoredProduct } from './order.ts'
-import type { FacetName, Facets, Hit, SearchResult } from './schema.ts'
+import type { Facets, Hit, SearchResult } from './schema.ts'
 
 /** Returns what a hit shows. */
 export function toHit(product: EngineHit, match: Match, order: ProductOrder): Hit {

@@ -3,6 +3,7 @@ import { type Operation, queryParameters } from '../api-docs/endpoint-descriptio
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
+import { exampleProduct, facetNames, productFields } from '../products/fields.ts'
 import { maxHits } from '../search-engine/result-limits.ts'
 import { Hit, maxSkus, SearchParameters, SearchResponse } from './schema.ts'
 import { searchUnavailable } from './search.ts'
@@ -14,7 +15,8 @@ Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
   finds "2025".
 * SKUs are found with any separators, in any case and from the middle ("742x"). An exact SKU is
   always the first hit.
-* \`category\` and \`brand\` ignore case, and \`facets\` count such spellings together.
+* ${facetNames.map((name) => `\`${name}\``).join(', ')} ignore case, and \`facets\` count such
+  spellings together.
 * The last word is a prefix. Words match with and without accents.
 * Trade words in Spanish and English, and the synonyms of the company, find each other. Products
   that the company has pinned to exactly this query come right after an exact SKU, before all other
@@ -34,16 +36,7 @@ Abort a search when the next key is pressed: the service then cancels its work.
 const invalidLimit = `must be a whole number from 1 to ${maxHits}`
 
 const hammer: Hit = {
-  id: '4711',
-  sku: 'AB-742-X',
-  name: 'Martillo de bola 300 g',
-  description: null,
-  category: 'Herramientas',
-  brand: null,
-  unit: 'C62',
-  price: { amount: '12.50', currency: 'EUR' },
-  hsCode: '820520',
-  originCountry: 'ES',
+  ...exampleProduct,
   highlights: { name: [[0, 8]] },
   match: 'corrected',
 }
@@ -77,8 +70,7 @@ export const searchOperation: Operation = {
   scope: 'search:read',
   parameters: queryParameters(SearchParameters, {
     q: 'martilo',
-    category: 'Herramientas',
-    brand: 'Bellota',
+    ...Object.fromEntries(facetNames.map((name) => [name, productFields[name].facetExample])),
     facets: 'category',
     sku: ['AB-742-X'],
   }),

@@ -1,6 +1,7 @@
 // Orders the products that an engine or PostgreSQL has found, by what of the query each of them
 // holds. docs/search.md lists all that decides the order of hits.
 import { LRUCache } from 'lru-cache'
+import { productFields, type SearchedName, searchedNames } from '../products/fields.ts'
 import type { EngineHit } from '../search-engine/search-client.ts'
 import type { ParsedQuery, QueryToken } from '../text/parse-query.ts'
 import { listNumberForms } from '../text/plurals.ts'
@@ -10,10 +11,7 @@ import { readText, type TextParts, toLookAlike, toSearchedText, toSound } from '
 import { countTypos, maxTyposIn } from '../text/typos.ts'
 
 /** What must be known of a product. */
-export type ComparedProduct = Pick<
-  EngineHit,
-  'sku' | 'name' | 'brand' | 'category' | 'description' | 'hsCode'
->
+export type ComparedProduct = Pick<EngineHit, SearchedName | 'hsCode'>
 
 /**
  * How a hit matches: it has the SKU; it has all the words and codes, also as synonyms, plurals or
@@ -44,7 +42,6 @@ const quality = {
   correctedWord: 0.85,
   otherUnit: 0.6,
 }
-const fieldWeight = { name: 1, brand: 1, sku: 1, category: 0.5, description: 0.5 }
 /** Too many words begin with a shorter word. It is a prefix only if it is the last word. */
 const minLettersForPrefix = 3
 const nounBonus = 2
@@ -56,7 +53,8 @@ const shareOfNameBonus = 1.5
 /** How much the place that the engine gave counts. */
 const placeWeight = 10
 const placeOffset = 5
-const maxDescriptionLength = 1_000
+/** Only descriptions are longer. */
+const maxSearchedLength = 1_000
 const maxCachedTexts = 5_000
 
 /** `words` are without stop words. */
@@ -108,14 +106,13 @@ export class ProductOrder {
     product: Product,
     place: number | null,
   ): ScoredProduct<Product> {
-    const { name, brand, category, description, sku } = product
+    const { name, sku } = product
     const nameText = read(name)
-    const fields: [FieldWords, number][] = [[nameText, fieldWeight.name]]
-    if (brand) fields.push([read(brand), fieldWeight.brand])
-    fields.push([read(sku), fieldWeight.sku])
-    if (category) fields.push([read(category), fieldWeight.category])
-    if (description)
-      fields.push([read(description.slice(0, maxDescriptionLength)), fieldWeight.description])
+    // The name is the first one.
+    const fields = searchedNames.flatMap((each): [FieldWords, number][] => {
+      const text = product[each]?.slice(0, maxSearchedLength)
+      return text ? [[read(text), productFields[each].search.weight]] : []
+    })
     const skuKey = toFoldedCodeKey(sku)
     const matches = this.#tokens.map((token) => token.findIn(fields, skuKey, product.hsCode))
     this.#joinNeighbours(matches, fields)

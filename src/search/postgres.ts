@@ -5,6 +5,14 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Pool } from 'pg'
 import { runCancellableQuery } from '../database/cancellable-query.ts'
 import type { Tables } from '../database/table-types.ts'
+import {
+  type FacetName,
+  facetNames,
+  type Product,
+  type ProductRow,
+  shownColumns,
+  toProduct,
+} from '../products/fields.ts'
 import { maxFacetValues, maxListed, maxTotal } from '../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { canBeginHsCode, mayShareSkuKey, toCodeKey } from '../text/sku-keys.ts'
@@ -18,14 +26,7 @@ import {
   type TokenTerms,
   withPhraseSynonyms,
 } from './postgres-words.ts'
-import { type ProductRow, productColumns, toProduct } from './product-rows.ts'
-import {
-  type FacetName,
-  type Facets,
-  facetNames,
-  type ParsedRequest,
-  type SearchResult,
-} from './schema.ts'
+import type { Facets, ParsedRequest, SearchResult } from './schema.ts'
 
 export type SearchDatabase = {
   /** Runs the searches, and nothing else. */
@@ -64,7 +65,6 @@ type PageRow = {
   may_be_incomplete: boolean
 } & Record<FacetName, Record<string, number> | null>
 
-type Product = ReturnType<typeof toProduct>
 type Found = ScoredProduct<Product> & { kind: Kind }
 
 /**
@@ -184,7 +184,7 @@ function toRelaxedPage(
   }
 }
 
-/** What a request requires of every product: active, in the category, of the brand. */
+/** What a request requires of every product: active, and with the values of its filters. */
 function buildProductCondition(request: ParsedRequest): Sql {
   const filters = facetNames.flatMap((name) => {
     const value = request[name]
@@ -280,7 +280,7 @@ function listCandidateQueries(request: ParsedRequest, { tokens }: QueryTerms): S
 
 /** The columns of a hit. Numbers are texts, because a number in JSON loses digits. */
 const productColumnsSql = sql.join(
-  productColumns.map((column) => {
+  shownColumns.map((column) => {
     const value = sql.ref(`p.${column}`)
     return column === 'id' || column === 'price' ? sql`${value}::text as ${sql.ref(column)}` : value
   }),

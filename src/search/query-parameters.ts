@@ -15,9 +15,8 @@ import {
   type Problem,
 } from '../http/problem-details.ts'
 import { describeValidationErrors } from '../http/validation-problems.ts'
+import { type FacetName, facetNames } from '../products/fields.ts'
 import {
-  type FacetName,
-  facetNames,
   maxSkuCharacters,
   maxSkus,
   maxTextBytes,

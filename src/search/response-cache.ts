@@ -2,6 +2,7 @@
 // beginnings of words. `meta` is not cached, because it changes whenever the state of the index is
 // read again.
 import { LRUCache } from 'lru-cache'
+import { type FacetName, facetNames } from '../products/fields.ts'
 import type { SearchMeta, SearchRequest, SearchResult } from './schema.ts'
 
 /** A string takes at most two bytes per character. */
@@ -68,16 +69,17 @@ export class ResponseCache {
 }
 
 /** A property that `SearchRequest` gets must be added to the key, or the compiler objects. */
-type KeyParts = { [Name in keyof Required<SearchRequest>]: SearchRequest[Name] }
+type KeyParts = Omit<SearchRequest, FacetName>
 
 /**
  * Returns the key of a request in the cache. Equal requests have the same key, whatever the order
  * of their properties. Synonyms and pins change the result, so the key begins with their version.
  */
 export function toCacheKey(request: SearchRequest, wordsVersion: string | null): string {
-  const { text, limit, offset, facets, category, brand } = request
-  const parts: KeyParts = { text, limit, offset, facets, category, brand }
-  return wordsVersion + JSON.stringify(parts)
+  const { text, limit, offset, facets } = request
+  const parts: KeyParts = { text, limit, offset, facets }
+  const filters = facetNames.map((name) => request[name] ?? null)
+  return wordsVersion + JSON.stringify([parts, filters])
 }
 
 /** `facets` is left out if the request asked for none. */

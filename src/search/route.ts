@@ -4,9 +4,10 @@ import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fas
 import { noStore } from '../http/common-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody, serializeOnlyProblems } from '../http/problem-details.ts'
+import { facetNames } from '../products/fields.ts'
 import type { CallerRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, listSkus, toSearchRequest } from './query-parameters.ts'
-import { facetNames, SearchParameters, type SearchRequest, SearchResponse } from './schema.ts'
+import { SearchParameters, type SearchRequest, SearchResponse } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search.ts'
 
 export type SearchOptions = SearchServiceOptions & {

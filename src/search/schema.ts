@@ -2,9 +2,18 @@
 // SearchParameters are those of the HTTP request, a SearchRequest has them normalised, a
 // ParsedRequest has its text parsed, a SearchResult is what an engine or PostgreSQL has found, and
 // SearchResponse is the body of the HTTP response.
-import { type Static, type TOptional, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TUnsafe, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
+import {
+  type FacetName,
+  facetNames,
+  highlightedNames,
+  type Product,
+  productFields,
+  type ShownName,
+  shownNames,
+} from '../products/fields.ts'
 import {
   defaultHits,
   maxFacetValues,
@@ -13,10 +22,6 @@ import {
   maxTotal,
 } from '../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
-
-/** The fields by which products are filtered and counted. */
-export const facetNames = ['category', 'brand'] as const
-export type FacetName = (typeof facetNames)[number]
 
 /** The text of a search has at most this many code points, and this many bytes of UTF-8. */
 export const maxTextCodePoints = 200
@@ -28,10 +33,21 @@ export const maxSkuCharacters = 100
 
 const facetPattern = `(${facetNames.join('|')})`
 
-const NullableText = (description: string) => Nullable(Type.String({ description }))
+/** Returns an object with the value of each name, for the type of which `Type` stands. */
+const mapNames = <Name extends string, Value>(
+  names: readonly Name[],
+  toValue: (name: Name) => Value,
+) => Object.fromEntries(names.map((name) => [name, toValue(name)])) as Record<Name, Value>
 
-const FilterValue = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
+const filters = mapNames(facetNames, (name) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: `Return products of this ${name} only`,
+    }),
+  ),
+)
 
 export const SearchParameters = Type.Object(
   {
@@ -54,17 +70,14 @@ export const SearchParameters = Type.Object(
       default: 0,
       description: 'The number of hits to skip',
     }),
-    ...({
-      category: FilterValue('Return products of this category only'),
-      brand: FilterValue('Return products of this brand only'),
-    } satisfies Record<FacetName, TSchema>),
+    ...filters,
     facets: Type.Optional(
       Type.String({
         pattern: `^${facetPattern}(,${facetPattern})*$`,
-        examples: ['category', 'category,brand'],
+        examples: [facetNames[0] ?? '', facetNames.join(',')],
         description:
-          'Comma-separated list of category and brand. The response counts the products found ' +
-          `by each, for the ${maxFacetValues} most frequent values`,
+          `Comma-separated list of ${facetNames.join(', ')}. The response counts the products ` +
+          `found by each, for the ${maxFacetValues} most frequent values`,
       }),
     ),
     sku: Type.Optional(
@@ -85,48 +98,21 @@ const Ranges = Type.Array(Type.Array(Type.Integer(), { minItems: 2, maxItems: 2 
   description: '[start, length] in UTF-16 code units of the value in this hit',
 })
 
-/** The fields of a hit in which matches are highlighted. */
-export const highlightedAttributes = [
-  'sku',
-  'name',
-  'description',
-  'category',
-  'brand',
-  'hsCode',
-] as const
-export type HighlightedAttribute = (typeof highlightedAttributes)[number]
-
 const Highlights = Type.Object(
-  Object.fromEntries(highlightedAttributes.map((name) => [name, Type.Optional(Ranges)])) as Record<
-    HighlightedAttribute,
-    TOptional<typeof Ranges>
-  >,
+  mapNames(highlightedNames, () => Type.Optional(Ranges)),
   { description: 'The parts of each value that match the query' },
 )
 
-/**
- * A new field that shows a column of the table products also has a place in
- * - src/database/table-types.ts and a migration, if the column is new,
- * - src/search-engine/document-fields.ts: `ProductDocument` and `shownAttributes`,
- * - src/indexing/documents/product-to-document.ts: what the index stores,
- * - src/search/product-rows.ts: `productColumns` and `toProduct`, for answers from PostgreSQL,
- * - src/search/openapi.ts: the example, and src/web/palette/palette.d.ts: the type for web shops,
- * - `highlightedAttributes` above, if words of the query may be in it,
- * - src/imports/file-format.ts and src/imports/import-products.ts, if a CSV file has it.
- * The compiler finds most of them once the field is in `Hit` and `shownAttributes`. The documents
- * change, so the indexer rebuilds the index.
- */
+const shownSchemas = mapNames(shownNames, (name) => {
+  const field = productFields[name]
+  if (field.shown === 'price') return Nullable(Money)
+  const text = Type.String({ description: field.description })
+  return field.shown === 'text' ? text : Nullable(text)
+}) as unknown as { [Name in ShownName]: TUnsafe<Product[Name]> }
+
 export const Hit = Type.Object({
   id: Type.String({ description: 'Identifies the product for as long as it exists' }),
-  sku: Type.String({ description: 'The product code as the company writes it' }),
-  name: Type.String({ description: 'The name of the product' }),
-  description: NullableText('A longer description of the product'),
-  category: NullableText('The category of the product'),
-  brand: NullableText('The brand of the product'),
-  unit: Nullable(Type.String({ description: 'Unit code of UN/ECE Recommendation 20' })),
-  price: Nullable(Money),
-  hsCode: NullableText('Harmonised System code'),
-  originCountry: Nullable(Type.String({ description: 'ISO 3166-1 alpha-2' })),
+  ...shownSchemas,
   highlights: Highlights,
   match: Type.Union(
     [
@@ -149,10 +135,7 @@ const Counts = Type.Record(Type.String(), Type.Integer(), {
   description: 'The number of products by value, in no defined order',
 })
 export const Facets = Type.Object(
-  {
-    category: Type.Optional(Counts),
-    brand: Type.Optional(Counts),
-  } satisfies Record<FacetName, TSchema>,
+  mapNames(facetNames, () => Type.Optional(Counts)),
   {
     description:
       'Counts over all products found, for the requested facets. If a facet has more than ' +

@@ -1,7 +1,7 @@
 // Looks up products by their exact SKUs in PostgreSQL. No search engine is needed.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { type ProductRow, productColumns, toProduct } from './product-rows.ts'
+import { type ProductRow, shownColumns, toProduct } from '../products/fields.ts'
 import type { Hit, SearchResponse } from './schema.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { Hit, SearchResponse } from './schema.ts'
 export async function lookUpSkus(db: Kysely<Tables>, skus: string[]): Promise<(Hit | null)[]> {
   const rows = await db
     .selectFrom('products')
-    .select(productColumns)
+    .select(shownColumns)
     .where('sku', 'in', skus)
     .where('active', '=', true)
     .execute()

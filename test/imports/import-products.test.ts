@@ -4,9 +4,10 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
-import { ImportError, productColumns } from '../../src/imports/file-format.ts'
+import { ImportError } from '../../src/imports/file-format.ts'
 import { importProducts } from '../../src/imports/import-products.ts'
 import type { ImportStep } from '../../src/imports/import-transaction.ts'
+import { fileColumns } from '../../src/products/fields.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import {
@@ -152,12 +153,9 @@ t.test(
 )
 
 t.test('rejects an invalid row with its line, its column and the reason', async (t) => {
-  const header = productColumns.join(',')
+  const header = fileColumns.join(',')
   const goodRow = { sku: 'B', name: 'Saw', price: '1', currency: 'EUR' }
-  const cases: [
-    cells: Partial<Record<(typeof productColumns)[number], string>>,
-    problem: string,
-  ][] = [
+  const cases: [cells: Partial<Record<(typeof fileColumns)[number], string>>, problem: string][] = [
     [{ sku: '' }, 'sku: is missing'],
     [{ name: ' ' }, 'name: is missing'],
     [{ sku: 'x'.repeat(101) }, 'sku: has 101 characters: at most 100 are allowed'],
@@ -191,9 +189,7 @@ t.test('rejects an invalid row with its line, its column and the reason', async 
     ],
   ]
   for (const [cells, problem] of cases) {
-    const row = productColumns
-      .map((column) => `"${{ ...goodRow, ...cells }[column] ?? ''}"`)
-      .join(',')
+    const row = fileColumns.map((column) => `"${{ ...goodRow, ...cells }[column] ?? ''}"`).join(',')
     t.match(
       await readImportError(t, database, `${header}\nA,Hammer,,,,,,,,,\n${row}\n`),
       `line 3: ${problem}`,
@@ -231,7 +227,7 @@ t.test('accepts the longest texts and the largest amounts that the schema allows
   ]
   await importProducts(
     database.pool,
-    csvFile(`${productColumns}\n${rows.map((row) => row.join(',')).join('\n')}\n`),
+    csvFile(`${fileColumns}\n${rows.map((row) => row.join(',')).join('\n')}\n`),
   )
   const stored = await readProducts(database)
   t.match(stored[0], { price: '999999999999999.9999', name: '😀'.repeat(500) })
@@ -373,7 +369,7 @@ t.test('imports or rejects rows with any cells, without an error of PostgreSQL',
     fc.string({ unit: 'binary', maxLength: 8 }),
     fc.stringMatching(/^[0-9.-]{1,20}$/),
   )
-  const row = fc.tuple(...productColumns.map(() => cell))
+  const row = fc.tuple(...fileColumns.map(() => cell))
   const samples = fc.sample(row, { numRuns: 2_000, seed: 20261121 })
   const csv = samples
     .map((cells) =>
@@ -381,7 +377,7 @@ t.test('imports or rejects rows with any cells, without an error of PostgreSQL',
     )
     .join('\n')
   const { rejectedRows } = collectRejectedRows()
-  const summary = await importProducts(database.pool, csvFile(`${productColumns}\n${csv}\n`), {
+  const summary = await importProducts(database.pool, csvFile(`${fileColumns}\n${csv}\n`), {
     rejectedRows,
   })
   t.ok(summary.rejected > 0, `${summary.inserted} imported, ${summary.rejected} rejected`)

@@ -23,7 +23,8 @@ import {
   readOnlineRetailQuotes,
 } from '../../scripts/demo/real-data/online-retail-data.ts'
 import { readCompany } from '../../src/company/company-file.ts'
-import { productColumns, quoteColumns } from '../../src/imports/file-format.ts'
+import { quoteColumns } from '../../src/imports/file-format.ts'
+import { fileColumns } from '../../src/products/fields.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
 const file = join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')
@@ -230,7 +231,7 @@ t.test('rows written as CSV are read back unchanged', async (t) => {
     'with quotation marks, commas, accents and line breaks in a field',
   )
   const products = exampleProducts()
-  t.same(parse(await text(toCsv([products], productColumns)), { columns: true }), products)
+  t.same(parse(await text(toCsv([products], fileColumns)), { columns: true }), products)
   t.equal(
     await text(toCsv([], onlineRetailQuoteColumns)),
     `${onlineRetailQuoteColumns.join(',')}\n`,
