@@ -18,6 +18,7 @@ export const importArguments = {
   delimiter: { type: 'string' },
   numbers: { type: 'string' },
   dates: { type: 'string' },
+  sheet: { type: 'string' },
   map: { type: 'string', multiple: true },
   set: { type: 'string', multiple: true },
   currency: { type: 'string' },
@@ -89,6 +90,7 @@ function parseTableOptions(kind: FileKind, values: ImportArguments): TableOption
       }),
     ),
     ignoresUnknown: values['ignore-unknown'] ?? false,
+    ...(values.sheet !== undefined && { sheet: values.sheet }),
   }
 }
 

@@ -21,7 +21,7 @@ Usage: node scripts/import.ts products FILE [--full [--allow-removals N%]] [OPTI
        node scripts/import.ts synonyms|pins|hidden-words FILE [--full] [OPTIONS]
 
 Imports a file into DATABASE_URL in one transaction: everything, or nothing if a row is invalid. FILE
-is CSV, gzipped or not, or - for standard input.
+is CSV, gzipped or not, an Excel workbook (.xlsx), JSON lines, or - for standard input.
 
   --full            products: the file is the whole catalogue. Products that are not in it become
                     inactive. Those in it become active, unless the column active says no.
@@ -61,6 +61,7 @@ nothing is imported until one of these options decides:
   --dates dmy|mdy|ymd       31/12/2026, 12/31/2026, or only 2026-12-31, which is always accepted
   --delimiter comma|semicolon|tab|bar
   --encoding utf-8|windows-1252
+  --sheet NAME              the sheet of a workbook. Default: the first visible one
 Cells with a delimiter are in quotation marks. Spaces around a cell and invisible characters are
 removed, an empty cell means no value, blank rows are skipped, and empty cells at the end of a row
 may be left out.

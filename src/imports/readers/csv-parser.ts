@@ -14,6 +14,18 @@ export type Row = {
   isCut?: boolean
 }
 
+/** A file before its columns are known. */
+export type RawTable = {
+  header: Row
+  /** Reads the rows below the header, from the first one each time. */
+  rows(): AsyncIterable<Row[]>
+  encoding: FileFormat['encoding']
+  delimiter: FileFormat['delimiter']
+  hasSeparatorLine: boolean
+  /** How the file was read, such as `UTF-8` and `cells separated by commas`. */
+  words: string[]
+}
+
 /**
  * The longest row that the schema allows has a fifth of this length. A longer row comes from a
  * quotation mark that is never closed.

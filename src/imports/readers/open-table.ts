@@ -11,10 +11,12 @@ import {
   rejectedRowColumns,
   type TableOptions,
 } from '../file-format.ts'
-import { maxRowCharacters, parseCsv, type Row } from './csv-parser.ts'
+import { maxRowCharacters, parseCsv, type RawTable, type Row } from './csv-parser.ts'
 import { describeFormat, detectFormat } from './detect-format.ts'
 import { type FileSource, type ImportSource, keepSource } from './file-source.ts'
+import { openJsonLines } from './json-lines.ts'
 import { decodeText, detectEncoding } from './text-encoding.ts'
+import { openXlsx } from './xlsx.ts'
 
 export type ImportTable = {
   /** The columns of the import that the file has, and those with a default value. */
@@ -26,18 +28,6 @@ export type ImportTable = {
   /** How the file was read, in words, and the columns that were ignored. */
   readAs: string
   hasSeparatorLine: boolean
-}
-
-/** A file before its columns are known. */
-export type RawTable = {
-  header: Row
-  /** Reads the rows below the header, from the first one each time. */
-  rows(): AsyncIterable<Row[]>
-  encoding: FileFormat['encoding']
-  delimiter: FileFormat['delimiter']
-  hasSeparatorLine: boolean
-  /** How the file was read, such as `UTF-8` and `cells separated by commas`. */
-  words: string[]
 }
 
 /**
@@ -76,7 +66,22 @@ async function openRawTable(
   fileColumns: FileColumns,
   options: TableOptions,
 ): Promise<RawTable> {
+  const start = await readStart(file)
+  if (start.toString('hex', 0, 4) === '504b0304') return openXlsx(file, options.sheet)
+  if (options.sheet !== undefined)
+    throw new ImportError('--sheet names a sheet of a workbook, but the file is none.')
+  // A header in CSV never begins with a brace.
+  if (/^(\ufeff)?\s*\{\s*"/.test(start.toString())) return openJsonLines(file)
   return openCsv(file, fileColumns, options)
+}
+
+async function readStart(file: FileSource): Promise<Buffer> {
+  let start: Buffer = Buffer.alloc(0)
+  for await (const bytes of file.read()) {
+    start = Buffer.concat([start, bytes.subarray(0, 64)])
+    if (start.length >= 64) break
+  }
+  return start
 }
 
 const encodingNames: Record<FileFormat['encoding'], string> = {

@@ -111,7 +111,7 @@ function rejectOtherFiles(bytes: Buffer): void {
   const start = bytes.toString('hex', 0, 4)
   if (start === 'd0cf11e0')
     throw new ImportError(
-      'The file is an old Excel workbook (.xls). Save it as .xlsx or as CSV UTF-8 in Excel.',
+      'The file is an old Excel workbook (.xls), or has a password. Save it as .xlsx without one.',
     )
   if (start === '25504446') throw new ImportError(`The file is a PDF, not CSV. ${saveAsUtf8}`)
 }
