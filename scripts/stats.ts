@@ -3,23 +3,22 @@ import { readCompany } from '../src/company/company-file.ts'
 import { checkCompany } from '../src/company/company-record.ts'
 import { readStatsConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
-import { foldBatch } from '../src/stats/summary/fold-changes.ts'
 import {
   findQuotesWithWrongTotals,
   findSummaryDifferences,
   rebuildSummary,
-} from '../src/stats/summary/verify-and-rebuild.ts'
+} from '../src/stats/summary/check-months.ts'
+import { foldStatistics } from '../src/stats/summary/fold-statistics.ts'
 import { chooseByName, runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/stats.ts verify | rebuild | fold
 
-  verify   Compares the summary with a computation over all quotes in one snapshot, and the
-           amounts of each quote with the totals of its lines. Prints at most twenty
-           differences of each and exits with status 1 if there is one. It reads every quote,
-           which takes some seconds for a million quotes.
-  rebuild  Rebuilds the summary from the quotes, in one transaction, without blocking
-           writers or readers. Needed after quotes were written with disabled triggers.
+  verify   Compares the summary with the quotes, month by month, and the amounts of each quote
+           with the totals of its lines. Prints the differences and exits with status 1 if there
+           is one. It reads every quote, which takes a minute for a million quotes.
+  rebuild  Recomputes the summary from the quotes, in one transaction, without blocking
+           writers or readers. A running API does the same month by month.
   fold     Folds the changes that writers appended. A running API does this by itself.
 
 Reads DATABASE_URL and COMPANY_FILE. If Ctrl+C interrupts a rebuild, it has either completed or
@@ -69,11 +68,7 @@ async function rebuild(db: Database): Promise<number> {
 }
 
 async function fold(db: Database): Promise<number> {
-  let folded = 0
-  for (let batch = await foldBatch(db); batch > 0; batch = await foldBatch(db)) {
-    folded += batch
-    console.log(`Folded ${folded} rows.`)
-  }
+  await foldStatistics(db)
   console.log('No changes are left, or another process is folding.')
   return 0
 }

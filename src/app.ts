@@ -6,8 +6,6 @@ import { mayContainKey } from './auth/api-keys.ts'
 import { createOriginCheck } from './auth/cors.ts'
 import { getPublicBaseUrl, isPublicHostUnknown } from './config.ts'
 import type { Connections } from './connections.ts'
-import type { Database } from './database/postgres-pool.ts'
-import { Replica } from './database/replica/replica.ts'
 import { warnAboutUntrustedProxies, warnAboutWideRanges } from './http/client-address.ts'
 import { addCommonHeaders, closeConnectionsOnStop } from './http/common-headers.ts'
 import { endpointPaths, toOpenApiPath } from './http/endpoint-paths.ts'
@@ -30,7 +28,7 @@ import type { Traces } from './tracing/open-traces.ts'
 const defaultDriftCheckMs = 60_000
 
 type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
-  connections: Omit<Connections, 'pool' | 'replicaPool'>
+  connections: Omit<Connections, 'pool'>
   logger: LoggerOptions
   metrics?: Metrics
   traces: Traces | null
@@ -144,7 +142,6 @@ export async function buildApp({
     company,
     db,
     dbWithPreparedStatements,
-    replica: startReplica(app, connections.replicaDb, metrics),
     searchPool,
     redis,
     searchEngines,
@@ -167,13 +164,4 @@ function observeRedis(
   const outages = new RedisOutageLog(client, app.log, metrics.redis)
   app.addHook('onClose', async () => outages.stop())
   return { client, outages }
-}
-
-/** Returns the replica, which is checked regularly. Logs and counts the results. */
-function startReplica(app: FastifyInstance, db: Database | null, metrics: Metrics): Replica | null {
-  if (!db) return null
-  const replica = new Replica(db, { log: app.log, observer: metrics.replica })
-  replica.start()
-  app.addHook('onClose', () => replica.stop())
-  return replica
 }

@@ -5,7 +5,6 @@ import {
   createKysely,
   type Database,
   openApiPool,
-  openReplicaPool,
   openSearchPool,
 } from './database/postgres-pool.ts'
 import { createPreparingKysely } from './database/prepared-statements.ts'
@@ -22,10 +21,6 @@ export type Connections = {
   db: Database
   /** On `pool`. For statistics and quote links, whose few statements are expensive to plan. */
   dbWithPreparedStatements: Database
-  /** Statements of up to half a second. For the stop. Null if there is no replica. */
-  replicaPool: FailoverPool | null
-  /** On `replicaPool`. For reads of statistics and quotes while the replica is up to date. */
-  replicaDb: Database | null
   /** The primary, 2 connections, statements of up to 800 ms. For searches without an engine. */
   searchPool: FailoverPool
   /** Null if no Redis is configured. */
@@ -47,11 +42,9 @@ export async function openConnections(
   })
   const [first, ...others] = getSearchEngines(config)
   const searchEngines: Connections['searchEngines'] = [openEngine(first), ...others.map(openEngine)]
-  const replicaUrl = config.REPLICA_DATABASE_URL
   const searchPool = openSearchPool(config.DATABASE_URL)
-  const replicaPool = replicaUrl === undefined ? null : openReplicaPool(replicaUrl)
   if (traces) {
-    for (const traced of [pool, searchPool, replicaPool]) if (traced) traces.tracePool(traced)
+    for (const traced of [pool, searchPool]) traces.tracePool(traced)
     for (const { engine } of searchEngines) traces.traceEngine(engine)
     if (redis) traces.traceRedis(redis)
   }
@@ -59,8 +52,6 @@ export async function openConnections(
     pool,
     db: createKysely(pool),
     dbWithPreparedStatements: createPreparingKysely(pool),
-    replicaPool,
-    replicaDb: replicaPool && createPreparingKysely(replicaPool),
     searchPool,
     redis,
     searchEngines,
@@ -71,12 +62,11 @@ export async function openConnections(
 export async function closeConnections(connections: Connections): Promise<void> {
   await connections.db.destroy()
   await connections.searchPool.end()
-  await connections.replicaDb?.destroy()
   connections.redis?.disconnect()
   await Promise.all(connections.searchEngines.map(({ engine }) => engine.close()))
 }
 
 /** Destroys all connections, so that a PostgreSQL that does not answer cannot delay the stop. */
-export function destroyDatabaseConnections({ pool, searchPool, replicaPool }: Connections): void {
-  for (const each of [pool, searchPool, replicaPool]) each?.destroyConnections()
+export function destroyDatabaseConnections({ pool, searchPool }: Connections): void {
+  for (const each of [pool, searchPool]) each.destroyConnections()
 }

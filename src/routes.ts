@@ -32,7 +32,6 @@ import type { AccessControl } from './auth/access-control.ts'
 import type { Company } from './company/company-file.ts'
 import { getPublicBaseUrl, type ServerConfig } from './config.ts'
 import type { Connections } from './connections.ts'
-import type { Replica } from './database/replica/replica.ts'
 import { quoteLinkPath, searchPath, statsPath } from './http/endpoint-paths.ts'
 import type { Metrics } from './monitoring/process-metrics.ts'
 import { quoteOperation } from './quotes/openapi.ts'
@@ -58,8 +57,6 @@ export type RouteOptions = Pick<
 > & {
   config: ServerConfig
   company: Company
-  /** Null if there is no replica. */
-  replica: Replica | null
   /** Null if no Redis is configured. */
   redis: RedisAccess | null
   /** The name of the index in each engine. */
@@ -87,8 +84,7 @@ export function describeApi(config: ServerConfig): OpenApiDocument {
 
 /** Registers the routes that the settings enable. */
 export async function registerRoutes(app: FastifyInstance, options: RouteOptions): Promise<void> {
-  const { config, company, db, dbWithPreparedStatements, replica, redis, access, metrics, clock } =
-    options
+  const { config, company, db, dbWithPreparedStatements, redis, access, metrics, clock } = options
   const redisPrefix = config.REDIS_PREFIX
   const searchLimit = createCallerRateLimit(app, {
     name: searchPath,
@@ -130,7 +126,6 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
   })
   await app.register(statsRoutes, {
     db: dbWithPreparedStatements,
-    replica,
     redis,
     redisPrefix,
     company,
@@ -142,7 +137,6 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
   })
   await app.register(quoteRoutes, {
     db: dbWithPreparedStatements,
-    replica,
     company,
     rateLimit: linkLimit,
     guessLimit,

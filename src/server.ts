@@ -22,8 +22,8 @@ import { openLogDestination } from './monitoring/log/log-destination.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { redisHealth } from './redis/redis-connection.ts'
 import { nameWithVersion } from './search-engine/index-name.ts'
-import { readDrift } from './stats/summary/drift-check.ts'
-import { readUnfoldedChanges } from './stats/summary/fold-changes.ts'
+import { readCheckAgeSeconds } from './stats/summary/check-months.ts'
+import { foldUntilCurrent } from './stats/summary/fold-statistics.ts'
 import { openTraces, type Traces } from './tracing/open-traces.ts'
 
 // Nearly all responses take less, and orchestrators kill a process later.
@@ -80,6 +80,7 @@ export async function start(clock?: () => Date): Promise<void> {
       await checkMigrations(connections.db)
       await checkCompany(connections.db, company)
       await logPooler(connections, app)
+      await foldUntilCurrent(connections.db)
     },
   })
   if (signal.aborted) return
@@ -120,8 +121,7 @@ function openOperationsApp(
         db,
         searchEngines.map(({ registrationName }) => registrationName),
       ),
-    readUnfoldedChanges: () => readUnfoldedChanges(db),
-    readDrift: () => readDrift(db),
+    readCheckAgeSeconds: () => readCheckAgeSeconds(db),
     // Search works as long as one engine is healthy.
     engine: { health: () => Promise.any(searchEngines.map(({ engine }) => engine.health())) },
   })

@@ -34,7 +34,7 @@ that was made after autovacuum had finished:
   cold      p95 of computing the statistics without any cache, for the queries of a dashboard:
             right after generating the quotes, and when autovacuum has finished. Next to plain
             aggregates over the same quotes. Then the same by customer and by product.
-  bulk      the same, and a reading of the data version ("poll"), right after 50,000 quotes
+  bulk      the same, and a reading of the state ("poll"), right after 50,000 quotes
             were written in one transaction, not folded and not analysed. Autovacuum is off
             for these tables, so that it cannot help. Compared with before the write.
   snapshot  the same, and a fold that finds nothing, during --writes single-row writes while a
@@ -44,7 +44,7 @@ that was made after autovacuum had finished:
             the current month.
   writes    time of single-row writes with and without the triggers of the summary, each in
             its own transaction, in alternating rounds.
-  polls     time of one reading of the data version: idle, after the bulk write, and beside the
+  polls     time of one reading of the state of the summary: idle, after the bulk write, and beside the
             snapshot. Running API processes read it several times a second.
   triggers  quotes a second of a bulk insert, with and without the triggers.
   warm      requests a second of /api/stats as a multiple of two Fastify routes that send the

@@ -9,7 +9,6 @@ import { isProxyRange } from '../http/client-address.ts'
 const secrets = [
   'DATABASE_URL',
   'API_DATABASE_URL',
-  'REPLICA_DATABASE_URL',
   'INDEXER_DATABASE_URL',
   'IMPORTER_DATABASE_URL',
   'REDIS_URL',
@@ -87,7 +86,6 @@ type SettingCheck = {
 
 const settingChecks: Record<string, SettingCheck> = {
   DATABASE_URL: { findProblem: findUrlProblem },
-  REPLICA_DATABASE_URL: { findProblem: findUrlProblem },
   API_DATABASE_URL: { findProblem: findUrlProblem },
   INDEXER_DATABASE_URL: { findProblem: findUrlProblem },
   IMPORTER_DATABASE_URL: { findProblem: findUrlProblem },
@@ -98,9 +96,7 @@ const settingChecks: Record<string, SettingCheck> = {
 function findUrlProblem(url: unknown, name: string): string | null {
   if (typeof url !== 'string') return null
   try {
-    const { needsPrimary } = parsePostgresUrl(url)
-    if (needsPrimary && name === 'REPLICA_DATABASE_URL')
-      return `${name} is not valid: it must name one host, without target_session_attrs`
+    parsePostgresUrl(url)
     return null
   } catch (error) {
     return `${name} is not valid: ${(error as Error).message}`

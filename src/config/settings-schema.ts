@@ -18,12 +18,6 @@ export const Settings = Type.Object({
   API_DATABASE_URL: Type.Optional(
     Url('postgres|postgresql', 'The same database with the role of the API. Default: DATABASE_URL'),
   ),
-  REPLICA_DATABASE_URL: Type.Optional(
-    Url(
-      'postgres|postgresql',
-      'A streaming replica, with the role of the API, for statistics and documents of quotes',
-    ),
-  ),
   DATABASE_CONNECTIONS: Type.Integer({
     minimum: 2,
     maximum: 1_000,

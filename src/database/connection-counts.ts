@@ -11,9 +11,3 @@ export const defaultConnections = 10
  * takes a core of PostgreSQL, which keys, statistics and quote links need too.
  */
 export const searchConnections = 2
-
-/**
- * The connections of an API process to the replica, and so the number of statistics and documents
- * that it reads at once.
- */
-export const replicaConnections = 6

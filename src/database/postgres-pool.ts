@@ -1,7 +1,7 @@
 // Opens connection pools to PostgreSQL with timeouts, and Kysely on them. The opener closes them.
 import { Kysely } from 'kysely'
 import { types } from 'pg'
-import { defaultConnections, replicaConnections, searchConnections } from './connection-counts.ts'
+import { defaultConnections, searchConnections } from './connection-counts.ts'
 import { FailoverPool } from './failover/failover-pool.ts'
 import { createDialect } from './failover/retry-reads.ts'
 import { parsePostgresUrl } from './postgres-address.ts'
@@ -14,8 +14,6 @@ const connectionMs = 3_000
 const apiStatementMs = 10_000
 // PostgreSQL itself cancels the statement a second earlier, unless it hangs.
 const apiResponseMs = 11_000
-// Computing takes 17 ms at a million quotes (p95), and the primary needs time too.
-export const replicaReadMs = 500
 // It takes up to 100 ms for a million products. Nobody waits a second for a keystroke.
 export const fallbackStatementTimeout = { ms: 800 }
 // PostgreSQL itself cancels the statement earlier, unless it hangs.
@@ -103,20 +101,6 @@ export function openApiPool(url: string, connections = defaultConnections): Fail
     statementTimeoutMs: apiStatementMs,
     responseTimeoutMs: apiResponseMs,
     retriesReads: true,
-  })
-}
-
-/**
- * Opens the pool of the API for a replica. The primary can serve every read instead, so the
- * timeouts are short and no read is retried.
- */
-export function openReplicaPool(url: string): FailoverPool {
-  const ms = replicaReadMs
-  return openPool(url, {
-    connections: replicaConnections,
-    statementTimeoutMs: ms,
-    responseTimeoutMs: 2 * ms,
-    connectionTimeoutMs: ms,
   })
 }
 

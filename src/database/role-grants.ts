@@ -16,15 +16,10 @@ const grants: Record<Program, string[]> = {
     `select on products, product_words, product_popularity, index_outbox, search_indexes,
       index_parked_documents, index_leases`,
     'select on search_synonyms, search_pins, search_hidden_words, search_words_version',
-    `select on quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
-      quote_validity, quote_validity_unfolded, current_figures, grouped_figures,
-      changed_figures, current_validity,
-      unfolded_changes, summary_check, summary_differences, currencies, countries, company,
-      kysely_migration, kysely_migration_lock`,
     // breakdown_sources selects nothing. The API locks it to lock tables that it may not read.
-    `select on customer_figures, customer_figures_unfolded, product_figures,
-      product_figures_unfolded, current_customer_figures, current_product_figures,
+    `select on summary_state, summary_check, quote_figures, customer_figures, product_figures,
       breakdown_sources`,
+    'select on currencies, countries, company, kysely_migration, kysely_migration_lock',
     'select (id, name) on customers',
     // Reads the link of a token that a visitor presents, and no other.
     'execute on function read_quote_share(bytea), read_quote_share_document(bytea)',
@@ -34,9 +29,9 @@ const grants: Record<Program, string[]> = {
     'update (last_used_at) on api_keys',
     'select, insert, update on api_key_usage',
     'select, insert, update on search_report_days, search_report_counts',
-    `execute on function fold_quote_changes(integer), claim_summary_check(interval),
-      run_summary_check(date), customer_figures_between(text, date, date),
-      product_figures_between(text, date, date)`,
+    `execute on function is_fold_due(), fold_statistics(integer, pg_snapshot),
+      claim_month(interval), check_claimed_month(date),
+      customer_figures_between(text, date, date), product_figures_between(text, date, date)`,
   ],
   // Reads products and how often they are quoted. Writes its own records about search indexes.
   indexer: [
@@ -71,7 +66,7 @@ const programWithTemporaryTables: Program = 'importer'
  * Functions that only their owner may call, unless they are granted above. The same holds for all
  * functions that run with the rights of their owner.
  */
-const ownFunctions = ['rebuild_quote_summary', 'newest_month_before']
+const ownFunctions = ['rebuild_summary', 'newest_month_before', 'is_oldest_of_year']
 
 /** Functions that run with the rights of their owner, and that every role may call. */
 const publicFunctions = ['database_identity']

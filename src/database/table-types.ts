@@ -22,60 +22,47 @@ export type DateKind = 'issued' | 'accepted'
 export type FigureGrain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
 type CustomerGrain = 'month' | 'year'
 export type ProductGrain = 'month' | 'month_total' | 'year' | 'year_total'
-export type ValidityGrain = 'day' | 'month' | 'month_by_month'
 
 /** The values of a quote that the summary adds up, as the SQL function `quote_figures_of`. */
 export type Figures = {
-  drafts: string
+  quotes: string
+  draft: string
   sent: string
   accepted: string
   rejected: string
   expired: string
-  net: Numeric
-  base_net: Numeric
+  open_net: Numeric
+  won_net: Numeric
+  lost_net: Numeric
+  own_net: Numeric
   unconverted: string
   unconverted_net: Numeric
-  base_sent: Numeric
-  base_lost: Numeric
   decided: string
   decision_days: string
   decision_histogram: Numeric
 }
-type FiguresRow = Figures & {
-  grain: FigureGrain
+type Cell<Grain> = {
+  grain: Grain
   date_kind: DateKind
   starts_on: LocalDate
   country: string
   currency: string
 }
-type Validity = {
-  grain: ValidityGrain
-  valid_until: LocalDate
-  starts_on: LocalDate
-  country: string
-  currency: string
-  quotes: string
-  base_net: Numeric
-}
-type CustomerFigures = { quotes: string; accepted: string; base_net: Numeric; unconverted: string }
 /** `customer_id` is 0 for quotes without a customer. */
-type CustomerFiguresRow = CustomerFigures & {
-  grain: CustomerGrain
-  date_kind: DateKind
-  starts_on: LocalDate
-  country: string
-  currency: string
+type CustomerCell = Cell<CustomerGrain> & {
   customer_id: string
+  quotes: string
+  accepted: string
+  won_net: Numeric
+  unconverted: string
 }
-type ProductFigures = { lines: string; net: Numeric; rated_net: Numeric; unrated_lines: string }
 /** `sku` is empty for lines without one. */
-type ProductFiguresRow = ProductFigures & {
-  grain: ProductGrain
-  date_kind: DateKind
-  country: string
-  starts_on: LocalDate
-  currency: string
+type ProductCell = Cell<ProductGrain> & {
   sku: string
+  lines: string
+  own_net: Numeric
+  rated_net: Numeric
+  unrated_lines: string
 }
 
 export type Tables = {
@@ -203,48 +190,34 @@ export type Tables = {
     origin_country: string | null
     net: Numeric
   }
+  /** `quote` and `lines` are as PostgreSQL writes rows and arrays of rows. */
   quote_changes: {
     xid: Generated<string>
-    created_at: Generated<Date>
     sign: number
-    status: QuoteStatus | null
-    country: string | null
-    currency: string | null
-    rate: Numeric | null
-    issued_on: LocalDate | null
-    valid_until: LocalDate | null
-    decided_on: LocalDate | null
-    net: Numeric | null
-    customer_id: string | null
-    /** As PostgreSQL writes an array of rows. */
+    quote: string | null
     lines: string | null
   }
-  quote_figures: FiguresRow & { edition: Generated<number> }
-  quote_figures_unfolded: FiguresRow & { xid: Generated<string> }
-  quote_validity: Validity
-  quote_validity_unfolded: Validity & { xid: Generated<string> }
-  customer_figures: CustomerFiguresRow
-  customer_figures_unfolded: Omit<CustomerFiguresRow, 'grain'> & { xid: Generated<string> }
-  product_figures: ProductFiguresRow
-  product_figures_unfolded: ProductFigures & {
-    xid: Generated<string>
-    issued_in: LocalDate
-    accepted_in: LocalDate
-    country: string
-    currency: string
-    sku: string
-  }
+  quote_figures: Cell<FigureGrain> & Figures
+  customer_figures: CustomerCell
+  product_figures: ProductCell
   quote_summary: {
     the_only_row: Generated<boolean>
-    generation: Generated<string>
-    folded: Generated<string>
-    folded_through: Generated<string>
-    folded_by: Generated<string>
+    version: Generated<string>
+    folded_at: Instant | null
+    as_of_day: LocalDate | null
     base_currency: string | null
     base_digits: number | null
+    unfolded_from: Generated<string>
+    unfolded_xids: Generated<string>
     server_started_at: Generated<Date>
-    edition: Generated<number>
-    edition_updates_left: Generated<string>
+  }
+  /** A view of quote_summary. */
+  summary_state: {
+    generation: string
+    version: string
+    as_of_day: LocalDate
+    is_fold_due: boolean
+    fold_age_ms: number | null
   }
   summary_check: {
     the_only_row: Generated<boolean>
@@ -252,20 +225,6 @@ export type Tables = {
     claimed_month: Generated<LocalDate>
     completed_at: Generated<Date>
   }
-  summary_differences: {
-    month: LocalDate
-    generation: string
-    found_at: Generated<Date>
-    different_rows: string[]
-  }
-  /** Views: what is folded and what is not. */
-  current_figures: FiguresRow
-  grouped_figures: FiguresRow
-  changed_figures: Omit<FiguresRow, 'grain' | 'starts_on'> & { day: LocalDate }
-  current_validity: Validity
-  current_customer_figures: CustomerFiguresRow
-  current_product_figures: ProductFiguresRow
-  unfolded_changes: Tables['quote_changes']
   quote_shares: {
     id: GeneratedAlways<string>
     quote_id: string | null

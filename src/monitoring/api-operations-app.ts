@@ -3,11 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { Problem } from '../http/problem-details.ts'
 import type { IndexProgress } from './index-metrics.ts'
 import { createOperationsApp } from './operations-app.ts'
-import {
-  createMetricsRegistry,
-  type SummaryDrift,
-  type UnfoldedChanges,
-} from './prometheus-metrics.ts'
+import { createMetricsRegistry } from './prometheus-metrics.ts'
 import {
   buildReadinessReport,
   checkDependencies,
@@ -19,8 +15,8 @@ import {
 type OperationsOptions = Dependencies & {
   /** Returns one entry for each engine that has an index, the first engine first. */
   readIndexProgress: () => Promise<IndexProgress[]>
-  readUnfoldedChanges: () => Promise<UnfoldedChanges>
-  readDrift: () => Promise<SummaryDrift>
+  /** Returns the seconds since a month of the statistics was last checked. */
+  readCheckAgeSeconds: () => Promise<number>
   pool: { totalCount: number; idleCount: number; waitingCount: number }
   isServing?: () => boolean
 }
@@ -32,8 +28,7 @@ type OperationsOptions = Dependencies & {
  */
 export function buildApiOperationsApp({
   readIndexProgress,
-  readUnfoldedChanges,
-  readDrift,
+  readCheckAgeSeconds,
   pool,
   isServing = () => true,
   ...dependencies
@@ -45,8 +40,7 @@ export function buildApiOperationsApp({
     metrics: dependencies.metrics,
     pool,
     readIndexProgress: () => withHealthTimeout(readIndexProgress()),
-    readUnfoldedChanges: () => withHealthTimeout(readUnfoldedChanges()),
-    readDrift: () => withHealthTimeout(readDrift()),
+    readCheckAgeSeconds: () => withHealthTimeout(readCheckAgeSeconds()),
     readReachability,
     readClockOffsetSeconds: () => withHealthTimeout(readClockOffsetSeconds(dependencies.db)),
   })
@@ -62,7 +56,6 @@ export function buildApiOperationsApp({
       isServing: isServing(),
       needsLinks,
       progress,
-      replica: dependencies.metrics.replica.getStatus(),
     })
     const isReady = report.status === 'ready' || report.status === 'degraded'
     reply.code(isReady ? 200 : 503).header('cache-control', 'no-store')

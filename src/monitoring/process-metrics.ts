@@ -1,7 +1,5 @@
 // The metrics that the API counts and sets itself, each declared once with what changes it.
 import { Counter, Gauge, type Metric, Registry } from 'prom-client'
-import type { ReplicaObserver } from '../database/replica/replica.ts'
-import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import { endpointPaths, searchPath, statsPath } from '../http/endpoint-paths.ts'
 import { RequestMetrics, routeLabel } from './request-metrics.ts'
 import { addScrapedMetric } from './scraped-metric.ts'
@@ -42,7 +40,6 @@ export function createMetrics() {
       }),
     },
     redis: addRedisMetrics(registry),
-    replica: addReplicaMetrics(registry),
     shedding: addSheddingMetrics(registry),
   }
 }
@@ -145,7 +142,21 @@ function addStatsMetrics(registry: Registry, countDegraded: () => void) {
     label: 'cache',
     initialValues: statsOutcomes,
   })
+  let currentAt: number | null = null
+  new Gauge({
+    name: 'tqs_stats_lag_seconds',
+    help: 'Time since the statistics summary was last known to contain every committed change',
+    registers: [registry],
+    collect() {
+      if (currentAt === null) this.remove()
+      else this.set((performance.now() - currentAt) / 1_000)
+    },
+  })
   return {
+    /** A moment of performance.now(). */
+    setCurrentAt(moment: number): void {
+      currentAt = moment
+    },
     countResponse(outcome: string): void {
       countAnswer(outcome)
       if (outcome === 'stale') countDegraded()
@@ -153,6 +164,10 @@ function addStatsMetrics(registry: Registry, countDegraded: () => void) {
     countFoldFailure: addCounter(registry, {
       name: 'tqs_stats_fold_failures_total',
       help: 'Failed attempts to fold changes of quotes into the statistics summary',
+    }),
+    countRepairs: addCounter(registry, {
+      name: 'tqs_stats_repaired_rows_total',
+      help: 'Rows of the statistics summary that differed from the quotes and were repaired',
     }),
     countDriftCheck: addCounter(registry, {
       name: 'tqs_stats_drift_checks_total',
@@ -175,43 +190,6 @@ function addRedisMetrics(registry: Registry) {
   return { countRefusal: countFailure, countTimeout: () => countFailure('timeout') }
 }
 
-/** Without a replica, these metrics have no samples. */
-function addReplicaMetrics(registry: Registry) {
-  const up = new Gauge({
-    name: 'tqs_replica_up',
-    help: '1 while statistics and documents are read from the replica of REPLICA_DATABASE_URL',
-    registers: [registry],
-  })
-  const lag = new Gauge({
-    name: 'tqs_replica_lag_seconds',
-    help: 'Upper bound of the replication lag, at most 1.5 s while the replica is used',
-    registers: [registry],
-  })
-  const reads = new Counter({
-    name: 'tqs_replica_reads_total',
-    help: 'Reads meant for the replica, by outcome: used, behind or failed',
-    labelNames: ['read', 'outcome'],
-    registers: [registry],
-  })
-  up.remove()
-  lag.remove()
-  let status: ReplicaStatus | null = null
-  const observer: ReplicaObserver = {
-    setReplicaStatus(newStatus) {
-      if (status === null) {
-        lag.set(0)
-        for (const read of ['statistics', 'document'])
-          for (const outcome of ['used', 'behind', 'failed']) reads.inc({ read, outcome }, 0)
-      }
-      status = newStatus
-      up.set(Number(status === 'up'))
-    },
-    setReplicaLag: (lagSeconds) => lag.set(lagSeconds),
-    countReplicaRead: (read, outcome) => reads.inc({ read, outcome }),
-  }
-  return { ...observer, getStatus: () => status }
-}
-
 function addSheddingMetrics(registry: Registry) {
   const countShed = addCounterBy(registry, {
     name: 'tqs_shed_requests_total',
@@ -224,9 +202,9 @@ function addSheddingMetrics(registry: Registry) {
 
 type CounterOptions = { name: string; help: string }
 
-function addCounter(registry: Registry, options: CounterOptions): () => void {
+function addCounter(registry: Registry, options: CounterOptions): (count?: number) => void {
   const counter = new Counter({ ...options, registers: [registry] })
-  return () => counter.inc()
+  return (count) => counter.inc(count)
 }
 
 type LabelledCounterOptions = CounterOptions & { label: string; initialValues: readonly string[] }

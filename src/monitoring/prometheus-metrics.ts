@@ -2,23 +2,8 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { addIndexMetrics, type IndexProgress } from './index-metrics.ts'
 import type { Metrics } from './process-metrics.ts'
-import {
-  addScrapedMetric,
-  samplesBy,
-  shareConcurrentCalls,
-  singleSample,
-} from './scraped-metric.ts'
+import { addScrapedMetric, samplesBy, singleSample } from './scraped-metric.ts'
 
-/**
- * Changes of quotes that are not folded into the statistics summary. A statement that changes many
- * quotes is one change.
- */
-export type UnfoldedChanges = { count: number; oldestSeconds: number }
-/**
- * What the drift check of the statistics summary found: rows that differ from the quotes. Also the
- * time since the last completed check.
- */
-export type SummaryDrift = { differentRowCount: number; checkAgeSeconds: number }
 type Pool = { totalCount: number; idleCount: number; waitingCount: number }
 
 type MetricsSources = {
@@ -26,8 +11,8 @@ type MetricsSources = {
   pool: Pool
   /** Returns one entry for each engine that has an index. */
   readIndexProgress: () => Promise<IndexProgress[]>
-  readUnfoldedChanges: () => Promise<UnfoldedChanges>
-  readDrift: () => Promise<SummaryDrift>
+  /** Returns the seconds since a month of the statistics was last checked. */
+  readCheckAgeSeconds: () => Promise<number>
   readReachability: () => Promise<Record<string, boolean>>
   /** Returns by how many seconds the clock of this process is ahead of PostgreSQL's. */
   readClockOffsetSeconds: () => Promise<number>
@@ -41,8 +26,7 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
   // First, so that the queries of this scrape do not count as waiting.
   addConnectionMetrics(registry, sources)
   addIndexMetrics(registry, { readIndexProgress, listEngines: metrics.search.listEngines })
-  addFoldMetrics(registry, sources)
-  addDriftMetrics(registry, sources)
+  addCheckMetric(registry, sources)
   return Registry.merge([registry, metrics.registry])
 }
 
@@ -87,34 +71,11 @@ function addConnectionMetrics(
   })
 }
 
-function addFoldMetrics(registry: Registry, { readUnfoldedChanges }: MetricsSources): void {
-  const readUnfolded = shareConcurrentCalls(readUnfoldedChanges)
-  addScrapedMetric(registry, {
-    type: 'gauge',
-    name: 'tqs_stats_unfolded_changes',
-    help: 'Unfolded changes of quotes; a statement that changes many counts once',
-    read: async () => singleSample((await readUnfolded())?.count),
-  })
-  addScrapedMetric(registry, {
-    type: 'gauge',
-    name: 'tqs_stats_oldest_unfolded_seconds',
-    help: 'Age of the oldest change that is not folded, from the start of its transaction',
-    read: async () => singleSample((await readUnfolded())?.oldestSeconds),
-  })
-}
-
-function addDriftMetrics(registry: Registry, { readDrift }: MetricsSources): void {
-  const read = shareConcurrentCalls(readDrift)
-  addScrapedMetric(registry, {
-    type: 'gauge',
-    name: 'tqs_stats_drift_rows',
-    help: 'Rows of the statistics summary that differ from the quotes, at most 20 for each month',
-    read: async () => singleSample((await read())?.differentRowCount),
-  })
+function addCheckMetric(registry: Registry, { readCheckAgeSeconds }: MetricsSources): void {
   addScrapedMetric(registry, {
     type: 'gauge',
     name: 'tqs_stats_drift_check_age_seconds',
     help: 'Time since a month of the statistics summary was last compared with the quotes',
-    read: async () => singleSample((await read())?.checkAgeSeconds),
+    read: async () => singleSample(await readCheckAgeSeconds().catch(() => null)),
   })
 }

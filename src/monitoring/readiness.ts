@@ -1,7 +1,6 @@
 // Decides whether this instance is ready, and reports which servers it can reach.
 import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'
-import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { IndexProgress } from './index-metrics.ts'
 import type { Metrics } from './process-metrics.ts'
@@ -58,8 +57,6 @@ type ReportOptions = {
   needsLinks: boolean
   /** The progress of each engine that has an index, the first engine first. Null if unknown. */
   progress: IndexProgress[] | null
-  /** Null if no replica is configured. The instance is ready even if the replica is down. */
-  replica: ReplicaStatus | null
 }
 
 /**
@@ -68,7 +65,7 @@ type ReportOptions = {
  */
 export function buildReadinessReport(
   reachability: Reachability,
-  { isServing, needsLinks, progress, replica }: ReportOptions,
+  { isServing, needsLinks, progress }: ReportOptions,
 ) {
   const { postgresql, redis, search_engine: searchEngine } = reachability
   const first = progress?.[0]
@@ -78,7 +75,6 @@ export function buildReadinessReport(
     ...(searchEngine ? [] : ['search engine']),
     ...(hasNoIndex ? ['search index'] : []),
     ...(redis === false ? ['redis'] : []),
-    ...(replica && replica !== 'up' ? ['replica'] : []),
   ]
   const status = chooseStatus({
     canAnswer: canAnswer(reachability, needsLinks),
@@ -95,7 +91,6 @@ export function buildReadinessReport(
       database: upOrDown(postgresql),
       redis: redis === undefined ? 'not configured' : upOrDown(redis),
       searchEngine: upOrDown(searchEngine),
-      replica: replica ?? 'not configured',
     },
     indexedAt: first?.indexedAt?.toISOString() ?? null,
     indexLagSeconds: first?.lagSeconds ?? null,

@@ -3,7 +3,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company-file.ts'
-import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { GuessLimit } from '../rate-limits/guess-limit.ts'
@@ -27,8 +26,6 @@ export const stopRenderingTimeout = { ms: 4_000 }
 
 export type QuoteOptions = {
   db: Kysely<Tables>
-  /** Documents are read from it if possible. Only the primary decides whether a link is open. */
-  replica: Replica | null
   company: Company
   /** Limits requests for unknown links. It never rejects a request for a known link. */
   guessLimit: GuessLimit
@@ -59,10 +56,10 @@ export class QuoteLinkHandler {
   #closeTimer: NodeJS.Timeout | undefined
 
   constructor(options: QuoteOptions) {
-    const { db, replica, company, countViews, offersReplies, observer, clock, log } = options
+    const { db, company, countViews, offersReplies, observer, clock, log } = options
     const { brand, timeZone } = company
     this.#options = options
-    this.#links = new LinkAccess({ db, replica, timeZone, clock, observer })
+    this.#links = new LinkAccess({ db, timeZone, clock, observer })
     this.#pageRenderer = new PageRenderer({ brand, offersReplies })
     this.#pdfRenderer = new PdfRenderer(brand)
     this.#countView = countViews ? createViewCounter(db, log) : null

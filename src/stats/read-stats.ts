@@ -13,13 +13,13 @@ import { computeDaysToDecision } from './days-to-decision.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import { resolvePeriod } from './resolve-period.ts'
 import {
+  type DatedRequest,
   type Period,
   ratioDecimals,
   type Stats,
   type StatsRequest,
   type StatsWithoutAsOf,
 } from './schema.ts'
-import { type DataVersion, readVersion } from './summary/data-version.ts'
 import {
   createEmptyTotals,
   type GroupTotals,
@@ -27,43 +27,35 @@ import {
   readDayTotals,
   readPeriodTotals,
 } from './summary/period-totals.ts'
-import { prepareSnapshot } from './summary/prepare-snapshot.ts'
 import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
+import { prepareSnapshot } from './summary/summary-query.ts'
+import { readSummaryState, type SummaryState } from './summary/summary-state.ts'
+
+/** The statistics of a snapshot that began after `readAt`, and the state of the summary in it. */
+export type ReadStats = { stats: StatsWithoutAsOf; state: SummaryState; readAt: Moment }
 
 /**
- * The statistics of a snapshot and its data version, for the local day `today`. They contain every
- * commit before `knownCurrentAt`. `readVersion` explains `walPosition`.
- */
-export type ComputedStats = {
-  stats: StatsWithoutAsOf
-  version: DataVersion
-  today: string
-  knownCurrentAt: Moment
-  walPosition: number
-}
-
-/**
- * Returns the statistics, and the data version of the snapshot that they were read from. Revenue is
- * the net of accepted quotes. The amount of each quote is converted and rounded half up to the
- * digits of the base currency before the amounts are added.
+ * Returns the statistics of the summary. Revenue is the net of accepted quotes. The amount of each
+ * quote is converted and rounded half up to the digits of the base currency before the amounts are
+ * added.
  */
 export async function readStats(
   db: Kysely<Tables>,
   company: Company,
   request: StatsRequest,
-): Promise<ComputedStats> {
+): Promise<ReadStats> {
   const read = () => {
-    const knownCurrentAt = performance.now()
+    const readAt = performance.now()
     return db
       .transaction()
       .setIsolationLevel('repeatable read')
       .setAccessMode('read only')
       .execute(async (transaction) => {
         await prepareSnapshot(transaction, request)
-        const { version, walPosition } = await readVersion(transaction)
-        const stats = await assembleStats(transaction, company, request)
-        return { stats, version, today: request.today, knownCurrentAt, walPosition }
+        const state = await readSummaryState(transaction)
+        const dated = { ...request, today: state.today }
+        return { stats: await assembleStats(transaction, company, dated), state, readAt }
       })
   }
   return retryIfConnectionBreaks(read)
@@ -76,7 +68,7 @@ export async function readStats(
 export async function assembleStats(
   snapshot: Transaction<Tables>,
   company: Company,
-  request: StatsRequest,
+  request: DatedRequest,
 ): Promise<StatsWithoutAsOf> {
   const { baseCurrency } = company
   const totals = await readPeriodTotals(snapshot, company, request, {
@@ -108,7 +100,7 @@ export async function assembleStats(
 async function readDays(
   db: Kysely<Tables>,
   company: Company,
-  request: StatsRequest,
+  request: DatedRequest,
   { from, to }: Period,
 ): Promise<NonNullable<Stats['byDay']>> {
   const totals = await readDayTotals(db, company, request, { from, to })
@@ -125,7 +117,7 @@ async function readDays(
 async function compareWith(
   db: Kysely<Tables>,
   company: Company,
-  request: StatsRequest,
+  request: DatedRequest,
   { period, totals }: { period: Period; totals: PeriodTotals },
 ): Promise<Stats['comparison']> {
   const previous = await readPeriodTotals(db, company, request, {

@@ -1,8 +1,9 @@
 // The period that a request covers, and the default of an end that the request leaves open.
 import type { Kysely } from 'kysely'
+import { getMonthBounds } from '../company/calendar.ts'
 import type { Company } from '../company/company-file.ts'
 import type { Tables } from '../database/table-types.ts'
-import type { Period, StatsRequest } from './schema.ts'
+import type { DatedRequest, Period } from './schema.ts'
 import type { PeriodTotals } from './summary/period-totals.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 import { queryDateRange } from './summary/summary-query.ts'
@@ -15,7 +16,7 @@ import { queryDateRange } from './summary/summary-query.ts'
 export async function resolvePeriod(
   db: Kysely<Tables>,
   company: Company,
-  request: StatsRequest,
+  request: DatedRequest,
   totals: PeriodTotals,
 ): Promise<Period> {
   const { first, last } = await readDateRange(db, request, totals)
@@ -27,14 +28,18 @@ export async function resolvePeriod(
 /** Looks for the first and the last day with quotes, but only if an end is open. */
 async function readDateRange(
   db: Kysely<Tables>,
-  request: StatsRequest,
+  request: DatedRequest,
   { byMonth }: PeriodTotals,
 ): Promise<{ first: string | null; last: string | null }> {
   const [firstMonth, lastMonth] = [byMonth.at(0)?.month, byMonth.at(-1)?.month]
   const hasBothEnds = request.from !== undefined && request.to !== undefined
   if (hasBothEnds || !firstMonth || !lastMonth) return { first: null, last: null }
-  const query = queryDateRange(db, request, rangeOf(request), [firstMonth, lastMonth])
-  return query.executeTakeFirstOrThrow()
+  const { from, to } = rangeOf(request)
+  const ranges = [...new Set([firstMonth, lastMonth])].map(getMonthBounds).map((month) => ({
+    from: later(month.first, from),
+    to: earlier(month.last, to),
+  }))
+  return queryDateRange(db, request, ranges).executeTakeFirstOrThrow()
 }
 
 const earlier = (day: string, other = day): string => (day < other ? day : other)

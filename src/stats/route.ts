@@ -1,14 +1,15 @@
 // GET /api/stats: statistics over quotes, as JSON or CSV, with an ETag and the age of the data.
-// docs/statistics.md follows a request and a changed quote through these files.
+// docs/architecture.md follows a request and a changed quote through these files.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
+import { TimeoutError } from 'p-timeout'
 import type { AccessControl } from '../auth/access-control.ts'
 import { createLocalDateReader } from '../company/calendar.ts'
 import type { Company } from '../company/company-file.ts'
 import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
-import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import { type ContentEncoding, matchesEtag } from '../http/compressed-content.ts'
 import { statsPath } from '../http/endpoint-paths.ts'
@@ -16,38 +17,31 @@ import { Problem, ProblemBody, serializeOnlyProblems } from '../http/problem-det
 import type { LogFields } from '../http/request-log.ts'
 import type { CallerRateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
-import { createDataVersionPoller, type DataVersionPoller } from './cache/data-version-poller.ts'
-import { shareDataVersions } from './cache/shared-data-version.ts'
-import { SharedStatsCache } from './cache/shared-stats-cache.ts'
-import {
-  type CachedStats,
-  type CacheResult,
-  dataVersionResponseMs,
-  StatsCache,
-} from './cache/stats-cache.ts'
+import { type ComputedStats, SharedStatsCache } from './cache/shared-stats-cache.ts'
+import { type CachedStats, type CacheResult, StatsCache } from './cache/stats-cache.ts'
 import { checkCodes } from './check-codes.ts'
 import { checkPeriod } from './check-period.ts'
 import { chooseFormat, negotiate } from './negotiate-format.ts'
+import { readStats } from './read-stats.ts'
 import type { Format } from './response-body.ts'
-import { hasBreakdown, Stats, StatsQuery, unavailableDetail } from './schema.ts'
-import { readStatsPreferringReplica } from './stats-source.ts'
-import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
-import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
+import { hasBreakdown, Stats, StatsQuery, type StatsRequest, unavailableDetail } from './schema.ts'
+import { type CheckObserver, startMonthChecks } from './summary/check-months.ts'
+import { type FoldObserver, SummaryFollower } from './summary/summary-follower.ts'
 
+// A PostgreSQL that hangs must not keep the app from starting.
+const readyWaitMs = 2_000
 // Most connection failures end within a few seconds.
 const retryAfterMs = 2_000
 
 export type StatsOptions = {
   db: Kysely<Tables>
-  /** Null if statistics are always computed from the primary. */
-  replica: Replica | null
   redis: RedisAccess | null
   redisPrefix: string
   company: Company
   access: AccessControl
   rateLimit: CallerRateLimit
   clock: () => Date
-  /** The time between two drift checks. Each compares a month of the summary with the quotes. */
+  /** The time between two checks, each of a month of the summary. */
   driftCheckMs: number
   observer: StatsObserver
 }
@@ -57,13 +51,18 @@ export type StatsOptions = {
  * Failed requests are in tqs_requests_total, which counts by status.
  */
 export type StatsObserver = FoldObserver &
-  DriftObserver & { countResponse(cacheResult: CacheResult): void }
+  CheckObserver & { countResponse(cacheResult: CacheResult): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
   const { access, rateLimit, observer } = options
   const readToday = createLocalDateReader(options.company.timeZone, options.clock)
-  const versions = startBackgroundTasks(app, options)
-  const cache = createStatsCache(options, { versions, readToday, log: app.log })
+  const summary = startBackgroundTasks(app, options)
+  const cache = new StatsCache({
+    redisCache: new SharedStatsCache(options.redis, options.redisPrefix),
+    summary,
+    compute: (request) => computeStats(options, summary, request),
+    log: app.log,
+  })
 
   app.get(
     statsPath,
@@ -87,12 +86,11 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       // Checked before the cache is read, because all callers share it.
       if (hasBreakdown(query))
         access.requireAdditionalScope(request, 'stats:detail', `by=${query.by}`)
-      const today = readToday()
-      checkPeriod(query, today)
+      checkPeriod(query, readToday())
       checkCodes(query)
       const negotiated = negotiate(request.headers)
       const format = chooseFormat(negotiated, query)
-      const stats = await cache.read({ ...query, today }).catch(rethrowAsProblem)
+      const stats = await cache.read(query).catch(rethrowAsProblem)
       observer.countResponse(stats.cacheResult)
       request.logFields = loggedFieldsOf(stats)
       return sendStats(request, reply, stats, { format, encoding: negotiated.encoding })
@@ -101,52 +99,33 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
 }
 
 /**
- * Starts to poll the data version, to fold changes, and to check for drift. All stop when the app
- * closes. Returns the poller of the data version.
+ * Starts to follow the summary and to check its months. Both stop when the app closes. The app is
+ * ready after the first poll, which folds what waits.
  */
 function startBackgroundTasks(
   app: FastifyInstance,
-  { db, replica, redis, redisPrefix, observer, driftCheckMs }: StatsOptions,
-): DataVersionPoller {
-  const versions = createDataVersionPoller(
-    db,
-    shareDataVersions(redis, redisPrefix),
-    replica?.history ?? null,
-  )
-  versions.start()
-  const tasks = [
-    versions,
-    startFolding(db, { log: app.log, observer }),
-    startDriftCheck(db, { log: app.log, observer, intervalMs: driftCheckMs }),
-  ]
+  { db, observer, driftCheckMs }: StatsOptions,
+): SummaryFollower {
+  const summary = new SummaryFollower(db, { log: app.log, observer })
+  const checks = startMonthChecks(db, { log: app.log, observer, intervalMs: driftCheckMs })
+  app.addHook('onReady', () => Promise.race([summary.start(), sleep(readyWaitMs)]))
   app.addHook('onClose', async () => {
-    await Promise.all(tasks.map((task) => task.stop()))
+    await Promise.all([summary.stop(), checks.stop()])
   })
-  return versions
+  return summary
 }
 
-function createStatsCache(
-  { db, replica, redis, redisPrefix, company }: StatsOptions,
-  {
-    versions,
-    readToday,
-    log,
-  }: { versions: DataVersionPoller; readToday: () => string; log: FastifyBaseLogger },
-): StatsCache {
-  const source = {
-    db,
-    replica,
-    company,
-    isPrimaryFailing: () => versions.isFailing(dataVersionResponseMs),
-  }
-  return new StatsCache({
-    redisCache: new SharedStatsCache(redis, redisPrefix),
-    versions,
-    readToday,
-    compute: (request) => readStatsPreferringReplica(source, request),
-    log,
-    recordCachedPosition: (position) => replica?.history.recordCachedPosition(position),
-  })
+/** Throws a TimeoutError until the quotes are folded for the first time. */
+async function computeStats(
+  { db, company }: StatsOptions,
+  summary: SummaryFollower,
+  request: StatsRequest,
+): Promise<ComputedStats> {
+  const { stats, state, readAt } = await readStats(db, company, request)
+  const knownCurrentAt = summary.currentAtOf(state, readAt)
+  if (knownCurrentAt === Number.NEGATIVE_INFINITY)
+    throw new TimeoutError('The quotes have not been folded yet')
+  return { stats, version: state.version, knownCurrentAt }
 }
 
 /**

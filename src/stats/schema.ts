@@ -122,11 +122,14 @@ export const StatsQuery = Type.Object(
 )
 export type StatsQuery = Static<typeof StatsQuery>
 
-/** Everything that the statistics depend on besides the data. `today` is the local day. */
+/** Everything that the statistics depend on besides the data. */
 export type StatsRequest = Pick<
   StatsQuery,
   'from' | 'to' | 'date' | 'country' | 'currency' | 'compare' | 'by'
-> & { today: string }
+>
+
+/** `today` is the local day of the summary. */
+export type DatedRequest = StatsRequest & { today: string }
 
 /** Whether the response has a breakdown. */
 export const hasBreakdown = ({ by }: Pick<StatsQuery, 'by'>): boolean =>

@@ -12,7 +12,6 @@ import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
 import { executeAll, OptionalRedis } from '../../src/redis/optional-redis.ts'
 import { openRedis, redisHealth } from '../../src/redis/redis-connection.ts'
 import { RedisOutageLog, redisRecoveryMs } from '../../src/redis/redis-outage-log.ts'
-import { scopeOf, shareDataVersions } from '../../src/stats/cache/shared-data-version.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   startCluster,
@@ -211,11 +210,6 @@ t.test('processes share limits and readings in a cluster, also after a failover'
   const callers = Array.from({ length: 20 }, (_, n) => `caller ${n}`)
   for (const caller of callers) await count(first.client, caller)
   for (const caller of callers) t.equal(await count(other.client, caller), 2, caller)
-
-  const version = { generation: '1 2', changeCount: 0 }
-  const known = { databaseId: '1', version, readAt: 0, timeline: 1, walPosition: 0 }
-  const shared = shareDataVersions(unobserved(first.client), prefix)
-  t.match(await shared.poll(scopeOf(known), { mayLock: true }), { lock: { isAwaited: false } })
 
   await nodes[0]?.stop()
   const accepted = await eventually(

@@ -7,7 +7,7 @@ import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import {
   findQuotesWithWrongTotals,
   findSummaryDifferences,
-} from '../../src/stats/summary/verify-and-rebuild.ts'
+} from '../../src/stats/summary/check-months.ts'
 import { eventually } from '../support/eventually.ts'
 import { readJson } from './direct-requests.ts'
 import { type Engine, indexName, masterKey } from './engines.ts'

@@ -37,9 +37,9 @@ t.test(
       'select * from customers',
       'select tax_id from customers',
       'select contact_name from customers',
-      'delete from product_figures_unfolded',
       'update customer_figures set quotes = 0',
-      "select * from product_figures_from_quotes('-infinity', 'infinity')",
+      'select * from quote_changes',
+      "select * from folded_quotes('-infinity', 'infinity')",
       'select name from api_keys',
       "insert into products (sku, name) values ('A', 'A')",
       "update products set price = 1, currency = 'EUR'",
@@ -53,14 +53,13 @@ t.test(
       'update api_keys set expires_at = null',
       'delete from api_keys',
       'select id from quotes',
-      'update quote_figures set base_net = 0',
+      'update quote_figures set won_net = 0',
       'delete from quote_changes',
-      'delete from quote_figures_unfolded',
-      'select rebuild_quote_summary()',
-      'update quote_summary set folded = 0',
+      'select rebuild_summary()',
+      'update quote_summary set version = 0',
+      'update summary_state set version = 0',
       'update summary_check set completed_at = now()',
-      'delete from summary_differences',
-      "select find_summary_differences('2026-01-01', '2026-01-31')",
+      "select check_month('2026-01-01', 'repair', true)",
       "select newest_month_before('infinity')",
       'delete from index_outbox',
       'update search_indexes set version = 0',
@@ -88,8 +87,8 @@ t.test(
       'set session_replication_role = replica',
     ])
       await t.rejects(run(api, text), denied, text)
-    await run(api, 'select fold_quote_changes(10)')
-    await run(api, "select run_summary_check(claim_summary_check('1 minute'))")
+    await run(api, 'select fold_statistics()')
+    await run(api, "select check_claimed_month(claim_month('1 minute'))")
     await run(api, 'select id, name from customers')
     await run(api, 'begin; lock table breakdown_sources in access share mode; rollback')
     await t.rejects(
@@ -115,7 +114,7 @@ t.test('the API may call no function that writes, except those that may run twic
   // The API sends a select again if its connection breaks, even if it had been executed.
   t.same(
     rows.map(({ name }) => name),
-    ['claim_summary_check', 'fold_quote_changes', 'run_summary_check'],
+    ['check_claimed_month', 'claim_month', 'fold_statistics'],
   )
 })
 
@@ -134,9 +133,9 @@ t.test(
       'select unit_price from quote_lines',
       'select id from customers',
       'select secret_hash from api_keys',
-      'select fold_quote_changes(10)',
-      "select claim_summary_check('1 minute')",
-      "select run_summary_check('2026-01-01')",
+      'select fold_statistics()',
+      "select claim_month('1 minute')",
+      "select check_claimed_month('2026-01-01')",
       "select customer_figures_between('issued', '2026-01-01', '2026-01-31')",
       "select product_figures_between('issued', '2026-01-01', '2026-01-31')",
       'drop table index_outbox',
@@ -156,10 +155,10 @@ t.test(
     await run(importer, "insert into products (sku, name) values ('A', 'A')")
     for (const text of [
       'select * from api_keys',
-      'update quote_figures set base_net = 0',
+      'update quote_figures set won_net = 0',
       'delete from index_outbox',
       'select * from quote_changes',
-      'select * from current_figures',
+      'select * from quote_figures',
       "update company set base_currency = 'USD'",
       'truncate quotes',
       'drop table products',
@@ -173,7 +172,7 @@ t.test(
 t.test('grantRoles can run again, and revokes rights that were granted in addition', async (t) => {
   const { db, url, roles } = await testDatabase(t)
   await run(db, 'grant all on products to tqs_test_api')
-  await run(db, 'grant execute on function rebuild_quote_summary() to tqs_test_api')
+  await run(db, 'grant execute on function rebuild_summary() to tqs_test_api')
   await run(
     db,
     `grant temporary on database ${new URL(url).pathname.slice(1)} to public, tqs_test_api`,
@@ -181,7 +180,7 @@ t.test('grantRoles can run again, and revokes rights that were granted in additi
   t.same(await grantRoles(db, logins), [])
   const api = open(t, roles.api)
   await t.rejects(run(api, 'delete from products'), denied)
-  await t.rejects(run(api, 'select rebuild_quote_summary()'), denied)
+  await t.rejects(run(api, 'select rebuild_summary()'), denied)
   await t.rejects(run(api, 'create temporary table mine (id integer)'), denied)
   const owner = new URL(url)
   const asOwner = { name: decodeURIComponent(owner.username), password: 'x' }
@@ -211,7 +210,7 @@ t.test('grantRoles closes functions that a restore has opened to everybody', asy
   t.ok((await readOpen()).length > before.length)
   await grantRoles(db, logins)
   t.same(await readOpen(), before)
-  await t.rejects(run(open(t, roles.importer), 'select fold_quote_changes(1)'), denied)
+  await t.rejects(run(open(t, roles.importer), 'select fold_statistics()'), denied)
 })
 
 t.test(

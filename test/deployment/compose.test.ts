@@ -292,8 +292,7 @@ t.test('the health check of the API succeeds only while the service is ready', a
     redis: null,
     engine: openIndexingClient(meiliUrls[0] ?? '', meiliMasterKey),
     readIndexProgress: async () => [],
-    readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
-    readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
+    readCheckAgeSeconds: async () => 0,
     pool: { totalCount: 0, idleCount: 0, waitingCount: 0 },
     metrics: createMetrics(),
   })

@@ -10,12 +10,7 @@ const folder = join(root, 'deploy/systemd')
 
 /** The settings with passwords and keys that each unit may see. */
 const secretsOfUnits: Record<string, string[]> = {
-  'quotes-api@.service': [
-    'API_DATABASE_URL',
-    'MEILI_SEARCH_KEY',
-    'REDIS_URL',
-    'REPLICA_DATABASE_URL',
-  ],
+  'quotes-api@.service': ['API_DATABASE_URL', 'MEILI_SEARCH_KEY', 'REDIS_URL'],
   'quotes-indexer.service': ['INDEXER_DATABASE_URL', 'MEILI_INDEXER_KEY'],
   'quotes-meilisearch.service': ['MEILI_MASTER_KEY'],
   'quotes-migrate.service': [

@@ -18,7 +18,7 @@ import { buildRoleUrl, logins } from '../support/database/database-roles.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { fastStart } from '../support/service/fast-start.ts'
 import { runProgram, runServer, type ServiceProcess } from '../support/service/service-process.ts'
-import { type Clock, fastClock } from './fast-clock.ts'
+import { type Clock, fastClock, fastLocalToday } from './fast-clock.ts'
 
 const programNames = ['indexer-1', 'indexer-2', 'indexer-3', 'api-1', 'api-2'] as const
 type ProgramName = (typeof programNames)[number]
@@ -73,7 +73,7 @@ export async function startCluster(directory: string): Promise<Cluster> {
   const startedAt = Date.now()
   const unexpectedExits: string[] = []
   const running = await startServers(directory)
-  await prepareDatabase(running.postgres.server.url)
+  await prepareDatabase(running.postgres.server.url, startedAt)
   const { apis, programs } = await startPrograms(directory, running, startedAt, unexpectedExits)
   const servers = {
     postgres: running.postgres.process,
@@ -208,10 +208,11 @@ async function startEngine(directory: string, port: number, registeredName: stri
   return { process, engine }
 }
 
-async function prepareDatabase(url: string): Promise<void> {
+async function prepareDatabase(url: string, clockStart: number): Promise<void> {
   const db = openDatabase(url, { connections: 2 })
   await migrate(db)
   await recordCompany(db, company)
+  await fastLocalToday(clockStart).execute(db)
   await grantRoles(db, logins)
   await db.schema
     .createTable('history_commits')

@@ -1,9 +1,19 @@
 // A clock that runs so fast that every history contains several midnights.
+import { sql } from 'kysely'
 import { toLocalDate } from '../../src/company/calendar.ts'
 import { company } from '../support/database/company.ts'
 
 /** How long a day of the company takes in real time. */
 const realMsPerDay = 8_000
+
+/** The local day of this clock in PostgreSQL, which decides how long sent quotes are open. */
+export const fastLocalToday = (startMs: number) => sql`
+  create or replace function local_today() returns date language sql stable
+  return ((timestamptz 'epoch' + interval '1 millisecond' * (
+    ${sql.lit(startMs)} + (extract(epoch from now()) * 1000 - ${sql.lit(startMs)})
+      * ${sql.lit(86_400_000 / realMsPerDay)}
+  )) at time zone (select time_zone from company))::date
+`
 
 export type Clock = {
   /** The time on this clock at a real instant (milliseconds since 1970). */

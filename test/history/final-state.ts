@@ -6,7 +6,7 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { verifyIndex } from '../../src/indexing/verify.ts'
 import { nameWithVersion } from '../../src/search-engine/index-name.ts'
-import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
+import { findSummaryDifferences } from '../../src/stats/summary/check-months.ts'
 import { type Cluster, type Engine, indexName } from './cluster.ts'
 import type { LogEvent } from './run-transactions.ts'
 import { sendRequest } from './send-request.ts'

@@ -307,8 +307,7 @@ t.test('the metrics contain no secret', async (t) => {
     pool,
     metrics,
     readIndexProgress: async () => [],
-    readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
-    readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
+    readCheckAgeSeconds: async () => 0,
   })
   t.teardown(() => operationsApp.close())
   const { body } = await operationsApp.inject('/metrics')

@@ -6,8 +6,7 @@ import { readIndexLags } from '../../src/indexing/status.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
-import { readDrift } from '../../src/stats/summary/drift-check.ts'
-import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
+import { readCheckAgeSeconds } from '../../src/stats/summary/check-months.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { testService } from '../support/service/test-service.ts'
 
@@ -20,8 +19,7 @@ t.test(
     const metrics = createMetrics()
     const options = {
       readIndexProgress: () => readIndexLags(db, [service.config.SEARCH_ENGINE]),
-      readUnfoldedChanges: () => readUnfoldedChanges(db),
-      readDrift: () => readDrift(db),
+      readCheckAgeSeconds: () => readCheckAgeSeconds(db),
       pool,
       metrics,
     }

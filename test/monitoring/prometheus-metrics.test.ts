@@ -12,8 +12,7 @@ import { IndexerState } from '../../src/monitoring/indexer-state.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
-import { readDrift } from '../../src/stats/summary/drift-check.ts'
-import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
+import { readCheckAgeSeconds } from '../../src/stats/summary/check-months.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { readMetric } from '../support/service/read-metric.ts'
@@ -21,8 +20,6 @@ import { type TestService, testService } from '../support/service/test-service.t
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
 const metrics = createMetrics()
-// As if a replica were configured.
-metrics.replica.setReplicaStatus('up')
 // So low that of 50 requests 10 are rejected even if a new minute begins meanwhile.
 const service = await testService(t, { metrics, config: { STATS_LIMIT_PER_MINUTE: 20 } })
 const operations = (changes: object = {}) => {
@@ -34,8 +31,7 @@ const operations = (changes: object = {}) => {
     pool,
     metrics,
     readIndexProgress: () => readIndexLags(db, [service.config.SEARCH_ENGINE]),
-    readUnfoldedChanges: () => readUnfoldedChanges(db),
-    readDrift: () => readDrift(db),
+    readCheckAgeSeconds: () => readCheckAgeSeconds(db),
     ...changes,
   })
 }
@@ -47,8 +43,7 @@ t.test('a scrape does not count its own queries as waiting', async (t) => {
   // As in the program, every query of a scrape uses this pool.
   const readers = {
     readIndexProgress: () => readIndexLags(db, [service.config.SEARCH_ENGINE]),
-    readUnfoldedChanges: () => readUnfoldedChanges(db),
-    readDrift: () => readDrift(db),
+    readCheckAgeSeconds: () => readCheckAgeSeconds(db),
   }
   const series = await scrape(operations({ db, pool, ...readers }))
   t.match(
@@ -122,7 +117,7 @@ t.test('counts requests, rejections, answers and durations by route', async (t) 
   t.ok((sample(series, 'tqs_search_answers_total', { source: 'index' }) ?? 0) > 0)
   t.ok((sample(series, 'tqs_stats_answers_total', { cache: 'miss' }) ?? 0) > 0)
   t.equal(sample(series, 'tqs_stats_fold_failures_total'), 0)
-  t.equal(sample(series, 'tqs_stats_drift_rows'), 0)
+  t.equal(sample(series, 'tqs_stats_repaired_rows_total'), 0)
   t.equal(sample(series, 'tqs_stats_drift_check_failures_total'), 0)
   t.equal(sample(series, 'tqs_index_pending_changes'), 0)
   t.equal(sample(series, 'tqs_index_parked_documents'), 0)

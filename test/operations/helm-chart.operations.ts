@@ -228,7 +228,7 @@ t.test('settings arrive as text, and the API may have another tag', async (t) =>
 
 t.test('every pod meets the restricted policy, and sees only its own secrets', async (t) => {
   const secretsOf: Record<string, string[]> = {
-    'Deployment-api': ['API_DATABASE_URL', 'MEILI_SEARCH_KEY', 'REDIS_URL', 'REPLICA_DATABASE_URL'],
+    'Deployment-api': ['API_DATABASE_URL', 'MEILI_SEARCH_KEY', 'REDIS_URL'],
     'Deployment-indexer': ['INDEXER_DATABASE_URL', 'MEILI_INDEXER_KEY'],
     'Job-migrate': [
       ...['API_DATABASE_URL', 'DATABASE_URL', 'IMPORTER_DATABASE_URL', 'INDEXER_DATABASE_URL'],

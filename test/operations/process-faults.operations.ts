@@ -86,8 +86,6 @@ t.test('a process with a wrong clock, too much memory and wrong settings', async
   const wrong = await startApi(t, service, {
     ...apiEnv,
     NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
-    // It is the primary.
-    REPLICA_DATABASE_URL: service.roles.api,
     SEARCH_ENGINE: 'never-built',
     MORE_SEARCH_ENGINES: `balanced=${relay.url}`,
     MEILI_URL: config.MEILI_URL,
@@ -100,7 +98,7 @@ t.test('a process with a wrong clock, too much memory and wrong settings', async
   await causes(t, async () => {
     prometheus.setTargets(more)
     return undefined
-  }, ['ClockWrong', 'MemoryHigh', 'ReplicaNotUsed', 'IndexMissing'])
+  }, ['ClockWrong', 'MemoryHigh', 'IndexMissing'])
   await causes(t, async () => {
     wrong.child.kill('SIGKILL')
     balanced.program.child.kill('SIGKILL')

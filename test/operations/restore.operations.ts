@@ -143,7 +143,9 @@ t.test('migrate closes what a restore without its rights leaves open', async (t)
   runBlock(emptyCluster)
   runBlock('"$PROGRAMS/pg_restore" -U quotes -d quotes --no-owner --no-privileges quotes-*.dump')
   const open = await withDatabase(readRights)
-  t.ok(open.some((line) => line.startsWith('function fold_quote_changes(integer) - EXECUTE')))
+  t.ok(
+    open.some((line) => line.startsWith('function fold_statistics(integer,pg_snapshot) - EXECUTE')),
+  )
   runBlock('docker compose run --rm migrate')
   t.same(await withDatabase(readRights), before)
 })

@@ -89,12 +89,16 @@ t.test('a PostgreSQL that is away', async (t) => {
 t.test('missing rights', async (t) => {
   const apiRole = sql.id(logins.api.name)
   await causes(t, async () => {
-    await sql`revoke execute on function fold_quote_changes(integer) from ${apiRole}`.execute(db)
-    await sql`revoke execute on function run_summary_check(date) from ${apiRole}`.execute(db)
+    await sql`revoke execute on function fold_statistics(integer, pg_snapshot) from ${apiRole}`.execute(
+      db,
+    )
+    await sql`revoke execute on function check_claimed_month(date) from ${apiRole}`.execute(db)
     await addQuote(db, 'P-3')
     return async () => {
-      await sql`grant execute on function fold_quote_changes(integer) to ${apiRole}`.execute(db)
-      await sql`grant execute on function run_summary_check(date) to ${apiRole}`.execute(db)
+      await sql`grant execute on function fold_statistics(integer, pg_snapshot) to ${apiRole}`.execute(
+        db,
+      )
+      await sql`grant execute on function check_claimed_month(date) to ${apiRole}`.execute(db)
     }
   }, ['StatsFoldFailing', 'StatsDriftCheckFailing'])
 })

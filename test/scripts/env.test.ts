@@ -15,11 +15,7 @@ import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { readCompany } from '../../src/company/company-file.ts'
 import { Settings } from '../../src/config/settings-schema.ts'
-import {
-  defaultConnections,
-  replicaConnections,
-  searchConnections,
-} from '../../src/database/connection-counts.ts'
+import { defaultConnections, searchConnections } from '../../src/database/connection-counts.ts'
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -38,17 +34,11 @@ t.test('settings, chart and runbook state how many connections an API process op
   const example = read('.env.example')
   t.match(example, `each API process, plus ${searchConnections} for searches without an engine`)
   t.match(
-    example,
-    `Each API process\n# opens up to ${replicaConnections} connections to the replica.`,
-  )
-  t.match(
     read('deploy/helm/trade-quoting-service/values.yaml'),
-    `DATABASE_CONNECTIONS + ${searchConnections} connections to PostgreSQL ` +
-      `and ${replicaConnections} to a replica.`,
+    `DATABASE_CONNECTIONS + ${searchConnections} connections to PostgreSQL.`,
   )
   const runbook = read('docs/operations/runbook.md')
   t.match(runbook, `\`DATABASE_CONNECTIONS\` (${defaultConnections}), ${searchConnections} for`)
-  t.match(runbook, `| API process, to the replica | ${replicaConnections} |`)
   t.match(runbook, `N × ${defaultConnections + searchConnections} under load`)
 })
 

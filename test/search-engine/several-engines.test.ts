@@ -72,7 +72,6 @@ t.test('two engines', async (t) => {
       connections: {
         db,
         dbWithPreparedStatements: db,
-        replicaDb: null,
         searchPool: service.pool,
         redis,
         searchEngines: [

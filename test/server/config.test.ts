@@ -53,14 +53,6 @@ t.test('callers without a key cannot have the scope that shows names of customer
   )
 })
 
-t.test('the replica is one server', async (t) => {
-  const errorFor = (url: string) =>
-    configurationError({ ...requiredSettings, REPLICA_DATABASE_URL: url })
-  t.equal(errorFor('postgres://u:p@replica/db'), '')
-  for (const url of ['postgres://u:p@a,b/db', 'postgres://u:p@a/db?target_session_attrs=primary'])
-    t.match(errorFor(url), /REPLICA_DATABASE_URL is not valid: it must name one host/)
-})
-
 t.test('names every missing or invalid setting in one error, with its description', async (t) => {
   const message = configurationError({
     DATABASE_URL: 'mysql://x',

@@ -56,8 +56,8 @@ t.test('the database packs histograms in the form that is unpacked', async (t) =
       select sum(f.decision_histogram * d.quotes)::text as histogram
       from unnest(${decisions.map(([days]) => days)}::integer[],
           ${decisions.map(([, quotes]) => quotes)}::integer[]) d (days, quotes),
-        quote_figures_of('accepted', 'ES', 'EUR', null, '2020-01-01', null,
-          date '2020-01-01' + d.days, 100, 'EUR', 2) f
+        quote_figures_of(row('accepted', 'ES', 'EUR', null, '2020-01-01', null,
+          date '2020-01-01' + d.days, 100, null)::quote_image, 1, '2020-01-01', 'EUR', 2) f
       where f.date_kind = 'issued'
     `.execute(db)
     return rows[0]?.histogram ?? ''
@@ -86,8 +86,9 @@ t.test('a histogram that has overflowed is an error', async (t) => {
   const { db } = await testDatabase(t)
   const { rows } = await sql<{ histogram: string }>`
     select (decision_histogram * 100000000)::text as histogram
-    from quote_figures_of('accepted', 'ES', 'EUR', null, '2020-01-01', null, '2020-01-03', 100,
-      'EUR', 2)
+    from quote_figures_of(
+      row('accepted', 'ES', 'EUR', null, '2020-01-01', null, '2020-01-03', 100, null)::quote_image,
+      1, '2020-01-01', 'EUR', 2)
     where date_kind = 'issued'
   `.execute(db)
   const histogram = rows[0]?.histogram ?? ''

@@ -1,10 +1,20 @@
 // Inserts the quotes and customers of the tests of the statistics.
 import { sql } from 'kysely'
 import type { Database } from '../../src/database/postgres-pool.ts'
+import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import { buildQuote, customerName, type Quote } from './quote-builder.ts'
 
-/** Inserts quotes and their lines in one transaction, as writers have to. */
+/**
+ * Inserts quotes and their lines in one transaction, as writers have to. Then it folds, unless the
+ * caller has opened the transaction, so that statistics contain the quotes at once.
+ */
 export async function insertQuotes(db: Database, quotes: Quote[]): Promise<void> {
+  await insertUnfoldedQuotes(db, quotes)
+  if (!db.isTransaction) await foldUntilCurrent(db)
+}
+
+/** The same without folding. */
+export async function insertUnfoldedQuotes(db: Database, quotes: Quote[]): Promise<void> {
   const hasLines = quotes.some(({ lines = [] }) => lines.length > 0)
   if (hasLines && !db.isTransaction)
     await db.transaction().execute((transaction) => insertWithLines(transaction, quotes))

@@ -1,23 +1,27 @@
 // Starts services for the tests of /api/stats, and requests their statistics.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../src/database/postgres-pool.ts'
-import { maxAgeMs } from '../../src/stats/cache/shared-data-version.ts'
+import { maxAgeMs } from '../../src/stats/cache/stats-cache.ts'
 import type { Stats } from '../../src/stats/schema.ts'
-import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
+import { hasLocalToday, setLocalToday } from '../support/database/local-today.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
-import { insertQuote } from './insert-quotes.ts'
+import { insertUnfoldedQuotes } from './insert-quotes.ts'
+import { buildQuote } from './quote-builder.ts'
 
 type Test = Parameters<typeof testService>[0]
 type ServiceOptions = Parameters<typeof testService>[1]
 
 /** Always the same day, so that no test depends on the date or fails at midnight. */
-const clock = () => new Date('2026-11-21T10:00:00Z')
+const today = '2026-11-21'
 
 /** Starts a service without a search index, because statistics do not need one. */
-export function statsService(t: Test, options: ServiceOptions = {}): Promise<TestService> {
-  return testService(t, { index: false, clock, ...options })
+export async function statsService(t: Test, options: ServiceOptions = {}): Promise<TestService> {
+  const database = options.database ?? (await testDatabase(t))
+  if (!(await hasLocalToday(database.db))) await setLocalToday(database.db, today)
+  const clock = () => new Date(`${today}T10:00:00Z`)
+  return testService(t, { index: false, clock, ...options, database })
 }
 
 /** A second API process, simulated: it shares the database and the Redis prefix of `service`. */
@@ -83,9 +87,8 @@ export async function findWrongResponses(
   const write = async () => {
     while (isRunning()) {
       startedCommits.push(performance.now())
-      await insertQuote(db, `W${startedCommits.length}`)
+      await insertUnfoldedQuotes(db, [buildQuote(`W${startedCommits.length}`, {})])
       finishedCommits.push(performance.now())
-      if (finishedCommits.length % 20 === 0) await foldBatch(db)
       await sleep(10)
     }
   }

@@ -8,6 +8,7 @@ import { type ErrorPageName, errorPages } from '../../src/quotes/failures.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { renderErrorPage } from '../../src/quotes/page/quote-page.ts'
 import type { LinkedQuote, QuoteDocument } from '../../src/quotes/schema.ts'
+import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
@@ -219,6 +220,7 @@ t.test('the dashboard, in every state', async (t) => {
     .insertInto('quotes')
     .values(quotes.map((quote) => ({ ...quote, tax: '0', gross: quote.net })))
     .execute()
+  await foldUntilCurrent(db)
   const dashboard = `${await app.listen({ host: '127.0.0.1', port: 0 })}/dashboard`
   const { page } = await openPage(t, browser, { origins: [dashboard], locale: 'es-ES' }, () => true)
   const check = async (state: string) => {

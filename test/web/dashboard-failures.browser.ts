@@ -3,6 +3,7 @@
 import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
+import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import { requestTimeoutMs } from '../../src/web/browser/fetch-with-timeout.js'
 import {
   breakdownIntervalMs,
@@ -27,12 +28,13 @@ const { db } = service
 const customers = Array.from({ length: 12 }, (_, index) => ({ name: `Customer ${index + 1}` }))
 const ids = await db.insertInto('customers').values(customers).returning('id').execute()
 let quoteCount = 0
-const insertQuote = (customer_id: string | null = null) => {
+const insertQuote = async (customer_id: string | null = null) => {
   const quote = buildQuote(`Q${++quoteCount}`, { customer_id, issued_on: '2026-02-10' })
-  return db
+  await db
     .insertInto('quotes')
     .values({ ...quote, tax: '0', gross: quote.net })
     .execute()
+  await foldUntilCurrent(db)
 }
 for (const { id } of ids) await insertQuote(id)
 const key = await createApiKey(db, {

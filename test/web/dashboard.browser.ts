@@ -9,6 +9,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { formatCountry, formatMoney } from '../../src/quotes/formats.ts'
 import type { Stats } from '../../src/stats/schema.ts'
+import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import { pollIntervalMs } from '../../src/web/dashboard/dashboard-intervals.js'
 import { buildQuote, type Quote } from '../stats/quote-builder.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
@@ -44,11 +45,14 @@ const examples: Quote[] = [
   buildQuote('8', { net: '800.00', issued_on: '2025-04-10', decided_on: '2025-04-11' }),
   buildQuote('9', { net: '700.00', issued_on: '2021-07-10', decided_on: '2021-07-11' }),
 ]
-const insertQuotes = (service: Pick<TestService, 'db'>, quotes: Quote[]) =>
-  service.db
+/** Folds too, so that the next response has them if nothing is cached. */
+async function insertQuotes({ db }: Pick<TestService, 'db'>, quotes: Quote[]): Promise<void> {
+  await db
     .insertInto('quotes')
     .values(quotes.map((quote) => ({ ...quote, tax: '0', gross: quote.net })))
     .execute()
+  await foldUntilCurrent(db)
+}
 
 async function startService(
   t: Test,
@@ -953,6 +957,7 @@ t.test('shows customers and products to a key with stats:detail', async (t) => {
     .returning('id')
     .executeTakeFirstOrThrow()
   t.ok(id)
+  await foldUntilCurrent(service.db)
   const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}&lang=en`, {
     base: service.base,
     isExpectedError: isErrorResponse,

@@ -2,12 +2,12 @@
 // the summary by what PostgreSQL had to write for them.
 import { sql } from 'kysely'
 import { createKysely, type Database, openApiPool } from '../../../src/database/postgres-pool.ts'
-import { startFolding } from '../../../src/stats/summary/fold-changes.ts'
+import { SummaryFollower } from '../../../src/stats/summary/summary-follower.ts'
 
 export class BackgroundFolding {
   readonly #db: Database
-  #folding: { stop(): Promise<void> } | null = null
-  /** How many batches failed. */
+  #folding: SummaryFollower | null = null
+  /** How many folds failed. */
   failures = 0
 
   constructor(url: string) {
@@ -15,14 +15,16 @@ export class BackgroundFolding {
   }
 
   start(): void {
-    this.#folding = startFolding(this.#db, {
+    this.#folding = new SummaryFollower(this.#db, {
       log: console,
       observer: {
         countFoldFailure: () => {
           this.failures += 1
         },
+        setCurrentAt: () => undefined,
       },
     })
+    void this.#folding.start()
   }
 
   /** Stops after the running batch. Updates since the last pause are counted by then. */

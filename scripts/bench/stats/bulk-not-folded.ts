@@ -1,7 +1,8 @@
 // Measures the statistics right after a bulk write that has not been folded yet.
 import { sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { bulkInsertQuotes, foldAll, insertInBulk } from '../support/data/generated-quotes.ts'
+import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
+import { bulkInsertQuotes, insertInBulk } from '../support/data/generated-quotes.ts'
 import type { BenchDatabase } from './databases.ts'
 import { formatCount } from './generated-database.ts'
 import { type ColdTiming, measureCold, measurePoll, type Timing } from './measures.ts'
@@ -44,7 +45,7 @@ export async function reportBulk(database: BenchDatabase, quotes: number): Promi
   await writeInBulk(unlimited)
   const after = await measureState('not folded')
   const foldingStartedAt = performance.now()
-  await foldAll(unlimited)
+  await foldStatistics(unlimited)
   const foldingMs = performance.now() - foldingStartedAt
   await measureState('folded')
   printComparison(before, after, quotes)

@@ -1,12 +1,12 @@
 // What is measured in every state of the summary: the statistics without a cache, a reading of the
-// data version, and a fold that finds nothing.
+// state of the summary, and a fold that finds nothing.
 import { sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsRequest } from '../../../src/stats/schema.ts'
-import { readVersion } from '../../../src/stats/summary/data-version.ts'
-import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
-import { foldAll, lastDay } from '../support/data/generated-quotes.ts'
+import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
+import { readSummaryState } from '../../../src/stats/summary/summary-state.ts'
+import { lastDay } from '../support/data/generated-quotes.ts'
 import { median, quantile } from '../support/load/quantile.ts'
 import { mainThreadMicroseconds } from '../support/processes/cpu-time.ts'
 import { company } from './generated-database.ts'
@@ -57,7 +57,7 @@ export async function measureCold(
   asked: Record<string, Partial<StatsRequest>> = questions,
 ): Promise<ColdTiming> {
   const actions = Object.values(asked).map(
-    (question) => () => readStats(db, company, { date: 'issued', today: lastDay, ...question }),
+    (question) => () => readStats(db, company, { date: 'issued', ...question }),
   )
   const { medians, ...timing } = await measureInTurn(db, actions, rounds)
   const names = Object.keys(asked)
@@ -67,15 +67,15 @@ export async function measureCold(
   }
 }
 
-/** Measures one reading of the data version, which running API processes repeat all the time. */
+/** Measures one reading of the state of the summary, which running API processes repeat all the time. */
 export async function measurePoll(db: Database): Promise<Timing> {
-  return measureInTurn(db, [() => readVersion(db)], pollRounds)
+  return measureInTurn(db, [() => readSummaryState(db)], pollRounds)
 }
 
 /** Folds everything first. Other folding must be stopped, or an empty fold may only find a lock. */
 export async function measureEmptyFold(db: Database): Promise<Timing> {
-  await foldAll(db)
-  return measureInTurn(db, [() => foldBatch(db)], foldRounds)
+  await foldStatistics(db)
+  return measureInTurn(db, [() => foldStatistics(db)], foldRounds)
 }
 
 /** Returns the process id of the backend. It stays the same while statements follow each other. */

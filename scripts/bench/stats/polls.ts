@@ -1,5 +1,5 @@
-// Measures one reading of the data version in the states that make it slow.
-import { foldAll } from '../support/data/generated-quotes.ts'
+// Measures one reading of the state of the summary in the states that make it slow.
+import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
 import { writeBesideSnapshot } from './beside-snapshot.ts'
 import { disableAutovacuum, writeInBulk } from './bulk-not-folded.ts'
 import type { BenchDatabase } from './databases.ts'
@@ -12,7 +12,7 @@ export async function reportPollsAfterBulk(
   { measured, unlimited }: BenchDatabase,
   quotes: number,
 ): Promise<void> {
-  console.log(`\npolls, ${formatCount(quotes)} quotes: one reading of the data version`)
+  console.log(`\npolls, ${formatCount(quotes)} quotes: one reading of the state of the summary`)
   console.log(`  idle: ${formatPoll(await measurePoll(measured))}`)
   await disableAutovacuum(unlimited)
   await writeInBulk(unlimited)
@@ -31,7 +31,7 @@ export async function reportPollsBesideSnapshot(
     steps: 1,
     async onStep(_done, folding) {
       await folding.pause()
-      await foldAll(database.unlimited)
+      await foldStatistics(database.unlimited)
       console.log(
         `  beside an old snapshot, after ${formatCount(writes)} single-row writes: ` +
           formatPoll(await measurePoll(database.measured)),

@@ -6,7 +6,7 @@ export const bars = {
   coldP95Ms: { atMost: 25 },
   /** That p95 at ten million quotes, as a multiple of that at a million. */
   coldGrowth: { atMost: 1.5 },
-  /** The processor time of PostgreSQL for one reading of the data version, in ms. */
+  /** The processor time of PostgreSQL for one reading of the state of the summary, in ms. */
   pollMs: { atMost: 2 },
   /** The speed of writes with the triggers, as a share of that without. */
   writes: { atLeast: 0.8 },

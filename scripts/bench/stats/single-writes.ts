@@ -1,6 +1,6 @@
 // Measures what the triggers of the summary cost single-row writes.
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { foldAll } from '../support/data/generated-quotes.ts'
+import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
 import { setSummaryTriggers } from '../support/data/summary-triggers.ts'
 import { median } from '../support/load/quantile.ts'
 import { mainThreadMicroseconds } from '../support/processes/cpu-time.ts'
@@ -91,7 +91,7 @@ async function measureWrites(writer: QuoteWriter, operation: Operation): Promise
 async function measureFolding(db: Database): Promise<number> {
   const backend = await readBackendPid(db)
   const before = mainThreadMicroseconds(backend)
-  await foldAll(db)
+  await foldStatistics(db)
   return (mainThreadMicroseconds(backend) - before) / 1_000
 }
 

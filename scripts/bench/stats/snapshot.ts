@@ -1,6 +1,6 @@
 // Measures the statistics while an old snapshot is open: the longer a backup or a report runs, the
 // more dead rows the tables of the summary have.
-import { foldAll } from '../support/data/generated-quotes.ts'
+import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
 import { type BackgroundFolding, describeUpdates, readUpdates } from './background-folding.ts'
 import { writeBesideSnapshot } from './beside-snapshot.ts'
 import type { BenchDatabase } from './databases.ts'
@@ -84,7 +84,7 @@ export async function reportSnapshot(
       last = await measureState(formatCount(done), folding)
     },
   })
-  await foldAll(unlimited)
+  await foldStatistics(unlimited)
   await measureState('snapshot closed')
   printComparison(before, last, quotes)
   console.log(

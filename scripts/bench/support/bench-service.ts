@@ -145,7 +145,6 @@ export async function benchService(
     connections: {
       db,
       dbWithPreparedStatements: db,
-      replicaDb: null,
       searchPool,
       redis,
       searchEngines: [{ registrationName: target.registrationName, engine: searchEngine }],

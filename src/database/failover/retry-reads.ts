@@ -79,7 +79,7 @@ class RetryingClient {
 
 /**
  * Whether the statement may be sent twice. A `select` may call a function that writes. The API may
- * call only three of them, such as `fold_quote_changes`, and each may run twice. A `with` that
+ * call only three of them, such as `fold_statistics`, and each may run twice. A `with` that
  * contains a write may not.
  */
 function mayRepeat(text: string): boolean {

@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import type { Replica } from '../../database/replica/replica.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { QuoteFailure } from '../failures.ts'
 import {
@@ -18,8 +17,6 @@ import {
 
 type LinkAccessOptions = {
   db: Kysely<Tables>
-  /** Documents are read from it if possible. Only the primary decides whether a link is open. */
-  replica: Replica | null
   timeZone: string
   clock: () => Date
   observer: { countAlteredDocument(): void }
@@ -41,7 +38,7 @@ export class LinkAccess {
     this.#options = options
   }
 
-  /** Returns the state of a link, always from the primary. */
+  /** Returns the state of a link. */
   async readState(token: string): Promise<LinkState> {
     const { db, timeZone, clock } = this.#options
     return readLink(db, token, { timeZone, now: clock() })
@@ -54,26 +51,12 @@ export class LinkAccess {
    */
   async readVerifiedDocument(token: string, link: OpenLink): Promise<string> {
     this.#rejectChangedHash(link)
-    const documentJson =
-      (await this.#readFromReplica(token, link)) ?? (await this.#readFromPrimary(token, link))
+    const documentJson = await this.#readDocument(token, link)
     this.#knownHashes.set(getLinkIdentity(link), link.contentHash)
     return documentJson
   }
 
-  /**
-   * Returns null if the replica failed, is behind, or has a document with another hash. The primary
-   * is used then. Only a document of the primary with another hash counts as altered.
-   */
-  async #readFromReplica(token: string, link: OpenLink): Promise<string | null> {
-    const { replica } = this.#options
-    if (!replica) return null
-    return replica.read('document', async () => {
-      const documentJson = await queryReplicatedDocument(replica.db, token, link)
-      return documentJson !== null && matchesHash(documentJson, link) ? documentJson : null
-    })
-  }
-
-  async #readFromPrimary(token: string, link: OpenLink): Promise<string> {
+  async #readDocument(token: string, link: OpenLink): Promise<string> {
     const documentJson = await queryDocument(this.#options.db, token).catch((cause: unknown) => {
       throw new QuoteFailure(
         'database_unreadable',
@@ -122,23 +105,4 @@ export async function queryDocument(db: Kysely<Tables>, token: string): Promise<
     select read_quote_share_document(${hashLinkToken(token)}) as document
   `.execute(db)
   return rows[0]?.document ?? null
-}
-
-/**
- * Returns the document of a link from a replica. Returns null if the row on the replica differs
- * from the row that was read from the primary, so an old document is never returned, however far
- * the replica is behind.
- */
-export async function queryReplicatedDocument(
-  replicaDb: Kysely<Tables>,
-  token: string,
-  { rowVersion }: OpenLink,
-): Promise<string | null> {
-  const tokenHash = hashLinkToken(token)
-  const { rows } = await sql<{ document: string | null; row_version: string }>`
-    select read_quote_share_document(${tokenHash}) as document, row_version
-    from read_quote_share(${tokenHash})
-  `.execute(replicaDb)
-  const [row] = rows
-  return row?.row_version === rowVersion ? row.document : null
 }

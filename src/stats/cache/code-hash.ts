@@ -16,7 +16,6 @@ export const sourceFiles = [
   'company/calendar.ts',
   'company/currencies.ts',
   'company/money.ts',
-  'database/replica/wal-position.ts',
   // They define what the database computes.
   'database/schema/*.sql',
 ]

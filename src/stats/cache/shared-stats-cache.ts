@@ -2,15 +2,24 @@
 // computes for itself: no request fails because of Redis or waits long for it.
 import { createHash } from 'node:crypto'
 import { OptionalRedis, type RedisAccess } from '../../redis/optional-redis.ts'
-import type { ComputedStats } from '../read-stats.ts'
+import type { StatsWithoutAsOf } from '../schema.ts'
+import type { SummaryVersion } from '../summary/summary-state.ts'
 import { codeHash } from './code-hash.ts'
-import { toEpochMs, toMoment } from './moments.ts'
-import { redisPauseMs } from './shared-data-version.ts'
+import { type Moment, toEpochMs, toMoment } from './moments.ts'
 
+// Requests must not wait for Redis one after another during an outage.
+const redisPauseMs = 1_000
 // Computing the statistics takes less time than a slow Redis.
 const sharedStatsResponseMs = 100
 // They are sent, marked stale, while PostgreSQL is unreachable.
 const sharedStatsMs = 86_400_000
+
+/** Statistics of this version of the summary. They contain every commit before `knownCurrentAt`. */
+export type ComputedStats = {
+  stats: StatsWithoutAsOf
+  version: SummaryVersion
+  knownCurrentAt: Moment
+}
 
 /**
  * What Redis stores. The time `knownCurrentAtEpochMs` is that of Date.now(), because another
@@ -67,19 +76,14 @@ export class SharedStatsCache {
 function parseStored(text: string): ComputedStats | null {
   try {
     const stored = JSON.parse(text) as Partial<StoredStats>
-    const { stats, version, today, knownCurrentAtEpochMs, walPosition, hash } = stored
+    const { stats, version, knownCurrentAtEpochMs, hash } = stored
     if (stats === undefined || hash !== hashOf(stats)) return null
-    if (typeof today !== 'string' || typeof knownCurrentAtEpochMs !== 'number') return null
-    if (typeof walPosition !== 'number') return null
-    if (typeof version?.generation !== 'string' || typeof version.changeCount !== 'number')
-      return null
-    const { generation, changeCount } = version
+    if (typeof knownCurrentAtEpochMs !== 'number') return null
+    if (typeof version?.generation !== 'string' || typeof version.number !== 'number') return null
     return {
       stats,
-      version: { generation, changeCount },
-      today,
+      version: { generation: version.generation, number: version.number },
       knownCurrentAt: toMoment(knownCurrentAtEpochMs),
-      walPosition,
     }
   } catch {
     // Not JSON: another program may have written to the key.

@@ -1,5 +1,4 @@
-// The cache of statistics in this process: stale-while-revalidate, validated by the data version.
-// README.md in this folder explains the terms with an example. Read it first.
+// The cache of statistics in this process: stale-while-revalidate, validated by the version of the summary.
 //
 // What a request gets depends on the age of the cached statistics: the time since they were last
 // known to be current. They are constants with these names:
@@ -16,47 +15,44 @@
 // earlier request has waited for the same refresh in vain. Then a request that can get older
 // statistics waits only `refreshWaitDuringOutageMs`.
 //
-// Statistics that were computed for another day count as older than maxAgeMs: since midnight, more
-// quotes have expired.
-//
-// A refresh reads the data version. It takes the statistics of this process if they are current,
-// and otherwise those in Redis. If neither are current, it computes them.
-// If the refresh fails or is slow, older statistics are sent as stale: those in Redis or those in
-// this process, whichever are newer. Each new cause of a failure is logged once.
+// A refresh takes the statistics of this process if they are of the latest version of the summary,
+// and otherwise those in Redis. If neither are, it computes them. If it fails or is slow, older
+// statistics are sent as stale: those in Redis or those in this process, whichever are newer. Each
+// new cause of a failure is logged once.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout, { TimeoutError } from 'p-timeout'
 import type { TaskLog } from '../../monitoring/log/failure-log.ts'
 import { maxRunningStats } from '../../overload/concurrency-limit.ts'
-import type { ComputedStats } from '../read-stats.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
-import { isAtLeast } from '../summary/data-version.ts'
+import type { ObservedVersion, SummaryFollower } from '../summary/summary-follower.ts'
+import { isAtLeast } from '../summary/summary-state.ts'
 import { ComputationFailures } from './computation-failures.ts'
-import type { DataVersionPoller } from './data-version-poller.ts'
 import { formatMoment, type Moment } from './moments.ts'
-import { maxAgeMs, type ObservedVersion } from './shared-data-version.ts'
-import type { SharedStatsCache } from './shared-stats-cache.ts'
+import type { ComputedStats, SharedStatsCache } from './shared-stats-cache.ts'
 
-// The refresh ends before the statistics are two seconds old.
-export const refreshAgeMs = 500
+// A committed change must be visible within two seconds.
+export const maxAgeMs = 2_000
+// The refresh ends before the statistics are two seconds old. Polls are more frequent.
+export const refreshAgeMs = 800
 // Computing takes 17 ms at a million quotes (p95), so a longer wait means a failure.
 export const refreshWaitMs = 1_000
 // A longer wait is unlikely to help.
 export const refreshWaitDuringOutageMs = 1
 // PostgreSQL ends a statement of the API after the same time.
 export const firstComputationMs = 10_000
-// Shared versions are at most 0.4 s old. A refresh rarely needs another query.
-const dataVersionMaxAgeMs = 500
-// The query reads one row, so a longer wait means that PostgreSQL hangs.
-export const dataVersionResponseMs = 1_000
+// With a poll every half second, a refresh rarely needs another one.
+const versionMaxAgeMs = 700
+// A poll reads one row and waits half a second for a fold, so longer means that PostgreSQL hangs.
+export const versionResponseMs = 1_000
 
 /**
  * - `hit`: found in this process, and younger than `maxAgeMs`.
  * - `shared`: found in Redis, and younger than `maxAgeMs`.
  * - `miss`: computed for this request.
  * - `collapsed`: computed for an earlier request that was still waiting for the same statistics.
- * - `stale`: not younger than `maxAgeMs` or of another day, because computing failed or was slow.
+ * - `stale`: not younger than `maxAgeMs`, because computing or folding failed or was slow.
  *   Statistics from Redis that were sent because computing failed or was slow are `stale` whatever
  *   their age.
  */
@@ -65,12 +61,11 @@ export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
 /**
  * Why statistics are stale.
  *
- * - `refresh is slow`: the refresh did not end while the request waited. Or it ended, but took so
- *   long that its statistics are already as old as `maxAgeMs`. Statistics of a replica that is behind
- *   can be that old too.
+ * - `refresh is slow`: the refresh did not end while the request waited. Or its statistics are
+ *   already as old as `maxAgeMs`, because it took so long, or because a fold of many changes does.
  * - `refresh failed`: computing failed.
  * - `database is failing`: the refresh did not end within `refreshWaitDuringOutageMs`. The wait was
- *   cut short because the last version query failed or timed out.
+ *   cut short because the last poll failed or timed out.
  */
 export type StaleReason = 'refresh is slow' | 'refresh failed' | 'database is failing'
 
@@ -107,26 +102,17 @@ type Refresh = {
 
 export type StatsCacheOptions = {
   redisCache: Pick<SharedStatsCache, 'read' | 'write'>
-  versions: Pick<DataVersionPoller, 'latest' | 'readIfOlderThan' | 'readInBackground' | 'isFailing'>
-  /** Returns the current local day, as requests have it. */
-  readToday(): string
+  summary: Pick<SummaryFollower, 'latest' | 'readIfOlderThan' | 'readInBackground' | 'isFailing'>
   compute(request: StatsRequest): Promise<ComputedStats>
   log: TaskLog
-  /**
-   * Called with the `walPosition` of statistics when they are cached, so that the replica is not
-   * read until it has replayed what this process has already sent.
-   */
-  recordCachedPosition?(position: number): void
   /** Returns the current moment. Default: performance.now(). */
   now?(): Moment
 }
 
 export class StatsCache {
   readonly #redisCache: StatsCacheOptions['redisCache']
-  readonly #versions: StatsCacheOptions['versions']
-  readonly #readToday: StatsCacheOptions['readToday']
+  readonly #summary: StatsCacheOptions['summary']
   readonly #compute: StatsCacheOptions['compute']
-  readonly #recordCachedPosition: StatsCacheOptions['recordCachedPosition']
   readonly #failures: ComputationFailures
   readonly #now: () => Moment
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries, maxSize: maxBytes })
@@ -135,10 +121,8 @@ export class StatsCache {
 
   constructor(options: StatsCacheOptions) {
     this.#redisCache = options.redisCache
-    this.#versions = options.versions
-    this.#readToday = options.readToday
+    this.#summary = options.summary
     this.#compute = options.compute
-    this.#recordCachedPosition = options.recordCachedPosition
     this.#failures = new ComputationFailures(options.log)
     this.#now = options.now ?? (() => performance.now())
   }
@@ -153,25 +137,15 @@ export class StatsCache {
     if (!entry) return this.#waitForRefresh(key, request, null)
     this.#advanceIfCurrent(entry)
     const ageMs = this.#ageMsOf(entry)
-    const isOfOtherDay = entry.today !== request.today
-    if (isOfOtherDay || ageMs >= maxAgeMs) return this.#waitForRefresh(key, request, entry)
+    if (ageMs >= maxAgeMs) return this.#waitForRefresh(key, request, entry)
     if (ageMs >= refreshAgeMs) this.#refresh(key, request)
     return toCachedStats(entry, 'hit', ageMs)
   }
 
-  /**
-   * Advances the moment when the entry was last known to be current, if neither the data nor the
-   * local day has changed since. The day is read again here, because a request may have waited
-   * across midnight.
-   */
+  /** Advances the moment when the entry was last known to be current, if it still is. */
   #advanceIfCurrent(entry: Entry): void {
-    const latest = this.#versions.latest()
-    if (
-      latest &&
-      latest.readAt > entry.knownCurrentAt &&
-      isCurrent(entry, this.#readToday(), latest)
-    )
-      advance(entry, latest.readAt)
+    const latest = this.#summary.latest()
+    if (latest && isAtLeast(entry.version, latest.version)) advance(entry, latest.currentAt)
   }
 
   #ageMsOf(entry: Entry): number {
@@ -183,14 +157,14 @@ export class StatsCache {
     request: StatsRequest,
     entry: Entry | null,
   ): Promise<CachedStats> {
-    const isJoined = this.#refreshes.has(refreshKeyOf(key, request))
-    const isPrimaryFailing = this.#versions.isFailing(dataVersionResponseMs)
+    const isJoined = this.#refreshes.has(key)
+    const isPrimaryFailing = this.#summary.isFailing(versionResponseMs)
     const refresh = this.#refresh(key, request)
     const redisStats = await refresh.fromRedis
     const waitMs = maxWaitMs(entry ?? redisStats, isPrimaryFailing || refresh.isSlow)
     const outcome = await waitFor(refresh, waitMs)
     if (outcome.state === 'finished') return this.#toResult(outcome.refreshed, isJoined)
-    this.#versions.readInBackground()
+    this.#summary.readInBackground()
     const older = this.#keepNewer(key, redisStats) ?? entry
     if (!older) throw outcome.error
     this.#advanceIfCurrent(older)
@@ -207,20 +181,19 @@ export class StatsCache {
     return toCachedStats(entry, isCollapsed ? 'collapsed' : cacheResult, ageMs)
   }
 
-  /** Starts a refresh, or joins the one that is running for the same key and day. */
+  /** Starts a refresh, or joins the one that is running for the same key. */
   #refresh(key: string, request: StatsRequest): Refresh {
-    const refreshKey = refreshKeyOf(key, request)
-    const running = this.#refreshes.get(refreshKey)
+    const running = this.#refreshes.get(key)
     if (running) return running
-    const versionAtStart = this.#versions.latest()
+    const versionAtStart = this.#summary.latest()
     const fromRedis = this.#readFromRedis(versionAtStart, key)
     const finished = this.#load(key, request, { versionAtStart, fromRedis }).finally(() =>
-      this.#refreshes.delete(refreshKey),
+      this.#refreshes.delete(key),
     )
     // #load logs the error. Perhaps no request waits for the refresh.
     finished.catch(() => undefined)
     const refresh = { finished, fromRedis, isSlow: false }
-    this.#refreshes.set(refreshKey, refresh)
+    this.#refreshes.set(key, refresh)
     return refresh
   }
 
@@ -244,35 +217,27 @@ export class StatsCache {
       fromRedis,
     }: { versionAtStart: ObservedVersion | null; fromRedis: Promise<ComputedStats | null> },
   ): Promise<Refreshed> {
-    const requestedAt = this.#now()
     try {
-      const latest = await this.#versions.readIfOlderThan(dataVersionMaxAgeMs)
+      const latest = await this.#summary.readIfOlderThan(versionMaxAgeMs)
       if (latest) {
-        const knownCurrentAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, latest.readAt)
         const entry = this.#entries.get(key)
-        if (
-          entry &&
-          knownCurrentAt > entry.knownCurrentAt &&
-          isCurrent(entry, request.today, latest)
-        ) {
-          advance(entry, knownCurrentAt)
+        if (entry && isAtLeast(entry.version, latest.version)) {
+          advance(entry, latest.currentAt)
           return { entry, cacheResult: 'hit' }
         }
         const isSameDatabase = latest.databaseId === versionAtStart?.databaseId
         const redisStats = await (isSameDatabase ? fromRedis : this.#readFromRedis(latest, key))
-        if (redisStats && isCurrent(redisStats, request.today, latest))
-          return {
-            entry: this.#store(key, { ...redisStats, knownCurrentAt }),
-            cacheResult: 'shared',
-          }
+        if (redisStats && isAtLeast(redisStats.version, latest.version)) {
+          const shared = this.#store(key, redisStats)
+          advance(shared, latest.currentAt)
+          return { entry: shared, cacheResult: 'shared' }
+        }
       }
-      const computed = await this.#limitConcurrency(() =>
-        this.#computeAndShare(key, request, requestedAt),
-      )
+      const computed = await this.#limitConcurrency(() => this.#computeAndShare(key, request))
       return { entry: this.#store(key, computed), cacheResult: 'miss' }
     } catch (error) {
       this.#failures.recordFailure(key, error)
-      this.#versions.readInBackground()
+      this.#summary.readInBackground()
       throw error
     }
   }
@@ -287,41 +252,19 @@ export class StatsCache {
     return this.#store(key, redisStats)
   }
 
-  /**
-   * Returns `moment`, but at most `requestedAt` if the day of the request has ended since. A
-   * request of 23:59:59 whose statistics are computed at 00:00:01 gets those of the day that has
-   * just ended. They are known to have been current at 23:59:59, but not at 00:00:01.
-   */
-  #capAtRequestTimeIfDayEnded(
-    { today }: StatsRequest,
-    requestedAt: Moment,
-    moment: Moment,
-  ): Moment {
-    return this.#readToday() === today ? moment : Math.min(moment, requestedAt)
-  }
-
-  async #computeAndShare(
-    key: string,
-    request: StatsRequest,
-    requestedAt: Moment,
-  ): Promise<ComputedStats> {
-    // Determined before computing: midnight may pass meanwhile.
-    const startedAt = this.#capAtRequestTimeIfDayEnded(request, requestedAt, this.#now())
-    const result = await this.#compute(request)
+  async #computeAndShare(key: string, request: StatsRequest): Promise<ComputedStats> {
+    const computed = await this.#compute(request)
     this.#failures.recordSuccess(key)
-    const knownCurrentAt = Math.min(startedAt, result.knownCurrentAt)
-    const computed = { ...result, knownCurrentAt }
     // Written only under the id of the database that the statistics were computed from.
-    const latest = this.#versions.latest()
+    const latest = this.#summary.latest()
     if (latest?.version.generation === computed.version.generation)
       this.#redisCache.write(latest.databaseId, key, computed)
-    else this.#versions.readInBackground()
+    else this.#summary.readInBackground()
     return computed
   }
 
   #store(key: string, computed: ComputedStats): Entry {
-    const { stats, walPosition, knownCurrentAt } = computed
-    this.#recordCachedPosition?.(walPosition)
+    const { stats, knownCurrentAt } = computed
     const asOf = formatMoment(knownCurrentAt)
     const statsSize = JSON.stringify(stats).length
     const bodies = new ResponseBodies(stats, () => {
@@ -336,24 +279,20 @@ export class StatsCache {
   }
 }
 
-const isCurrent = (stats: ComputedStats, today: string, latest: ObservedVersion): boolean =>
-  stats.today === today && isAtLeast(stats.version, latest.version)
-
 function advance(entry: Entry, knownCurrentAt: Moment): void {
+  if (knownCurrentAt <= entry.knownCurrentAt) return
   entry.knownCurrentAt = knownCurrentAt
   entry.asOf = formatMoment(knownCurrentAt)
 }
 
 /**
- * Whether the statistics in Redis are newer than those of this process. Numbers of changes are
+ * Whether the statistics in Redis are newer than those of this process. Their versions are
  * comparable only within a generation. Otherwise `knownCurrentAt` is compared.
  */
 function isNewer(redisStats: ComputedStats, entry: ComputedStats): boolean {
   if (redisStats.version.generation !== entry.version.generation)
     return redisStats.knownCurrentAt > entry.knownCurrentAt
-  if (redisStats.version.changeCount !== entry.version.changeCount)
-    return redisStats.version.changeCount > entry.version.changeCount
-  return redisStats.today > entry.today
+  return redisStats.version.number > entry.version.number
 }
 
 /**
@@ -410,14 +349,12 @@ function toStaleStats({ bodies, asOf }: Entry, reason: StaleReason, ageMs: numbe
 
 /**
  * The key contains every parameter that the statistics depend on. No parameter can contain a space.
- * `today` and the company are not part of it: entries have the day they were computed for, also in
- * Redis, where the keys also contain the id of the database. All processes of a database have the
- * same base currency and time zone, because each checks them when it starts
- * (src/company/company-record.ts).
+ * The company is not part of it: all processes of a database have the same base currency and time
+ * zone, because each checks them when it starts (src/company/company-record.ts).
  */
 function cacheKeyOf({ date, from, to, country, currency, compare, by }: StatsRequest): string {
   // The Record type makes the compiler reject a missing parameter.
-  const parameters: Record<Exclude<keyof StatsRequest, 'today'>, string | undefined> = {
+  const parameters: Record<keyof StatsRequest, string | undefined> = {
     date,
     from,
     to,
@@ -428,6 +365,3 @@ function cacheKeyOf({ date, from, to, country, currency, compare, by }: StatsReq
   }
   return Object.values(parameters).join(' ')
 }
-
-/** Requests of one day share a refresh. A request after midnight starts another one. */
-const refreshKeyOf = (key: string, { today }: StatsRequest) => `${today} ${key}`

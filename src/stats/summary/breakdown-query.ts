@@ -1,11 +1,11 @@
 // The queries for the customers and the products with the highest revenue. Whole years and months
 // come from the summary, so their cost depends on the number of customers or products. Only the
 // days of a month that is covered in part are computed from the quotes.
-import { type AliasedRawBuilder, type Kysely, type SelectQueryBuilder, sql } from 'kysely'
+import { type AliasedRawBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { ProductGrain, Tables } from '../../database/table-types.ts'
-import { maxListedGroups, type StatsRequest } from '../schema.ts'
-import { isOfDateKind, isWithin, matchesCountryAndCurrency } from './row-conditions.ts'
-import { coverWithYears, type DateRange, type GrainRange, groupBySign } from './summary-grains.ts'
+import { type DatedRequest, maxListedGroups } from '../schema.ts'
+import { coverWithYears, type DateRange, type GrainRange } from './summary-grains.ts'
+import { cellsOfRange, matchesCountryAndCurrency, rangesOf } from './summary-query.ts'
 
 /**
  * The totals of a customer or product, or of the rest: all others together. The rest has no `key`
@@ -29,38 +29,29 @@ export type BaseCurrency = { currency: string; digits: number }
 const breakdownFigures = ['counted', 'accepted', 'revenue', 'unconverted'] as const
 type BreakdownFigure = (typeof breakdownFigures)[number]
 
-/** A part of the totals of a customer or product. Parts with sign -1 are subtracted. */
-type PartialTotals = Record<BreakdownFigure, string> & { sign: number; key: string }
-/** A query for some of these parts. All such queries have the same columns. */
-type PartQuery = SelectQueryBuilder<Tables, never, PartialTotals>
-/** The SQL of the key and of each figure, as one of the views has them. */
+/** The SQL of the key and of each figure, as the tables of the summary have them. */
 type KeyAndFigures = AliasedRawBuilder<unknown, 'key' | BreakdownFigure>[]
 
 /** Returns the first customers by revenue, then by id, and the rest as one row. */
 export function readCustomerRows(
   db: Kysely<Tables>,
-  request: StatsRequest,
+  request: DatedRequest,
   range: DateRange,
   { digits }: BaseCurrency,
 ): Promise<BreakdownRow[]> {
-  const { ranges, days } = splitForBreakdown(range)
   const columns: KeyAndFigures = [
     sql`customer_id`.as('key'),
     sql`quotes`.as('counted'),
     sql`accepted`.as('accepted'),
-    sql`base_net`.as('revenue'),
+    sql`won_net`.as('revenue'),
     sql`unconverted`.as('unconverted'),
   ]
-  const parts = groupBySign(ranges).map(({ sign, ranges: rangesOfSign }) =>
-    db
-      .selectFrom('current_customer_figures')
-      .where(isWithin(rangesOfSign, isOfDateKind(request)))
-      .where(matchesCountryAndCurrency(request))
-      .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<PartialTotals>(),
-  )
-  const partsOfDays = queryDaysFromQuotes(db, request, days, 'customer_figures_between', columns)
-  return rankGroups(db, [...parts, ...partsOfDays], digits)
+  const parts = selectParts(db, request, splitForBreakdown(range), {
+    table: 'customer_figures',
+    ofDays: 'customer_figures_between',
+    columns,
+  })
+  return rankGroups(db, parts, digits)
     .leftJoin('customers', 'customers.id', 'listed.listed_key')
     .select('customers.name')
     .execute()
@@ -69,35 +60,34 @@ export function readCustomerRows(
 /** Returns the first products by revenue, then by SKU, and the rest as one row. */
 export function readProductRows(
   db: Kysely<Tables>,
-  request: StatsRequest,
+  request: DatedRequest,
   range: DateRange,
   { currency, digits }: BaseCurrency,
 ): Promise<BreakdownRow[]> {
-  const { ranges, days } = splitForBreakdown(range)
-  const rows: GrainRange<BreakdownGrain | ProductGrain>[] =
-    request.country === undefined ? ranges.map(toTotalGrain) : ranges
   const columns: KeyAndFigures = [
-    // product_figures has this collation. The days that are computed from the quotes need it too,
-    // so that products with equal revenue have the same order on every server.
-    sql`sku collate "C"`.as('key'),
+    sql`sku`.as('key'),
     sql`lines`.as('counted'),
     sql`0`.as('accepted'),
     // In the base currency. Quotes in that currency need no rate. The summary of products does not
     // know the base currency, so it is compared here.
-    // customer_figures already stores the net in the base currency.
-    sql`case when currency = ${currency} then net else rated_net end`.as('revenue'),
+    sql`case when currency = ${currency} then own_net else rated_net end`.as('revenue'),
     sql`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ]
-  const parts = groupBySign(rows).map(({ sign, ranges: rangesOfSign }) =>
-    db
-      .selectFrom('current_product_figures')
-      .where(isWithin(rangesOfSign, isOfDateKind(request)))
-      .where(matchesCountryAndCurrency(request))
-      .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<PartialTotals>(),
+  const { ranges, days } = splitForBreakdown(range)
+  // Rows over all countries are fewer, but they cannot be filtered by country.
+  const suffix = request.country === undefined ? '_total' : ''
+  const rows = ranges.map((part) => ({ ...part, grain: `${part.grain}${suffix}` as const }))
+  const parts = selectParts(
+    db,
+    request,
+    { ranges: rows, days },
+    {
+      table: 'product_figures',
+      ofDays: 'product_figures_between',
+      columns,
+    },
   )
-  const partsOfDays = queryDaysFromQuotes(db, request, days, 'product_figures_between', columns)
-  return rankGroups(db, [...parts, ...partsOfDays], digits)
+  return rankGroups(db, parts, digits)
     .leftJoin('products', (join) =>
       // The collation of the index on products.sku, which another one could not use.
       join.on('products.sku', '=', sql<string>`listed_key collate "default"`),
@@ -117,37 +107,34 @@ function splitForBreakdown(range: DateRange) {
   }
 }
 
-/** Rows over all countries are fewer, but they cannot be filtered by country. */
-const toTotalGrain = ({
-  grain,
-  ...range
-}: GrainRange<BreakdownGrain>): GrainRange<ProductGrain> => ({
-  ...range,
-  grain: grain === 'year' ? 'year_total' : 'month_total',
-})
-
-/** Returns a query for each range of days. The SQL function computes its rows from the quotes. */
-function queryDaysFromQuotes(
+/** Selects the rows of years and months from the summary, and those of days from the quotes. */
+function selectParts(
   db: Kysely<Tables>,
-  request: StatsRequest,
-  days: GrainRange[],
-  sqlFunction: 'customer_figures_between' | 'product_figures_between',
-  columns: KeyAndFigures,
-): PartQuery[] {
-  return days.map(({ sign, from, to }) =>
+  request: DatedRequest,
+  { ranges, days }: { ranges: GrainRange<ProductGrain>[]; days: GrainRange[] },
+  source: {
+    table: 'customer_figures' | 'product_figures'
+    ofDays: 'customer_figures_between' | 'product_figures_between'
+    columns: KeyAndFigures
+  },
+) {
+  const select = (rows: RawBuilder<Record<string, string>>, of: GrainRange<string>[]) =>
     db
-      .selectFrom(sql<object>`${sql.id(sqlFunction)}(${request.date}, ${from}, ${to})`.as('day'))
+      .selectFrom(rangesOf(of))
+      .innerJoinLateral(rows.as('part'), (join) => join.onTrue())
       .where(matchesCountryAndCurrency(request))
-      .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<PartialTotals>(),
-  )
+      .select(['range.sign', ...source.columns])
+  const stored = cellsOfRange<Record<string, string>>(source.table, request)
+  const computed = sql<Record<string, string>>`${sql.id(source.ofDays)}(
+    ${request.date}, range.first, range.last)`
+  return select(stored, ranges).unionAll(select(computed, days))
 }
 
 /** Returns the query for the groups with the highest revenue and then the rest, as one row. */
-function rankGroups(db: Kysely<Tables>, parts: PartQuery[], digits: number) {
+function rankGroups(db: Kysely<Tables>, parts: ReturnType<typeof selectParts>, digits: number) {
   return (
     db
-      .with('parts', () => parts.reduce((all, others) => all.unionAll(others)))
+      .with('parts', () => parts)
       // One row for each customer or product.
       .with('groups', (query) =>
         query

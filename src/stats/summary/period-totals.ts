@@ -3,15 +3,9 @@ import type { Kysely } from 'kysely'
 import type { Company } from '../../company/company-file.ts'
 import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
-import type { Stats, StatsRequest } from '../schema.ts'
+import type { DatedRequest, Stats } from '../schema.ts'
 import type { DateRange } from './summary-grains.ts'
-import {
-  type GroupRow,
-  queryDays,
-  queryTotals,
-  queryTotalsByCurrency,
-  type SummaryLevel,
-} from './summary-query.ts'
+import { type GroupRow, queryDays, queryTotals, type SummaryLevel } from './summary-query.ts'
 
 /**
  * Totals over one group of quotes: those of a period, a country, a month or a day. Each field has
@@ -74,12 +68,11 @@ function formatZero(currency: string): string {
 export async function readPeriodTotals(
   db: Kysely<Tables>,
   company: Company,
-  request: StatsRequest,
+  request: DatedRequest,
   { range, byCountryAndMonth }: { range: DateRange; byCountryAndMonth: boolean },
 ): Promise<PeriodTotals> {
   const baseDigits = requireCurrencyDigits(company.baseCurrency)
-  const buildQuery = byCountryAndMonth ? queryTotals : queryTotalsByCurrency
-  const rows = await buildQuery(db, request, range, baseDigits).execute()
+  const rows = await queryTotals(db, request, range, { baseDigits, byCountryAndMonth }).execute()
   const rowsOf = (level: SummaryLevel) => rows.filter((row) => row.level === level)
   const [total] = rowsOf('total')
   const currencies = rowsOf('currency')
@@ -109,7 +102,7 @@ function requireMonth({ month }: { month: string | null }): string {
 export async function readDayTotals(
   db: Kysely<Tables>,
   company: Company,
-  request: StatsRequest,
+  request: DatedRequest,
   range: DateRange,
 ): Promise<(GroupTotals & { day: string })[]> {
   const baseDigits = requireCurrencyDigits(company.baseCurrency)
@@ -127,11 +120,11 @@ function toGroupTotals(row: GroupRow): GroupTotals {
       rejected: Number(row.rejected),
       expired: Number(row.expired),
     },
-    money: { open: row.open, won: row.won, lost: row.lost },
+    money: { open: row.open_net, won: row.won_net, lost: row.lost_net },
     daysToDecision: {
-      quotes: Number(row.decisionQuotes),
-      days: Number(row.decisionDays),
-      histogram: row.decisionHistogram,
+      quotes: Number(row.decided),
+      days: Number(row.decision_days),
+      histogram: row.decision_histogram,
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Company } from '../../company/company-file.ts'
 import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
-import type { Stats, StatsRequest } from '../schema.ts'
+import type { DatedRequest, Stats } from '../schema.ts'
 import {
   type BaseCurrency,
   type BreakdownRow,
@@ -24,7 +24,7 @@ const noSku = ''
 export async function readBreakdown(
   db: Kysely<Tables>,
   { baseCurrency }: Company,
-  request: StatsRequest,
+  request: DatedRequest,
   range: DateRange,
 ): Promise<Breakdown> {
   const base: BaseCurrency = { currency: baseCurrency, digits: requireCurrencyDigits(baseCurrency) }

@@ -1,28 +1,12 @@
 // Decides which rows of the summary are read for a period: those of years, months and single days.
 // At each end, days or months are added or subtracted, whichever is shorter.
 import { addDays, countDays, countDaysIncluded, getMonthBounds } from '../../company/calendar.ts'
-import type { FigureGrain, ValidityGrain } from '../../database/table-types.ts'
+import type { FigureGrain } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 
 export type DateRange = { from: string; to: string }
 /** The rows of one grain that begin on these days. Rows with sign -1 are subtracted. */
 export type GrainRange<Grain = FigureGrain> = DateRange & { grain: Grain; sign: 1 | -1 }
-
-/**
- * The rows of current_validity that begin on these days and whose quotes are valid until a day of
- * `validUntil`. In rows of the grain `month_by_month`, that day is the last one of its month.
- */
-export type ValidityRange = GrainRange<ValidityGrain> & { validUntil: DateRange }
-
-/**
- * Returns the added ranges and the subtracted ones. A sign without ranges is left out. A query for
- * each sign costs less than finding the sign of each row.
- */
-export function groupBySign<Range extends { sign: 1 | -1 }>(ranges: Range[]) {
-  return ([1, -1] as const)
-    .map((sign) => ({ sign, ranges: ranges.filter((range) => range.sign === sign) }))
-    .filter(({ ranges }) => ranges.length > 0)
-}
 
 /** The range of a request. An end that it leaves open is the end of the calendar. */
 export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRange => ({
@@ -58,40 +42,6 @@ export function coverWithDays(
   return [{ grain: overAllCountries ? 'day_total' : 'day', sign: 1, ...range }]
 }
 
-/**
- * Returns the rows of single days of quotes that were issued in the range and are valid on `day`.
- */
-export function coverValidityWithDays(range: DateRange, day: string): ValidityRange[] {
-  return [{ grain: 'day', sign: 1, ...range, validUntil: { from: day, to: 'infinity' } }]
-}
-
-/**
- * Returns the rows of quotes that were issued in the range and are valid on `day`. Their last valid
- * day is in a later month, or in the month of `day` from `day` on. For that month, either the days
- * from `day` on are added, or the days before `day` are subtracted from the month, whichever are
- * fewer.
- */
-export function coverValidityWithMonths(range: DateRange, day: string): ValidityRange[] {
-  const { whole, rest } = splitRange(range, monthBoundsOf, 'day')
-  const days = rest.map((part) => ({ ...part, validUntil: { from: day, to: 'infinity' } }))
-  if (!whole) return days
-  const month = monthBoundsOf(day)
-  const byLastValidMonth = { grain: 'month_by_month', sign: 1, ...whole } as const
-  const byLastValidDay = { grain: 'month', ...whole } as const
-  const isSecondHalf = countDays(month.first, day) > countDays(day, month.last)
-  if (isSecondHalf)
-    return [
-      { ...byLastValidMonth, validUntil: { from: addDays(month.last, 1), to: 'infinity' } },
-      { ...byLastValidDay, sign: 1, validUntil: { from: day, to: month.last } },
-      ...days,
-    ]
-  return [
-    { ...byLastValidMonth, validUntil: { from: month.last, to: 'infinity' } },
-    { ...byLastValidDay, sign: -1, validUntil: { from: month.first, to: addDays(day, -1) } },
-    ...days,
-  ]
-}
-
 type Bounds = { first: string; last: string }
 
 /** The parts of a range: the days of whole units, which are added, and rows of a smaller grain. */
@@ -100,8 +50,7 @@ type Split<Grain> = { whole: DateRange | null; rest: GrainRange<Grain>[] }
 /**
  * Splits a range into whole units, such as months, and rows of `grain`, such as days, at both ends.
  * At each end, there are two ways: to add the rows inside the range, or to take the whole unit and
- * subtract the rows outside the range. The shorter way is taken, measured in days. README.md in
- * this folder has an example. Computes no day outside the calendar.
+ * subtract the rows outside the range. The shorter way is taken, measured in days. Computes no day outside the calendar.
  */
 function splitRange<Grain extends FigureGrain>(
   { from, to }: DateRange,

@@ -64,7 +64,7 @@ export function statsWorkload(): Workload {
       const { asOf } = parseBody(response.body)
       if (response.status === 200 && !(asOf >= from - 1_000 && asOf <= response.endedAt))
         return `asOf ${formatInstant(asOf)} is later than now, or earlier than Age allows`
-      const days = context.clock.days(isStale ? from : response.sentAt, response.endedAt)
+      const days = context.clock.days(from, response.endedAt)
       const { states } = context
       return findMismatch(response, { states, from: Math.max(from, asOf), days })
     },
@@ -77,7 +77,7 @@ export function statsWorkload(): Workload {
 
     checkFinalResponse(response, { states, clock }) {
       if (response.status !== 200) return `status ${response.status}`
-      const days = clock.days(response.sentAt, response.endedAt)
+      const days = clock.days(response.sentAt - maxAgeMs, response.endedAt)
       return findMismatch(response, { states, from: response.sentAt, days })
     },
   }

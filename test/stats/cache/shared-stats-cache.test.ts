@@ -90,13 +90,11 @@ t.test('statistics are shared only with the same database and the same code', as
   t.teardown(() => redis.disconnect())
   const prefix = `test:${randomBytes(6).toString('hex')}:`
   const cacheOf = (code: string) => new SharedStatsCache(unobserved(redis), prefix, code)
-  const version = { generation: '1', changeCount: 1 }
+  const version = { generation: '1', number: 1 }
   const stats = {
     stats: {} as StatsWithoutAsOf,
     version,
-    today: '2026-11-21',
     knownCurrentAt: performance.now(),
-    walPosition: 100,
   }
   cacheOf('1').write('database 1', 'key', stats)
   // A slow response of Redis pauses reads.
@@ -206,7 +204,7 @@ t.test('an invalid entry in Redis counts as missing', async (t) => {
     '[]',
     JSON.stringify({ ...JSON.parse(valid), version: 'none' }),
     valid.replace('"total":1', '"total":7'),
-    JSON.stringify({ ...JSON.parse(valid), today: 5 }),
+    JSON.stringify({ ...JSON.parse(valid), knownCurrentAtEpochMs: 'now' }),
   ]
   const computed = { status: 200, total: 1, cacheStatus: 'stats; fwd=miss' }
   /** The Redis key of a query that is in no cache of the process. */

@@ -3,21 +3,22 @@ import { mock } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import type { TaskLog } from '../../../src/monitoring/log/failure-log.ts'
-import { maxAgeMs, type ObservedVersion } from '../../../src/stats/cache/shared-data-version.ts'
+import type { ComputedStats } from '../../../src/stats/cache/shared-stats-cache.ts'
 import {
   firstComputationMs,
+  maxAgeMs,
   refreshAgeMs,
   refreshWaitDuringOutageMs,
   refreshWaitMs,
   StatsCache,
   type StatsCacheOptions,
 } from '../../../src/stats/cache/stats-cache.ts'
-import type { ComputedStats } from '../../../src/stats/read-stats.ts'
 import { ResponseBodies } from '../../../src/stats/response-body.ts'
-import type { DataVersion } from '../../../src/stats/summary/data-version.ts'
+import type { ObservedVersion } from '../../../src/stats/summary/summary-follower.ts'
+import type { SummaryVersion } from '../../../src/stats/summary/summary-state.ts'
 
 const noLog = { error: () => undefined, info: () => undefined }
-const request = { date: 'issued', today: '2026-11-21' } as const
+const request = { date: 'issued' } as const
 
 t.test('the age of the statistics decides whether a request waits for a refresh', async (t) => {
   const { cache, state } = cacheWithoutServers()
@@ -32,11 +33,13 @@ t.test('the age of the statistics decides whether a request waits for a refresh'
     { afterMs: maxAgeMs - 1, ageMs: maxAgeMs - 1, computations: 3 },
   ]) {
     state.moment += afterMs
+    state.change()
     t.same(await read(), { cacheResult: 'hit', ageMs })
     await finishRefreshes()
     t.equal(state.computations, computations, `computations after ${ageMs} ms`)
   }
   state.moment += maxAgeMs
+  state.change()
   t.same(await read(), { cacheResult: 'miss', ageMs: 0 })
   state.isUp = false
   state.moment += maxAgeMs - 1
@@ -46,7 +49,7 @@ t.test('the age of the statistics decides whether a request waits for a refresh'
 })
 
 t.test(
-  'a defect while the data version is read is logged, even if no request waits for it',
+  'a defect while the version is read is logged, even if no request waits for it',
   async (t) => {
     const errors: string[] = []
     const log = { error: (line: string) => errors.push(line), info: () => undefined }
@@ -60,20 +63,33 @@ t.test(
   },
 )
 
+t.test(
+  'while a fold is slow, its age makes statistics stale, and nothing is computed',
+  async (t) => {
+    const { cache, state } = cacheWithoutServers()
+    await cache.read(request)
+    state.moment += maxAgeMs
+    t.match(await cache.read(request), {
+      cacheResult: 'stale',
+      staleReason: 'refresh is slow',
+      ageMs: maxAgeMs,
+    })
+    t.equal(state.computations, 1)
+  },
+)
+
 t.test('a refresh computes nothing if the data has not changed', async (t) => {
   const { cache, state } = cacheWithoutServers()
   const read = async () => {
     state.moment += maxAgeMs
     state.versionReadAt = state.moment
-    const { cacheResult, ageMs } = await cache.read({ ...request, today: state.today })
+    const { cacheResult, ageMs } = await cache.read(request)
     return { cacheResult, ageMs }
   }
   t.same(await read(), { cacheResult: 'miss', ageMs: 0 })
   t.same(await read(), { cacheResult: 'hit', ageMs: 0 })
-  state.computed = { ...state.computed, version: { generation: '1', changeCount: 1 } }
+  state.computed = { ...state.computed, version: { generation: '1', number: 1 } }
   t.match(await read(), { cacheResult: 'miss' }, 'a change')
-  state.today = '2026-11-22'
-  t.match(await read(), { cacheResult: 'miss' }, 'another day')
 })
 
 t.test('stale statistics come with the reason', async (t) => {
@@ -86,29 +102,17 @@ t.test('stale statistics come with the reason', async (t) => {
   t.same(await read(), { cacheResult: 'miss', staleReason: null })
   state.isUp = false
   t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh failed' })
-  state.redisStats = { ...state.computed, version: { generation: '1', changeCount: 1 } }
+  state.redisStats = { ...state.computed, version: { generation: '1', number: 1 } }
   t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh failed' }, 'from Redis')
   state.isUp = true
   const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
   state.computing = isComputed
   state.redisStats = null
+  state.computed = { ...state.computed, version: { generation: '1', number: 2 } }
   t.same(await read(), { cacheResult: 'stale', staleReason: 'refresh is slow' })
   state.isFailing = true
   t.same(await read(), { cacheResult: 'stale', staleReason: 'database is failing' })
   finish()
-})
-
-t.test('statistics of another day are stale at any age', async (t) => {
-  const { cache, state } = cacheWithoutServers()
-  await cache.read(request)
-  state.isUp = false
-  state.moment += 10
-  t.match(await cache.read(request), { cacheResult: 'hit', ageMs: 10 })
-  state.today = '2026-11-22'
-  t.match(await cache.read({ ...request, today: '2026-11-22' }), {
-    cacheResult: 'stale',
-    ageMs: 10,
-  })
 })
 
 t.test(
@@ -117,7 +121,7 @@ t.test(
     const { cache, state } = cacheWithoutServers()
     const statsAfter = (changes: number): ComputedStats => ({
       ...computedStats(`after ${changes} changes`, 0),
-      version: { generation: '1', changeCount: changes },
+      version: { generation: '1', number: changes },
     })
     const read = async () => {
       const { bodies, cacheResult } = await cache.read(request)
@@ -165,9 +169,9 @@ t.test(
       },
     ] as const) {
       const { cache, state } = cacheWithoutServers()
-      const statsAfter = (text: string, changeCount: number): ComputedStats => ({
+      const statsAfter = (text: string, number: number): ComputedStats => ({
         ...computedStats(text, 0),
-        version: { generation: '1', changeCount },
+        version: { generation: '1', number },
       })
       if (local !== null) {
         state.computed = statsAfter('local', local)
@@ -197,6 +201,7 @@ t.test('a request hardly waits for a refresh that has been too slow before', asy
   const { cache, state } = cacheWithoutServers()
   await cache.read(request)
   state.moment += maxAgeMs
+  state.change()
   const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
   state.computing = isComputed
   mock.timers.enable({ apis: ['setTimeout'] })
@@ -214,6 +219,7 @@ t.test('a request hardly waits for a refresh that has been too slow before', asy
   finish()
   await finishRefreshes()
   state.moment += maxAgeMs
+  state.change()
   state.computing = new Promise(() => undefined)
   t.equal(await readAfter(refreshWaitDuringOutageMs), 'still waits', 'for the next refresh')
 })
@@ -233,7 +239,7 @@ t.test('while PostgreSQL hangs, a request waits for the first statistics', async
     await finishRefreshes()
     mock.timers.tick(firstComputationMs - 1)
     await finishRefreshes()
-    t.equal(isSettled, false, 'a replica may still answer')
+    t.equal(isSettled, false, 'it may still be computed')
     mock.timers.tick(1)
     await t.rejects(response, { name: 'TimeoutError' })
     mock.timers.reset()
@@ -241,13 +247,12 @@ t.test('while PostgreSQL hangs, a request waits for the first statistics', async
 })
 
 t.test('after a change of the database, only its statistics in Redis are sent', async (t) => {
-  const version = { generation: '1', changeCount: 0 }
+  const version = { generation: '1', number: 0 }
   const cache = new StatsCache({
     redisCache: { read: async (databaseId) => computedStats(databaseId), write: () => undefined },
-    versions: versionsOf(() => observe(version), {
+    summary: summaryOf(() => observe(version), {
       readIfOlderThan: async () => ({ ...observe(version), databaseId: '2' }),
     }),
-    readToday: () => request.today,
     log: noLog,
     compute: async () => computedStats('computed'),
   })
@@ -257,7 +262,7 @@ t.test('after a change of the database, only its statistics in Redis are sent', 
 })
 
 t.test('a defect after a refresh is an error, not a reason for stale statistics', async (t) => {
-  const version = { generation: '1', changeCount: 0 }
+  const version = { generation: '1', number: 0 }
   let isDefective = false
   const latest = () => {
     if (!isDefective) return observe(version)
@@ -266,14 +271,13 @@ t.test('a defect after a refresh is an error, not a reason for stale statistics'
   }
   const cache = new StatsCache({
     redisCache: { read: async () => computedStats('redis'), write: () => undefined },
-    versions: versionsOf(latest, {
+    summary: summaryOf(latest, {
       readIfOlderThan: async () => {
         // The refresh does not call `latest` from here on. The request does when it has ended.
         isDefective = true
         return observe(version)
       },
     }),
-    readToday: () => request.today,
     log: noLog,
     compute: async () => computedStats('computed'),
   })
@@ -281,15 +285,14 @@ t.test('a defect after a refresh is an error, not a reason for stale statistics'
 })
 
 t.test('the bodies of an entry count towards the size of the cache', async (t) => {
-  const version = { generation: '1', changeCount: 0 }
+  const version = { generation: '1', number: 0 }
   const cache = new StatsCache({
     redisCache: { read: async () => null, write: () => undefined },
-    versions: versionsOf(() => observe(version)),
-    readToday: () => '2026-11-21',
+    summary: summaryOf(() => observe(version)),
     log: noLog,
     compute: async () => computedStats('x'.repeat(3_000_000)),
   })
-  const read = (country: string) => cache.read({ date: 'issued', today: '2026-11-21', country })
+  const read = (country: string) => cache.read({ date: 'issued', country })
   const countries = ['ES', 'FR', 'IT', 'PT']
   for (const country of countries) await read(country)
   t.equal((await read('ES')).cacheResult, 'hit', 'four times 3 MB fit into 20 MB')
@@ -300,34 +303,14 @@ t.test('the bodies of an entry count towards the size of the cache', async (t) =
   t.equal((await read('ES')).cacheResult, 'miss', 'with their bodies, they are 24 MB')
 })
 
-t.test('statistics that were computed across midnight do not count as current', async (t) => {
-  const { cache, state } = cacheWithoutServers()
-  const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
-  state.computing = isComputed
-  const first = cache.read(request)
-  await finishRefreshes()
-  state.moment += 20
-  state.today = '2026-11-22'
-  state.moment += 200
-  finish()
-  t.match(await first, { cacheResult: 'miss', ageMs: 220 }, 'known to be current when it began')
-  state.isUp = false
-  state.moment += 30
-  t.match(await cache.read({ ...request, today: state.today }), {
-    cacheResult: 'stale',
-    ageMs: 250,
-  })
-})
-
 t.test('the cache evicts the entry that was used least recently', async (t) => {
-  const request = (to: string) => ({ date: 'issued' as const, to, today: '2026-11-21' })
-  const version = { generation: '1', changeCount: 0 }
+  const request = (to: string) => ({ date: 'issued' as const, to })
+  const version = { generation: '1', number: 0 }
   // Every entry is current, so that none is refreshed in the background.
   const cacheOfEntries = (characters: number) =>
     new StatsCache({
       redisCache: { read: async () => null, write: () => undefined },
-      versions: versionsOf(() => observe(version)),
-      readToday: () => '2026-11-21',
+      summary: summaryOf(() => observe(version)),
       log: noLog,
       compute: async () => computedStats('x'.repeat(characters)),
     })
@@ -361,7 +344,6 @@ t.test('the cache evicts the entry that was used least recently', async (t) => {
 function cacheWithoutServers(log: TaskLog = noLog) {
   const state = {
     moment: 0,
-    today: '2026-11-21',
     isUp: true,
     isFailing: false,
     computing: Promise.resolve(),
@@ -370,19 +352,23 @@ function cacheWithoutServers(log: TaskLog = noLog) {
     versionReadAt: 0,
     computed: computedStats('statistics', 0),
     redisStats: null as ComputedStats | null,
+    /** A change is folded. */
+    change() {
+      const { generation, number } = state.computed.version
+      state.computed = { ...state.computed, version: { generation, number: number + 1 } }
+    },
   }
   /** Was read before anything was cached, so it renews nothing. */
   const latest = () => observe(state.computed.version, 0)
   const cache = new StatsCache({
     redisCache: { read: async () => state.redisStats, write: () => undefined },
-    versions: versionsOf(latest, {
+    summary: summaryOf(latest, {
       readIfOlderThan: async () => {
         await state.readingVersion
         return state.isUp ? observe(state.computed.version, state.versionReadAt) : null
       },
       isFailing: () => state.isFailing,
     }),
-    readToday: () => state.today,
     compute: async () => {
       if (!state.isUp) throw new Error('PostgreSQL is unreachable')
       state.computations += 1
@@ -397,10 +383,10 @@ function cacheWithoutServers(log: TaskLog = noLog) {
 }
 
 /** Versions as they are while PostgreSQL responds, except for `others`. */
-function versionsOf(
+function summaryOf(
   latest: () => ObservedVersion,
-  others: Partial<StatsCacheOptions['versions']> = {},
-): StatsCacheOptions['versions'] {
+  others: Partial<StatsCacheOptions['summary']> = {},
+): StatsCacheOptions['summary'] {
   return {
     latest,
     readIfOlderThan: async () => latest(),
@@ -411,8 +397,8 @@ function versionsOf(
 }
 
 /** A version that was read at this moment. */
-function observe(version: DataVersion, readAt = performance.now()): ObservedVersion {
-  return { version, databaseId: '1', readAt, timeline: 1, walPosition: 0 }
+function observe(version: SummaryVersion, readAt = performance.now()): ObservedVersion {
+  return { version, databaseId: '1', readAt, currentAt: readAt }
 }
 
 /** Waits until refreshes in the background have come to their end, or to `computing`. */
@@ -424,9 +410,7 @@ function finishRefreshes(): Promise<void> {
 function computedStats(text: string, knownCurrentAt = performance.now()): ComputedStats {
   return {
     stats: { text } as unknown as ComputedStats['stats'],
-    version: { generation: '1', changeCount: 0 },
-    today: '2026-11-21',
+    version: { generation: '1', number: 0 },
     knownCurrentAt,
-    walPosition: 0,
   }
 }

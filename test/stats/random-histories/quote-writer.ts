@@ -7,8 +7,8 @@ export type Quotes = Map<string, Quote>
 /** The uncommitted changes of a transaction by quote number; null is a deleted quote. */
 type Changes = Map<string, Quote | null>
 
-/** Statements that change more quotes than this append grouped rows instead of single changes. */
-const maxSingleChanges = 200
+/** How many quotes a statement with many quotes inserts. */
+const many = 200
 
 const columns = [
   'status',
@@ -54,7 +54,7 @@ export class QuoteWriter {
   async end(end: End, committed: Quotes): Promise<Quotes> {
     if (this.#isOpen) await this.#client.query(end)
     this.#isOpen = false
-    const quotes = end === 'commit' ? this.#visible(committed) : committed
+    const quotes = end === 'commit' ? this.visible(committed) : committed
     this.#changes.clear()
     return quotes
   }
@@ -67,20 +67,20 @@ export class QuoteWriter {
 
   async truncateLines(committed: Quotes): Promise<void> {
     await this.query('truncate quote_lines')
-    for (const quote of this.#visible(committed).values())
+    for (const quote of this.visible(committed).values())
       this.#changes.set(quote.number, { ...quote, lines: [] })
   }
 
   /** `replicated`: as the worker of a logical replication, in which nothing cascades. */
   async write(write: Write, committed: Quotes, { replicated = false } = {}): Promise<void> {
     this.#cascades = !replicated
-    const own = [...this.#visible(committed).values()].filter(({ number }) =>
+    const own = [...this.visible(committed).values()].filter(({ number }) =>
       number.startsWith(this.#prefix),
     )
     const chosen = 'index' in write ? own[write.index % own.length] : undefined
     if (write.kind === 'insert') await this.#insert(this.#number(write.quotes))
     else if (write.kind === 'insert many')
-      await this.#insert(this.#number(repeat(write.quotes, maxSingleChanges + 5)))
+      await this.#insert(this.#number(repeat(write.quotes, many)))
     else if (write.kind === 'merge') await this.#merge(own, this.#number(write.quotes))
     else if (write.kind === 'update all') await this.#update(changeTwoOfThree(own, write.quotes))
     else if (write.kind === 'delete all but') await this.#delete(own.slice(write.index))
@@ -91,7 +91,8 @@ export class QuoteWriter {
     else await this.#delete([chosen])
   }
 
-  #visible(committed: Quotes): Quotes {
+  /** The quotes that its open transaction sees. */
+  visible(committed: Quotes): Quotes {
     const quotes = new Map(committed)
     for (const [number, quote] of this.#changes) {
       if (quote) quotes.set(number, quote)

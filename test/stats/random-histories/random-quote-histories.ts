@@ -6,28 +6,26 @@ import type { Pool } from 'pg'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
 import { assembleStats, readStats } from '../../../src/stats/read-stats.ts'
-import type { StatsRequest } from '../../../src/stats/schema.ts'
-import { readVersion } from '../../../src/stats/summary/data-version.ts'
-import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
-import { prepareSnapshot } from '../../../src/stats/summary/prepare-snapshot.ts'
-import {
-  findSummaryDifferences,
-  rebuildSummary,
-} from '../../../src/stats/summary/verify-and-rebuild.ts'
+import type { DatedRequest } from '../../../src/stats/schema.ts'
+import { findSummaryDifferences, rebuildSummary } from '../../../src/stats/summary/check-months.ts'
+import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
+import { prepareSnapshot } from '../../../src/stats/summary/summary-query.ts'
+import { readSummaryState } from '../../../src/stats/summary/summary-state.ts'
 import { company } from '../../support/database/company.ts'
+import { setLocalToday } from '../../support/database/local-today.ts'
 import { insertCustomers } from '../insert-quotes.ts'
 import { assertExpectedStats, dayAfter, type ExpectedQuery } from '../reference-stats.ts'
 import { type Quotes, QuoteWriter } from './quote-writer.ts'
 import { arbitraryQuery, customerIds, firstDay, type RandomQuery } from './random-quotes.ts'
 import { arbitraryStep, type Step, writerCount } from './random-steps.ts'
 
-/** Days after `firstDay` on which the final statistics are read: most sent quotes have lapsed. */
-const finalDay = 385
+/** So that most sent quotes have lapsed in the end. */
+const finalDays = 385
 
 /**
  * Plays histories in which three writers have open transactions while others fold, rebuild and read
  * statistics, even from snapshots that stay open. Each result must be the statistics of the quotes
- * that were committed before its snapshot, with any day as today. A writer changes only its own
+ * that were committed before the last fold, on the day of that fold. A writer changes only its own
  * quotes, so that no writer waits for a row lock of another. The role must be a superuser.
  * Returns the number of histories played. Throws if a result is wrong.
  */
@@ -40,6 +38,7 @@ export async function checkHistories(
   const arbitrarySteps = fc.array(arbitraryStep, { maxLength: 30, size: 'max' })
   const play = fc.asyncProperty(arbitrarySteps, arbitraryQuery, async (steps, finalQuery) => {
     await sql`truncate quotes cascade`.execute(db)
+    await setLocalToday(db, firstDay)
     const history = new History(
       db,
       clients.map((client, number) => new QuoteWriter(client, `${number}-`)),
@@ -62,17 +61,20 @@ export async function checkHistories(
   }
 }
 
-/** A reader with an open snapshot, and the quotes that were committed before it. */
-type Snapshot = { transaction: ControlledTransaction<Tables>; quotes: Quotes }
+/** The committed quotes at the last fold, and the local day of the summary. */
+type Folded = { quotes: Quotes; today: string }
+/** A reader with an open snapshot, and what was folded before it. */
+type Snapshot = { transaction: ControlledTransaction<Tables>; folded: Folded }
 type StepOf<Kind extends Step['kind']> = Extract<Step, { kind: Kind }>
 
 class History {
   readonly #db: Database
   readonly #writers: QuoteWriter[]
   readonly #snapshots = new Map<number, Snapshot>()
-  /** The committed quotes when a data version was first read. */
-  readonly #quotesOfVersion = new Map<string, Quotes>()
+  /** What was folded when a version of the summary was first read. */
+  readonly #foldedOfVersion = new Map<string, Folded>()
   #committed: Quotes = new Map()
+  #folded: Folded = { quotes: new Map(), today: firstDay }
 
   constructor(db: Database, writers: QuoteWriter[]) {
     this.#db = db
@@ -82,11 +84,11 @@ class History {
   async play(step: Step): Promise<void> {
     if (step.kind === 'write') await this.#write(step)
     else if (step.kind === 'end') await this.#end(this.#writers[step.writer], step.end)
-    else if (step.kind === 'fold') await fold(this.#db, step)
+    else if (step.kind === 'fold') await this.#fold(step)
     else if (step.kind === 'rebuild') await rebuildSummary(this.#db)
     else if (step.kind === 'maintain') await this.#maintain(step)
     else if (step.kind === 'restore') await restore(this.#db)
-    else if (step.kind === 'check') await this.#check(step.query, step.day)
+    else if (step.kind === 'check') await this.#check(step.query)
     else if (step.kind === 'verify') await this.#verify()
     else if (step.kind === 'hold') await this.#hold(step.reader)
     else await this.#checkHeld(step)
@@ -95,9 +97,16 @@ class History {
   /** Commits all transactions and checks the statistics before and after folding everything. */
   async finish(query: RandomQuery): Promise<void> {
     await this.#endWriters()
-    await this.#check(query, finalDay)
-    while ((await foldBatch(this.#db)) > 0);
-    await this.#check(query, finalDay)
+    await this.#check(query)
+    await this.#fold({ batch: 20_000, days: finalDays, query })
+  }
+
+  async #fold({ batch, days, query }: Omit<StepOf<'fold'>, 'kind'>): Promise<void> {
+    const today = dayAfter(this.#folded.today, days)
+    await sql`update test_today set day = ${today}`.execute(this.#db)
+    await foldStatistics(this.#db, batch)
+    this.#folded = { quotes: this.#committed, today }
+    await this.#check(query)
     await this.#verify()
   }
 
@@ -132,11 +141,21 @@ class History {
     await writer.write(writes[0], this.#committed)
     // A later transaction ends before this one maintains the summary.
     await sql`select pg_current_xact_id()`.execute(this.#db)
-    if (what === 'truncate') await writer.truncate(this.#committed)
-    else if (what === 'truncate lines') await writer.truncateLines(this.#committed)
-    else await writer.query(maintenance[what])
+    const { today, quotes } = this.#folded
+    let folded = quotes
+    if (what === 'truncate') {
+      await writer.truncate(this.#committed)
+      folded = new Map()
+    } else if (what === 'truncate lines') {
+      await writer.truncateLines(this.#committed)
+      folded = new Map([...quotes].map(([number, quote]) => [number, { ...quote, lines: [] }]))
+    } else {
+      await writer.query(maintenance[what])
+      if (what === 'fold') folded = writer.visible(this.#committed)
+    }
     await writer.write(writes[1], this.#committed)
     await this.#end(writer, end)
+    if (end === 'commit') this.#folded = { quotes: folded, today }
   }
 
   /** Begins a transaction that reads one snapshot, instead of the previous one of this reader. */
@@ -147,9 +166,9 @@ class History {
       .setIsolationLevel('repeatable read')
       .setAccessMode('read only')
       .execute()
-    this.#snapshots.set(reader, { transaction, quotes: this.#committed })
+    this.#snapshots.set(reader, { transaction, folded: this.#folded })
     await prepareSnapshot(transaction, { by: 'customer' })
-    await readVersion(transaction)
+    await readSummaryState(transaction)
   }
 
   async #release(reader: number): Promise<void> {
@@ -157,23 +176,25 @@ class History {
     this.#snapshots.delete(reader)
   }
 
-  async #checkHeld({ reader, query, day }: StepOf<'check held'>): Promise<void> {
+  async #checkHeld({ reader, query }: StepOf<'check held'>): Promise<void> {
     const snapshot = this.#snapshots.get(reader)
     if (!snapshot) return
-    const { request, expectedQuery } = requestOf(query, day)
+    const { quotes, today } = snapshot.folded
+    const { request, expectedQuery } = requestOf(query, today)
     const stats = await assembleStats(snapshot.transaction, company, request)
-    assertExpectedStats(stats, [...snapshot.quotes.values()], expectedQuery)
+    assertExpectedStats(stats, [...quotes.values()], expectedQuery)
   }
 
-  async #check(query: RandomQuery, day: number): Promise<void> {
-    const { request, expectedQuery } = requestOf(query, day)
-    const { stats, version } = await readStats(this.#db, company, request)
-    assertExpectedStats(stats, [...this.#committed.values()], expectedQuery)
-    // Caches send the same statistics as long as the data version is the same.
-    const key = JSON.stringify(version)
-    const quotes = this.#quotesOfVersion.get(key) ?? this.#committed
-    this.#quotesOfVersion.set(key, quotes)
-    if (quotes !== this.#committed) assertExpectedStats(stats, [...quotes.values()], expectedQuery)
+  async #check(query: RandomQuery): Promise<void> {
+    const { request, expectedQuery } = requestOf(query, this.#folded.today)
+    const { stats, state } = await readStats(this.#db, company, request)
+    assertExpectedStats(stats, [...this.#folded.quotes.values()], expectedQuery)
+    // Caches send the same statistics as long as the version is the same.
+    const key = JSON.stringify(state.version)
+    const { quotes, today } = this.#foldedOfVersion.get(key) ?? this.#folded
+    this.#foldedOfVersion.set(key, { quotes, today })
+    if (quotes !== this.#folded.quotes || today !== this.#folded.today)
+      assertExpectedStats(stats, [...quotes.values()], { ...expectedQuery, today })
   }
 
   async #verify(): Promise<void> {
@@ -183,31 +204,22 @@ class History {
 }
 
 const maintenance: Record<'fold' | 'rebuild', string> = {
-  fold: 'select fold_quote_changes(20000)',
-  rebuild: 'select rebuild_quote_summary()',
-}
-
-async function fold(
-  db: Database,
-  { batch, beginsEdition }: Extract<Step, { kind: 'fold' }>,
-): Promise<void> {
-  if (beginsEdition) await sql`update quote_summary set edition_updates_left = 0`.execute(db)
-  await sql`select fold_quote_changes(${batch})`.execute(db)
+  fold: 'select fold_statistics()',
+  rebuild: 'select rebuild_summary()',
 }
 
 /** A restored summary holds transaction ids of another server: here ids that are not used yet. */
 async function restore(db: Database): Promise<void> {
+  await sql`update quote_changes set xid = '9000000001'`.execute(db)
   await sql`
-    update quote_summary
-    set server_started_at = '2000-01-01', folded_through = '9000000000:9000000000:'
+    update quote_summary set server_started_at = '2000-01-01', unfolded_from = '9000000000'
   `.execute(db)
 }
 
 function requestOf(
   { date, country, currency, days, compare, by }: RandomQuery,
-  day: number,
-): { request: StatsRequest; expectedQuery: ExpectedQuery } {
-  const today = dayAfter(firstDay, day)
+  today: string,
+): { request: DatedRequest; expectedQuery: ExpectedQuery } {
   const bounds = days && ([dayAfter(firstDay, days[0]), dayAfter(firstDay, days[1])] as const)
   return {
     request: {

@@ -31,24 +31,23 @@ export type Step =
   /** `replicated`: as the worker of a logical replication applies it. */
   | { kind: 'write'; writer: number; write: Write; replicated: boolean }
   | { kind: 'end'; writer: number; end: End }
-  /** Folds in several batches if `batch` is small. Many updates begin a new edition. */
-  | { kind: 'fold'; batch: number; beginsEdition: boolean }
+  /** `days` later. Folds in several batches if `batch` is small. */
+  | { kind: 'fold'; batch: number; days: number; query: RandomQuery }
   | { kind: 'rebuild' }
   /** A writer maintains the summary within its transaction, and writes before and afterwards. */
   | { kind: 'maintain'; writer: number; what: Maintenance; writes: [Write, Write]; end: End }
   /** The server has other transaction ids than the summary, as after restoring a dump. */
   | { kind: 'restore' }
-  | { kind: 'check'; query: RandomQuery; day: number }
+  | { kind: 'check'; query: RandomQuery }
   | { kind: 'verify' }
   | { kind: 'hold'; reader: number }
-  | { kind: 'check held'; reader: number; query: RandomQuery; day: number }
+  | { kind: 'check held'; reader: number; query: RandomQuery }
 export type Maintenance = 'fold' | 'rebuild' | 'truncate' | 'truncate lines'
 
 const kind = <Kind extends string>(name: Kind): fc.Arbitrary<Kind> => fc.constant(name)
 const writer = fc.integer({ min: 0, max: writerCount - 1 })
 const reader = fc.integer({ min: 0, max: readerCount - 1 })
 const index = fc.integer({ min: 0, max: 11 })
-const day = fc.integer({ min: 0, max: 450 })
 const quotes = fc.array(arbitraryQuote, { minLength: 1, maxLength: 6 })
 const query = arbitraryQuery
 const end = fc.constantFrom<End>('commit', 'commit', 'rollback')
@@ -94,7 +93,8 @@ const maintain = fc.record({
 const fold = fc.record({
   kind: kind('fold'),
   batch: fc.constantFrom(1, 3, 20_000),
-  beginsEdition: fc.boolean(),
+  days: fc.constantFrom(0, 0, 0, 1, 20, 120),
+  query,
 })
 
 export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
@@ -105,8 +105,8 @@ export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: kind('rebuild') }) },
   { weight: 3, arbitrary: maintain },
   { weight: 2, arbitrary: fc.record({ kind: kind('restore') }) },
-  { weight: 7, arbitrary: fc.record({ kind: kind('check'), query, day }) },
+  { weight: 7, arbitrary: fc.record({ kind: kind('check'), query }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('verify') }) },
   { weight: 4, arbitrary: fc.record({ kind: kind('hold'), reader }) },
-  { weight: 6, arbitrary: fc.record({ kind: kind('check held'), reader, query, day }) },
+  { weight: 6, arbitrary: fc.record({ kind: kind('check held'), reader, query }) },
 )

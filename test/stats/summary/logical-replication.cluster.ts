@@ -11,9 +11,9 @@ import { type Database, openDatabase } from '../../../src/database/postgres-pool
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsWithoutAsOf } from '../../../src/stats/schema.ts'
-import { readVersion } from '../../../src/stats/summary/data-version.ts'
-import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
-import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { findSummaryDifferences } from '../../../src/stats/summary/check-months.ts'
+import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
+import { readSummaryState } from '../../../src/stats/summary/summary-state.ts'
 import { company, writeCompanyFile } from '../../support/database/company.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -57,7 +57,6 @@ t.test('the quotes that a subscriber copies and applies count once', async (t) =
   await insertQuotes(publisher, numberedQuotes('applied', 250))
   await publisher.updateTable('quotes').set({ net: '7', gross: '7' }).execute()
   await publisher.deleteFrom('quotes').where('number', 'like', '%1').execute()
-  await foldBatch(subscriber)
   t.equal(await waitForTotal(495), 495)
   t.same(await statsOf(subscriber), await statsOf(publisher))
   t.same(await findSummaryDifferences(subscriber), [])
@@ -108,13 +107,13 @@ t.test('customers and products follow each change on the publisher', async (t) =
     'a deleted customer': () => publisher.deleteFrom('customers').execute(),
   }
   for (const [what, change] of Object.entries(changes)) {
-    const { version: before } = await readVersion(subscriber)
+    const { version: before } = await readSummaryState(subscriber)
     await change()
     await waitUntilApplied()
     for (const by of ['customer', 'product'] as const)
       t.same(await statsOf(subscriber, by), await statsOf(publisher, by), what)
     t.same(await findSummaryDifferences(subscriber), [], what)
-    t.notSame((await readVersion(subscriber)).version, before, `${what} change the version`)
+    t.notSame((await readSummaryState(subscriber)).version, before, `${what} change the version`)
   }
 })
 
@@ -193,8 +192,10 @@ function numberedQuotes(prefix: string, count: number): Quote[] {
   )
 }
 
+/** Folds, and returns the statistics. */
 async function statsOf(db: Database, by?: 'customer' | 'product'): Promise<StatsWithoutAsOf> {
-  const request = { date: 'issued', today: '2026-11-21', ...(by && { by }) } as const
+  await foldStatistics(db)
+  const request = { date: 'issued', ...(by && { by }) } as const
   return (await readStats(db, company, request)).stats
 }
 

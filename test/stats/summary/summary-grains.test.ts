@@ -1,8 +1,7 @@
 // The years, months and days of the summary that together are a period.
 import t from 'tap'
-import { addDays, countDaysIncluded, getMonthBounds } from '../../../src/company/calendar.ts'
+import { addDays, countDaysIncluded } from '../../../src/company/calendar.ts'
 import {
-  coverValidityWithMonths,
   coverWithMonths,
   coverWithYears,
   type GrainRange,
@@ -101,30 +100,6 @@ t.test('at each end of a period, the fewer rows are added or subtracted', async 
     t.same(coverWithMonths({ from, to }, { overAllCountries: false }), expected, `${from} ${to}`)
 })
 
-t.test('the days of the month of today are added or subtracted, whichever are fewer', async (t) => {
-  const issued = { from: '2026-01-01', to: '2026-01-31' }
-  t.same(coverValidityWithMonths(issued, '2026-02-03'), [
-    {
-      ...{ grain: 'month_by_month', sign: 1, ...issued },
-      validUntil: { from: '2026-02-28', to: 'infinity' },
-    },
-    {
-      ...{ grain: 'month', sign: -1, ...issued },
-      validUntil: { from: '2026-02-01', to: '2026-02-02' },
-    },
-  ])
-  t.same(coverValidityWithMonths(issued, '2026-02-26'), [
-    {
-      ...{ grain: 'month_by_month', sign: 1, ...issued },
-      validUntil: { from: '2026-03-01', to: 'infinity' },
-    },
-    {
-      ...{ grain: 'month', sign: 1, ...issued },
-      validUntil: { from: '2026-02-26', to: '2026-02-28' },
-    },
-  ])
-})
-
 t.test('an open end is the end of the calendar, and no day outside is computed', async (t) => {
   t.same(coverWithYears({ from: '0001-01-01', to: '9999-12-31' }), [
     { grain: 'year', sign: 1, from: '0001-01-01', to: '9999-12-31' },
@@ -136,51 +111,4 @@ t.test('an open end is the end of the calendar, and no day outside is computed',
     { grain: 'month', sign: 1, from: '0001-01-01', to: '0001-01-31' },
     { grain: 'day', sign: -1, from: '0001-01-21', to: '0001-01-31' },
   ])
-})
-
-t.test('a quote counts once while it is valid, and not afterwards', async (t) => {
-  const today = ['2026-01-01', '2026-02-14', '2026-02-15', '2026-03-16', '2026-03-31']
-  const lastValidDays = [
-    '2025-12-31',
-    ...today,
-    '2026-02-28',
-    '2026-03-01',
-    '2027-01-01',
-    'infinity',
-  ]
-  const issued = ['2025-11-30', '2026-01-01', '2026-01-20']
-  const ranges = [
-    { from: '0001-01-01', to: '9999-12-31' },
-    { from: '2026-01-01', to: '2026-01-31' },
-    { from: '2025-11-10', to: '2026-01-20' },
-    { from: '2026-01-02', to: '2026-12-31' },
-  ]
-  const boundsOf = (day: string) => getMonthBounds(day.slice(0, 7))
-  const isBetween = (day: string, { from, to }: { from: string; to: string }) =>
-    from <= day && (day <= to || to === 'infinity')
-  for (const day of today) {
-    for (const validUntil of lastValidDays) {
-      const lastValidMonth = validUntil === 'infinity' ? validUntil : boundsOf(validUntil).last
-      for (const issuedOn of issued) {
-        const startsOn = boundsOf(issuedOn).first
-        // As quote_validity stores the quote.
-        const rows = {
-          day: { startsOn: issuedOn, validUntil },
-          month: { startsOn, validUntil },
-          month_by_month: { startsOn, validUntil: lastValidMonth },
-        }
-        for (const range of ranges) {
-          const count = coverValidityWithMonths(range, day)
-            .filter(({ grain, validUntil, ...days }) => {
-              const row = rows[grain]
-              return isBetween(row.startsOn, days) && isBetween(row.validUntil, validUntil)
-            })
-            .reduce((sum, { sign }) => sum + sign, 0)
-          const isCounted = isBetween(issuedOn, range) && validUntil >= day
-          const name = `issued ${issuedOn}, valid until ${validUntil}, on ${day}`
-          t.equal(count, isCounted ? 1 : 0, `${name}, from ${range.from} to ${range.to}`)
-        }
-      }
-    }
-  }
 })

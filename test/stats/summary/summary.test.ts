@@ -1,23 +1,20 @@
 import { sql } from 'kysely'
 import type { PoolClient } from 'pg'
 import t from 'tap'
-import { toLocalDate } from '../../../src/company/calendar.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import { type Database, openDatabase, openPool } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsWithoutAsOf } from '../../../src/stats/schema.ts'
-import { readVersion } from '../../../src/stats/summary/data-version.ts'
-import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
-import {
-  findSummaryDifferences,
-  rebuildSummary,
-} from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { findSummaryDifferences, rebuildSummary } from '../../../src/stats/summary/check-months.ts'
+import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
+import { readSummaryState } from '../../../src/stats/summary/summary-state.ts'
 import { company } from '../../support/database/company.ts'
+import { setLocalToday } from '../../support/database/local-today.ts'
 import { emptyDatabase, testDatabase } from '../../support/database/test-database.ts'
 import { isAnySessionWaiting } from '../../support/database/waiting-sessions.ts'
 import { eventually } from '../../support/eventually.ts'
-import { insertQuotes } from '../insert-quotes.ts'
+import { insertQuotes, insertUnfoldedQuotes } from '../insert-quotes.ts'
 import { buildQuote } from '../quote-builder.ts'
 import { checkHistories } from '../random-histories/random-quote-histories.ts'
 import { assertExpectedStats } from '../reference-stats.ts'
@@ -25,12 +22,15 @@ import { assertExpectedStats } from '../reference-stats.ts'
 // Each test has its own database.
 t.jobs = 3
 
-const today = '2026-11-21'
 const allQuotes = { date: 'issued', country: undefined, bounds: null } as const
 
-async function statsOf(db: Database, day = today): Promise<StatsWithoutAsOf> {
-  return (await readStats(db, company, { date: 'issued', today: day })).stats
+/** Folds, and returns the statistics. */
+async function statsOf(db: Database): Promise<StatsWithoutAsOf> {
+  await foldStatistics(db)
+  return (await readStats(db, company, { date: 'issued' })).stats
 }
+
+const versionOf = async (db: Database) => (await readSummaryState(db)).version.number
 
 t.test(
   'the statistics are as expected at any moment of random histories of transactions and snapshots',
@@ -53,8 +53,7 @@ t.test(
       await second.query("update quotes set net = 300, gross = 300 where number = '2'")
       await addQuote(second, '4')
       await addQuote(first, '3')
-      t.equal(await foldBatch(db), 2, 'only the committed changes')
-      t.equal((await statsOf(db)).revenue.total.amount, '200.00')
+      t.equal((await statsOf(db)).revenue.total.amount, '200.00', 'only committed changes')
       await second.query('commit')
       await first.query("delete from quotes where number = '3'")
       await first.query('commit')
@@ -66,41 +65,26 @@ t.test(
   },
 )
 
-t.test(
-  'every commit, even a late one, changes the data version, but folding does not',
-  async (t) => {
-    const { db, pool } = await testDatabase(t)
-    const late = await pool.connect()
-    try {
-      await late.query('begin')
-      await addQuote(late, 'late')
-      const { version: start } = await readVersion(db)
-      await insertQuotes(db, [buildQuote('early', {})])
-      const { version: before } = await readVersion(db)
-      t.ok(before.changeCount > start.changeCount)
-      while ((await foldBatch(db)) > 0);
-      t.same((await readVersion(db)).version, before, 'folding changes no statistic')
-      await db.updateTable('quotes').set({ notes: 'not part of any statistic' }).execute()
-      t.same((await readVersion(db)).version, before, 'notes change no statistic')
-      await late.query('commit')
-      const { version: after } = await readVersion(db)
-      t.ok(
-        after.changeCount > before.changeCount,
-        'ids assigned before the fold, committed after it',
-      )
-      t.equal((await statsOf(db)).quotes.total, 2)
-      await rebuildSummary(db)
-      t.not(
-        (await readVersion(db)).version.generation,
-        after.generation,
-        'a rebuild may have corrected something',
-      )
-      t.equal((await statsOf(db)).quotes.total, 2)
-    } finally {
-      late.release()
-    }
-  },
-)
+t.test('every fold with changes, even late ones, is another version', async (t) => {
+  const { db, pool } = await testDatabase(t)
+  const late = await pool.connect()
+  try {
+    await late.query('begin')
+    await addQuote(late, 'late')
+    await insertQuotes(db, [buildQuote('early', {})])
+    const before = await versionOf(db)
+    await foldStatistics(db)
+    t.equal(await versionOf(db), before, 'nothing to fold')
+    await db.updateTable('quotes').set({ notes: 'not part of any statistic' }).execute()
+    t.equal((await readSummaryState(db)).isFoldDue, false, 'notes change no statistic')
+    await late.query('commit')
+    t.equal((await readSummaryState(db)).isFoldDue, true, 'an id from before the fold')
+    t.equal((await statsOf(db)).quotes.total, 2)
+    t.ok((await versionOf(db)) > before)
+  } finally {
+    late.release()
+  }
+})
 
 t.test('a sent quote expires at midnight without a write', async (t) => {
   const { db } = await testDatabase(t)
@@ -113,33 +97,31 @@ t.test('a sent quote expires at midnight without a write', async (t) => {
     sent('4', '2026-12-01'),
     buildQuote('5', {}),
   ]
+  await setLocalToday(db, '2026-10-31')
   await insertQuotes(db, quotes)
-  for (const folded of [false, true]) {
-    if (folded) await foldBatch(db)
-    for (const day of [
-      '2026-10-31',
-      '2026-11-01',
-      '2026-11-20',
-      '2026-11-21',
-      '2026-11-22',
-      '2026-12-01',
-      '2026-12-02',
-    ]) {
-      assertExpectedStats(await statsOf(db, day), quotes, { ...allQuotes, today: day })
-    }
+  for (const day of [
+    '2026-10-31',
+    '2026-11-01',
+    '2026-11-20',
+    '2026-11-21',
+    '2026-11-22',
+    '2026-12-01',
+    '2026-12-02',
+  ]) {
+    await sql`update test_today set day = ${day}`.execute(db)
+    assertExpectedStats(await statsOf(db), quotes, { ...allQuotes, today: day })
   }
-  t.equal((await statsOf(db, '2026-11-22')).quotes.byStatus.expired, 3)
+  t.equal((await statsOf(db)).quotes.byStatus.expired, 4)
   await db.updateTable('quotes').set({ status: 'accepted' }).where('number', '=', '1').execute()
-  t.equal(
-    (await statsOf(db, '2026-11-22')).quotes.byStatus.expired,
-    2,
-    'accepted after its last valid day',
-  )
+  t.equal((await statsOf(db)).quotes.byStatus.expired, 3, 'accepted after its last valid day')
 })
 
-t.test('a sent quote is valid to the end of its last day, in every time zone', async (t) => {
+t.test('the local day is that of the company, at any moment', async (t) => {
   const { db } = await testDatabase(t)
-  await insertQuotes(db, [buildQuote('1', { status: 'sent', decided_on: null })])
+  const { rows } = await sql<{ definition: string }>`
+    select pg_get_functiondef('local_today'::regproc) as definition
+  `.execute(db)
+  const definition = rows[0]?.definition ?? ''
   for (const [timeZone, lastDay, nextDayAt] of [
     ['Pacific/Kiritimati', '2026-11-21', '2026-11-21T10:00:00Z'],
     ['Pacific/Pago_Pago', '2026-11-21', '2026-11-22T11:00:00Z'],
@@ -149,43 +131,31 @@ t.test('a sent quote is valid to the end of its last day, in every time zone', a
     ['America/Santiago', '2026-09-05', '2026-09-06T04:00:00Z'], // the next day begins at 01:00
     ['Asia/Kolkata', '2026-12-31', '2026-12-31T18:30:00Z'],
   ] as const) {
-    await db.updateTable('quotes').set({ valid_until: lastDay }).execute()
-    const statusAt = async (milliseconds: number) => {
-      const { sent, expired } = (await statsOf(db, toLocalDate(timeZone, new Date(milliseconds))))
-        .quotes.byStatus
-      return { sent, expired }
+    await db.updateTable('company').set({ time_zone: timeZone }).execute()
+    // The function itself, at another moment.
+    const todayAt = async (milliseconds: number) => {
+      const moment = `'${new Date(milliseconds).toISOString()}'::timestamptz`
+      await sql.raw(definition.replace('now()', moment)).execute(db)
+      return (await sql<{ day: string }>`select local_today() as day`.execute(db)).rows[0]?.day
     }
     const midnight = Date.parse(nextDayAt)
-    for (const folded of [false, true]) {
-      if (folded) await foldBatch(db)
-      for (const before of [1, 1_000, 3_600_000])
-        t.same(
-          await statusAt(midnight - before),
-          { sent: 1, expired: 0 },
-          `${timeZone}, ${lastDay}, ${before} ms before its end`,
-        )
-      t.same(
-        await statusAt(midnight),
-        { sent: 0, expired: 1 },
-        `${timeZone}, the first moment after ${lastDay}`,
-      )
-    }
+    t.equal(await todayAt(midnight - 1), lastDay, `${timeZone}, before its end`)
+    t.not(await todayAt(midnight), lastDay, `${timeZone}, the first moment after ${lastDay}`)
   }
 })
 
 t.test('truncating the quotes empties the statistics, and a rollback restores both', async (t) => {
   const { db, pool } = await testDatabase(t)
   await insertQuotes(db, [buildQuote('1', {}), buildQuote('2', {})])
-  await foldBatch(db)
-  await insertQuotes(db, [buildQuote('3', {})])
+  await insertUnfoldedQuotes(db, [buildQuote('3', {})])
   const client = await pool.connect()
   await client.query('begin; truncate quotes cascade; rollback')
   client.release()
   t.equal((await statsOf(db)).quotes.total, 3)
-  const { version: before } = await readVersion(db)
+  const before = await versionOf(db)
   await sql`truncate quotes cascade`.execute(db)
-  t.equal((await statsOf(db)).quotes.total, 0)
-  t.not((await readVersion(db)).version.generation, before.generation)
+  t.equal((await readStats(db, company, { date: 'issued' })).stats.quotes.total, 0, 'at once')
+  t.not(await versionOf(db), before)
   await insertQuotes(db, [buildQuote('4', {})])
   t.equal((await statsOf(db)).quotes.total, 1)
 })
@@ -198,8 +168,8 @@ t.test(
     const client = await pool.connect()
     try {
       for (const [statement, total] of [
-        ['select fold_quote_changes(1000)', 2],
-        ['select rebuild_quote_summary()', 3],
+        ['select fold_statistics()', 2],
+        ['select rebuild_summary()', 3],
         ['truncate quotes cascade', 1],
       ] as const) {
         await client.query('begin')
@@ -236,12 +206,12 @@ t.test(
       buildQuote('1', {}),
       buildQuote('2', { currency: 'USD', rate: '0.925', net: '10.05' }),
     ])
-    t.equal(await foldBatch(db), 0, 'nothing is folded without a base currency')
+    t.equal(await versionOf(db), 0, 'nothing is folded without a base currency')
     await recordCompany(db, company)
     t.equal((await statsOf(db)).revenue.total.amount, '109.30')
-    const { version: before } = await readVersion(db)
+    const before = await versionOf(db)
     await recordCompany(db, { ...company, seller: { ...company.seller, phone: '+34 900 000 001' } })
-    t.same((await readVersion(db)).version, before, 'a changed seller does not rebuild the summary')
+    t.equal(await versionOf(db), before, 'a changed seller does not rebuild the summary')
   },
 )
 
@@ -273,7 +243,6 @@ t.test('a rate that changes during a rebuild counts once', async (t) => {
       }),
     )
   const revenue = async () => (await statsOf(db)).revenue.total.amount
-  // A statement appends single changes for a few quotes, and sums for many.
   for (const [length, before, after] of [
     [1, '50.00', '100.00'],
     [250, '12600.00', '25100.00'],
@@ -300,7 +269,6 @@ t.test(
       buildQuote('1', {}),
       buildQuote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' }),
     ])
-    await foldBatch(db)
     t.same(await findSummaryDifferences(db), [])
     await sql`alter table quotes disable trigger user`.execute(db)
     await db
@@ -314,22 +282,18 @@ t.test(
       .where('number', '=', '2')
       .execute()
     await sql`alter table quotes enable trigger user`.execute(db)
-    const differences = await findSummaryDifferences(db)
+    const differences = (await findSummaryDifferences(db)).toSorted()
     t.same(differences, [
-      'customer_figures: month accepted 2026-04-01 ES EUR 0',
-      'customer_figures: month issued 2026-03-01 ES EUR 0',
+      'customer_figures: month accepted 2026-04-01 ES EUR',
+      'customer_figures: month issued 2026-03-01 ES EUR',
       'quote_figures: day accepted 2026-04-02 ES EUR',
       'quote_figures: day issued 2026-03-10 ES EUR',
-      'quote_figures: day_total accepted 2026-04-02 EUR',
-      'quote_figures: day_total issued 2026-03-10 EUR',
+      'quote_figures: day_total accepted 2026-04-02 unknown EUR',
+      'quote_figures: day_total issued 2026-03-10 unknown EUR',
       'quote_figures: month accepted 2026-04-01 ES EUR',
       'quote_figures: month issued 2026-03-01 ES EUR',
-      'quote_figures: month_total accepted 2026-04-01 EUR',
-      'quote_figures: month_total issued 2026-03-01 EUR',
-      'quote_validity: day 2026-04-01 2026-03-10 ES EUR',
-      'quote_validity: day 2026-04-02 2026-03-10 ES EUR',
-      'quote_validity: month 2026-04-01 2026-03-01 ES EUR',
-      'quote_validity: month 2026-04-02 2026-03-01 ES EUR',
+      'quote_figures: month_total accepted 2026-04-01 unknown EUR',
+      'quote_figures: month_total issued 2026-03-01 unknown EUR',
     ])
     await rebuildSummary(db)
     t.same(await findSummaryDifferences(db), [])
@@ -344,20 +308,9 @@ t.test('the summary contains no empty rows', async (t) => {
     buildQuote('1', { lines: [{ sku: 'A', net: '1' }] }),
     buildQuote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' }),
   ])
-  await foldBatch(db)
   await db.deleteFrom('quotes').execute()
-  await foldBatch(db)
-  const tables = [
-    'quote_changes',
-    'quote_figures',
-    'quote_figures_unfolded',
-    'quote_validity',
-    'quote_validity_unfolded',
-    'customer_figures',
-    'customer_figures_unfolded',
-    'product_figures',
-    'product_figures_unfolded',
-  ] as const
+  await foldStatistics(db)
+  const tables = ['quote_changes', 'quote_figures', 'customer_figures', 'product_figures'] as const
   for (const table of tables) {
     t.same(await db.selectFrom(table).selectAll().execute(), [], table)
   }

@@ -72,7 +72,6 @@ export async function startBehindProxies(
     connections: {
       db,
       dbWithPreparedStatements: db,
-      replicaDb: null,
       searchPool,
       redis: redisConnection,
       searchEngines,

@@ -12,12 +12,7 @@ import { buildApp } from '../../../src/app.ts'
 import type { Brand } from '../../../src/company/brand.ts'
 import { Settings } from '../../../src/config/settings-schema.ts'
 import type { ServerConfig } from '../../../src/config.ts'
-import {
-  createKysely,
-  openApiPool,
-  openReplicaPool,
-  openSearchPool,
-} from '../../../src/database/postgres-pool.ts'
+import { createKysely, openApiPool, openSearchPool } from '../../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../../src/database/prepared-statements.ts'
 import { openIndexingClient } from '../../../src/indexing/engine.ts'
 import { deriveSearchKey, ensurePermanentKeys } from '../../../src/indexing/keys.ts'
@@ -73,8 +68,6 @@ type ServiceOptions = {
   log?: (line: string) => void
   database?: TestDatabase
   apiUrl?: string
-  /** A replica that statistics and documents are read from. */
-  replicaUrl?: string
   /** The logo and the accent colour of the company. */
   brand?: Brand
   /**
@@ -100,7 +93,6 @@ export async function testService(
     log,
     database,
     apiUrl,
-    replicaUrl,
     metrics,
     traces = null,
     brand,
@@ -113,7 +105,6 @@ export async function testService(
   const meiliUrl = meiliUrls[Number(process.env.TEST_PROCESS ?? 0) % meiliUrls.length] ?? ''
   const config = Value.Default(Settings, {
     DATABASE_URL: apiUrl ?? roles.api,
-    ...(replicaUrl && { REPLICA_DATABASE_URL: replicaUrl }),
     REDIS_URL: redisUrl,
     REDIS_PREFIX: `test:${own}:`,
     MEILI_URL: meiliUrl,
@@ -154,7 +145,6 @@ export async function testService(
   const apiPool = openApiPool(config.DATABASE_URL)
   const apiDb = createKysely(apiPool)
   const searchPool = openSearchPool(config.DATABASE_URL)
-  const replicaDb = replicaUrl ? createPreparingKysely(openReplicaPool(replicaUrl)) : null
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,
@@ -163,7 +153,6 @@ export async function testService(
     connections: {
       db: apiDb,
       dbWithPreparedStatements: createPreparingKysely(apiPool),
-      replicaDb,
       searchPool,
       redis,
       searchEngines: [{ registrationName: config.SEARCH_ENGINE, engine }],
@@ -180,7 +169,6 @@ export async function testService(
     engine.close()
     await apiDb.destroy()
     await searchPool.end()
-    await replicaDb?.destroy()
     await admin.deleteIndexIfExists(config.SEARCH_INDEX)
   })
   return {

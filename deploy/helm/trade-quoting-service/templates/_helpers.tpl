@@ -49,7 +49,7 @@ securityContext:
     secretKeyRef:
       name: {{ $secret }}
       key: {{ . }}
-      {{- if or (eq . "REDIS_URL") (eq . "REPLICA_DATABASE_URL") }}
+      {{- if eq . "REDIS_URL" }}
       optional: true
       {{- end }}
 {{- end }}

@@ -2,8 +2,8 @@
 // customers, and lines of 4,000 products. Always the same for the same count.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../../../src/database/table-types.ts'
-import { foldBatch } from '../../../../src/stats/summary/fold-changes.ts'
-import { rebuildSummary } from '../../../../src/stats/summary/verify-and-rebuild.ts'
+import { rebuildSummary } from '../../../../src/stats/summary/check-months.ts'
+import { foldStatistics } from '../../../../src/stats/summary/fold-statistics.ts'
 import { setSummaryTriggers } from './summary-triggers.ts'
 
 /** The last day of the six years in which generated quotes are issued. */
@@ -115,15 +115,10 @@ export async function generateQuotes(
     const step = Math.min(steps.withTriggers, count - done)
     await insertGenerated(step, done).execute(db)
     await insertGeneratedLines(db, step, { first: done, lines })
-    await foldAll(db)
+    await foldStatistics(db)
     done += step
     onProgress(done)
   }
-}
-
-/** Folds until nothing is left. */
-export async function foldAll(db: Kysely<Tables>): Promise<void> {
-  while ((await foldBatch(db)) > 0);
 }
 
 /** The quotes of one bulk insert, each with five lines. */

@@ -48,7 +48,6 @@ async function apiWithBaseline() {
     connections: {
       db,
       dbWithPreparedStatements: createPreparingKysely(pool),
-      replicaDb: null,
       searchPool: pool,
       redis,
       searchEngines: [
@@ -67,8 +66,7 @@ async function apiWithBaseline() {
     metrics,
     pool: idlePool,
     readIndexProgress: async () => [],
-    readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
-    readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
+    readCheckAgeSeconds: async () => 0,
     readClockOffsetSeconds: async () => 0,
     readReachability: async () => ({}),
   })

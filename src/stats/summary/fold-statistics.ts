@@ -1,0 +1,46 @@
+// Folds the ledger of changed quotes into the summary.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../database/table-types.ts'
+import { readSummaryState } from './summary-state.ts'
+
+/** Rows of the ledger. It takes a second, far less than a statement of the API may take. */
+const maxBatch = 20_000
+
+/**
+ * Folds everything that was committed before, in one transaction, so that readers see the summary
+ * of one instant. Returns at once if another transaction is folding.
+ */
+export async function foldStatistics(db: Kysely<Tables>, batch = maxBatch): Promise<void> {
+  const fold = async (transaction: Kysely<Tables>) => {
+    let through: string | null = null
+    do through = await foldBatch(transaction, batch, through)
+    while (through !== null)
+  }
+  await (db.isTransaction ? fold(db) : db.transaction().execute(fold))
+}
+
+/** Folds until the summary contains everything that was committed before the call. */
+export async function foldUntilCurrent(db: Kysely<Tables>): Promise<void> {
+  const startedAt = performance.now()
+  for (;;) {
+    const { isFoldDue, foldAgeMs } = await readSummaryState(db)
+    if (!isFoldDue || (foldAgeMs ?? Number.POSITIVE_INFINITY) < performance.now() - startedAt)
+      return
+    await foldStatistics(db)
+    // Another process may be folding.
+    await sleep(50)
+  }
+}
+
+/** Returns what the next batch needs. Null: everything is folded, or another one is folding. */
+async function foldBatch(
+  db: Kysely<Tables>,
+  batch: number,
+  through: string | null,
+): Promise<string | null> {
+  const { rows } = await sql<{ through: string | null }>`
+    select fold_statistics(${batch}, ${through}::pg_snapshot)::text as through
+  `.execute(db)
+  return rows[0]?.through ?? null
+}
