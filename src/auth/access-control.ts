@@ -7,15 +7,14 @@ import { createInvalidParameterProblem, Problem } from '../http/problem-details.
 import { onRequestEnd } from '../http/request-log.ts'
 import type { TaskLog } from '../monitoring/log/failure-log.ts'
 import type { GuessLimit } from '../rate-limits/guess-limit.ts'
-import { ApiKeyCache, TooManyLookUpsError } from './api-key-cache.ts'
+import { ApiKeyCache } from './api-key-cache.ts'
 import { ApiKeyUsage } from './api-key-usage.ts'
 import { type ApiKey, isUsable, looksSecret, publishableScope } from './api-keys.ts'
 import {
-  createCheckFailedProblem,
   createUnauthenticatedProblem,
   createWrongOriginProblem,
   howToGetKey,
-  replaceIfPostgresUnavailable,
+  replaceIfUnavailable,
 } from './auth-problems.ts'
 import {
   corsHeaders,
@@ -149,12 +148,7 @@ export class AccessControl {
     try {
       return await this.#keys.find(key)
     } catch (error) {
-      if (error instanceof TooManyLookUpsError)
-        throw createCheckFailedProblem('Keys', {
-          cause: error,
-          reason: 'too many look-ups of keys',
-        })
-      throw replaceIfPostgresUnavailable('Keys', error as Error)
+      throw replaceIfUnavailable('Keys', error)
     }
   }
 

@@ -5,6 +5,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { type ApiKey, hashKey, parseKey } from './api-keys.ts'
+import { TooManyLookUpsError } from './auth-problems.ts'
 import { createRefreshedCache, discardAfter, type RefreshedCache } from './refreshed-cache.ts'
 
 // Some look-ups succeed during an outage, and each change would be a line of the log.
@@ -18,9 +19,6 @@ const maxConcurrentLookUps = 64
 
 /** A key without a row has an unknown id; with a row that has another hash, a wrong secret. */
 type LookedUp = ApiKey | 'unknown' | 'wrong secret'
-
-/** More than `maxConcurrentLookUps` keys would be looked up at the same time. Already logged. */
-export class TooManyLookUpsError extends Error {}
 
 /**
  * Finds keys, also those that are revoked or expired. Each key in use is read again every few

@@ -42,26 +42,21 @@ export function createWrongOriginProblem(origin: string | null): Problem {
   )
 }
 
+/** Too many new keys would be looked up at the same time. */
+export class TooManyLookUpsError extends Error {}
+
 /**
- * Returns the 503 problem for keys or origins that are not cached and cannot be checked now. It is
- * not logged as an error, because anybody can cause it. Log its cause once before you create it.
- * `reason` is for the line of each request.
+ * Returns the 503 problem if keys or origins that are not cached cannot be checked now, or else the
+ * error. The problem is not logged as an error, because anybody can cause it: its cause was logged
+ * once. Its `reason` is for the line of each request.
  */
-export function createCheckFailedProblem(
-  subject: 'Keys' | 'Origins',
-  { cause, reason }: { cause: Error; reason: string },
-): Problem {
+export function replaceIfUnavailable(subject: 'Keys' | 'Origins', error: unknown): unknown {
+  const isOverload = error instanceof TooManyLookUpsError
+  if (!isOverload && !isPostgresUnavailable(error)) return error
   return new Problem('unavailable', `${subject} cannot be checked at the moment. Try again.`, {
     headers: { 'retry-after': String(retryAfterMs / 1_000) },
-    cause,
+    cause: error,
     skipErrorLog: true,
-    reason,
+    reason: isOverload ? 'too many look-ups of keys' : `${subject.toLowerCase()} cannot be read`,
   })
-}
-
-/** Returns the 503 problem instead of the error if PostgreSQL cannot answer, or else the error. */
-export function replaceIfPostgresUnavailable(subject: 'Keys' | 'Origins', error: Error): Error {
-  if (!isPostgresUnavailable(error)) return error
-  const reason = `${subject.toLowerCase()} cannot be read`
-  return createCheckFailedProblem(subject, { cause: error, reason })
 }

@@ -8,7 +8,7 @@ import { allowedMethods } from '../http/error-handlers.ts'
 import { Problem } from '../http/problem-details.ts'
 import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { publishableScope } from './api-keys.ts'
-import { replaceIfPostgresUnavailable, wrongOrigin } from './auth-problems.ts'
+import { replaceIfUnavailable, wrongOrigin } from './auth-problems.ts'
 import { createRefreshedCache, discardAfter } from './refreshed-cache.ts'
 
 // Ten minutes save most preflights. Each request itself is still checked.
@@ -116,8 +116,8 @@ async function answerPreflight(
   isRegisteredOrigin: OriginCheck,
 ): Promise<void> {
   reply.header('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers')
-  const isRegistered = await isRegisteredOrigin(origin).catch((error: Error) => {
-    throw replaceIfPostgresUnavailable('Origins', error)
+  const isRegistered = await isRegisteredOrigin(origin).catch((error: unknown) => {
+    throw replaceIfUnavailable('Origins', error)
   })
   if (!isRegistered) throw createUnregisteredOriginProblem()
   void reply

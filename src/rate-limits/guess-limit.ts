@@ -22,7 +22,7 @@ type GuessOptions = {
 type Caller = { ip: string | undefined }
 
 const windowMs = rateWindowsMs.minute
-export const maxCountedAddresses = 100_000
+const maxCountedAddresses = 100_000
 
 /**
  * Counts guesses per client address in windows of a minute. A guess is a request with an unknown
