@@ -27,6 +27,7 @@ export const importArguments = {
   'allow-removals': { type: 'string' },
   from: { type: 'string' },
   to: { type: 'string' },
+  replace: { type: 'boolean' },
   strict: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   json: { type: 'boolean' },
@@ -45,6 +46,7 @@ export function parseImportOptions(
   return {
     ...parseTableOptions(kind, values),
     isStrict: strict,
+    isReplacing: values.replace ?? false,
     isDryRun: values['dry-run'] ?? false,
     ...(kind !== 'quotes' && { isFull: full }),
     ...(deactivationLimitPercent !== undefined && { deactivationLimitPercent }),
@@ -60,6 +62,9 @@ function checkFullOptions(kind: FileKind, values: ImportArguments): void {
   if (hasLimit && kind !== 'products')
     throw new UsageError('--allow-removals belongs to products: nothing else is made inactive.')
   if (hasLimit && !full) throw new UsageError('--allow-removals needs --full.')
+  if (values.replace && kind !== 'quotes') throw new UsageError('--replace belongs to quotes.')
+  if (full && kind === 'quote-statuses')
+    throw new UsageError('--full does not belong to quote-statuses: a file never has all of them.')
   if (hasPeriod && kind !== 'quotes') throw new UsageError('--from and --to belong to quotes.')
   if (kind === 'quotes' && (full || hasPeriod) && !isWholePeriod)
     throw new UsageError(

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import {
   type FileKind,
+  fileColumnsOf,
   productFileColumns,
   quoteFields,
   quoteFileColumns,
@@ -18,6 +19,7 @@ import { fileKinds, importFile } from './import-file.ts'
 const help = `
 Usage: node scripts/import.ts products FILE [--full [--allow-removals N%]] [OPTIONS]
        node scripts/import.ts quotes FILE [--full --from DAY --to DAY] [OPTIONS]
+       node scripts/import.ts quote-statuses FILE [OPTIONS]
        node scripts/import.ts synonyms|pins|hidden-words FILE [--full] [OPTIONS]
 
 Imports a file into DATABASE_URL in one transaction: everything, or nothing if a row is invalid. FILE
@@ -39,14 +41,16 @@ is CSV, gzipped or not, an Excel workbook (.xlsx), JSON lines, or - for standard
                     row is unknown: it is empty, or a comma before it has moved it. The same holds
                     for the SKU or word with --full. The file exists only if rows were rejected; an
                     older one of that name is removed.
+  --replace         quotes: columns that the file does not have are emptied in existing quotes
   --strict          import nothing if there are warnings
   --dry-run         do all checks and print what the import would do, but write nothing
   --json            print the summary as one JSON object
 
 Warnings name what was imported but may be a mistake: rates that differ from the usual rate of their
-currency by more than a factor of ${maxUsualRateFactor} or look inverted, accepted quotes
-without a rate, identical lines in a quote, a quote number with two dates, quotes that a full file
-does not have, and pinned SKUs that no active product has.
+currency by more than a factor of ${maxUsualRateFactor} or look inverted, percentages that
+look like fractions, accepted quotes without a rate, identical lines in a quote, a quote number with
+two dates, quotes that a full file does not have, pinned SKUs that no active product has, SKUs that
+differ only by case or blanks or have invisible characters, and unknown codes of units.
 
 Columns. The first row names them, in any order, without regard to case and accents. The usual names
 of WooCommerce, Shopify, PrestaShop, Magento, Odoo and Spanish programs are known:
@@ -79,8 +83,9 @@ ${wrapColumns(quoteFields)}
   and for each line of the quote, which is one row:
 ${wrapColumns(quoteLineFields)}
   number and version (1 if empty) identify a quote. Its rows may be anywhere in the file, and the
-  fields of the quote must be the same on each of them. The file gives a quote as a whole: its lines
-  are replaced if they changed, and a column that the file does not have is empty.
+  fields of the quote must be the same on each of them. Lines are replaced as a whole if they
+  changed. Fields of a quote whose column the file does not have stay as they are. If lines have
+  values in such a column, nothing is imported without --replace.
   status is draft, sent, accepted, rejected, expired or superseded. A newer version makes the older
   ones superseded when it was sent: with every status but draft and superseded.
   rate is the number of base currency units for one unit of the quote's currency: 1 or empty for
@@ -89,6 +94,10 @@ ${wrapColumns(quoteLineFields)}
   be below zero. tax_label is the name of the tax, such as IVA, IGIC or GST.
   position may be empty on all rows of a quote: its lines are then numbered in file order.
   An unknown customer (name, tax id, country) is created; existing customers are not changed.
+
+Columns of quote-statuses: ${fileColumnsOf('quote-statuses').allowed.join(', ')}
+  What an ERP sends most often. Without a version it is the newest one. An empty decided_on stays
+  as it is.
 
 Words for search. The first column identifies a row; | separates the values of a list. They apply
 within seconds, in every process, and the index is not rebuilt.

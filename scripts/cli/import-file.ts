@@ -5,6 +5,7 @@ import { type FileKind, ImportError } from '../../src/imports/file-format.ts'
 import { importProducts, type ProductImportOptions } from '../../src/imports/import-products.ts'
 import type { ImportOptions } from '../../src/imports/import-transaction.ts'
 import { importWords } from '../../src/imports/import-words.ts'
+import { importQuoteStatuses } from '../../src/imports/quotes/import-quote-statuses.ts'
 import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
 import { type ImportSource, openFile } from '../../src/imports/readers/file-source.ts'
 import { showProgress } from './import-progress.ts'
@@ -16,6 +17,7 @@ type Importer = (pool: Pool, source: ImportSource, options: ImportOptions) => Pr
 const importers: Record<FileKind, Importer> = {
   products: importProducts,
   quotes: importQuotes,
+  'quote-statuses': importQuoteStatuses,
   synonyms: (pool, source, options) => importWords(pool, 'synonyms', source, options),
   pins: (pool, source, options) => importWords(pool, 'pins', source, options),
   'hidden-words': (pool, source, options) => importWords(pool, 'hidden-words', source, options),

@@ -35,7 +35,7 @@ export type TableOptions = {
   sheet?: string
 }
 
-export type FileKind = 'products' | 'quotes' | WordFileKind
+export type FileKind = 'products' | 'quotes' | 'quote-statuses' | WordFileKind
 export type WordFileKind = 'synonyms' | 'pins' | 'hidden-words'
 
 export type FileColumns = {
@@ -131,6 +131,14 @@ export const quoteFileColumns: FileColumns = {
   aliases: columnAliases.quotes,
 }
 
+export const quoteStatusFileColumns: FileColumns = {
+  allowed: ['number', 'version', 'status', 'decided_on'],
+  required: ['number', 'status'],
+  numbers: [],
+  dates: ['decided_on'],
+  aliases: columnAliases.quotes,
+}
+
 /** The first column identifies a row. */
 export const wordFileColumns: Record<WordFileKind, FileColumns> = {
   synonyms: {
@@ -146,6 +154,7 @@ export const wordFileColumns: Record<WordFileKind, FileColumns> = {
 /** Returns the columns of a kind of file. */
 export function fileColumnsOf(kind: FileKind): FileColumns {
   if (kind === 'products') return productFileColumns
+  if (kind === 'quote-statuses') return quoteStatusFileColumns
   return kind === 'quotes' ? quoteFileColumns : wordFileColumns[kind]
 }
 

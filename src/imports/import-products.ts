@@ -30,6 +30,13 @@ import {
   type ImportSummary,
   runInImportTransaction,
 } from './import-transaction.ts'
+import {
+  CaseList,
+  findUnknownUnits,
+  type ImportWarning,
+  readWarning,
+  throwIfWarned,
+} from './import-warnings.ts'
 import type { ImportSource } from './readers/file-source.ts'
 import { openTable } from './readers/open-table.ts'
 import {
@@ -68,15 +75,16 @@ export async function importProducts(
   source: ImportSource,
   options: ProductImportOptions = {},
 ): Promise<ProductsSummary> {
-  const { onStep, rejectedRows, isFull = false } = options
+  const { onStep, rejectedRows, isFull = false, isStrict = false } = options
   return runInImportTransaction(pool, { ...options, kind: 'products' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
+    const cleanedSkus = new CaseList('invisible_characters')
     const file = await openTable(source, productFileColumns, options)
     const { columns, format } = file
     const read = await stageRows(client, file, {
       ...options,
-      readRow: createRowReader(createProductRowRules(codes, columns, format), columns),
+      readRow: createRowReader(createProductRowRules(codes, columns, format), columns, cleanedSkus),
       keyColumn: 'sku',
     })
     onStep?.('checking')
@@ -102,12 +110,40 @@ export async function importProducts(
     }
     const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
     onStep?.('writing')
+    const warnings = [
+      ...cleanedSkus.list(),
+      ...(await findSimilarSkus(client)),
+      ...(await findUnknownUnits(client)),
+    ]
+    if (isStrict) throwIfWarned(warnings)
     const { inserted, updated } = await writeProducts(client, columns, isFull)
     const unchanged = read - rejected - inserted - updated
     const deactivation = isFull ? await deactivateMissingProducts(client) : noneDeactivated
     const { readAs } = file
-    return { readAs, read, inserted, updated, unchanged, rejected, warnings: [], ...deactivation }
+    return { readAs, read, inserted, updated, unchanged, rejected, warnings, ...deactivation }
   })
+}
+
+/**
+ * Returns a warning of SKUs that differ only by case or blanks from another one in the file, or of
+ * new ones that differ so from an active product.
+ */
+function findSimilarSkus(client: ClientBase): Promise<ImportWarning[]> {
+  const key = (sku: string) => `lower(regexp_replace(normalize(${sku}, nfc), '\\s+', '', 'g'))`
+  return readWarning(
+    client,
+    'similar_skus',
+    `with keyed as materialized (select sku, file_line, ${key('sku')} as key from staged)
+    select min(file_line) as file_line,
+      format('line %s: "%s" beside "%s"', min(file_line), min(sku), max(sku)) as example
+    from keyed group by key having min(sku) <> max(sku)
+    union all
+    select file_line, format('line %s: "%s" beside "%s" in the database', file_line, keyed.sku,
+      products.sku)
+    from keyed join products on products.active and products.sku_key = code_key(keyed.sku)
+    where products.sku <> keyed.sku and ${key('products.sku')} = keyed.key
+      and not exists (select from products same where same.sku = keyed.sku)`,
+  )
 }
 
 const noneDeactivated = { deactivated: 0, deactivatedSkus: [] }

@@ -1,10 +1,23 @@
 // Warnings of an import: what was imported although it may be a mistake.
 import type { ClientBase } from 'pg'
 import { countNoun, formatCount } from '../text/count-noun.ts'
+import { knownUnits } from './column-aliases.ts'
 import { ImportError } from './file-format.ts'
 
 /** The text after the number of cases: for one case, and for several. */
 const warningTitles = {
+  invisible_characters: [
+    'SKU with invisible characters, which were removed',
+    'SKUs with invisible characters, which were removed',
+  ],
+  similar_skus: [
+    'SKU that differs from another one only by case, blanks or the form of accents',
+    'SKUs that differ from another one only by case, blanks or the form of accents',
+  ],
+  unknown_units: [
+    'code of a unit that may be a mistake; it is shown as it is',
+    'codes of units that may be mistakes; they are shown as they are',
+  ],
   unusual_rate: ['rate that looks wrong', 'rates that look wrong'],
   accepted_without_rate: [
     'accepted quote without a rate, so no total in the base currency includes it',
@@ -49,6 +62,34 @@ export async function readWarning(
   if (rows.length === 0) return []
   const examples = rows.map(({ example }) => example)
   return [{ kind, count: Number(rows[0]?.total), examples }]
+}
+
+/** Collects the cases of a warning while the file is read. */
+export class CaseList {
+  readonly #warning: ImportWarning
+
+  constructor(kind: WarningKind) {
+    this.#warning = { kind, count: 0, examples: [] }
+  }
+
+  add(example: string): void {
+    if (this.#warning.count++ < maxExamples) this.#warning.examples.push(example)
+  }
+
+  list(): ImportWarning[] {
+    return this.#warning.count > 0 ? [this.#warning] : []
+  }
+}
+
+/** Returns a warning that names each unknown unit of `staged` once. */
+export function findUnknownUnits(client: ClientBase): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'unknown_units',
+    `select min(file_line) as file_line, format('%s, first on line %s', unit, min(file_line)) as example
+    from staged where unit is not null and unit <> all ($1::text[]) group by unit`,
+    { values: [`{${[...knownUnits].join(',')}}`] },
+  )
 }
 
 export function describeWarning({ kind, count, examples }: ImportWarning): string {

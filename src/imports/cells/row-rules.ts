@@ -43,6 +43,7 @@ type CellResult = { written: string; plain: string; problem: string | undefined 
 export function createRowReader<Column extends string>(
   { nonEmpty, cells: cellRules, readers, crossCellRules }: RowRules<Column>,
   columns: readonly string[],
+  cleanedSkus?: { add(example: string): void },
 ): RowReader {
   const checks = columns.map((column) => cellRules[column as Column])
   const columnReaders = columns.map((column) => readers[column as Column])
@@ -71,7 +72,9 @@ export function createRowReader<Column extends string>(
     return { written, plain: problem === undefined ? plain : written, problem }
   }
 
-  return ({ cells: writtenCells, typed }) => {
+  const skuIndex = cleanedSkus ? columns.indexOf('sku') : -1
+
+  return ({ line, cells: writtenCells, typed }) => {
     const plainCells = writtenCells.slice()
     const problems: string[] = []
     const invalid = new Set<number>()
@@ -81,6 +84,8 @@ export function createRowReader<Column extends string>(
       if (cell?.written !== written || typed) {
         cell = readCell(written, index, typed?.[index] === true)
         previous[index] = cell
+        if (index === skuIndex && cell.plain !== written && cell.problem === undefined)
+          cleanedSkus?.add(`line ${line}: ${cell.plain}`)
       }
       plainCells[index] = cell.plain
       if (cell.problem === undefined) continue

@@ -24,7 +24,7 @@ import {
   type ImportSummary,
   runInImportTransaction,
 } from '../import-transaction.ts'
-import { throwIfWarned } from '../import-warnings.ts'
+import { CaseList, findUnknownUnits, throwIfWarned } from '../import-warnings.ts'
 import type { ImportSource } from '../readers/file-source.ts'
 import { openTable } from '../readers/open-table.ts'
 import {
@@ -41,6 +41,7 @@ import {
   createImportedTotalsTable,
   createMissingCustomers,
 } from './assemble-quotes.ts'
+import { keepMissingColumns, throwIfLinesLoseColumns } from './keep-columns.ts'
 import { createQuoteRowRules } from './quote-cell-rules.ts'
 import {
   addContradictionProblems,
@@ -55,6 +56,8 @@ import { writeQuotes } from './write-quotes.ts'
 export type QuoteImportOptions = ImportOptions & {
   /** The file has every quote of this period. A warning names those that it does not have. */
   fullPeriod?: Period
+  /** Columns that the file does not have are emptied in existing quotes. */
+  isReplacing?: boolean
 }
 
 /** `read` and `rejected` count rows; `inserted`, `updated` and `unchanged` count quotes. */
@@ -71,8 +74,8 @@ export type QuotesSummary = ImportSummary & {
 
 /**
  * Imports a table of quotes with one row for each line: all quotes or none, or all valid quotes if
- * `rejectedRows` is given. Number and version identify a quote. The file describes whole quotes, so
- * a column that the file does not have counts as empty. If the import is rejected, throws an
+ * `rejectedRows` is given. Number and version identify a quote. Fields of an existing quote whose
+ * column the file does not have stay, unless `isReplacing`. If the import is rejected, throws an
  * ImportError and leaves the database unchanged. It is also rejected if the number of an invalid
  * row is unknown, because the quote of that row would be imported without it.
  */
@@ -85,11 +88,12 @@ export async function importQuotes(
   return runInImportTransaction(pool, { ...options, kind: 'quotes' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
+    const cleanedSkus = new CaseList('invisible_characters')
     const file = await openTable(source, quoteFileColumns, options)
     const read = await stageRows(client, file, {
       ...options,
       computedColumns: computedQuoteColumns,
-      readRow: createRowReader(createQuoteRowRules(codes, file.format), file.columns),
+      readRow: createRowReader(createQuoteRowRules(codes, file.format), file.columns, cleanedSkus),
       keyColumn: 'number',
     })
     onStep?.('checking')
@@ -98,6 +102,10 @@ export async function importQuotes(
     await createStagedQuotesTable(client)
     await addContradictionProblems(client)
     await addPositionProblems(client)
+    if (!options.isReplacing) {
+      await throwIfLinesLoseColumns(client, file.columns)
+      await keepMissingColumns(client, file.columns)
+    }
     // Last, because it computes only quotes without any other problem.
     await addNegativeTotalProblems(client)
     if (rejectedRows)
@@ -118,6 +126,8 @@ export async function importQuotes(
     const warnings = [
       ...missingQuoteWarnings,
       ...(await findQuoteWarnings(client, codes.baseCurrency)),
+      ...(await findUnknownUnits(client)),
+      ...cleanedSkus.list(),
     ]
     if (options.isStrict) throwIfWarned(warnings)
     const written = await writeQuotes(client)

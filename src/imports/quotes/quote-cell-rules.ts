@@ -37,6 +37,15 @@ import {
 
 const statusesWithoutDecision = ['draft', 'sent', 'expired']
 
+export const checkStatus = checkOneOf([
+  'draft',
+  'sent',
+  'accepted',
+  'rejected',
+  'expired',
+  'superseded',
+])
+
 export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowRules<QuoteColumn> {
   return {
     nonEmpty: requiredQuoteColumns,
@@ -56,7 +65,7 @@ export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowR
     cells: {
       number: checkLength(64),
       version: checkPositiveInteger,
-      status: checkOneOf(['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded']),
+      status: checkStatus,
       issued_on: checkDayOfIssue,
       valid_until: checkDay,
       decided_on: checkDayUntil2099,
@@ -109,7 +118,7 @@ function notBeforeIssue(column: 'valid_until' | 'decided_on'): CrossCellRule<Quo
   }
 }
 
-const decisionHasStatus: CrossCellRule<QuoteColumn> = {
+export const decisionHasStatus: CrossCellRule<'decided_on' | 'status'> = {
   columns: ['decided_on', 'status'],
   findProblem: (decidedOn: string, status: string) =>
     decidedOn && statusesWithoutDecision.includes(status)

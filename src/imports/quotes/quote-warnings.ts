@@ -13,6 +13,7 @@ export async function findQuoteWarnings(
     ...(await findIdenticalLines(client)),
     ...(await findTwoDates(client)),
     ...(await findUnusualRates(client, baseCurrency)),
+    ...(await findFractions(client)),
   ]
 }
 
@@ -50,6 +51,21 @@ function findIdenticalLines(client: ClientBase): Promise<ImportWarning[]> {
     ) repeated
     join imported_quotes imported using (first_file_line)
     group by first_file_line`,
+  )
+}
+
+/** Warns of columns of percentages whose values are all below 1, as if 15 % were written as 0.15. */
+function findFractions(client: ClientBase): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'unusual_rate',
+    `select min(first_file_line) as file_line, format('%s: all %s values but 0 are below 1, such as %s %%: '
+      'they may be fractions of 1 instead of percentages', field, count(*), min(percentage)) as example
+    from imported_quote_lines
+    cross join lateral (
+      values ('discount_percent', discount_percent), ('tax_rate', tax_rate)
+    ) as field_of_line (field, percentage)
+    where percentage > 0 group by field having max(percentage) < 1`,
   )
 }
 
