@@ -3,8 +3,7 @@ import { type HighlightedName, highlightedNames } from '../products/fields.ts'
 import type { EngineHit } from '../search-engine/search-client.ts'
 import { normalizeText } from '../text/normalize.ts'
 import { canBePartOfCode, toCodeKey } from '../text/sku-keys.ts'
-import { readText } from '../text/tokens.ts'
-import type { ProductOrder } from './order.ts'
+import { type ProductOrder, readParts } from './order.ts'
 import type { Hit } from './schema.ts'
 
 type Range = [start: number, length: number]
@@ -29,7 +28,7 @@ export function highlight(
 
 /** Finds the words and codes that match the query. Of an unfinished word, its beginning. */
 function findMatches(value: string, order: ProductOrder): Range[] {
-  const { words, codes } = readText(value)
+  const { words, codes } = readParts(value)
   const ranges: Range[] = []
   for (const { text, start, end } of words) {
     const letters = order.countMatchingLetters(text)

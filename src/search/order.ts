@@ -48,6 +48,8 @@ const nounBonus = 2
 const adjacencyBonus = 5
 /** For a name that has the typed words with the stop words between them. */
 const phraseBonus = 3
+/** For names with the stop words of one letter: LETTER "Y" is not LETTER "A". */
+const letterBonus = 20
 /** For the share of the name that was asked for, so that shorter names come first. */
 const shareOfNameBonus = 1.5
 /** How much the place that the engine gave counts. */
@@ -55,7 +57,8 @@ const placeWeight = 10
 const placeOffset = 5
 /** Only descriptions are longer. */
 const maxSearchedLength = 1_000
-const maxCachedTexts = 5_000
+/** In UTF-16 code units, together. */
+const maxCachedTexts = 500_000
 
 /** `words` are without stop words. */
 type FieldWords = {
@@ -63,10 +66,18 @@ type FieldWords = {
   wordCount: number
   all: Set<string>
   codes: Map<string, CodePosition>
+  /** The words and codes with their places, for highlights. */
+  parts: TextParts
+  /** The text as a code (toFoldedCodeKey). */
+  codeKey: string
 }
 /** Among the words. */
 type CodePosition = { position: number; isPart: boolean }
-const readTexts = new LRUCache<string, FieldWords>({ max: maxCachedTexts })
+/** Texts recur from keystroke to keystroke, and reading them takes most of the time. */
+const readTexts = new LRUCache<string, FieldWords>({
+  maxSize: maxCachedTexts,
+  sizeCalculation: (_, text) => text.length + 1,
+})
 
 type TokenMatch = {
   quality: number
@@ -85,12 +96,15 @@ export class ProductOrder {
   readonly #weights: TokenWeights
   /** The typed words, if there are stop words among them. */
   readonly #phrase: string | null
+  /** The typed stop words of one letter. */
+  readonly #letters: string[]
 
   constructor(query: ParsedQuery, weights: TokenWeights = query.tokens.map(() => 1)) {
     this.#query = query
     this.#weights = weights
     const { foldedWords } = query
     this.#phrase = foldedWords.some((word) => stopWords.has(word)) ? foldedWords.join(' ') : null
+    this.#letters = foldedWords.filter((word) => word.length === 1 && stopWords.has(word))
     this.#tokens = query.tokens.map((token) => new ComparedToken(token))
   }
 
@@ -113,14 +127,15 @@ export class ProductOrder {
       const text = product[each]?.slice(0, maxSearchedLength)
       return text ? [[read(text), productFields[each].search.weight]] : []
     })
-    const skuKey = toFoldedCodeKey(sku)
-    const matches = this.#tokens.map((token) => token.findIn(fields, skuKey, product.hsCode))
+    const { codeKey } = read(sku)
+    const matches = this.#tokens.map((token) => token.findIn(fields, codeKey, product.hsCode))
     this.#joinNeighbours(matches, fields)
     const held = this.#toShareHeld(matches)
     return {
       product,
       match: this.#toMatch(product, matches),
-      score: 100 * held + this.#toScore(matches, nameText, place) + this.#toPhraseBonus(name),
+      score:
+        100 * held + this.#toScore(matches, nameText, place) + this.#toPhraseBonus(nameText, name),
       held,
       corrections: matches.flatMap(({ isCorrected, found, quality: own }, index) => {
         const from = this.#query.tokens[index]
@@ -175,8 +190,13 @@ export class ProductOrder {
     return matches.some(({ isCorrected }) => isCorrected) ? 'corrected' : 'words'
   }
 
-  #toPhraseBonus(name: string): number {
-    return this.#phrase !== null && toSearchedText(name).includes(this.#phrase) ? phraseBonus : 0
+  #toPhraseBonus({ all }: FieldWords, name: string): number {
+    if (this.#phrase === null) return 0
+    const letters = this.#letters.filter((letter) => all.has(letter)).length
+    return (
+      (toSearchedText(name).includes(this.#phrase) ? phraseBonus : 0) +
+      (letterBonus * letters) / Math.max(1, this.#letters.length)
+    )
   }
 
   #toShareHeld(matches: TokenMatch[]): number {
@@ -337,16 +357,22 @@ class ComparedToken {
   }
 }
 
+/** Returns the words and codes of a text of a product. */
+export function readParts(text: string): TextParts {
+  return read(text).parts
+}
+
 function read(text: string): FieldWords {
   const known = readTexts.get(text)
   if (known) return known
-  const fields = toFieldWords(readText(text))
+  const fields = toFieldWords(readText(text), toFoldedCodeKey(text))
   readTexts.set(text, fields)
   return fields
 }
 
 /** A code has the position after the word before it. */
-function toFieldWords({ words, otherWords, codes }: TextParts): FieldWords {
+function toFieldWords(parts: TextParts, codeKey: string): FieldWords {
+  const { words, otherWords, codes } = parts
   const significant = words.filter(({ text }) => !stopWords.has(text))
   const positions = new Map<string, CodePosition>()
   for (const { text, start, isPart } of codes) {
@@ -359,6 +385,8 @@ function toFieldWords({ words, otherWords, codes }: TextParts): FieldWords {
     wordCount: words.length,
     all,
     codes: positions,
+    parts,
+    codeKey,
   }
 }
 
