@@ -147,7 +147,8 @@ function orderHits(
 /** The SKU of an earlier line is first, then the longer one, then the one that is typed exactly. */
 export function rankExact(sku: string, { text, orderLines }: ParsedQuery): number {
   const typed = sku.normalize('NFC')
-  const spelling = typed === text ? 0 : typed.toLowerCase() === text.toLowerCase() ? 1 : 2
+  const hasTyped = text.includes(typed)
+  const spelling = hasTyped ? 0 : text.toLowerCase().includes(typed.toLowerCase()) ? 1 : 2
   const key = toSkuKey(sku)
   const line = orderLines.findIndex((guesses) => guesses.some(({ keys }) => keys.includes(key)))
   return Math.max(0, line) * 100 - key.length * 0.1 + spelling * 0.01

@@ -1,8 +1,9 @@
 // Orders the products that an engine or PostgreSQL has found, by what of the query each of them
-// holds. docs/search.md lists all that decides the order of hits.
+// holds. docs/architecture.md has the rules, which a test executes.
 import { LRUCache } from 'lru-cache'
 import { productFields, type SearchedName, searchedNames } from '../products/fields.ts'
 import type { EngineHit } from '../search-engine/search-client.ts'
+import { listEnyePrefixes } from '../text/enye-words.ts'
 import type { ParsedQuery, QueryToken } from '../text/parse-query.ts'
 import { listNumberForms } from '../text/plurals.ts'
 import { canBePartOfCode, toCodeKey, toFoldedCodeKey, toSkuKey } from '../text/sku-keys.ts'
@@ -50,6 +51,8 @@ const adjacencyBonus = 5
 const phraseBonus = 3
 /** For names with the stop words of one letter: LETTER "Y" is not LETTER "A". */
 const letterBonus = 20
+/** More than anything else, as in the engine, where names with the typed ñ are asked for first. */
+const enyeBonus = 200
 /** For the share of the name that was asked for, so that shorter names come first. */
 const shareOfNameBonus = 1.5
 /** How much the place that the engine gave counts. */
@@ -135,7 +138,7 @@ export class ProductOrder {
       product,
       match: this.#toMatch(product, matches),
       score:
-        100 * held + this.#toScore(matches, nameText, place) + this.#toPhraseBonus(nameText, name),
+        100 * held + this.#toScore(matches, nameText, place) + this.#toNameBonus(nameText, name),
       held,
       corrections: matches.flatMap(({ isCorrected, found, quality: own }, index) => {
         const from = this.#query.tokens[index]
@@ -190,13 +193,18 @@ export class ProductOrder {
     return matches.some(({ isCorrected }) => isCorrected) ? 'corrected' : 'words'
   }
 
-  #toPhraseBonus({ all }: FieldWords, name: string): number {
-    if (this.#phrase === null) return 0
+  /** For what the words of the query do not say: ñ, and stop words. */
+  #toNameBonus({ all }: FieldWords, name: string): number {
+    const { enyeWords } = this.#query
+    let bonus = 0
+    if (enyeWords.length > 0) {
+      const prefixes = listEnyePrefixes(name)
+      if (enyeWords.every((word) => prefixes.includes(word))) bonus += enyeBonus
+    }
+    if (this.#phrase === null) return bonus
     const letters = this.#letters.filter((letter) => all.has(letter)).length
-    return (
-      (toSearchedText(name).includes(this.#phrase) ? phraseBonus : 0) +
-      (letterBonus * letters) / Math.max(1, this.#letters.length)
-    )
+    bonus += (letterBonus * letters) / Math.max(1, this.#letters.length)
+    return bonus + (toSearchedText(name).includes(this.#phrase) ? phraseBonus : 0)
   }
 
   #toShareHeld(matches: TokenMatch[]): number {

@@ -1,4 +1,4 @@
-// GET /api/search: product search as people type. docs/search.md follows one search step by step.
+// GET /api/search: product search as people type. docs/architecture.md follows one step by step.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import { noStore } from '../http/common-headers.ts'

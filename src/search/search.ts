@@ -81,7 +81,7 @@ export type ServiceResponse = {
 /** How a request to an engine failed. `defect`: the code of this service failed. */
 type Failure = FailedOutcome | 'defect'
 
-/** The `reason` in the log of a degraded search. docs/search.md says when each occurs. */
+/** The `reason` in the log of a degraded search. docs/architecture.md says when. */
 const reasons: Record<Failure, string> = {
   rejected: 'engine rejected',
   timeout: 'engine timeout',

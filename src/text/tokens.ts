@@ -6,7 +6,7 @@
 //   "2,5 mm²", "2.50mm2"              2.5mm2, and 2.5, 2.5mm for a product
 //   '1 1/2"', '1½"', '1.5"'           1+1/2in, and 1+1/2, 1/2 for a product
 //
-// docs/search.md has the table of rules, which test/text/tokens.test.ts executes.
+// docs/architecture.md has the table of rules, which test/text/tokens.test.ts executes.
 import { normalizeText } from './normalize.ts'
 import { type Amount, readAmounts } from './numbers.ts'
 import { listNumberForms } from './plurals.ts'

@@ -1,6 +1,7 @@
 // Checks the table of rules by which products and queries are split into words and codes.
 import t from 'tap'
 import { readText, toAtoms, tokenize, toLookAlike } from '../../src/text/tokens.ts'
+import { readCode, readDocumentedTable } from '../support/documented-table.ts'
 
 /** A name of a product, and queries that must find it by words and codes alone. */
 const found: [name: string, ...queries: string[]][] = [
@@ -76,6 +77,16 @@ t.test('A query finds a name in which words and codes are written differently', 
 t.test('A query does not find a name with another code', (t) => {
   for (const [name, ...queries] of notFound)
     for (const query of queries) t.notOk(has(name, query), `${query} does not find ${name}`)
+  t.end()
+})
+
+t.test('The table of docs/architecture.md holds', (t) => {
+  for (const [name = '', same = '', other = ''] of readDocumentedTable('in a name')) {
+    const [own = ''] = readCode(name)
+    t.ok(readCode(same).length > 0)
+    for (const query of [own, ...readCode(same)]) t.ok(has(own, query), `${query} finds ${own}`)
+    for (const query of readCode(other)) t.notOk(has(own, query), `${query} does not find ${own}`)
+  }
   t.end()
 })
 

@@ -18,7 +18,10 @@ export type Hit = {
   highlights: Partial<
     Record<'sku' | 'name' | 'description' | 'category' | 'brand' | 'hsCode', [number, number][]>
   >
-  /** How the product matches: docs/search.md. */
+  /**
+   * Its SKU was typed (exact), it has all the words and codes (words), some of them only after a
+   * correction (corrected), or it lacks some.
+   */
   match: 'exact' | 'words' | 'corrected' | 'some_words'
 }
 
