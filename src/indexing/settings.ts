@@ -8,7 +8,7 @@ import {
   shownAttributes,
   toWordsAttribute,
 } from '../search-engine/document-fields.ts'
-import { maxFacetValues, maxListed } from '../search-engine/result-limits.ts'
+import { maxFacetValues, maxListed } from '../search-engine/search-client.ts'
 import { oneTypoLetters, twoTyposLetters } from '../text/typos.ts'
 
 /**

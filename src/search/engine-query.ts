@@ -4,8 +4,12 @@
 
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import { EngineFailure, EngineTimeout } from '../search-engine/request-outcome.ts'
-import { maxTotal } from '../search-engine/result-limits.ts'
-import type { EngineHit, EngineQuery, SearchEngine } from '../search-engine/search-client.ts'
+import {
+  type EngineHit,
+  type EngineQuery,
+  maxTotal,
+  type SearchEngine,
+} from '../search-engine/search-client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { toSkuKey } from '../text/sku-keys.ts'
 import {

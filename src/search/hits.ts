@@ -1,8 +1,11 @@
 // What a search shows of the products that it has found: hits, counts by facet, corrections.
 import type { FacetName } from '../products/fields.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
-import { maxFacetValues } from '../search-engine/result-limits.ts'
-import type { EngineHit, EngineResult } from '../search-engine/search-client.ts'
+import {
+  type EngineHit,
+  type EngineResult,
+  maxFacetValues,
+} from '../search-engine/search-client.ts'
 import { toFilterKey } from '../text/filter-values.ts'
 import { highlight } from './highlights.ts'
 import type { Match, ProductOrder, ScoredProduct } from './order.ts'

@@ -3,8 +3,12 @@
 // order decides (order.ts).
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import { EngineFailure } from '../search-engine/request-outcome.ts'
-import { maxTotal } from '../search-engine/result-limits.ts'
-import type { EngineHit, EngineQuery, SearchEngine } from '../search-engine/search-client.ts'
+import {
+  type EngineHit,
+  type EngineQuery,
+  maxTotal,
+  type SearchEngine,
+} from '../search-engine/search-client.ts'
 import type { QueryToken } from '../text/parse-query.ts'
 import { canBePartOfCode } from '../text/sku-keys.ts'
 import { toLookAlike, toSound } from '../text/tokens.ts'

@@ -26,7 +26,7 @@ import {
 } from '../search-engine/request-outcome.ts'
 import { engineTimeout } from '../search-engine/search-client.ts'
 import { parseQuery } from '../text/parse-query.ts'
-import { CompanyWordsFollower } from '../words/company-words-follower.ts'
+import { CompanyWordsFollower } from '../words/search-words.ts'
 import { searchInEngine } from './engine-query.ts'
 import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.ts'
 import { searchInPostgres } from './postgres.ts'

@@ -1,8 +1,9 @@
 // The words that a search knows: synonyms, pinned products and ignored words. Reads them from the
-// tables of the company. No program reads more-languages/: a company imports these synonyms if it
+// tables of the company, and keeps them in memory. No program reads more-languages/: a company imports these synonyms if it
 // sells in that language (docs/importing.md).
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import type { FailureLog } from '../monitoring/log/failure-log.ts'
 import { buildSynonymMap, type SynonymMap, type Synonyms } from './synonym-map.ts'
 import { everyWord, toWordKey } from './word-rules.ts'
 
@@ -61,5 +62,38 @@ export async function readSearchWords(db: Kysely<Tables>): Promise<SearchWords> 
         .filter(([query]) => query !== ''),
     ),
     ignoredWords: new Set(wordsThatHide('word').map(toWordKey)),
+  }
+}
+
+/** Keeps the words as of the version that the database has. */
+export class CompanyWordsFollower {
+  readonly #db: Kysely<Tables>
+  readonly #failures: FailureLog
+  #current = builtInWords
+  #reading: Promise<void> | undefined
+
+  constructor(db: Kysely<Tables>, failures: FailureLog) {
+    this.#db = db
+    this.#failures = failures
+  }
+
+  /** Returns the words as they were last read, the built-in ones before that. */
+  current(): SearchWords {
+    return this.#current
+  }
+
+  /** Call it with the version that the database has. Reads the words if it is another one. */
+  notice(version: string): void {
+    if (version === this.#current.version || this.#reading) return
+    this.#reading = readSearchWords(this.#db)
+      .then((words) => {
+        this.#current = words
+        this.#failures.logSuccess()
+      })
+      // The next call reads again.
+      .catch((error: unknown) => this.#failures.logFailure(error))
+      .finally(() => {
+        this.#reading = undefined
+      })
   }
 }
