@@ -10,7 +10,7 @@ import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/
 import { type ImportSource, openFile } from '../../src/imports/readers/file-source.ts'
 import { showProgress } from './import-progress.ts'
 import { type AnySummary, describeSummary, exitStatusOf } from './import-summary.ts'
-import { openRejectsFile } from './rejects-file.ts'
+import { openRejectsFile, type RejectsFile } from './rejects-file.ts'
 
 type Importer = (pool: Pool, source: ImportSource, options: ImportOptions) => Promise<AnySummary>
 
@@ -51,10 +51,11 @@ export async function importFile(pool: Pool, request: FileImport): Promise<FileI
   const explain = explainImportError(request)
   const startedAt = performance.now()
   const source = await openFile(file, standardInput, signal).catch(explain)
-  const rejects = rejectsName ? await openRejectsFile(rejectsName, file) : undefined
   const fractionRead = 'fractionRead' in source ? source.fractionRead : () => undefined
   const progress = showProgress(kind, fractionRead)
+  let rejects: RejectsFile | undefined
   try {
+    if (rejectsName) rejects = await openRejectsFile(rejectsName, file)
     const importOptions: ImportOptions = {
       ...options,
       ...progress,

@@ -36,6 +36,23 @@ t.test('imports plain and gzipped files and standard input, and prints the count
   t.equal((await readProducts(database)).length, 4)
 })
 
+t.test('reads large files from a disk and from standard input', async (t) => {
+  const database = await testDatabase(t)
+  const file = join(createTemporaryDirectory(t, 'import'), 'products.csv')
+  const text = 'x'.repeat(9_000)
+  const rows = Array.from({ length: 2_000 }, (_, n) => `S${n},"Tubo ""${n}""","${text}, ñ${n}"\n`)
+  const content = `sku,name,description\n${rows.join('')}`
+  await writeFile(file, content)
+  t.ok(content.length > 17_000_000, 'more than is kept in memory')
+  t.match(await importProductFile(database, file), /2,000 inserted/)
+  t.match(await importProductFile(database, '-', { input: content }), /2,000 unchanged/)
+  const { rows: found } = await sql`
+    select count(*)::integer as right from products
+    where name = 'Tubo "' || substr(sku, 2) || '"'
+      and description = ${`${text}, ñ`} || substr(sku, 2)`.execute(database.db)
+  t.same(found, [{ right: 2_000 }])
+})
+
 t.test('names the file that cannot be imported, and leaves the database unchanged', async (t) => {
   const database = await testDatabase(t)
   const folder = createTemporaryDirectory(t, 'import')
@@ -104,7 +121,7 @@ t.test('explains wrong usage with status 2, and the columns with --help', async 
   t.match(withoutFile, { status: 2, stderr: /Name the file.*\nSee --help/ })
   t.match(wrongKind, {
     status: 2,
-    stderr: /products, quotes, synonyms, pins, hidden-words, and the file/,
+    stderr: /products, quotes, quote-statuses, synonyms, pins, hidden-words, and the file/,
   })
   t.match(help, {
     status: 0,

@@ -88,22 +88,24 @@ function createFileSource(
   handle: FileHandle,
   { size, isGzip, signal }: { size: number; isGzip: boolean; signal: AbortSignal | undefined },
 ): FileSource {
-  let position = 0
+  /** Of the reading that began last. An earlier one that was given up may still read a chunk. */
+  let lastReading = { position: 0 }
   async function* readChunks(): AsyncGenerator<Buffer> {
-    position = 0
+    const reading = { position: 0 }
+    lastReading = reading
     for (;;) {
       signal?.throwIfAborted()
       const buffer = Buffer.allocUnsafe(chunkBytes)
-      const { bytesRead } = await handle.read(buffer, 0, chunkBytes, position)
+      const { bytesRead } = await handle.read(buffer, 0, chunkBytes, reading.position)
       if (bytesRead === 0) return
-      position += bytesRead
+      reading.position += bytesRead
       yield buffer.subarray(0, bytesRead)
     }
   }
   return {
     read: () => unzip(Readable.from(readChunks()), isGzip),
     content: async () => handle,
-    fractionRead: () => (size > 0 ? position / size : undefined),
+    fractionRead: () => (size > 0 ? lastReading.position / size : undefined),
     close: () => handle.close(),
   }
 }

@@ -41,6 +41,22 @@ export async function openTable(
   options: TableOptions & { signal?: AbortSignal | undefined },
 ): Promise<ImportTable> {
   const file = await keepSource(source, options.signal)
+  // Who has opened the file closes it.
+  const close = async () => (file === source ? undefined : file.close())
+  try {
+    return await describeTable(file, fileColumns, options, close)
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function describeTable(
+  file: FileSource,
+  fileColumns: FileColumns,
+  options: TableOptions,
+  close: () => Promise<void>,
+): Promise<ImportTable> {
   const raw = await openRawTable(file, fileColumns, options)
   const { indexes, columns, ignored } = readHeader(raw.header, fileColumns, options)
   const width = dropTrailingEmptyCells(raw.header.cells).length
@@ -50,7 +66,7 @@ export async function openTable(
   return {
     columns,
     fileColumns,
-    rows: rows(),
+    rows: closeAtEnd(rows(), close),
     format,
     readAs: [
       ...raw.words,
@@ -58,6 +74,17 @@ export async function openTable(
       ...(ignored.length > 0 ? [`ignored columns: ${listNames(ignored)}`] : []),
     ].join('; '),
     hasSeparatorLine: raw.hasSeparatorLine,
+  }
+}
+
+async function* closeAtEnd(
+  rows: AsyncIterable<Row[]>,
+  close: () => Promise<void>,
+): AsyncGenerator<Row[]> {
+  try {
+    yield* rows
+  } finally {
+    await close()
   }
 }
 
