@@ -3,8 +3,23 @@ import { Readable } from 'node:stream'
 import type { QuoteColumn } from '../../src/imports/file-format.ts'
 import type { ProductColumn } from '../../src/products/fields.ts'
 
+/** The columns of the demo's products. */
+export const demoProductColumns = [
+  'sku',
+  'name',
+  'description',
+  'category',
+  'brand',
+  'unit',
+  'price',
+  'currency',
+  'hs_code',
+  'origin_country',
+  'active',
+] as const satisfies ProductColumn[]
+
 /** The text of each column. An empty text means no value. */
-export type ProductRow = Record<ProductColumn, string>
+export type ProductRow = Record<(typeof demoProductColumns)[number], string>
 /** One line of a quote. The fields of the quote are repeated in each line. */
 export type QuoteRow = Record<QuoteColumn, string>
 

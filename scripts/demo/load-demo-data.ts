@@ -8,8 +8,7 @@ import type { Database } from '../../src/database/postgres-pool.ts'
 import { quoteColumns } from '../../src/imports/file-format.ts'
 import { importProducts } from '../../src/imports/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
-import { fileColumns } from '../../src/products/fields.ts'
-import { toCsv } from './csv-rows.ts'
+import { demoProductColumns, toCsv } from './csv-rows.ts'
 import { exampleProducts, exampleQuotes, linkedQuoteNumber } from './invented-data/example-rows.ts'
 import {
   emptyProductsSummary,
@@ -67,12 +66,12 @@ export async function loadDemoData(
   const products = emptyProductsSummary()
   await importProducts(
     pool,
-    toCsv([await readOnlineRetailProducts(invoiceLines, products)], fileColumns),
+    toCsv([await readOnlineRetailProducts(invoiceLines, products)], demoProductColumns),
     {
       signal,
     },
   )
-  await importProducts(pool, toCsv([exampleProducts()], fileColumns), { signal })
+  await importProducts(pool, toCsv([exampleProducts()], demoProductColumns), { signal })
   reportProgress(
     `${products.products} products imported; ${products.withoutName} of ${products.codes} codes ` +
       'skipped, because they never have a name',

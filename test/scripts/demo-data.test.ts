@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import t from 'tap'
-import { toCsv } from '../../scripts/demo/csv-rows.ts'
+import { demoProductColumns, toCsv } from '../../scripts/demo/csv-rows.ts'
 import {
   exampleProducts,
   exampleQuotes,
@@ -24,7 +24,6 @@ import {
 } from '../../scripts/demo/real-data/online-retail-data.ts'
 import { readCompany } from '../../src/company/company-file.ts'
 import { quoteColumns } from '../../src/imports/file-format.ts'
-import { fileColumns } from '../../src/products/fields.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
 const file = join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')
@@ -231,7 +230,7 @@ t.test('rows written as CSV are read back unchanged', async (t) => {
     'with quotation marks, commas, accents and line breaks in a field',
   )
   const products = exampleProducts()
-  t.same(parse(await text(toCsv([products], fileColumns)), { columns: true }), products)
+  t.same(parse(await text(toCsv([products], demoProductColumns)), { columns: true }), products)
   t.equal(
     await text(toCsv([], onlineRetailQuoteColumns)),
     `${onlineRetailQuoteColumns.join(',')}\n`,
