@@ -82,6 +82,7 @@ export type Tables = {
     description: string | null
     category: string | null
     brand: string | null
+    supplier: string | null
     unit: string | null
     price: Numeric | null
     currency: string | null

@@ -105,6 +105,18 @@ export const productFields = {
     isHighlighted: true,
     facetExample: 'Bellota',
   },
+  supplier: {
+    column: 'supplier',
+    aliases: 'supplier name, proveedor, proveedor habitual, seller, seller ids',
+    cell: 'line',
+    maxLength: 200,
+    shown: 'nullable_text',
+    description: 'The supplier of the product',
+    example: null,
+    search: { place: 9, weight: 0.4 },
+    isHighlighted: true,
+    facetExample: 'Ferretería Soler',
+  },
   unit: {
     column: 'unit',
     aliases:

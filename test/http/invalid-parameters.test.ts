@@ -17,7 +17,11 @@ t.test('the problem explains in plain words what each parameter allows', async (
     ['/api/search?q=a&brand=x%00', 'brand', 'must not contain the character NUL (%00)'],
     [`/api/search?brand=${'a'.repeat(201)}`, 'brand', 'must have 1 to 200 characters'],
     ['/api/search?brand=a&brand=b', 'brand', 'must occur only once'],
-    ['/api/search?facets=price', 'facets', 'must be written like category or category,brand'],
+    [
+      '/api/search?facets=price',
+      'facets',
+      'must be written like category or category,brand,supplier',
+    ],
     ['/api/search?sort=name', 'sort', 'is not a parameter of this path'],
     ['/api/stats?country=es', 'country', 'must be written like ES or unknown'],
     ['/api/stats?date=today', 'date', 'must be one of issued, accepted'],

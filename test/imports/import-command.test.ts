@@ -125,7 +125,7 @@ t.test('explains wrong usage with status 2, and the columns with --help', async 
   })
   t.match(help, {
     status: 0,
-    stdout: /sku name description category brand unit price currency hs_code/,
+    stdout: /sku name description category brand supplier unit price currency/,
   })
 })
 

@@ -217,13 +217,14 @@ t.test('accepts the longest texts and the largest amounts that the schema allows
     '😀'.repeat(10_000),
     'c'.repeat(200),
     'b'.repeat(200),
+    's'.repeat(200),
     'C62',
   ]
   const amounts = ['999999999999999.9999', 'CLF', '123456789012', 'ES', 'true']
   const rows = [
     ...[[...widest, ...amounts]],
-    ['B', 'Zeros', '', '', '', '', '000000.50000000', 'EUR', '', '', ''],
-    ['C', 'Free', '', '', '', '', '0', 'JPY', '', '', ''],
+    ['B', 'Zeros', '', '', '', '', '', '000000.50000000', 'EUR', '', '', ''],
+    ['C', 'Free', '', '', '', '', '', '0', 'JPY', '', '', ''],
   ]
   await importProducts(
     database.pool,

@@ -52,6 +52,7 @@ t.test('the key has every property of the request, and the version of the words'
     facets: ['brand'],
     category: 'Herramientas',
     brand: 'Bellota',
+    supplier: 'Ferretería Soler',
   }
   const reversed = Object.fromEntries(Object.entries(request).reverse()) as SearchRequest
   t.equal(toCacheKey(reversed, '1'), toCacheKey(request, '1'), 'in any order')

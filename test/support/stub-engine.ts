@@ -14,6 +14,7 @@ export const exampleHit: EngineHit = {
   description: null,
   category: null,
   brand: null,
+  supplier: null,
   unit: 'C62',
   price: null,
   hsCode: null,

@@ -16,6 +16,8 @@ create table products (
   category text check (btrim(category, E' \t\n\r') <> '' and length(category) <= 200),
   -- Brand to filter by. Null: none.
   brand text check (btrim(brand, E' \t\n\r') <> '' and length(brand) <= 200),
+  -- Supplier to filter by. Null: none.
+  supplier text check (btrim(supplier, E' \t\n\r') <> '' and length(supplier) <= 200),
   -- UN/ECE Recommendation 20 code, such as C62 (piece), KGM, MTR.
   unit text check (unit ~ '^[A-Z0-9]{2,3}$'),
   -- List price for one unit, up to 4 decimals; null: on request.

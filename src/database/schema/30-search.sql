@@ -104,7 +104,7 @@ end $$;
 
 -- The lexemes of a product. A is the name, B the brand, C the category, D the rest.
 create function search_document(
-  name text, brand text, category text, sku text, description text
+  name text, brand text, category text, sku text, description text, supplier text
 ) returns tsvector
 language plpgsql immutable parallel safe set search_path = pg_catalog, public as $$
 begin
@@ -114,7 +114,8 @@ begin
     nullif(array_to_string(search_lexemes(brand), ':1B '), '') || ':1B',
     nullif(array_to_string(search_lexemes(category), ':1C '), '') || ':1C',
     nullif(array_to_string(search_lexemes(sku), ':1 '), '') || ':1',
-    nullif(array_to_string(search_lexemes(left(description, 1000)), ':1 '), '') || ':1'
+    nullif(array_to_string(search_lexemes(left(description, 1000)), ':1 '), '') || ':1',
+    nullif(array_to_string(search_lexemes(supplier), ':1 '), '') || ':1'
   )::tsvector;
 end $$;
 
@@ -122,7 +123,9 @@ end $$;
 -- without case and separators, or only they if it has nothing else.
 alter table products
   add column search_document tsvector
-    generated always as (search_document(name, brand, category, sku, description)) stored,
+    generated always as (
+      search_document(name, brand, category, sku, description, supplier)
+    ) stored,
   add column sku_key text generated always as (code_key(sku)) stored;
 
 create index products_brand_filter on products (filter_key(brand)) where active;
@@ -131,6 +134,7 @@ create index products_code_key on products (sku_key text_pattern_ops) where acti
 create index products_hs_code on products (hs_code text_pattern_ops) where active
   and hs_code is not null;
 create index products_name on products (name, id) where active;
+create index products_supplier_filter on products (filter_key(supplier)) where active;
 create index products_search_document on products using gin (search_document) where active;
 create index products_sku_key_trigrams on products using gin (sku_key gin_trgm_ops) where active;
 

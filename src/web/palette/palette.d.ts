@@ -8,6 +8,7 @@ export type Hit = {
   description: string | null
   category: string | null
   brand: string | null
+  supplier: string | null
   /** UN/ECE Recommendation 20, for example C62 (piece) or KGM. */
   unit: string | null
   /** A decimal string, never a float. */
@@ -16,7 +17,10 @@ export type Hit = {
   originCountry: string | null
   /** Matches in the field of that name: [start, length] in UTF-16 code units. */
   highlights: Partial<
-    Record<'sku' | 'name' | 'description' | 'category' | 'brand' | 'hsCode', [number, number][]>
+    Record<
+      'sku' | 'name' | 'description' | 'category' | 'brand' | 'supplier' | 'hsCode',
+      [number, number][]
+    >
   >
   /**
    * Its SKU was typed (exact), it has all the words and codes (words), some of them only after a
