@@ -7,22 +7,26 @@ type Repetition = {
   /** The pause after each run. It does not keep the process alive. */
   pauseMs: number
   signal: AbortSignal
+  /** Whether it pauses before the first run too. */
+  pausesFirst?: boolean
   /** Called with the error of a run. Without it, the task itself reports its failures. */
   onFailure?: (error: unknown) => void
 }
 
 /**
- * Runs the task at once and then after each pause, whether or not it failed. Resolves after
- * `signal` is aborted, when the current run has ended. Never rejects.
+ * Runs the task, and again after each pause, whether or not it failed. Resolves after `signal` is
+ * aborted, when the current run has ended. Never rejects.
  */
 export async function repeat(
   task: () => Promise<unknown>,
-  { pauseMs, signal, onFailure = () => undefined }: Repetition,
+  { pauseMs, signal, pausesFirst = false, onFailure = () => undefined }: Repetition,
 ): Promise<void> {
+  // Rejects when the signal is aborted, which ends the loop.
+  const pause = () => sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
+  if (pausesFirst) await pause()
   while (!signal.aborted) {
     await task().catch(onFailure)
-    // Rejects when the signal is aborted, which ends the loop.
-    await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
+    await pause()
   }
 }
 

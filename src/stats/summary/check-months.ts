@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type FailureTexts, type TaskLog } from '../../monitoring/log/failure-log.ts'
-import { type BackgroundTask, repeatInBackground } from './repeated-task.ts'
+import { repeat } from '../../monitoring/regular-task.ts'
 
 export type CheckObserver = {
   countDriftCheck(): void
@@ -27,29 +27,37 @@ const failureTexts: FailureTexts = {
 export function startMonthChecks(
   db: Kysely<Tables>,
   { log, observer, intervalMs }: { log: TaskLog; observer: CheckObserver; intervalMs: number },
-): BackgroundTask {
+): { stop(): Promise<void> } {
   const failures = new FailureLog(log, failureTexts)
-  return repeatInBackground({
+  const check = async () => {
+    const result = await checkNextMonth(db, intervalMs)
+    if (!result) return
+    observer.countDriftCheck()
+    failures.logSuccess()
+    if (result.repairedRows.length === 0) return
+    observer.countRepairs(result.repairedRows.length)
+    log.error(
+      `The statistics of ${result.month.slice(0, 7)} did not agree with the quotes and are ` +
+        'repaired: keep this line and follow StatsDrift in docs/operations/runbook.md. ' +
+        `Wrong rows of the summary, at most 20 of each table: ${result.repairedRows.join('; ')}`,
+    )
+  }
+  const stopping = new AbortController()
+  const checking = repeat(check, {
     pauseMs: intervalMs,
-    async run() {
-      const result = await checkNextMonth(db, intervalMs)
-      if (!result) return intervalMs
-      observer.countDriftCheck()
-      failures.logSuccess()
-      if (result.repairedRows.length === 0) return intervalMs
-      observer.countRepairs(result.repairedRows.length)
-      log.error(
-        `The statistics of ${result.month.slice(0, 7)} did not agree with the quotes and are ` +
-          'repaired: keep this line and follow StatsDrift in docs/operations/runbook.md. ' +
-          `Wrong rows of the summary, at most 20 of each table: ${result.repairedRows.join('; ')}`,
-      )
-      return intervalMs
-    },
-    reportFailure(error) {
+    pausesFirst: true,
+    signal: stopping.signal,
+    onFailure(error) {
       observer.countDriftCheckFailure()
       failures.logFailure(error)
     },
   })
+  return {
+    async stop() {
+      stopping.abort()
+      await checking
+    },
+  }
 }
 
 /** Returns null if a process began a check less than `intervalMs` ago, or if there is no month. */
