@@ -1,6 +1,6 @@
 -- Folding: adds the ledger to the summary, which then is the statistics of one instant.
 
--- Folds at most so many rows of the ledger; null: all. Returns null when everything is folded that
+-- Folds at most about so many rows of the ledger and lines in them; null: all. Returns null when everything is folded that
 -- was committed when the transaction began to fold, or if another one is folding. Otherwise returns
 -- the snapshot to continue with, in the same transaction: the transaction must not be committed
 -- before, and every call is short enough for the time limit of a statement.
@@ -37,9 +37,16 @@ begin
 
   with folded as (
     delete from quote_changes c where ctid = any (array(
-      select place from unfolded_changes u
-      where pg_visible_in_snapshot(u.xid, through) or u.xid = pg_current_xact_id()
-      limit batch
+      select place from (
+        select place, sum(1 + coalesce(cardinality(lines), 0))
+          over (rows between unbounded preceding and 1 preceding) as work_before
+        from (
+          select place, lines from unfolded_changes
+          where pg_visible_in_snapshot(xid, through) or xid = pg_current_xact_id()
+          limit batch
+        ) waiting
+      ) counted
+      where batch is null or coalesce(work_before, 0) < batch
     ))
     returning c
   )
@@ -120,7 +127,12 @@ begin
     end if;
   end if;
 
-  if cardinality(changes) >= batch then return; end if;
+  if batch is not null and exists (
+    select from unfolded_changes
+    where pg_visible_in_snapshot(xid, through) or xid = pg_current_xact_id()
+  ) then
+    return;
+  end if;
   update quote_summary set version = version + 1, folded_at = now(),
     as_of_day = greatest(as_of_day, local_today()), unfolded_from = pg_snapshot_xmax(through),
     unfolded_xids = array(select pg_snapshot_xip(through)) || pg_current_xact_id(),
