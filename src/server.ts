@@ -80,9 +80,13 @@ export async function start(clock?: () => Date): Promise<void> {
       await checkMigrations(connections.db)
       await checkCompany(connections.db, company)
       await logPooler(connections, app)
-      await foldUntilCurrent(connections.db)
     },
   })
+  if (signal.aborted) return
+  // The first answer contains what was written before. A first fold may take minutes.
+  await foldUntilCurrent(connections.db).catch((err: unknown) =>
+    app.log.error({ err }, 'statistics are older than the start: their changes were not folded'),
+  )
   if (signal.aborted) return
   await app.listen({ host: getListenAddress(config.HOST), port: config.PORT })
 }

@@ -4,8 +4,8 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { readSummaryState } from './summary-state.ts'
 
-/** It takes a second, far less than a statement of the API may take. */
-const maxBatch = 10_000
+/** It takes two seconds, far less than a statement of the API may take. */
+const maxBatch = 30_000
 
 /**
  * Folds everything that was committed before, in one transaction, so that readers see the summary
