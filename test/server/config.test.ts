@@ -92,7 +92,7 @@ t.test('names every missing or invalid setting in one error, with its descriptio
   t.notMatch(message, /mysql/, 'the message contains no values, which may be secrets')
 })
 
-t.test('TRUST_PROXY accepts what Fastify accepts, and nothing else', async (t) => {
+t.test('TRUST_PROXY accepts what Fastify accepts, but no netmask, and nothing else', async (t) => {
   const accepts = (entry: string) => {
     try {
       readSettings({ ...requiredSettings, TRUST_PROXY: entry })
@@ -110,12 +110,13 @@ t.test('TRUST_PROXY accepts what Fastify accepts, and nothing else', async (t) =
     }
   }
   const entries = [
-    ...['127.0.0.1', '10.0.0.0/8', '10.0.0.0/255.0.0.0', '::1', 'fd00::/8', 'uniquelocal'],
+    ...['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8', 'uniquelocal'],
     ...['loopback', 'linklocal', '::ffff:10.0.0.1', '0.0.0.0/1', '10.0.0.0/32', '::1/128'],
     ...['nonsense', '10.0.0.0/33', '10.0.0.0/0', '::1/129', '10.0.0.0/x', 'proxy.lan'],
     ...['10.0.0.0/8/8', '10.0.0.0/', '10.0.0.0/255.0.255.0', '::1/255.0.0.0'],
   ]
   for (const entry of entries) t.equal(accepts(entry), fastifyAccepts(entry), entry)
+  t.notOk(accepts('10.0.0.0/255.0.0.0'))
 })
 
 t.test('returns the name and URL of each search engine', async (t) => {

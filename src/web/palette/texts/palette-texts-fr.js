@@ -22,9 +22,9 @@ export default {
   unmarked: (name) => `N’est plus un favori\u00a0: ${name}`,
   deleted: (name) => `«\u00a0${name}\u00a0» n’est plus au catalogue`,
   degraded: 'Recherche de secours\u00a0: les résultats peuvent être incomplets',
-  didYouMean: 'Vouliez-vous dire cela ?',
-  inexact: (name) => `Pas exact : Entrée à nouveau choisit « ${name} »`,
-  copied: (sku) => `Copié : ${sku}`,
+  didYouMean: 'Vouliez-vous dire cela\u00a0?',
+  inexact: (name) => `Pas exact\u00a0: Entrée à nouveau choisit «\u00a0${name}\u00a0»`,
+  copied: (sku) => `Copié\u00a0: ${sku}`,
   more: (count) => `En afficher ${count} de plus`,
   failures: {
     offline: 'Hors connexion. Reprend au retour de la connexion.',
