@@ -4,8 +4,10 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { readSummaryState } from './summary-state.ts'
 
-/** It takes two seconds, far less than a statement of the API may take. */
-const maxBatch = 30_000
+/** How many quotes and lines a statement folds. It takes about a second. */
+const maxBatch = 10_000
+/** On a busy machine a batch may take longer than the statements of requests may. */
+const batchTimeoutMs = 120_000
 
 /**
  * Folds everything that was committed before, in one transaction, so that readers see the summary
@@ -13,6 +15,9 @@ const maxBatch = 30_000
  */
 export async function foldStatistics(db: Kysely<Tables>, batch = maxBatch): Promise<void> {
   const fold = async (transaction: Kysely<Tables>) => {
+    await sql`select set_config('statement_timeout', ${`${batchTimeoutMs}`}, true)`.execute(
+      transaction,
+    )
     let through: string | null = null
     do through = await foldBatch(transaction, batch, through)
     while (through !== null)

@@ -41,7 +41,7 @@ export function drawQuoteChanges(random: Random): Change[] {
     return [
       {
         description: 'rebuild the summary',
-        apply: (client) => client.query('select rebuild_quote_summary()').then(() => []),
+        apply: (client) => client.query('select rebuild_summary()').then(() => []),
       },
     ]
   return Array.from({ length: random.chance(0.2) ? random.between(2, 4) : 1 }, () =>
