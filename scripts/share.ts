@@ -28,8 +28,9 @@ const languageList = new Intl.ListFormat('en-GB', { type: 'disjunction' }).forma
 
 const help = `
 Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
-                                           [--language es] [--json]
-       node scripts/share.ts create --file FILE [--expires 30d|never] [--language es] [--json]
+                                           [--language es] [--strict] [--json]
+       node scripts/share.ts create --file FILE [--expires 30d|never] [--language es] [--strict]
+                                    [--json]
        node scripts/share.ts list NUMBER [--json]
        node scripts/share.ts revoke ID [--json]
        node scripts/share.ts revoke --number NUMBER [--version N] [--json]
@@ -46,6 +47,9 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
                        Default: ${defaultExpires}
            --language  language of the page and the document: ${languageList}.
                        Default: the language of the quote
+           --strict    rejects quotes with a probable mistake. Otherwise a warning names it: no
+                       lines, a total below zero, no valid_until, 0 % tax without a reason, or
+                       characters that the PDF cannot show
   list     lists the links of a quote with their ids, whether the document was erased
            SHARE_RETENTION_DAYS after the link was closed, and how often each one was opened if
            COUNT_VIEWS is on. Page, PDF and JSON count each time. Under load some openings are not
@@ -57,8 +61,8 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
                        with an id, says so on standard error, revokes the others and exits with
                        status 1
 
-  --json   prints one JSON object per line, for programs. create: number, version, id, url and
-           expiresAt. list: isErased, and views, which is null if COUNT_VIEWS is off, and more.
+  --json   prints one JSON object per line, for programs. create: number, version, id, url,
+           expiresAt and warnings. list: isErased, and views, which is null if COUNT_VIEWS is off, and more.
            revoke: id, or number, and how many links were revoked
 
 Reads DATABASE_URL, and PUBLIC_BASE_URL (or HOST and PORT) for the link. Without PUBLIC_BASE_URL
@@ -71,6 +75,7 @@ const options = {
   language: { type: 'string' },
   file: { type: 'string' },
   number: { type: 'string' },
+  strict: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
 } as const
 
@@ -93,6 +98,7 @@ function checkArguments(values: Values, action: string | undefined, others: stri
     )
   if (action !== 'create' && (values.expires ?? values.language) !== undefined)
     throw new UsageError('--expires and --language belong to create.')
+  if (action !== 'create' && values.strict) throw new UsageError('--strict belongs to create.')
   if (action !== 'revoke' && values.number !== undefined)
     throw new UsageError('--number belongs to revoke.')
   if (action === 'list' && (values.version ?? values.file) !== undefined)
@@ -115,6 +121,7 @@ function parseLinkOptions(values: Values): LinkOptions {
   const { expires = defaultExpires, version, language } = values
   return {
     expiry: parseExpiry(expires),
+    isStrict: values.strict,
     ...(version !== undefined && {
       version: parseWholeNumber('--version', version, maxWholeNumber),
     }),

@@ -141,6 +141,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     rateLimit: linkLimit,
     guessLimit,
     countViews: config.COUNT_VIEWS,
+    isHttps: getPublicBaseUrl(config).startsWith('https:'),
     offersReplies: config.QUOTE_REPLIES,
     observer: metrics.quotes,
     clock,

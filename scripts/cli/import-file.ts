@@ -8,6 +8,7 @@ import { importWords } from '../../src/imports/import-words.ts'
 import { importQuoteStatuses } from '../../src/imports/quotes/import-quote-statuses.ts'
 import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
 import { type ImportSource, openFile } from '../../src/imports/readers/file-source.ts'
+import { findUnprintable } from '../../src/quotes/pdf/pdf-text.ts'
 import { showProgress } from './import-progress.ts'
 import { type AnySummary, describeSummary, exitStatusOf } from './import-summary.ts'
 import { openRejectsFile, type RejectsFile } from './rejects-file.ts'
@@ -16,7 +17,7 @@ type Importer = (pool: Pool, source: ImportSource, options: ImportOptions) => Pr
 
 const importers: Record<FileKind, Importer> = {
   products: importProducts,
-  quotes: importQuotes,
+  quotes: (pool, source, options) => importQuotes(pool, source, { ...options, findUnprintable }),
   'quote-statuses': importQuoteStatuses,
   synonyms: (pool, source, options) => importWords(pool, 'synonyms', source, options),
   pins: (pool, source, options) => importWords(pool, 'pins', source, options),

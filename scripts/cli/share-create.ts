@@ -20,6 +20,7 @@ export async function createOneLink(context: ShareContext, newLink: NewLink): Pr
   const { db, linkPrefix, isJson } = context
   const link = await createQuoteLinkWithDetails(db, newLink)
   console.log(isJson ? serializeLink(newLink, linkPrefix, link) : linkPrefix + link.token)
+  printWarnings(newLink, link)
   warnOfLocalAddress(context)
   return 0
 }
@@ -49,6 +50,7 @@ export async function createManyLinks(
       console.log(
         isJson ? serializeLink(newLink, linkPrefix, link) : `${number}\t${linkPrefix}${link.token}`,
       )
+      printWarnings(newLink, link)
       createdCount += 1
     } catch (error) {
       if (!(error instanceof LinkRefusedError)) throw error
@@ -68,7 +70,7 @@ export async function createManyLinks(
 function serializeLink(
   { number }: NewLink,
   linkPrefix: string,
-  { id, version, expiresAt, token }: CreatedLink,
+  { id, version, expiresAt, token, warnings }: CreatedLink,
 ): string {
   const url = linkPrefix + token
   return JSON.stringify({
@@ -77,7 +79,13 @@ function serializeLink(
     id,
     url,
     expiresAt: expiresAt?.toISOString() ?? null,
+    warnings,
   })
+}
+
+function printWarnings({ number }: NewLink, { version, warnings }: CreatedLink): void {
+  for (const warning of warnings)
+    console.error(`warning: quote ${number} version ${version}: ${warning}.`)
 }
 
 /** A link for this machine would be sent to a customer otherwise. docker compose sets a default. */

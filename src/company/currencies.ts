@@ -2,12 +2,14 @@
 import currencyCodes from 'currency-codes'
 
 // The only currencies whose codes start with X. The others are metals, bond units and test codes.
-const currenciesWithX = new Set(['XAF', 'XCD', 'XCG', 'XOF', 'XPF'])
-const digitsByCode = new Map(
-  currencyCodes.data
+const currenciesWithX = new Set(['XAF', 'XCD', 'XOF', 'XPF'])
+const digitsByCode = new Map([
+  ...currencyCodes.data
     .filter(({ code }) => !code.startsWith('X') || currenciesWithX.has(code))
-    .map(({ code, digits }) => [code, digits]),
-)
+    .map(({ code, digits }): [string, number] => [code, digits]),
+  // The Caribbean guilder, since 31 March 2025. The list of `currency-codes` is older.
+  ['XCG', 2],
+])
 
 /**
  * Returns the number of minor digits of a currency, or undefined for an unknown code. The source is

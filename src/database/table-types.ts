@@ -68,7 +68,13 @@ type ProductCell = Cell<ProductGrain> & {
 export type Tables = {
   currencies: { code: string; digits: number }
   countries: { code: string }
-  languages: { code: string; place: number; vat_label: string; sales_tax_label: string }
+  languages: {
+    code: string
+    place: number
+    vat_label: string
+    sales_tax_label: string
+    tax_reasons: ColumnType<unknown, string | undefined, string>
+  }
   company: {
     the_only_row: Generated<boolean>
     base_currency: string
@@ -170,6 +176,7 @@ export type Tables = {
     payment_terms: string | null
     language: string | null
     tax_label: string | null
+    default_tax_reason: string | null
     notes: string | null
     internal_notes: string | null
     net: Generated<Numeric>
@@ -187,6 +194,7 @@ export type Tables = {
     discount_percent: Generated<Numeric>
     tax_rate: Numeric | null
     surcharge_rate: Numeric | null
+    tax_reason: string | null
     hs_code: string | null
     origin_country: string | null
     net: Numeric

@@ -75,6 +75,7 @@ export const quoteFields = [
   'payment_terms',
   'language',
   'tax_label',
+  'default_tax_reason',
   'notes',
   'internal_notes',
 ] as const
@@ -98,6 +99,7 @@ export const quoteLineFields = [
   'discount_percent',
   'tax_rate',
   'surcharge_rate',
+  'tax_reason',
   'hs_code',
   'origin_country',
 ] as const

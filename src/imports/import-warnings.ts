@@ -27,6 +27,15 @@ const warningTitles = {
     'quote with identical lines, whose amounts may count twice',
     'quotes with identical lines, whose amounts may count twice',
   ],
+  zero_rate_without_reason: [
+    'quote to send with 0 % tax and no tax_reason, which the countries do not decide',
+    'quotes to send with 0 % tax and no tax_reason, which the countries do not decide',
+  ],
+  negative_total: ['quote with a total below zero', 'quotes with a total below zero'],
+  not_printable: [
+    'quote to send that has no PDF, because its fonts lack characters',
+    'quotes to send that have no PDF, because its fonts lack characters',
+  ],
   two_dates: ['quote number with two dates', 'quote numbers with two dates'],
   unknown_skus: [
     'pinned SKU that no active product has; search leaves it out',
@@ -42,7 +51,7 @@ type WarningKind = keyof typeof warningTitles
 /** `count` is the number of all cases. `examples` describes the first ones in the file. */
 export type ImportWarning = { kind: WarningKind; count: number; examples: string[] }
 
-const maxExamples = 5
+export const maxExamples = 5
 
 /**
  * Returns a warning of the cases that an SQL query selects, or nothing if there are none. The query

@@ -1,27 +1,78 @@
 // Formats numbers, money, dates, countries and units for a language, and cleans untrusted text.
-import { forEachLanguage, type Language, locales } from '../company/languages.ts'
+import { toLocalDate } from '../company/calendar.ts'
+import { forEachLanguage, isLanguage, type Language, locales } from '../company/languages.ts'
 import type { Money } from '../company/money.ts'
 import { quoteTexts } from './quote-texts/quote-texts.ts'
 import type { QuoteTexts } from './quote-texts/quote-texts-en.ts'
 
-const separators = forEachLanguage((language) => {
-  const parts = new Intl.NumberFormat(locales[language]).formatToParts(1234567.8)
-  const find = (type: string) => parts.find((part) => part.type === type)?.value ?? ''
-  return { group: find('group'), decimal: find('decimal') }
-})
+/**
+ * A language, or a language in a region. The region decides how numbers and amounts are written:
+ * "1.234,50" in es, "1,234.50" in es-MX. Everything else is the same.
+ */
+export type Locale = Language | `${Language}-${string}`
 
-/** The text after the number: "%", or a space and "%". */
-const percentSigns = forEachLanguage(
-  (language) =>
-    new Intl.NumberFormat(locales[language], { style: 'percent' }).format(0).split('0')[1] ?? '%',
+export function getLanguage(locale: Locale): Language {
+  return locale.slice(0, 2) as Language
+}
+
+/** Returns the locale that `Intl` formats numbers in. */
+function getNumberLocale(locale: Locale): string {
+  return isLanguage(locale) ? locales[locale] : locale
+}
+
+/** Returns a locale that a visitor or a company names, such as es-MX. Null: `Intl` knows none. */
+export function parseLocale(text: string): Locale | null {
+  const [, language, region] = /^([a-z]{2})(?:-([a-z]{2}|\d{3}))?$/i.exec(text) ?? []
+  const code = language?.toLowerCase()
+  if (!isLanguage(code)) return null
+  if (region === undefined) return code
+  const locale: Locale = `${code}-${region.toUpperCase()}`
+  return new Intl.NumberFormat(locale).resolvedOptions().locale === locale ? locale : code
+}
+
+const americanSpanish = new Set(
+  'AR BO CL CO CR CU DO EC GT HN MX NI PA PE PR PY SV US UY VE'.split(' '),
 )
+
+/**
+ * Returns how a quote is shown: as the visitor asks, or in its own language. Spanish without a
+ * region has the numbers of the seller's country, if that is in America.
+ */
+export function chooseLocale(
+  requested: Locale | null,
+  { language, seller }: { language: Language; seller: { country?: string | null } },
+): Locale {
+  const locale = requested ?? language
+  const { country } = seller
+  return locale === 'es' && country && americanSpanish.has(country) ? `es-${country}` : locale
+}
+
+type Separators = { group: string; decimal: string; percent: string }
+const separatorsByLocale = new Map<Locale, Separators>()
+
+function getSeparators(locale: Locale): Separators {
+  const known = separatorsByLocale.get(locale)
+  if (known) return known
+  const numberLocale = getNumberLocale(locale)
+  const parts = new Intl.NumberFormat(numberLocale).formatToParts(1234567.8)
+  const find = (type: string) => parts.find((part) => part.type === type)?.value ?? ''
+  const percent = new Intl.NumberFormat(numberLocale, { style: 'percent' }).format(0)
+  const separators = {
+    group: find('group'),
+    decimal: find('decimal'),
+    // The text after the number: "%", or a space and "%".
+    percent: percent.split('0')[1] ?? '%',
+  }
+  separatorsByLocale.set(locale, separators)
+  return separators
+}
 
 /**
  * Returns decimal text with the separators of a language: "1234.5" as "1.234,5" in Spanish. It
  * inserts them into the text, because a JavaScript number would round long amounts.
  */
-export function formatDecimal(decimal: string, language: Language): string {
-  const separator = separators[language]
+export function formatDecimal(decimal: string, locale: Locale): string {
+  const separator = getSeparators(locale)
   const [whole = '', fraction] = decimal.split('.')
   // Matches each position before whole groups of three digits, except the beginning.
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, separator.group)
@@ -34,34 +85,34 @@ export function isZero(decimal: string): boolean {
 }
 
 /** Returns an amount with all its decimals: "1.234,50 €" in Spanish, "€1,234.50" in English. */
-export function formatMoney({ amount, currency }: Money, language: Language): string {
-  const { before, after } = getCurrencySign(currency, language)
+export function formatMoney({ amount, currency }: Money, locale: Locale): string {
+  const { before, after } = getCurrencySign(currency, locale)
   const isNegative = amount.startsWith('-')
-  const digits = formatDecimal(isNegative ? amount.slice(1) : amount, language)
+  const digits = formatDecimal(isNegative ? amount.slice(1) : amount, locale)
   return `${isNegative ? '-' : ''}${before}${digits}${after}`
 }
 
 /** Returns "5.2" as "5,2 %" in Spanish and "5.2%" in English. */
-export function formatPercent(decimal: string, language: Language): string {
-  return formatDecimal(decimal, language) + percentSigns[language]
+export function formatPercent(decimal: string, locale: Locale): string {
+  return formatDecimal(decimal, locale) + getSeparators(locale).percent
 }
 
 type CurrencySign = { before: string; after: string }
 const currencySigns = new Map<string, CurrencySign>()
 
-function getCurrencySign(currency: string, language: Language): CurrencySign {
-  const key = language + currency
+function getCurrencySign(currency: string, locale: Locale): CurrencySign {
+  const key = locale + currency
   let sign = currencySigns.get(key)
   if (!sign) {
     if (!/^[A-Z]{3}$/.test(currency)) return { before: '', after: `\u00a0${currency}` }
-    sign = createCurrencySign(currency, language)
+    sign = createCurrencySign(currency, locale)
     currencySigns.set(key, sign)
   }
   return sign
 }
 
-function createCurrencySign(currency: string, language: Language): CurrencySign {
-  const format = new Intl.NumberFormat(locales[language], {
+function createCurrencySign(currency: string, locale: Locale): CurrencySign {
+  const format = new Intl.NumberFormat(getNumberLocale(locale), {
     style: 'currency',
     currency,
     maximumFractionDigits: 0,
@@ -76,16 +127,24 @@ const longDates = forEachLanguage(
 )
 
 /** Returns a local date (YYYY-MM-DD) in its long form: "21 de noviembre de 2026". */
-export function formatDate(date: string, language: Language): string {
+export function formatDate(date: string, locale: Locale): string {
+  const language = getLanguage(locale)
   const text = longDates[language].format(new Date(`${date}T00:00:00Z`))
   const { firstOfMonth } = quoteTexts[language]
   return firstOfMonth === null ? text : text.replace(/^1(?=\s)/, firstOfMonth)
 }
 
-/** Returns an RFC 3339 instant as a long date and the time in UTC. */
-export function formatInstant(instant: string, language: Language): string {
-  const utc = new Date(instant).toISOString()
-  return `${formatDate(utc.slice(0, 10), language)}, ${utc.slice(11, 16)} UTC`
+/** Returns an RFC 3339 instant as a long date and the time in a time zone: "…, 15:05 CET". */
+export function formatInstant(instant: string, locale: Locale, timeZone: string): string {
+  const date = new Date(instant)
+  const time = new Intl.DateTimeFormat(locales[getLanguage(locale)], {
+    timeZone,
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    timeZoneName: 'short',
+  })
+  return `${formatDate(toLocalDate(timeZone, date), locale)}, ${time.format(date)}`
 }
 
 const displayNames = forEachLanguage(
@@ -96,8 +155,9 @@ const displayNames = forEachLanguage(
 const cachedNames = new Map<string, string>()
 
 /** Returns the name of an ISO 3166-1 alpha-2 code. Returns any other text unchanged. */
-export function formatCountry(code: string, language: Language): string {
+export function formatCountry(code: string, locale: Locale): string {
   if (!/^[A-Z]{2}$/.test(code)) return code
+  const language = getLanguage(locale)
   const key = language + code
   let name = cachedNames.get(key)
   if (name === undefined) {
@@ -173,10 +233,18 @@ const names = new Map<string, keyof QuoteTexts['units']>(
  * Returns the symbol or name of a unit, singular or plural by its quantity (decimal text).
  * Returns an unknown code unchanged.
  */
-export function formatUnit(code: string, quantity: string, language: Language): string {
+export function formatUnit(code: string, quantity: string, locale: Locale): string {
+  const language = getLanguage(locale)
   const name = names.get(code)
   const [singular, plural] = name ? quoteTexts[language].units[name] : [code, code]
-  return symbols.get(code) ?? (/^-?1$/.test(quantity) ? singular : plural)
+  return symbols.get(code) ?? (isSingular(quantity, language) ? singular : plural)
+}
+
+const pluralRules = forEachLanguage((language) => new Intl.PluralRules(locales[language]))
+
+/** In French, 0.5 and 1.5 are singular too. */
+function isSingular(quantity: string, language: Language): boolean {
+  return pluralRules[language].select(Number(quantity)) === 'one'
 }
 
 // C0 and C1 controls except tab and line breaks, and the bidirectional embeddings, overrides and

@@ -14,11 +14,7 @@ import { PageRenderer } from './page/page-renderer.ts'
 import type { PageOrJsonVariant } from './page/quote-page.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
 import type { RenderingContext } from './rendering/rendering-cache.ts'
-import {
-  type Format,
-  getRequestedFormat,
-  getRequestedLanguage,
-} from './requested-representation.ts'
+import { type Format, getRequestedFormat, getRequestedLocale } from './requested-representation.ts'
 import { buildPageOrJsonResponse, buildPdfResponse, type LinkResponse } from './responses.ts'
 
 // Their requests still get an answer: their connections are closed a second later.
@@ -30,6 +26,8 @@ export type QuoteOptions = {
   /** Limits requests for unknown links. It never rejects a request for a known link. */
   guessLimit: GuessLimit
   countViews: boolean
+  /** Whether links begin with https. Then current browsers say how a page is opened. */
+  isHttps: boolean
   /** Whether pages have links that start an email to the seller. */
   offersReplies: boolean
   /** `countFailedPdf`: a request got no PDF, perhaps because of an earlier failure. */
@@ -60,8 +58,8 @@ export class QuoteLinkHandler {
     const { brand, timeZone } = company
     this.#options = options
     this.#links = new LinkAccess({ db, timeZone, clock, observer })
-    this.#pageRenderer = new PageRenderer({ brand, offersReplies })
-    this.#pdfRenderer = new PdfRenderer(brand)
+    this.#pageRenderer = new PageRenderer({ brand, offersReplies, timeZone })
+    this.#pdfRenderer = new PdfRenderer(brand, {}, timeZone)
     this.#countView = countViews ? createViewCounter(db, log) : null
   }
 
@@ -95,7 +93,7 @@ export class QuoteLinkHandler {
     // 5. The link may have been closed during the rendering.
     if (!isCached) requireOpen(await this.#links.readState(token))
     // 6. Count the view in the background.
-    if (isHumanView(request)) this.#countView?.(link.linkId)
+    if (isHumanView(request, this.#options.isHttps)) this.#countView?.(link.linkId)
     return response
   }
 
@@ -114,7 +112,7 @@ export class QuoteLinkHandler {
   }
 
   async #getPdf(request: LinkRequest, link: OpenLink) {
-    const language = getRequestedLanguage(request.query)
+    const language = getRequestedLocale(request.query)
     const context = this.#createRenderingContext(request, link, 'pdf')
     try {
       const { content, isCached } = await this.#pdfRenderer.getOrRender(link, language, context)
@@ -126,7 +124,7 @@ export class QuoteLinkHandler {
   }
 
   async #getPageOrJson(request: LinkRequest, link: OpenLink, format: 'html' | 'json') {
-    const language = getRequestedLanguage(request.query)
+    const language = getRequestedLocale(request.query)
     const variant: PageOrJsonVariant =
       format === 'json'
         ? { format }

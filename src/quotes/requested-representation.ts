@@ -1,7 +1,8 @@
 // Reads from a request which format and language of a quote it is for: ?format=, ?lang= and Accept.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
-import { isLanguage, type Language, languages } from '../company/languages.ts'
+import { type Language, languages } from '../company/languages.ts'
+import { getLanguage, type Locale, parseLocale } from './formats.ts'
 
 /** In the order of preference if a request accepts several formats equally. */
 export const mediaTypes = { html: 'text/html', json: 'application/json', pdf: 'application/pdf' }
@@ -16,19 +17,24 @@ type NegotiableRequest = { headers: IncomingHttpHeaders; query: unknown }
  */
 export function getRequestedFormat({ headers, query }: NegotiableRequest): Format | null {
   const format = readLinkParameter(query, 'format')
-  if (format !== undefined) return formats.find((name) => name === format) ?? null
+  if (format !== undefined)
+    return formats.find((name) => name === String(format).toLowerCase()) ?? null
   const mediaType = negotiate(headers).mediaType(Object.values(mediaTypes))
   return formats.find((name) => mediaTypes[name] === mediaType) ?? null
 }
 
 /**
- * Returns the language of ?lang=, which may have capitals or a region: "EN", "es-MX". Returns null
- * if the quote should be in its own language.
+ * Returns the locale of ?lang=, which may have capitals or a region: "EN", "es-MX". Returns null if
+ * the quote should be in its own language.
  */
-export function getRequestedLanguage(query: unknown): Language | null {
+export function getRequestedLocale(query: unknown): Locale | null {
   const lang = readLinkParameter(query, 'lang')
-  const code = typeof lang === 'string' ? lang.split('-')[0]?.toLowerCase() : undefined
-  return isLanguage(code) ? code : null
+  return typeof lang === 'string' ? parseLocale(lang) : null
+}
+
+export function getRequestedLanguage(query: unknown): Language | null {
+  const locale = getRequestedLocale(query)
+  return locale && getLanguage(locale)
 }
 
 /** The media types with which a program requests a problem as JSON. */

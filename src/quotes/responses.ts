@@ -171,7 +171,19 @@ function readQuery(url: string): { format: string | undefined; lang: string | un
 const maxTokenLength = 100
 const linkPath = new RegExp(`^${quoteLinkBase}([/?]|$)`)
 const wellFormedPath = new RegExp(`^${quoteLinkBase}/[A-Za-z0-9_-]{1,${maxTokenLength}}([?]|$)`)
+// Programs that make links of texts may take the punctuation after a link for a part of it.
+const pathWithPunctuation = new RegExp(
+  `^(${quoteLinkBase}/[A-Za-z0-9_-]{43})([^A-Za-z0-9_?-][^?]{0,29})([?].*)?$`,
+)
 const unknownLinkPath = `${quoteLinkBase}/-`
+
+function isPunctuation(encodedText: string): boolean {
+  try {
+    return /^[\p{P}\p{Z}><]+$/u.test(decodeURIComponent(encodedText))
+  } catch {
+    return false
+  }
+}
 
 function isLinkUrl(url: string): boolean {
   return linkPath.test(url)
@@ -179,11 +191,13 @@ function isLinkUrl(url: string): boolean {
 
 /**
  * Returns the path of an unknown link, with the same query, for a malformed URL of a quote link. A
- * well-formed one has 1 to 100 token characters after /quote/share/. Returns every other URL
- * unchanged.
+ * well-formed one has 1 to 100 token characters after /quote/share/, and perhaps punctuation after
+ * 43 of them, which is removed. Returns every other URL unchanged.
  */
 export function replaceMalformedLinkPath(url: string): string {
   if (!isLinkUrl(url) || wellFormedPath.test(url)) return url
+  const [, path, ending = '', rest = ''] = pathWithPunctuation.exec(url) ?? []
+  if (path !== undefined && isPunctuation(ending)) return path + rest
   const query = url.indexOf('?')
   return query === -1 ? unknownLinkPath : unknownLinkPath + url.slice(query)
 }

@@ -46,10 +46,22 @@ export const QuoteLine = Type.Object({
       description: 'Recargo de equivalencia, per cent',
     }),
   ),
+  taxReason: Type.Optional(
+    Nullable(
+      Type.Object(
+        { code: DescribedText('Null for a text of the seller'), text: Type.String() },
+        { description: 'Why the line has no tax. The legal texts contain it. Older links lack it' },
+      ),
+    ),
+  ),
   hsCode: DescribedText('Harmonised System code'),
   originCountry: DescribedText('ISO 3166-1 alpha-2'),
   net: Money,
 })
+
+const CountryCode = Type.Optional(
+  Nullable(Type.String({ description: 'ISO 3166-1 alpha-2. Older links lack it' })),
+)
 
 const LanguageCode = Type.Unsafe<Language>(
   Type.Union(languages.map((language) => Type.Literal(language))),
@@ -103,8 +115,15 @@ export const QuoteDocument = Type.Object({
     phone: Type.String(),
     website: Text,
     bank: Nullable(Type.Object({ holder: Type.String(), iban: Type.String(), bic: Text })),
+    country: CountryCode,
   }),
-  buyer: Type.Object({ name: Text, taxId: Text, address: Text, contactName: Text }),
+  buyer: Type.Object({
+    name: Text,
+    taxId: Text,
+    address: Text,
+    contactName: Text,
+    country: CountryCode,
+  }),
   lines: Type.Array(QuoteLine),
   totals: Type.Object({
     net: Money,
@@ -123,6 +142,12 @@ export const QuoteDocument = Type.Object({
         description:
           'Name of the tax in each language, such as IVA, IGIC or GST. Older links may lack it: ' +
           'then it is IVA in es and VAT in en. Some have only es and en',
+      }),
+    ),
+    untaxedBase: Type.Optional(
+      Nullable({
+        ...Money,
+        description: 'The sum of the lines without a tax rate. Null if all have one',
       }),
     ),
     gross: Money,

@@ -915,5 +915,13 @@ t.test('says that the migration is missing if the database lacks a language', as
     await readImportError(t, database, { language: 'fr' }),
     /The database lacks a language of this version .*\(fr\).*: run `make migrate`.* first\.$/,
   )
-  await database.db.insertInto('languages').values(french).execute()
+  await database.db
+    .insertInto('languages')
+    .values(
+      french.map(({ tax_reasons, ...row }) => ({
+        ...row,
+        tax_reasons: JSON.stringify(tax_reasons),
+      })),
+    )
+    .execute()
 })

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { describeSummary, exitStatusOf } from '../../scripts/cli/import-summary.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
+import { findUnprintable } from '../../src/quotes/pdf/pdf-text.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { collectRejectedRows, csvFile } from './import-files.ts'
 
@@ -165,4 +166,47 @@ t.test('the exit status tells warnings from rejected rows', async (t) => {
   )
   t.equal(exitStatusOf(rejected), 4, 'rejected rows count more than warnings')
   t.equal(exitStatusOf(await importRows({})), 0)
+})
+
+t.test('what a customer would notice is a warning before the quote is sent', async (t) => {
+  const columns =
+    'number,status,issued_on,valid_until,country,currency,description,quantity,' +
+    'unit,unit_price,tax_rate,tax_reason,default_tax_reason'
+  const rows = [
+    'OK,sent,2026-03-01,2026-04-01,ES,EUR,Tubo,1,,10,21,,',
+    'REASON,sent,2026-03-01,2026-04-01,ES,EUR,Tubo,1,,10,0,exempt,',
+    'DEFAULT,sent,2026-03-01,2026-04-01,PT,EUR,Horas,1,HUR,10,0,,intra_community_service',
+    'GOODS,sent,2026-03-01,2026-04-01,PT,EUR,Tubo,1,,10,0,,',
+    'SERVICE,sent,2026-03-01,2026-04-01,PT,EUR,Horas,1,HUR,10,0,,',
+    'PAST,accepted,2026-03-01,,PT,EUR,Horas,1,HUR,10,0,,',
+    'OPEN,draft,2026-03-01,,ES,EUR,Tubo ✅,1,,10,21,,',
+    'THAI,sent,2026-03-01,2026-04-01,ES,EUR,ค้อน,1,,10,21,,',
+    'MINUS,sent,2026-03-01,2026-04-01,ES,EUR,A,1,,10,,,',
+    'MINUS,sent,2026-03-01,2026-04-01,ES,EUR,B,1,,-10,21,,',
+  ]
+  const { warnings } = await importQuotes(pool, csvFile([columns, ...rows, ''].join('\n')), {
+    findUnprintable,
+  })
+  t.match(warnings, [
+    {
+      kind: 'zero_rate_without_reason',
+      count: 1,
+      examples: ['line 6: quote SERVICE, position 1, for PT'],
+    },
+    { kind: 'negative_total', count: 1, examples: ['line 10: quote MINUS, -2.10 EUR'] },
+    { kind: 'not_printable', count: 1, examples: [/line 9: quote THAI: ค/] },
+  ])
+  t.equal(warnings.length, 3)
+  await t.rejects(
+    importQuotes(pool, csvFile(`${columns}\n${rows[4]}\n`), { isStrict: true }),
+    /0 % tax and no tax_reason/,
+  )
+  for (const [cell, problem] of [
+    ['exprot', /neither a sentence nor one of intra_community_goods/],
+    ['export', /is given, but the tax_rate is 21/],
+  ] as const)
+    await t.rejects(
+      importQuotes(pool, csvFile(`${columns}\nX,sent,2026-03-01,,ES,EUR,A,1,,1,21,${cell},\n`)),
+      problem,
+    )
 })

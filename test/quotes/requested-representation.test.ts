@@ -52,6 +52,29 @@ t.test('?format= wins over Accept, and HEAD has the headers of GET', async (t) =
   }
 })
 
+t.test('the punctuation after a link is no part of it', async (t) => {
+  for (const ending of [
+    '.',
+    ')',
+    ',',
+    '/',
+    '%20',
+    ').',
+    '%29',
+    '%C2%BB',
+    "'",
+    ':',
+    '%3E',
+    '/?lang=en',
+  ])
+    t.equal((await app.inject(`${url}${ending}`)).statusCode, 200, ending)
+  t.match((await app.inject(`${url}).?format=json`)).headers['content-type'], /json/)
+  for (const ending of ['x', '-', '/x', '.x', '%00', '%', '%FF', '/..', '/../x', '.'.repeat(40)])
+    t.equal((await app.inject(`${url}${ending}`)).statusCode, 404, ending)
+  for (const format of ['PDF', 'Json', 'HTML'])
+    t.equal((await app.inject(`${url}?format=${format}`)).statusCode, 200, format)
+})
+
 t.test('a PDF has a file name in the language', async (t) => {
   const pdf = await app.inject(`${url}?format=pdf`)
   t.equal(pdf.rawPayload.subarray(0, 5).toString(), '%PDF-')

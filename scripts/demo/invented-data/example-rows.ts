@@ -54,6 +54,7 @@ function quoteRows(quote: ExampleQuote, today: string): QuoteRow[] {
     payment_terms: quote.payment ?? '',
     language: quote.language,
     tax_label: '',
+    default_tax_reason: '',
     notes: quote.notes,
     internal_notes: quote.internal ?? '',
     position: String(index + 1),
@@ -71,6 +72,7 @@ type LineFields = Pick<
   | 'unit_price'
   | 'tax_rate'
   | 'surcharge_rate'
+  | 'tax_reason'
   | 'hs_code'
   | 'origin_country'
 >
@@ -98,6 +100,7 @@ function goodsFields(
     unit_price: price,
     tax_rate: taxRate(taxation, product.iva),
     surcharge_rate: taxation === 'recargo' ? recargo[product.iva] : '',
+    tax_reason: '',
     hs_code: product.hsCode,
     origin_country: product.originCountry,
   }
@@ -115,6 +118,7 @@ function serviceFields(
     unit_price: line.price,
     tax_rate: taxRate(taxation, '21'),
     surcharge_rate: '',
+    tax_reason: taxation === 'exempt' ? 'not_subject' : '',
     hs_code: '',
     origin_country: '',
   }

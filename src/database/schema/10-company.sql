@@ -18,7 +18,13 @@ create table currencies (
   digits integer generated always as (currency_digits(code)) stored not null
 );
 
--- The list of 2024-06-25: currencies and funds, without metals, test codes and bond units.
+-- Returns the first day on which nobody could quote in a currency that was replaced: the guilder by
+-- XCG, the lev by the euro.
+create function currency_ended_on(code text) returns date
+language sql immutable parallel safe strict
+return case code when 'ANG' then make_date(2025, 7, 1) when 'BGN' then make_date(2026, 1, 1) end;
+
+-- Currencies and funds of ISO 4217, without metals, test codes and bond units.
 insert into currencies (code) select * from regexp_split_to_table(
   'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP
   BYN BZD CAD CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB
@@ -26,9 +32,9 @@ insert into currencies (code) select * from regexp_split_to_table(
   KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR
   MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB
   RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD
-  TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG', '\s+');
+  TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG', '\s+');
 
--- ISO 3166-1 countries.
+-- ISO 3166-1 countries, and XK, as Kosovo is known in trade.
 create table countries (
   -- Alpha-2 code, such as ES.
   code text primary key
@@ -42,7 +48,7 @@ insert into countries (code) select * from regexp_split_to_table(
   LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA
   NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW
   SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO
-  TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW', '\s+');
+  TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW', '\s+');
 
 -- The languages that a quote may have. scripts/migrate.ts fills it from the files of texts.
 create table languages (
@@ -53,7 +59,10 @@ create table languages (
   -- The name of value added tax in the language.
   vat_label text not null,
   -- The name of a tax that is no value added tax.
-  sales_tax_label text not null
+  sales_tax_label text not null,
+  -- Why a line has no tax, in words: {reason: {"any": text, "EU": text, "ES": text}}. The keys say
+  -- for which countries of the seller a text is: it names the law.
+  tax_reasons jsonb not null default '{}'
 );
 
 -- Those that a quote may have before scripts/migrate.ts fills the table for the first time.

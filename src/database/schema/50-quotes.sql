@@ -22,6 +22,17 @@ create function is_current_status(status text) returns boolean
 language sql immutable parallel safe
 return status not in ('draft', 'superseded');
 
+-- The reasons why a line has no tax, whose texts are in languages.tax_reasons.
+create function tax_reason_codes() returns text[]
+language sql immutable parallel safe
+return array['intra_community_goods', 'intra_community_service', 'export', 'canary_islands',
+  'reverse_charge', 'exempt', 'not_subject', 'small_business'];
+
+-- Returns whether a text is one of these codes, or a sentence. One word alone is a mistyped code.
+create function is_tax_reason(reason text) returns boolean
+language sql immutable parallel safe
+return reason = any (tax_reason_codes()) or (reason ~ '\S\s+\S' and length(reason) <= 500);
+
 -- Quotes, with one row for each version of a number.
 create table quotes (
   -- Internal id. It is never shown outside.
@@ -83,9 +94,12 @@ create table quotes (
   -- Name of the tax, such as IVA, IGIC or GST. Null: by language and country of the seller, see
   -- default_tax_label().
   tax_label text check (btrim(tax_label, E' \t\n\r') <> '' and length(tax_label) <= 20),
+  -- Why the lines at 0 % that state no reason have no tax. See quote_lines.tax_reason.
+  default_tax_reason text check (is_tax_reason(default_tax_reason)),
   constraint quotes_number_version unique (number, version),
   constraint quotes_amounts_have_currency_digits check
     (greatest(scale(trim_scale(net)), scale(trim_scale(tax))) <= currency_digits(currency)),
+  constraint quotes_currency_in_use check (issued_on < currency_ended_on(currency)),
   constraint quotes_decided_after_issue check (decided_on >= issued_on),
   constraint quotes_decision_has_status check
     (decided_on is null or (status in ('accepted', 'rejected', 'superseded'))),
@@ -120,7 +134,7 @@ create table quote_lines (
   unit text check (unit ~ '^[A-Z0-9]{2,3}$'),
   -- In the currency of the quote. Below 0 for deductions.
   unit_price numeric not null
-    check (abs(unit_price) < 1e15 and scale(trim_scale(unit_price)) <= 4),
+    check (abs(unit_price) < 1e15 and scale(trim_scale(unit_price)) <= 8),
   -- Discount in percent of the price, 0 to 100.
   discount_percent numeric not null default 0
     check (discount_percent between 0 and 100 and scale(trim_scale(discount_percent)) <= 4),
@@ -129,6 +143,9 @@ create table quote_lines (
   -- Spanish recargo de equivalencia in percent of the net, such as 5.2; only with a tax_rate.
   surcharge_rate numeric
     check (surcharge_rate between 0 and 100 and scale(trim_scale(surcharge_rate)) <= 4),
+  -- Why the line has no tax: one of tax_reason_codes(), or a sentence. Null: the default of the
+  -- quote, and without one what automatic_tax_reason() returns.
+  tax_reason text check (is_tax_reason(tax_reason)),
   -- Harmonised System code, digits only, 4 to 12 of them; null: not stated.
   hs_code text check (hs_code ~ '^[0-9]{4,12}$'),
   -- Country of origin of the goods; null: not stated.
@@ -136,8 +153,27 @@ create table quote_lines (
   -- In the currency of the quote, see the function line_net. Below 0 if quantity or price is.
   net numeric not null check (abs(net) < 1e27 and scale(trim_scale(net)) <= 4),
   primary key (quote_id, position),
+  constraint quote_lines_reason_has_no_tax check (tax_reason is null or coalesce(tax_rate, 0) = 0),
   constraint quote_lines_surcharge_has_tax check (surcharge_rate is null or tax_rate is not null)
 );
+
+-- Returns whether a country is in the customs territory of the European Union.
+create function is_in_european_union(country text) returns boolean
+language sql immutable parallel safe
+return country in ('AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR', 'HR',
+  'HU', 'IE', 'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'PL', 'PT', 'RO', 'SE', 'SI', 'SK');
+
+-- Returns why a line at 0 % has no tax where the countries leave no doubt, otherwise null. Hours,
+-- days and other units of services leave one, because other rules hold for services.
+create function automatic_tax_reason(seller_country text, buyer_country text, unit text)
+returns text
+language sql immutable parallel safe
+return case
+  when buyer_country is null or seller_country is null or buyer_country = seller_country
+    or unit in ('HUR', 'MIN', 'SEC', 'DAY', 'E49', 'WEE', 'MON', 'ANN', 'E48', 'LS') then null
+  when is_in_european_union(buyer_country) and is_in_european_union(seller_country)
+    then 'intra_community_goods'
+  else 'export' end;
 
 -- Returns quantity × unit price less discount, rounded half away from zero to the digits of the
 -- currency.

@@ -110,24 +110,49 @@ return case
     from languages l where l.code = language
   ), 'VAT') end;
 
--- The legal texts of the company in a language for a quote: `legal` for the whole quote, and
--- `legalForLines` for an exemption that holds only for `exempt_lines`. `legalInOtherLanguages` has
--- those that are missing in this language.
+-- Returns the text of a reason of quote_lines.tax_reason in a language, for a seller of a country.
+create function tax_reason_text(reason text, language text, seller_country text) returns text
+language sql stable parallel safe
+return coalesce((
+  select coalesce(
+    texts ->> seller_country,
+    case when is_in_european_union(seller_country) then texts ->> 'EU' end,
+    texts ->> 'any')
+  from (select l.tax_reasons -> reason as texts from languages l
+    where l.code = tax_reason_text.language) reasons
+), reason);
+
+-- The legal texts of a quote in a language: `legal` for the whole quote, and `legalForLines` for
+-- some lines. `reasons` says why lines have no tax: [{"reason": …, "lines": [1, 2]}], without
+-- `lines` for all. The company may have its own text for an export or intra-Community goods.
+-- `legalInOtherLanguages` has the texts of the company that are missing in this language.
 create function quote_legal(
-  mentions jsonb, language text, company_language text, exemption text, exempt_lines jsonb
+  mentions jsonb, language text, company_language text, seller_country text, reasons jsonb
 ) returns jsonb
-language sql immutable parallel safe
+language sql stable parallel safe
 begin atomic
-  with applicable as (
+  with stated as (
+    select reason ->> 'reason' as reason, reason -> 'lines' as lines, place,
+      case reason ->> 'reason' when 'export' then 'export'
+        when 'intra_community_goods' then 'intraCommunity' end as kind
+    from jsonb_array_elements(reasons) with ordinality as all_reasons (reason, place)
+  ), applicable as (
     select mention ->> 'text' as text, mention ->> 'language' as language,
-      mention ->> 'appliesTo' as kind, place
-    from jsonb_array_elements(mentions) with ordinality as all_mentions (mention, place)
-    where mention ->> 'appliesTo' in ('all', exemption)
+      mention ->> 'appliesTo' as kind, m.place, stated.lines
+    from jsonb_array_elements(mentions) with ordinality as m (mention, place)
+    left join stated on stated.kind = mention ->> 'appliesTo'
+    where mention ->> 'appliesTo' = 'all' or stated.kind is not null
+    union all
+    select tax_reason_text(reason, quote_legal.language, seller_country), quote_legal.language,
+      'official', jsonb_array_length(mentions) + place, lines
+    from stated
+    where not exists (
+      select from jsonb_array_elements(mentions) as mention
+      where mention ->> 'appliesTo' = stated.kind)
   ), chosen as (
     -- Each kind has one language: that of the quote if the company has texts of the kind in it,
     -- otherwise that of the company, otherwise that of its first text.
-    select a.text, a.language, a.place, a.kind <> 'all' as is_exemption,
-      a.language <> quote_legal.language as is_foreign
+    select a.text, a.language, a.place, a.lines, a.language <> quote_legal.language as is_foreign
     from applicable a
     where a.language = (
       select b.language from applicable b where b.kind = a.kind
@@ -135,20 +160,17 @@ begin atomic
       limit 1)
   )
   select jsonb_build_object('legal', coalesce(
-      jsonb_agg(text order by place)
-        filter (where not is_foreign and (not is_exemption or exempt_lines is null)),
-      '[]'))
-    || case when exempt_lines is not null and bool_or(is_exemption and not is_foreign)
+      jsonb_agg(text order by place) filter (where not is_foreign and lines is null), '[]'))
+    || case when bool_or(lines is not null and not is_foreign)
       then jsonb_build_object('legalForLines',
-        jsonb_agg(jsonb_build_object('text', text, 'lines', exempt_lines) order by place)
-          filter (where is_exemption and not is_foreign))
+        jsonb_agg(jsonb_build_object('text', text, 'lines', lines) order by place)
+          filter (where lines is not null and not is_foreign))
       else '{}' end
     || case when bool_or(is_foreign)
       then jsonb_build_object('legalInOtherLanguages',
         jsonb_agg(
           jsonb_build_object('language', language, 'text', text)
-            || case when is_exemption and exempt_lines is not null
-              then jsonb_build_object('lines', exempt_lines) else '{}' end
+            || case when lines is not null then jsonb_build_object('lines', lines) else '{}' end
           order by place
         ) filter (where is_foreign))
       else '{}' end
@@ -198,6 +220,9 @@ begin atomic
     where q.id = wanted_quote_id
   ), lines as (
     select l.*, q.currency, q.digits::integer as digits,
+      case when coalesce(l.tax_rate, 0) = 0 then coalesce(l.tax_reason,
+        case when l.tax_rate = 0 then coalesce(q.default_tax_reason,
+          automatic_tax_reason(q.seller ->> 'country', q.country, l.unit)) end) end as reason,
       round(l.quantity * l.unit_price, q.digits) as undiscounted
     from quote_lines l join quote q on q.id = l.quote_id
   ), taxes as (
@@ -207,22 +232,20 @@ begin atomic
         end as surcharge_amount
     from lines where tax_rate is not null
     group by tax_rate, surcharge_rate, currency, digits
-  ), situation as (
-    -- The law that exempts the lines at 0 %: that of a supply to another member state, or that
-    -- of an export out of the customs territory of the seller. exempt_lines are those at 0 %
-    -- if others are taxed, and null if the law applies to the whole quote.
-    select case
-      when not exists (select from lines where tax_rate = 0) or q.country is null
-        or q.country = q.seller ->> 'country' then null
-      when q.country = any (eu.members) and q.seller ->> 'country' = any (eu.members)
-        then 'intraCommunity'
-      else 'export' end as exemption,
-      (select jsonb_agg(position order by position) filter (where tax_rate = 0)
-        from lines having bool_or(tax_rate > 0)) as exempt_lines
-    from quote q, (values (array[
-      'AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR', 'HR', 'HU', 'IE',
-      'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'PL', 'PT', 'RO', 'SE', 'SI', 'SK'
-    ])) as eu (members)
+  ), reasons as (
+    -- The reasons in the order of their first lines. A reason of all lines names none.
+    select coalesce(jsonb_agg(jsonb_build_object('reason', reason)
+      || case when is_for_all then '{}' else jsonb_build_object('lines', positions) end
+      order by positions -> 0), '[]') as list
+    from (
+      select reason, jsonb_agg(position order by position) as positions,
+        not exists (
+          select from lines other
+          where other.tax_rate > 0 or other.reason <> grouped.reason
+            or (other.tax_rate = 0 and other.reason is null)
+        ) as is_for_all
+      from lines grouped where reason is not null group by reason
+    ) by_reason
   )
   select jsonb_build_object(
     'number', q.number, 'version', q.version,
@@ -232,11 +255,11 @@ begin atomic
       'legalName', q.seller -> 'legalName', 'taxId', q.seller -> 'taxId',
       'address', q.seller -> 'address', 'email', q.seller -> 'email',
       'phone', q.seller -> 'phone', 'website', q.seller -> 'website',
-      'bank', q.seller -> 'bank'
+      'bank', q.seller -> 'bank', 'country', q.seller -> 'country'
     ),
     'buyer', jsonb_build_object(
       'name', q.customer_name, 'taxId', q.customer_tax_id, 'address', q.customer_address,
-      'contactName', q.customer_contact
+      'contactName', q.customer_contact, 'country', q.country
     ),
     'lines', (
       select coalesce(jsonb_agg(jsonb_build_object(
@@ -245,7 +268,12 @@ begin atomic
         'unitPrice', unit_price_json(unit_price, currency, digits),
         'discountPercent', trim_scale(discount_percent)::text,
         'taxRate', trim_scale(tax_rate)::text,
-        'surchargeRate', trim_scale(surcharge_rate)::text, 'hsCode', hs_code,
+        'surchargeRate', trim_scale(surcharge_rate)::text,
+        'taxReason', case when reason is not null then jsonb_build_object(
+          'code', case when reason = any (tax_reason_codes()) then reason end,
+          'text', tax_reason_text(reason, q.document_language, q.seller ->> 'country')
+        ) end,
+        'hsCode', hs_code,
         'originCountry', origin_country, 'net', money_json(net, currency, digits)
       ) order by position), '[]') from lines
     ),
@@ -268,6 +296,10 @@ begin atomic
           coalesce(q.tax_label, default_tax_label(language, q.seller ->> 'country')))
         from unnest(quote_languages()) as language
       ),
+      'untaxedBase', (
+        select money_json(sum(net), currency, digits) from lines where tax_rate is null
+        group by currency, digits
+      ),
       'gross', money_json(q.gross, q.currency, q.digits)
     ),
     'trade', jsonb_build_object(
@@ -279,17 +311,17 @@ begin atomic
     'payment', jsonb_build_object('terms', q.payment_terms),
     'notes', q.notes
   ) || quote_legal(q.seller -> 'legal', q.document_language, q.seller ->> 'language',
-      s.exemption, s.exempt_lines)
+      q.seller ->> 'country', r.list)
     || coalesce((
       select jsonb_build_object('legalTranslations', jsonb_object_agg(language, translated))
       from unnest(quote_languages()) as language,
         quote_legal(q.seller -> 'legal', language, q.seller ->> 'language',
-          s.exemption, s.exempt_lines) as translated
+          q.seller ->> 'country', r.list) as translated
       where language <> q.document_language
         and (translated -> 'legal' <> '[]' or translated ? 'legalForLines')
       having count(*) > 0
     ), '{}')
-  from quote q, situation s;
+  from quote q, reasons r;
 end;
 
 -- Freezes the document of a quote under the hash of a token that the caller generated. Without a

@@ -12,7 +12,7 @@ export async function createImportedQuoteLinesTable(client: ClientBase): Promise
     create temporary table imported_quote_lines on commit drop as
     select staged_quotes.first_file_line,
       coalesce(staged.position_number, numbered.position)::integer as position,
-      staged.sku, staged.description, value.*, staged.unit, staged.hs_code, staged.origin_country,
+      staged.sku, staged.description, value.*, staged.tax_reason, staged.unit, staged.hs_code, staged.origin_country,
       currencies.digits,
       line_net(value.quantity, value.unit_price, value.discount_percent, currencies.digits) as net
     from staged
@@ -134,7 +134,8 @@ export async function createImportedQuotesTable(
       case when staged.currency = $1 then 1 else staged.rate::numeric end as rate,
       staged.issued_on::date as issued_on, staged.valid_until::date as valid_until,
       staged.decided_on::date as decided_on, staged.incoterm, staged.incoterm_place,
-      staged.delivery, staged.payment_terms, staged.language, staged.tax_label, staged.notes,
+      staged.delivery, staged.payment_terms, staged.language, staged.tax_label,
+      staged.default_tax_reason, staged.notes,
       staged.internal_notes, totals.net, totals.tax, totals.net + totals.tax as gross
     from staged_quotes
     join staged on staged.file_line = staged_quotes.first_file_line

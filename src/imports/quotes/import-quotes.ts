@@ -50,7 +50,12 @@ import {
   createStagedQuotesTable,
   dropInvalidQuotes,
 } from './quote-row-consistency.ts'
-import { findMissingQuotes, findQuoteWarnings, type Period } from './quote-warnings.ts'
+import {
+  type FindCharacters,
+  findMissingQuotes,
+  findQuoteWarnings,
+  type Period,
+} from './quote-warnings.ts'
 import { writeQuotes } from './write-quotes.ts'
 
 export type QuoteImportOptions = ImportOptions & {
@@ -58,6 +63,8 @@ export type QuoteImportOptions = ImportOptions & {
   fullPeriod?: Period
   /** Columns that the file does not have are emptied in existing quotes. */
   isReplacing?: boolean
+  /** Without it, no warning says that a quote has no PDF. */
+  findUnprintable?: FindCharacters
 }
 
 /** `read` and `rejected` count rows; `inserted`, `updated` and `unchanged` count quotes. */
@@ -125,7 +132,7 @@ export async function importQuotes(
     await createImportedQuotesTable(client, codes.baseCurrency)
     const warnings = [
       ...missingQuoteWarnings,
-      ...(await findQuoteWarnings(client, codes.baseCurrency)),
+      ...(await findQuoteWarnings(client, codes.baseCurrency, options.findUnprintable)),
       ...(await findUnknownUnits(client)),
       ...cleanedSkus.list(),
     ]

@@ -82,6 +82,7 @@ export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowR
       payment_terms: checkLength(2_000),
       language: checkOneOf(languages),
       tax_label: checkLength(20),
+      default_tax_reason: checkTaxReason,
       notes: checkLength(10_000),
       internal_notes: checkLength(10_000),
       position: checkPositiveInteger,
@@ -89,10 +90,11 @@ export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowR
       description: checkLength(10_000),
       quantity: checkDecimal({ wholeDigits: 12, decimals: 6, sign: 'notZero' }),
       unit: checkUnit,
-      unit_price: checkDecimal({ wholeDigits: 15, decimals: 4, sign: 'any' }),
+      unit_price: checkDecimal({ wholeDigits: 15, decimals: 8, sign: 'any' }),
       discount_percent: checkPercentage,
       tax_rate: checkPercentage,
       surcharge_rate: checkPercentage,
+      tax_reason: checkTaxReason,
       hs_code: checkHsCode,
       origin_country: checkCountry(codes),
     },
@@ -102,6 +104,7 @@ export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowR
       decisionHasStatus,
       baseCurrencyHasRateOne(codes.baseCurrency),
       dependsOn('incoterm_place', 'incoterm', 'is given without an incoterm'),
+      hasNoTax,
       dependsOn('surcharge_rate', 'tax_rate', 'is given without a tax_rate'),
     ],
   }
@@ -116,6 +119,31 @@ function notBeforeIssue(column: 'valid_until' | 'decided_on'): CrossCellRule<Quo
         ? `${quoteForMessage(date)} is before issued_on, ${issuedOn}`
         : undefined,
   }
+}
+
+/** As is_tax_reason() in SQL. */
+const taxReasons = [
+  'intra_community_goods',
+  'intra_community_service',
+  'export',
+  'canary_islands',
+  'reverse_charge',
+  'exempt',
+  'not_subject',
+  'small_business',
+]
+
+function checkTaxReason(cell: string): string | undefined {
+  if (taxReasons.includes(cell)) return undefined
+  if (!/\S\s+\S/.test(cell))
+    return `${quoteForMessage(cell)} is neither a sentence nor one of ${taxReasons.join(', ')}`
+  return checkLength(500)(cell)
+}
+
+const hasNoTax: CrossCellRule<QuoteColumn> = {
+  columns: ['tax_reason', 'tax_rate'],
+  findProblem: (reason: string, rate: string) =>
+    reason && /[1-9]/.test(rate) ? `is given, but the tax_rate is ${rate}` : undefined,
 }
 
 export const decisionHasStatus: CrossCellRule<'decided_on' | 'status'> = {

@@ -1,12 +1,13 @@
 // Finds probable mistakes in a quote file whose rows are valid: rates, repeated lines, dates.
 import type { ClientBase } from 'pg'
 import { maxQuotedCharacters } from '../cells/cell-checks.ts'
-import { type ImportWarning, readWarning } from '../import-warnings.ts'
+import { type ImportWarning, maxExamples, readWarning } from '../import-warnings.ts'
 
 /** Needs `imported_quotes` and `imported_quote_lines`, which are not written yet. */
 export async function findQuoteWarnings(
   client: ClientBase,
   baseCurrency: string,
+  findUnprintable?: FindCharacters,
 ): Promise<ImportWarning[]> {
   return [
     ...(await findAcceptedWithoutRate(client, baseCurrency)),
@@ -14,7 +15,82 @@ export async function findQuoteWarnings(
     ...(await findTwoDates(client)),
     ...(await findUnusualRates(client, baseCurrency)),
     ...(await findFractions(client)),
+    ...(await findZeroRatesWithoutReason(client)),
+    ...(await findNegativeTotals(client)),
+    ...(findUnprintable ? await findUnprintableQuotes(client, findUnprintable) : []),
   ]
+}
+
+/** Returns the characters of a text that no PDF can show. */
+export type FindCharacters = (text: string) => string[]
+
+/** Quotes that a customer may still get. Others are records of the past. */
+const isToSend = "imported.status in ('draft', 'sent')"
+
+function findZeroRatesWithoutReason(client: ClientBase): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'zero_rate_without_reason',
+    `select first_file_line as file_line, format('line %s: quote %s, position %s, for %s',
+        first_file_line, imported.number, min(line.position), coalesce(imported.country, 'no country')
+      ) as example
+    from imported_quotes imported join imported_quote_lines line using (first_file_line)
+    where ${isToSend} and line.tax_rate = 0
+      and coalesce(line.tax_reason, imported.default_tax_reason,
+        automatic_tax_reason((select seller ->> 'country' from company), imported.country, line.unit)
+      ) is null
+    group by first_file_line, imported.number, imported.country`,
+  )
+}
+
+function findNegativeTotals(client: ClientBase): Promise<ImportWarning[]> {
+  return readWarning(
+    client,
+    'negative_total',
+    `select first_file_line as file_line,
+      format('line %s: quote %s, %s %s', first_file_line, number, gross, currency) as example
+    from imported_quotes where gross < 0`,
+  )
+}
+
+/** Characters outside the scripts that are certainly printable, as pdf-text.ts has them. */
+const rareCharacters =
+  '[^\\s -~\\u00a0-\\u02ff\\u0391-\\u03a1\\u03a3-\\u0482\\u2010-\\u2027\\u20a0-\\u20bf]'
+const maxCheckedTexts = 20_000
+
+async function findUnprintableQuotes(
+  client: ClientBase,
+  findUnprintable: FindCharacters,
+): Promise<ImportWarning[]> {
+  const { rows } = await client.query<{ file_line: number; number: string; text: string }>(
+    `select first_file_line as file_line, imported.number, text
+    from imported_quotes imported
+    cross join lateral (
+      select concat_ws(' ', imported.number, customer_name, customer_address, customer_contact,
+        incoterm_place, delivery, payment_terms, tax_label, default_tax_reason, notes)
+      union all
+      select concat_ws(' ', sku, description, tax_reason) from imported_quote_lines line
+      where line.first_file_line = imported.first_file_line
+    ) texts (text)
+    where ${isToSend} and text ~ $1
+    order by first_file_line limit ${maxCheckedTexts}`,
+    [rareCharacters],
+  )
+  const byQuote = new Map<number, { number: string; characters: Set<string> }>()
+  for (const { file_line: line, number, text } of rows)
+    for (const character of findUnprintable(text)) {
+      const known = byQuote.get(line) ?? { number, characters: new Set() }
+      byQuote.set(line, known)
+      known.characters.add(character)
+    }
+  if (byQuote.size === 0) return []
+  const examples = [...byQuote]
+    .slice(0, maxExamples)
+    .map(
+      ([line, { number, characters }]) =>
+        `line ${line}: quote ${number}: ${[...characters].join(' ')}`,
+    )
+  return [{ kind: 'not_printable', count: byQuote.size, examples }]
 }
 
 function findAcceptedWithoutRate(

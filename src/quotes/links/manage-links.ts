@@ -5,6 +5,8 @@ import type { Language } from '../../company/languages.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { type RegularTaskOptions, repeatRegularly } from '../../monitoring/regular-task.ts'
 import { countNoun } from '../../text/count-noun.ts'
+import { findDocumentWarnings } from './document-warnings.ts'
+import { queryDocument } from './link-access.ts'
 import { generateLinkToken, hashLinkToken } from './read-link.ts'
 
 /**
@@ -19,6 +21,8 @@ export type NewLink = {
   version?: number
   expiry?: LinkExpiry
   language?: Language
+  /** Rejects a quote with a probable mistake: one of document-warnings.ts. */
+  isStrict?: boolean
 }
 
 /** create_quote_share refused the link. The message gives the reason to the user. */
@@ -29,7 +33,14 @@ export class LinkRefusedError extends Error {}
 const refusalCodes = ['TQ404', 'TQ409']
 
 /** A created link. Its token cannot be read again, because the database stores only its hash. */
-export type CreatedLink = { token: string; id: string; version: number; expiresAt: Date | null }
+export type CreatedLink = {
+  token: string
+  id: string
+  version: number
+  expiresAt: Date | null
+  /** Probable mistakes in the quote: "it has no lines". */
+  warnings: string[]
+}
 
 export async function createQuoteLink(db: Kysely<Tables>, newLink: NewLink): Promise<string> {
   return (await insertQuoteLink(db, newLink)).token
@@ -51,7 +62,11 @@ export async function createQuoteLinkWithDetails(
       where id = ${link.id}`.execute(transaction)
     const [listed] = rows
     if (!listed) throw new Error(`Link ${link.id} is not in the list of links.`)
-    return { ...link, ...listed }
+    const documentJson = await queryDocument(transaction, link.token)
+    const warnings = documentJson === null ? [] : findDocumentWarnings(documentJson)
+    if (newLink.isStrict && warnings.length > 0)
+      throw new LinkRefusedError(`--strict rejects it: ${warnings.join('; ')}`)
+    return { ...link, ...listed, warnings }
   })
 }
 

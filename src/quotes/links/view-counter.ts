@@ -10,26 +10,34 @@ import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
 // The user agents of programs that fetch a link to check it or to show a preview. The lookbehind
 // keeps Cubot phones, whose user agent ends a word in "bot", from being taken for bots.
 const automatedAgents = new RegExp(
-  '(?<!\\bcu)bot\\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedly|curl|wget|python|' +
-    'headless',
+  '^$|(?<!\\bcu)bot\\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedly|curl|wget|' +
+    'python|headless|google-(pagerenderer|safety)|viber|vkshare|iframely|claude-user|' +
+    'go-http-client|okhttp|axios',
   'i',
 )
+// Browsers that send Sec-Fetch-Mode over https. Programs that take their names seldom do.
+const agentsWithFetchMode = /\b(Chrome|Firefox)\//
 const maxConcurrentInserts = 4
 const foreignKeyViolation = '23503'
 
-/** Returns whether a request counts: not if it is HEAD, a prefetch, or sent by a known program. */
-export function isHumanView({
-  method,
-  headers,
-}: {
-  method: string
-  headers: IncomingHttpHeaders
-}): boolean {
+/**
+ * Returns whether a request counts: not if it is HEAD, a prefetch, or sent by a known program, or
+ * over https by a browser that would say that it opens a page and does not.
+ */
+export function isHumanView(
+  { method, headers }: { method: string; headers: IncomingHttpHeaders },
+  isHttps: boolean,
+): boolean {
+  const agent = headers['user-agent'] ?? ''
+  const mode = headers['sec-fetch-mode']
+  const opensPage =
+    mode === undefined ? !(isHttps && agentsWithFetchMode.test(agent)) : mode === 'navigate'
   const purposes = [headers['sec-purpose'], headers.purpose, headers['x-purpose']]
   return (
     method === 'GET' &&
     !/prefetch|prerender|preview/i.test(purposes.join(' ')) &&
-    !automatedAgents.test(headers['user-agent'] ?? '')
+    opensPage &&
+    !automatedAgents.test(agent)
   )
 }
 

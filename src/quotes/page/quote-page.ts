@@ -14,7 +14,7 @@ import type { Brand } from '../../company/brand.ts'
 import { type Language, languageNames, languages } from '../../company/languages.ts'
 import { loadPageTemplates } from '../../pages/page-templates.ts'
 import { type ErrorPageName, errorPages } from '../failures.ts'
-import { toPlainText, truncatePlainText } from '../formats.ts'
+import { chooseLocale, type Locale, toPlainText, truncatePlainText } from '../formats.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
@@ -34,7 +34,7 @@ export type PageOrJsonVariant =
   | {
       format: 'html'
       /** Null for the language of the quote. */
-      language: Language | null
+      language: Locale | null
       /** False if the PDF failed a short time ago. */
       offersPdf: boolean
     }
@@ -53,7 +53,9 @@ export function renderPageOrJson(
   const hasPdf = offersPdf && canShowInPdf(documentJson)
   const pdfLink = hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null
   const linkedQuote = { status, link: { expiresAt }, contentHash, document }
-  return Buffer.from(renderQuotePage(linkedQuote, language ?? document.language, pdfLink, options))
+  return Buffer.from(
+    renderQuotePage(linkedQuote, chooseLocale(language, document), pdfLink, options),
+  )
 }
 
 /**
@@ -87,16 +89,18 @@ export type PageOptions = {
   brand: Brand
   /** Whether pages have links that start an email to the seller. */
   offersReplies: boolean
+  /** Of the company. */
+  timeZone: string
 }
 
 /** Returns the complete HTML document of a quote. Without `pdfLink` it has no PDF button. */
 export function renderQuotePage(
   linkedQuote: LinkedQuote,
-  language: Language,
+  locale: Locale,
   pdfLink: string | null,
-  { brand, offersReplies }: PageOptions,
+  { brand, offersReplies, timeZone }: PageOptions,
 ): string {
-  const quote = buildQuoteViewModel(linkedQuote, language)
+  const quote = buildQuoteViewModel(linkedQuote, locale, timeZone)
   const isLong = quote.lines.length > maxLinesWithoutStickySummary
   return templates.render('quote', {
     ...quote,
@@ -110,11 +114,11 @@ export function renderQuotePage(
     languages: languages.map((code) => ({
       code,
       name: languageNames[code],
-      isShown: code === language,
+      isShown: code === quote.language,
     })),
     brandStyle: buildBrandStyle(brand),
     logo: buildLogoUri(brand),
-    replies: offersReplies ? buildReplyLinks(linkedQuote, quote.gross, language) : [],
+    replies: offersReplies ? buildReplyLinks(linkedQuote, quote.gross, quote.language) : [],
   })
 }
 

@@ -1,6 +1,6 @@
 // Renders PDFs of quotes, one at a time in a child process (pdf-process-main.ts), and caches them.
 import type { Brand } from '../../company/brand.ts'
-import type { Language } from '../../company/languages.ts'
+import type { Locale } from '../formats.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import {
   getLinkCacheKey,
@@ -24,6 +24,7 @@ import type { Pdf } from './typst-compiler.ts'
  */
 export class PdfRenderer {
   readonly #brand: Brand
+  readonly #timeZone: string
   readonly #process: RenderingProcess<PdfTask, Pdf>
   readonly #cache: RenderingCache<Pdf>
 
@@ -35,8 +36,10 @@ export class PdfRenderer {
       queue?: RenderingQueueOptions
       cache?: { cacheBytes?: number; maxWaitMs?: number }
     } = {},
+    timeZone = 'UTC',
   ) {
     this.#brand = brand
+    this.#timeZone = timeZone
     this.#process = createPdfProcess(limits.process, limits.queue)
     this.#cache = new RenderingCache({
       cacheBytes: pdfCacheBytes,
@@ -45,21 +48,22 @@ export class PdfRenderer {
     })
   }
 
-  isBlocked(link: OpenLink, language: Language | null): boolean {
+  isBlocked(link: OpenLink, language: Locale | null): boolean {
     return this.#cache.isBlocked(getCacheKey(link, language))
   }
 
   getOrRender(
     link: OpenLink,
-    language: Language | null,
+    language: Locale | null,
     { readVerifiedDocument, logFailure }: RenderingContext,
   ): Promise<RenderedContent<Pdf>> {
     const { contentHash, quoteStatus: status } = link
     const brand = this.#brand
+    const timeZone = this.#timeZone
     const render = async () => {
       const { pdf, fileName } = await this.#process.perform(async () => {
         const documentJson = await readVerifiedDocument()
-        return { documentJson, contentHash, status, language, brand }
+        return { documentJson, contentHash, status, language, brand, timeZone }
       })
       return { pdf: Buffer.from(pdf), fileName }
     }
@@ -84,7 +88,7 @@ export function createPdfProcess(
 }
 
 /** The key contains everything that a PDF depends on, except the brand of the service. */
-function getCacheKey(link: OpenLink, language: Language | null): string {
+function getCacheKey(link: OpenLink, language: Locale | null): string {
   return `${getLinkCacheKey(link)} ${language}`
 }
 
@@ -130,6 +134,7 @@ export async function checkLogoInPdf(brand: Brand): Promise<void> {
       status: 'sent',
       language: 'en',
       brand,
+      timeZone: 'UTC',
     }))
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)

@@ -14,13 +14,23 @@ export function readFonts(): Buffer[] {
     .map((name) => readFileSync(new URL(name, fonts)))
 }
 
+// Several emoji that are drawn as one, such as a family. The font has only single ones.
+const emojiSequence = /\p{Extended_Pictographic}\u200d/u
+const zeroWidthJoiner = '\u200d'
+
 let findUnsupported: ((text: string) => string[]) | undefined
 
 /** Returns the characters of prepared text that the PDF cannot show or would store wrongly. */
 export function findUnsupportedCharacters(preparedText: string): string[] {
   // Reading the fonts takes 25 ms, and most processes get only texts with common characters.
   findUnsupported ??= createUnsupportedCharacterFinder(readFonts())
-  return findUnsupported(preparedText)
+  const joiner = emojiSequence.test(preparedText) ? [zeroWidthJoiner] : []
+  return [...findUnsupported(preparedText), ...joiner]
+}
+
+/** Returns the characters of a text as it was typed that no PDF can show. */
+export function findUnprintable(text: string): string[] {
+  return findUnsupportedCharacters(prepareText(text))
 }
 
 // Matches all except common letters, punctuation and currencies. The fonts have these, and they
@@ -85,8 +95,6 @@ const ligatures: Record<string, { isolated: string; final: string }> = {
 // The letter before the ligature decides its form. These letters do not join the next one.
 const notJoining = 'ءآأؤإاةدذرزوٱڈڑژۀۃۋ'
 const lamAlef = /([\u0620-\u064a\u066e-\u06d3])?(ل[آأإا])/gu
-const zeroWidthJoiner = '\u200d'
-
 /**
  * Returns the text with the compatibility character of each ligature, which NFKC turns into the two
  * letters again. A zero-width joiner keeps the form of the letter before it.

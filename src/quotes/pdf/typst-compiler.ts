@@ -1,11 +1,11 @@
 // Compiles the PDF of a quote with Typst from pdf-template.typ and the view model. The view model
 // is passed as data, so no text of a quote is run as Typst code.
 import { readFileSync } from 'node:fs'
-import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
+import { NodeCompiler, PdfStandard } from '@myriaddreamin/typst-ts-node-compiler'
 import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../../company/languages.ts'
 import { QuoteFailure } from '../failures.ts'
-import { truncatePlainText } from '../formats.ts'
+import { type Locale, truncatePlainText } from '../formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { LinkedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-and-total-tables.ts'
@@ -44,8 +44,13 @@ export type Pdf = { pdf: Buffer; fileName: string }
  * character, or would store it wrongly. Blocks the process for about 1 ms per 2 lines, and longer
  * for the first quote.
  */
-export function compilePdf(linkedQuote: LinkedQuote, language: Language, brand: Brand): Pdf {
-  const quote = buildQuoteViewModel(linkedQuote, language)
+export function compilePdf(
+  linkedQuote: LinkedQuote,
+  locale: Locale,
+  brand: Brand,
+  timeZone = 'UTC',
+): Pdf {
+  const quote = buildQuoteViewModel(linkedQuote, locale, timeZone)
   const preparedQuote = serializeForPdf({
     ...quote,
     hasWideNumbers: sumColumnWidths(quote.columns) > maxPdfNumericColumnsWidth,
@@ -58,7 +63,7 @@ export function compilePdf(linkedQuote: LinkedQuote, language: Language, brand: 
     keywords: quote.contentHash,
   })
   // The creation date of the PDF is the date of the quote, so the bytes depend only on the content.
-  const creationTimestamp = Date.parse(`${linkedQuote.document.issuedOn}T00:00:00Z`) / 1000
+  const creationTimestamp = getNoon(linkedQuote.document.issuedOn, timeZone) / 1000
   const unsupported = findUnsupportedCharacters(preparedQuote + metadata)
   if (unsupported.length > 0) throw createRefusal(unsupported)
   try {
@@ -72,15 +77,31 @@ export function compilePdf(linkedQuote: LinkedQuote, language: Language, brand: 
           brand: JSON.stringify(describeBrand(brand)),
         },
       },
-      { creationTimestamp },
+      { creationTimestamp, pdfStandard: PdfStandard.A_2b },
     )
-    return { pdf, fileName: getPdfFileName(quote.number, language) }
+    return { pdf, fileName: getPdfFileName(quote.number, quote.language) }
   } catch (error) {
     throw withReason(error)
   } finally {
     // Typst caches parts of each quote. No other quote can use them, so they only use memory.
     compiler.evictCache(0)
   }
+}
+
+/** Returns noon of a local date as milliseconds since 1970: the same day wherever it is shown near. */
+function getNoon(date: string, timeZone: string): number {
+  const noonInUtc = Date.parse(`${date}T12:00:00Z`)
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    dateStyle: 'short',
+    timeStyle: 'medium',
+    hourCycle: 'h23',
+  })
+  const part = Object.fromEntries(
+    format.formatToParts(noonInUtc).map(({ type, value }) => [type, Number(value)]),
+  )
+  const { year = 0, month = 1, day = 1, hour = 12, minute = 0 } = part
+  return 2 * noonInUtc - Date.UTC(year, month - 1, day, hour, minute)
 }
 
 function createRefusal(characters: string[]): QuoteFailure {

@@ -38,7 +38,10 @@ export const en = {
     },
   },
   validity: (date: string) => `It was valid until ${date}.`,
+  /** If the country of the party is unknown. Others: tax-number-label.ts. */
   taxId: 'Tax ID',
+  vatNumber: 'VAT number',
+  taxNumber: 'Tax number',
   buyer: 'Customer',
   attention: 'For the attention of',
   lines: 'Items',
@@ -66,7 +69,22 @@ export const en = {
   taxAt: (label: string, rate: string) => `${label} ${rate}`,
   surchargeAt: (rate: string) => `Equivalence surcharge ${rate}`,
   onBase: (base: string) => `on ${base}`,
+  untaxed: 'Not taxed',
   noTax: 'No tax stated',
+  /** Why a line has no tax, by the codes of tax_reason_codes() in SQL. */
+  taxReasons: {
+    intra_community_goods: 'Intra-Community supply of goods, exempt from VAT',
+    intra_community_service:
+      'Reverse charge: intra-Community service, the customer accounts for the VAT',
+    export: 'Export, exempt from VAT',
+    canary_islands: 'Dispatch to the Canary Islands, Ceuta or Melilla, exempt from VAT',
+    reverse_charge: 'Reverse charge: the customer accounts for the VAT',
+    exempt: 'Exempt from VAT',
+    not_subject: 'Outside the scope of VAT: the place of supply is the country of the customer',
+    small_business: 'Exempt from VAT under the scheme for small enterprises',
+  },
+  /** The words around the articles of tax-reasons.ts. */
+  law: { article: 'Article', spanish: 'Spanish Law 37/1992', european: 'Directive 2006/112/EC' },
   terms: 'Terms',
   incoterms: (edition: string) => `Incoterms® ${edition}`,
   delivery: 'Delivery',

@@ -9,6 +9,7 @@ import { es } from './quote-texts-es.ts'
 import { fr } from './quote-texts-fr.ts'
 import { it } from './quote-texts-it.ts'
 import { pt } from './quote-texts-pt.ts'
+import { listTaxReasonTexts } from './tax-reasons.ts'
 
 export const quoteTexts: Record<Language, QuoteTexts> = { es, en, pt, fr, it, de }
 
@@ -19,6 +20,7 @@ export async function recordLanguages(db: Kysely<Tables>): Promise<void> {
     place: index + 1,
     vat_label: quoteTexts[code].tax,
     sales_tax_label: quoteTexts[code].salesTax,
+    tax_reasons: JSON.stringify(listTaxReasonTexts(quoteTexts[code])),
   }))
   await db
     .insertInto('languages')
@@ -28,6 +30,7 @@ export async function recordLanguages(db: Kysely<Tables>): Promise<void> {
         place: sql`excluded.place`,
         vat_label: sql`excluded.vat_label`,
         sales_tax_label: sql`excluded.sales_tax_label`,
+        tax_reasons: sql`excluded.tax_reasons`,
       }),
     )
     .execute()

@@ -62,9 +62,11 @@ export function buildReplyLinks(
     return href === null ? null : { label, href, isMain }
   }
   const links = [buildLink(false, reply.ask, reply.askSubject(number))]
+  const canBeAccepted = document.lines.length > 0 && !document.totals.gross.amount.startsWith('-')
   if (status === 'sent') {
     const body = reply.acceptBody(number, String(version), total)
-    links.unshift(buildLink(true, reply.accept, reply.acceptSubject(number), body))
+    if (canBeAccepted)
+      links.unshift(buildLink(true, reply.accept, reply.acceptSubject(number), body))
   } else if (status !== 'accepted')
     links.unshift(buildLink(true, reply.renew, reply.renewSubject(number)))
   return links.filter((link) => link !== null)

@@ -1,12 +1,13 @@
 // The table of quote lines, and the rows of the totals.
-import type { Language } from '../../company/languages.ts'
 import {
   formatCountry,
   formatDecimal,
   formatMoney,
   formatPercent,
   formatUnit,
+  getLanguage,
   isZero,
+  type Locale,
 } from '../formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
@@ -36,13 +37,13 @@ const optionalColumns = new Set<ColumnKey>(['discount', 'tax', 'surcharge'])
 /** A column of numbers. `width` is the length of its longest text in characters. */
 export type LineColumn = { key: ColumnKey; label: string; width: number }
 
-export function buildLineRows(lines: Line[], language: Language): LineRow[] {
+export function buildLineRows(lines: Line[], locale: Locale): LineRow[] {
   const runningTotals = sumUpToEachLine(lines)
   return lines.map((line, index) => ({
-    ...buildLineRow(line, language),
+    ...buildLineRow(line, locale),
     runningTotal: formatMoney(
       { amount: runningTotals[index] ?? '', currency: line.net.currency },
-      language,
+      locale,
     ),
   }))
 }
@@ -61,32 +62,28 @@ function sumUpToEachLine(lines: Line[]): string[] {
   })
 }
 
-function buildLineRow(line: Line, language: Language): Omit<LineRow, 'runningTotal'> {
+function buildLineRow(line: Line, locale: Locale): Omit<LineRow, 'runningTotal'> {
   const { discountPercent, taxRate, surchargeRate } = line
   return {
     position: String(line.position),
     description: line.description,
-    details: buildLineDetails(line, language),
-    quantity: formatQuantity(line, language),
-    unitPrice: formatMoney(line.unitPrice, language),
-    discount: isZero(discountPercent) ? '' : formatPercent(discountPercent, language),
-    tax: taxRate === null ? '' : formatPercent(taxRate, language),
-    surcharge: surchargeRate === null ? '' : formatPercent(surchargeRate, language),
-    net: formatMoney(line.net, language),
+    details: buildLineDetails(line, locale),
+    quantity: formatQuantity(line, locale),
+    unitPrice: formatMoney(line.unitPrice, locale),
+    discount: isZero(discountPercent) ? '' : formatPercent(discountPercent, locale),
+    tax: taxRate === null ? '' : formatPercent(taxRate, locale),
+    surcharge: surchargeRate === null ? '' : formatPercent(surchargeRate, locale),
+    net: formatMoney(line.net, locale),
   }
 }
 
 /** Returns the columns from left to right, without the optional columns that no line uses. */
-export function buildLineColumns(
-  rows: LineRow[],
-  taxLabel: string,
-  language: Language,
-): LineColumn[] {
+export function buildLineColumns(rows: LineRow[], taxLabel: string, locale: Locale): LineColumn[] {
   const shownKeys = columnKeys.filter(
     (key) => !optionalColumns.has(key) || rows.some((row) => row[key] !== ''),
   )
   return shownKeys.map((key) => {
-    const label = key === 'tax' ? taxLabel : quoteTexts[language][key]
+    const label = key === 'tax' ? taxLabel : quoteTexts[getLanguage(locale)][key]
     let width = label.length
     for (const row of rows) width = Math.max(width, row[key].length)
     return { key, label, width }
@@ -97,19 +94,19 @@ export function sumColumnWidths(columns: LineColumn[]): number {
   return columns.reduce((sum, { width }) => sum + width, 0)
 }
 
-function buildLineDetails({ sku, hsCode, originCountry }: Line, language: Language) {
-  const texts = quoteTexts[language]
+function buildLineDetails({ sku, hsCode, originCountry }: Line, locale: Locale) {
+  const texts = quoteTexts[getLanguage(locale)]
   const details: LabelledText[] = []
   if (sku !== null) details.push({ label: texts.sku, text: sku })
   if (hsCode !== null) details.push({ label: texts.hsCode, text: hsCode })
   if (originCountry !== null)
-    details.push({ label: texts.origin, text: formatCountry(originCountry, language) })
+    details.push({ label: texts.origin, text: formatCountry(originCountry, locale) })
   return details
 }
 
-function formatQuantity({ quantity, unit }: Line, language: Language): string {
-  const number = formatDecimal(quantity, language)
-  return unit === null ? number : `${number}\u00a0${formatUnit(unit, quantity, language)}`
+function formatQuantity({ quantity, unit }: Line, locale: Locale): string {
+  const number = formatDecimal(quantity, locale)
+  return unit === null ? number : `${number}\u00a0${formatUnit(unit, quantity, locale)}`
 }
 
 type Totals = QuoteDocument['totals']
@@ -123,30 +120,42 @@ export type TotalRow = {
 }
 
 /** Returns the rows from top to bottom. Discounts have a row only if there are any. */
-export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
-  const texts = quoteTexts[language]
+export function buildTotalRows(totals: Totals, locale: Locale): TotalRow[] {
+  const texts = quoteTexts[getLanguage(locale)]
   const discounts: TotalRow = {
     label: texts.discounts,
     note: null,
-    amount: formatMoney(totals.discounts, language),
+    amount: formatMoney(totals.discounts, locale),
     kind: 'discounts',
   }
   const net: TotalRow = {
     label: texts.netTotal,
     note: null,
-    amount: formatMoney(totals.net, language),
+    amount: formatMoney(totals.net, locale),
   }
   const gross: TotalRow = {
     label: texts.total,
     note: totals.taxes.length === 0 ? texts.noTax : null,
-    amount: formatMoney(totals.gross, language),
+    amount: formatMoney(totals.gross, locale),
     kind: 'gross',
   }
   const hasDiscounts = !isZero(totals.discounts.amount)
   const taxRows = totals.taxes.flatMap((tax) =>
-    buildTaxRows(tax, chooseTaxLabel(totals, language), language),
+    buildTaxRows(tax, chooseTaxLabel(totals, locale), locale),
   )
-  return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, gross]
+  // So the bases add up to the net. Without any tax, the total says so.
+  const { untaxedBase } = totals
+  const untaxed: TotalRow[] =
+    untaxedBase && totals.taxes.length > 0
+      ? [
+          {
+            label: texts.untaxed,
+            note: texts.onBase(formatMoney(untaxedBase, locale)),
+            amount: '—',
+          },
+        ]
+      : []
+  return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, ...untaxed, gross]
 }
 
 /**
@@ -155,33 +164,33 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
  */
 const frozenVatLabel = 'VAT'
 
-export function chooseTaxLabel(totals: Totals, language: Language): string {
+export function chooseTaxLabel(totals: Totals, locale: Locale): string {
   const { taxLabel } = totals
-  const own = taxLabel?.[language]
+  const own = taxLabel?.[getLanguage(locale)]
   if (own !== undefined) return own
   // Older documents name the tax only in es and en, or not at all. If the tax is VAT, its usual
   // name in this language is used, and otherwise its English name.
   const english = taxLabel?.en ?? frozenVatLabel
-  return english === frozenVatLabel ? quoteTexts[language].tax : english
+  return english === frozenVatLabel ? quoteTexts[getLanguage(locale)].tax : english
 }
 
 function buildTaxRows(
   { rate, surchargeRate, base, amount, surchargeAmount }: Totals['taxes'][number],
   taxLabel: string,
-  language: Language,
+  locale: Locale,
 ): TotalRow[] {
-  const texts = quoteTexts[language]
-  const onBase = texts.onBase(formatMoney(base, language))
+  const texts = quoteTexts[getLanguage(locale)]
+  const onBase = texts.onBase(formatMoney(base, locale))
   const taxRow = {
-    label: texts.taxAt(taxLabel, formatPercent(rate, language)),
+    label: texts.taxAt(taxLabel, formatPercent(rate, locale)),
     note: onBase,
-    amount: formatMoney(amount, language),
+    amount: formatMoney(amount, locale),
   }
   if (surchargeRate === null || surchargeAmount === null) return [taxRow]
   const surchargeRow = {
-    label: texts.surchargeAt(formatPercent(surchargeRate, language)),
+    label: texts.surchargeAt(formatPercent(surchargeRate, locale)),
     note: onBase,
-    amount: formatMoney(surchargeAmount, language),
+    amount: formatMoney(surchargeAmount, locale),
   }
   return [taxRow, surchargeRow]
 }

@@ -3,8 +3,16 @@
 
 import { electronicFormatIBAN, friendlyFormatIBAN, isValidIBAN } from 'ibantools'
 import { getInitials } from '../../company/company-initials.ts'
-import type { Language } from '../../company/languages.ts'
-import { formatDate, formatInstant, formatMoney } from '../formats.ts'
+import { type Language, languages } from '../../company/languages.ts'
+import { removeAccents } from '../../text/accent-folding.ts'
+import {
+  formatCountry,
+  formatDate,
+  formatInstant,
+  formatMoney,
+  getLanguage,
+  type Locale,
+} from '../formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteTexts } from '../quote-texts/quote-texts-en.ts'
 import type { LinkedQuote, QuoteDocument } from '../schema.ts'
@@ -19,6 +27,7 @@ import {
   type TotalRow,
 } from './line-and-total-tables.ts'
 import { buildSepaQrCode, type QrCode } from './sepa-qr-code.ts'
+import { getTaxNumberLabel } from './tax-number-label.ts'
 
 /** Missing values are null. All other values are formatted in `language`. */
 export type QuoteViewModel = {
@@ -38,14 +47,22 @@ export type QuoteViewModel = {
   seller: {
     legalName: string
     initials: string
+    taxIdLabel: string
     taxId: string
     address: string
     email: LinkedText
     phone: LinkedText
     website: LinkedText | null
   }
-  /** Null if the document says nothing about the buyer. */
-  buyer: QuoteDocument['buyer'] | null
+  /** Null if the document says nothing about the buyer. `country` is null if the address has it. */
+  buyer: {
+    name: string | null
+    taxIdLabel: string
+    taxId: string | null
+    address: string | null
+    country: string | null
+    contactName: string | null
+  } | null
   columns: LineColumn[]
   lines: LineRow[]
   totals: TotalRow[]
@@ -66,10 +83,16 @@ export type QuoteViewModel = {
 /** `href` is null if the text is not a valid address or number. */
 type LinkedText = { text: string; href: string | null }
 
-export function buildQuoteViewModel(linkedQuote: LinkedQuote, language: Language): QuoteViewModel {
+/** `timeZone` is that of the company. The time until which the link works is shown in it. */
+export function buildQuoteViewModel(
+  linkedQuote: LinkedQuote,
+  locale: Locale,
+  timeZone: string,
+): QuoteViewModel {
+  const language = getLanguage(locale)
   const { status, link, contentHash, document } = linkedQuote
-  const texts = quoteTexts[language]
-  const lines = buildLineRows(document.lines, language)
+  const texts = quoteTexts[getLanguage(locale)]
+  const lines = buildLineRows(document.lines, locale)
   return {
     language,
     documentLanguage: document.language === language ? null : document.language,
@@ -77,45 +100,70 @@ export function buildQuoteViewModel(linkedQuote: LinkedQuote, language: Language
     number: document.number,
     version: String(document.version),
     replaces: document.version > 1 ? texts.replaces : null,
-    issuedOn: buildDate(document.issuedOn, language),
+    issuedOn: buildDate(document.issuedOn, locale),
     validUntil:
       document.validUntil === null || status === 'superseded'
         ? null
-        : buildDate(document.validUntil, language),
-    banner: buildStatusBanner(status, document.validUntil, language),
-    seller: buildSeller(document, language),
-    buyer: hasBuyer(document.buyer) ? document.buyer : null,
-    columns: buildLineColumns(lines, chooseTaxLabel(document.totals, language), language),
+        : buildDate(document.validUntil, locale),
+    banner: buildStatusBanner(status, document.validUntil, locale),
+    seller: buildSeller(document, locale),
+    buyer: buildBuyer(document, locale),
+    columns: buildLineColumns(lines, chooseTaxLabel(document.totals, locale), locale),
     lines,
-    totals: buildTotalRows(document.totals, language),
-    terms: buildTerms(document, language),
+    totals: buildTotalRows(document.totals, locale),
+    terms: buildTerms(document, locale),
     bank: buildBankAccount(linkedQuote),
     sepaQrCode: buildSepaQrCode(linkedQuote),
     notes: document.notes,
-    legal: buildLegalTexts(document, language),
+    legal: buildLegalTexts(document, locale),
     contentHash,
     linkExpires:
-      link.expiresAt === null ? null : texts.linkExpires(formatInstant(link.expiresAt, language)),
-    gross: formatMoney(document.totals.gross, language),
+      link.expiresAt === null
+        ? null
+        : texts.linkExpires(formatInstant(link.expiresAt, locale, timeZone)),
+    gross: formatMoney(document.totals.gross, locale),
   }
 }
 
-function buildDate(date: string, language: Language) {
-  return { date, text: formatDate(date, language) }
+function buildDate(date: string, locale: Locale) {
+  return { date, text: formatDate(date, locale) }
 }
 
-function buildSeller({ seller, number }: QuoteDocument, language: Language) {
-  const { taxId, address, website } = seller
+function buildSeller({ seller, number }: QuoteDocument, locale: Locale) {
+  const { taxId, address, website, country } = seller
   return {
-    ...buildSellerContact(seller, `${quoteTexts[language].quote} ${number}`),
+    ...buildSellerContact(seller, `${quoteTexts[getLanguage(locale)].quote} ${number}`),
+    taxIdLabel: getTaxNumberLabel(country, locale),
     taxId,
     address,
     website: website === null ? null : { text: website, href: buildWebsiteLink(website) },
   }
 }
 
-function hasBuyer(buyer: QuoteDocument['buyer']): boolean {
-  return Object.values(buyer).some((text) => text !== null)
+function buildBuyer({ buyer }: QuoteDocument, locale: Locale): QuoteViewModel['buyer'] {
+  const { name, taxId, address, contactName, country = null } = buyer
+  if (Object.values(buyer).every((text) => text === null)) return null
+  return {
+    name,
+    taxIdLabel: getTaxNumberLabel(country, locale),
+    taxId,
+    address,
+    country:
+      country === null || endsWithCountry(address ?? '', country)
+        ? null
+        : formatCountry(country, locale),
+    contactName,
+  }
+}
+
+/** Whether the last line of an address names the country, in any language of the pages. */
+function endsWithCountry(address: string, country: string): boolean {
+  const toKey = (text: string) =>
+    removeAccents(text)
+      .toLowerCase()
+      .replace(/[^a-z]+/g, '')
+  const ending = toKey(address.trim().split('\n').at(-1) ?? '')
+  return languages.some((language) => ending.endsWith(toKey(formatCountry(country, language))))
 }
 
 export function buildSellerContact(
@@ -137,18 +185,18 @@ export function buildSellerContact(
 function buildStatusBanner(
   status: LinkedQuote['status'],
   validUntil: string | null,
-  language: Language,
+  locale: Locale,
 ) {
   if (status === 'sent') return null
-  const texts = quoteTexts[language]
+  const texts = quoteTexts[getLanguage(locale)]
   const { label, explanation } = texts.status[status]
   if (status !== 'expired' || validUntil === null) return { status, label, explanation }
-  const validity = texts.validity(formatDate(validUntil, language))
+  const validity = texts.validity(formatDate(validUntil, locale))
   return { status, label, explanation: `${validity} ${explanation}` }
 }
 
-function buildTerms({ trade, payment }: QuoteDocument, language: Language) {
-  const texts = quoteTexts[language]
+function buildTerms({ trade, payment }: QuoteDocument, locale: Locale) {
+  const texts = quoteTexts[getLanguage(locale)]
   const terms: { label: string; text: string }[] = []
   if (trade.incoterm) {
     const { code, edition, place } = trade.incoterm
@@ -162,7 +210,7 @@ function buildTerms({ trade, payment }: QuoteDocument, language: Language) {
 
 type BankAccount = {
   holder: string
-  iban: { text: string; isValid: boolean }
+  iban: { text: string; groups: string[]; isValid: boolean }
   bic: string | null
 }
 
@@ -180,10 +228,11 @@ function buildBankAccount({ status, document }: LinkedQuote): BankAccount | null
  * Returns an IBAN in groups of four if its length and check digits (mod 97) are right.
  * Returns any other text unchanged, with `isValid: false`.
  */
-export function formatIban(iban: string): { text: string; isValid: boolean } {
+export function formatIban(iban: string): BankAccount['iban'] {
   const electronic = electronicFormatIBAN(iban) ?? ''
-  if (!isValidIBAN(electronic)) return { text: iban, isValid: false }
-  return { text: friendlyFormatIBAN(electronic) ?? iban, isValid: true }
+  if (!isValidIBAN(electronic)) return { text: iban, groups: [iban], isValid: false }
+  const text = friendlyFormatIBAN(electronic) ?? iban
+  return { text, groups: text.split(' '), isValid: true }
 }
 
 type ShownLegalText = {
@@ -196,8 +245,9 @@ type ShownLegalText = {
 
 function buildLegalTexts(
   document: QuoteDocument,
-  language: Language,
+  locale: Locale,
 ): { texts: ShownLegalText[]; language: Language | null } {
+  const language = getLanguage(locale)
   const translation = document.legalTranslations?.[language]
   const isInPageLanguage = document.language === language || translation !== undefined
   const shownLanguage = isInPageLanguage ? language : document.language
@@ -220,8 +270,8 @@ function buildLegalTexts(
   }
 }
 
-function describeLines(positions: number[], language: Language): string {
-  return quoteTexts[language].ofLines(describePositions(positions), positions.length)
+function describeLines(positions: number[], locale: Locale): string {
+  return quoteTexts[getLanguage(locale)].ofLines(describePositions(positions), positions.length)
 }
 
 /** Returns ascending positions as a list of ranges: "1, 3–5". */

@@ -2,15 +2,20 @@
 import fc from 'fast-check'
 import t from 'tap'
 import {
+  chooseLocale,
   formatCountry,
   formatDate,
+  formatDecimal,
   formatInstant,
   formatMoney,
   formatPercent,
   formatUnit,
+  getLanguage,
+  parseLocale,
 } from '../../../src/quotes/formats.ts'
 import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { formatIban } from '../../../src/quotes/view-model/quote-view-model.ts'
+import { getTaxNumberLabel } from '../../../src/quotes/view-model/tax-number-label.ts'
 import { eur } from '../../support/quotes/linked-quote.ts'
 
 t.test('amounts and percentages have the format of the language', async (t) => {
@@ -69,12 +74,24 @@ t.test('dates, countries and units are in the language, and IBANs are checked', 
   t.equal(formatUnit('KGM', '2', 'en'), 'kg')
   for (const code of ['Q3', 'constructor', '__proto__'])
     t.equal(formatUnit(code, '2', 'en'), code, 'an unknown code is unchanged')
-  t.equal(formatInstant('2026-12-31T23:30:00-01:00', 'en'), '1 January 2027, 00:30 UTC')
-  t.same(formatIban('es9121000418450200051332'), {
+  t.equal(formatInstant('2026-12-31T23:30:00-01:00', 'en', 'UTC'), '1 January 2027, 00:30 UTC')
+  t.equal(
+    formatInstant('2027-01-01T01:30:00Z', 'es', 'America/Mexico_City'),
+    '31 de diciembre de 2026, 19:30 GMT-6',
+  )
+  for (const [quantity, unit] of [
+    ['0.5', 'bouteille'],
+    ['1.5', 'bouteille'],
+    ['-1', 'bouteille'],
+    ['2', 'bouteilles'],
+  ] as const)
+    t.equal(formatUnit('XBO', quantity, 'fr'), unit, quantity)
+  t.equal(formatUnit('XBO', '0.5', 'es'), 'botellas')
+  t.match(formatIban('es9121000418450200051332'), {
     text: 'ES91 2100 0418 4502 0005 1332',
     isValid: true,
   })
-  t.same(
+  t.match(
     formatIban('ES9121000418450200051333'),
     { text: 'ES9121000418450200051333', isValid: false },
     'one wrong digit is found',
@@ -83,5 +100,45 @@ t.test('dates, countries and units are in the language, and IBANs are checked', 
 
 t.test('no French line begins with a colon', (t) => {
   t.notMatch(JSON.stringify(quoteTexts.fr), / [:;?!»]/)
+  t.end()
+})
+
+t.test('a region changes how numbers are written, and nothing else', (t) => {
+  for (const [lang, locale, number, amount, percent] of [
+    ['es', 'es', '1.234,5', '1.234,50 MXN', '21 %'],
+    ['es-MX', 'es-MX', '1,234.5', '$1,234.50', '21%'],
+    ['ES-pe', 'es-PE', '1,234.5', 'MXN 1,234.50', '21%'],
+    ['es-XX', 'es', '1.234,5', '1.234,50 MXN', '21 %'],
+    ['de-CH', 'de-CH', '1’234.5', 'MX$ 1’234.50', '21%'],
+    ['en-US', 'en-US', '1,234.5', 'MX$1,234.50', '21%'],
+  ] as const) {
+    t.equal(parseLocale(lang), locale)
+    const read = (text: string) => text.replaceAll(/\s/g, ' ').replaceAll("'", '’')
+    t.equal(read(formatDecimal('1234.5', locale)), number, lang)
+    t.equal(read(formatMoney({ amount: '1234.50', currency: 'MXN' }, locale)), amount, lang)
+    t.equal(read(formatPercent('21', locale)), percent, lang)
+    t.equal(formatDate('2026-03-01', locale), formatDate('2026-03-01', getLanguage(locale)))
+  }
+  for (const lang of ['', 'x', 'xx-MX', 'es_MX', 'es-MX-x', 'es-', '-MX'])
+    t.equal(parseLocale(lang), null)
+  const seller = { country: 'MX' }
+  t.equal(chooseLocale(null, { language: 'es', seller }), 'es-MX', 'a Mexican seller')
+  t.equal(chooseLocale('es', { language: 'en', seller }), 'es-MX')
+  t.equal(chooseLocale('es-ES', { language: 'es', seller }), 'es-ES')
+  t.equal(chooseLocale(null, { language: 'en', seller }), 'en')
+  t.equal(chooseLocale(null, { language: 'es', seller: {} }), 'es', 'an older document')
+  t.end()
+})
+
+t.test('tax numbers are named as in the country of their owner', (t) => {
+  for (const [country, locale, label] of [
+    ['MX', 'it', 'RFC'],
+    ['ES', 'en', 'NIF'],
+    ['PL', 'es', 'N.º IVA'],
+    ['JP', 'de', 'Steuernummer'],
+    [null, 'es-MX', 'NIF'],
+    [undefined, 'it', 'Partita IVA'],
+  ] as const)
+    t.equal(getTaxNumberLabel(country, locale), label, `${country} ${locale}`)
   t.end()
 })

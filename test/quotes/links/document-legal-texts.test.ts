@@ -2,6 +2,8 @@
 import t from 'tap'
 import type { Company } from '../../../src/company/company-file.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
+import { createQuoteLinkWithDetails } from '../../../src/quotes/links/manage-links.ts'
+import { recordLanguages } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../../../src/quotes/schema.ts'
 import { company } from '../../support/database/company.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
@@ -153,4 +155,112 @@ t.test('a legal text that the company lacks in the language is shown in another 
     legalForLines: [{ lines: [2] }],
     legalInOtherLanguages: [{ language: 'fr', text: french.text }],
   })
+})
+
+t.test('a reason says why lines have no tax, with the law of the seller', async (t) => {
+  const { db } = await testDatabase(t)
+  await recordLanguages(db)
+  const recordSeller = (country: string) =>
+    recordCompany(db, { ...company, seller: { ...company.seller, country, legal: [] } })
+  let counter = 0
+  const read = async (
+    quote: Partial<typeof minimalQuote>,
+    lines: Partial<typeof minimalLine>[],
+  ): Promise<QuoteDocument> => {
+    const number = `P-${counter++}`
+    await writeQuote(
+      db,
+      { ...minimalQuote, ...quote, number },
+      lines.map((line) => ({ ...minimalLine, tax_rate: '0', ...line })),
+    )
+    return JSON.parse((await createAndReadLink(db, { number })).document)
+  }
+  await recordSeller('ES')
+  for (const [reason, text, english] of [
+    [
+      'intra_community_goods',
+      /Entrega intracomunitaria.*art\. 25 Ley 37\/1992; art\. 138/,
+      /138 Dir/,
+    ],
+    [
+      'intra_community_service',
+      /Inversión del sujeto pasivo.*44, 196 Directiva/,
+      /^Reverse charge/,
+    ],
+    ['export', /^Exportación.*art\. 21 Ley 37/, /^Export/],
+    ['canary_islands', /Canarias, Ceuta o Melilla.*art\. 21/, /Canary Islands/],
+    ['reverse_charge', /^Inversión del sujeto pasivo.*art\. 84/, /^Reverse charge/],
+    ['exempt', /^Operación exenta.*art\. 20/, /^Exempt from VAT/],
+    ['not_subject', /no sujeta/, /Outside the scope/],
+    ['small_business', /franquicia/, /small enterprises/],
+    ['Exento por convenio con la OTAN', /^Exento por convenio con la OTAN$/, /^Exento por conv/],
+  ] as const) {
+    const document = await read({ country: 'ES' }, [{ tax_rate: '21' }, { tax_reason: reason }])
+    t.match(document.legalForLines, [{ text, lines: [2] }], reason)
+    t.match(document.legalTranslations?.en?.legalForLines, [{ text: english, lines: [2] }])
+    t.match(document.lines[0], { taxReason: null })
+    t.match(document.lines[1]?.taxReason, { code: reason.includes(' ') ? null : reason, text })
+    t.equal(document.buyer.country, 'ES')
+  }
+  const several = await read({ country: 'PT', default_tax_reason: 'intra_community_goods' }, [
+    {},
+    { unit: 'HUR', tax_reason: 'intra_community_service' },
+    {},
+    { tax_rate: null },
+  ])
+  t.match(several.legalForLines, [
+    { text: /Entrega/, lines: [1, 3] },
+    { text: /servicio/, lines: [2] },
+  ])
+  const whole = await read({ country: 'ES', default_tax_reason: 'reverse_charge' }, [{}, {}])
+  t.match(whole, { legal: [/^Inversión/], legalForLines: undefined })
+
+  // Without a reason, only where the countries decide it.
+  t.match((await read({ country: 'US' }, [{}])).lines, [{ taxReason: { code: 'export' } }])
+  t.match((await read({ country: 'PT' }, [{}])).legal, [/138 Directiva/])
+  t.match((await read({ country: 'PT' }, [{ unit: 'HUR' }])).lines, [{ taxReason: null }])
+  t.match((await read({ country: 'ES' }, [{}])).lines, [{ taxReason: null }])
+  await recordSeller('FR')
+  t.match((await read({ country: 'US' }, [{}])).legal, [/^Exportación exenta de IVA \(art\. 146 D/])
+  await recordSeller('MX')
+  t.match((await read({ country: 'US' }, [{}])).legal, ['Exportación exenta de IVA.'])
+
+  for (const [line, constraint] of [
+    [{ tax_reason: 'exprot' }, 'quote_lines_tax_reason_check'],
+    [{ tax_reason: 'export', tax_rate: '21' }, 'quote_lines_reason_has_no_tax'],
+  ] as const)
+    await t.rejects(read({}, [line]), { message: new RegExp(constraint) })
+})
+
+t.test('a new link names probable mistakes, and strict links are refused', async (t) => {
+  const { db } = await testDatabase(t)
+  const good = { ...minimalQuote, valid_until: '2026-04-01', country: 'ES' }
+  for (const [number, quote, lines, warnings] of [
+    ['P-good', good, [{ ...minimalLine, tax_rate: '21' }], []],
+    ['P-empty', { ...good, valid_until: null }, [], [/no lines/, /without end/]],
+    ['P-zero', good, [{ ...minimalLine, tax_rate: '0' }], [/why line 1 has 0 % tax/]],
+    ['P-emoji', { ...good, notes: '✅ ค้อน' }, [minimalLine], [/no PDF.*ค \(U\+0E04\)/]],
+    [
+      'P-negative',
+      good,
+      [
+        { ...minimalLine, unit_price: '10', tax_rate: '0', tax_reason: 'exempt' },
+        { ...minimalLine, unit_price: '-10', tax_rate: '21' },
+      ],
+      [/below zero: -2\.10 EUR/],
+    ],
+  ] as const) {
+    await writeQuote(db, { ...quote, number }, [...lines])
+    const created = await createQuoteLinkWithDetails(db, { number })
+    t.equal(created.warnings.length, warnings.length, number)
+    t.match(created.warnings, warnings)
+    const strict = createQuoteLinkWithDetails(db, { number, isStrict: true })
+    if (warnings.length === 0) await strict
+    else await t.rejects(strict, { message: /--strict rejects it/ }, number)
+  }
+  const { count } = await db
+    .selectFrom('quote_shares')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .executeTakeFirstOrThrow()
+  t.equal(Number(count), 6, 'a refused link does not remain')
 })

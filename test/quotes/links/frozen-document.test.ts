@@ -88,12 +88,14 @@ const completeLines: Line[] = [
     unit_price: '100',
     discount_percent: '100',
     tax_rate: '0',
+    tax_reason: 'exempt',
   },
   { position: 50, description: 'Suplido', quantity: '1', unit_price: '10' },
 ]
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
 
+const exemptions = [{ text: 'exempt', lines: [40] }]
 const completeDocument = {
   number: 'P-2026/0117 ñ',
   version: 2,
@@ -113,12 +115,14 @@ const completeDocument = {
       iban: 'ES91 2100 0418 4502 0005 1332',
       bic: 'CAIXESBBXXX',
     },
+    country: 'ES',
   },
   buyer: {
     name: 'Talleres del Ejemplo, S.L.',
     taxId: 'ESB00000000',
     address: 'Calle del Ejemplo, 7\n31001 Pamplona',
     contactName: 'Compras',
+    country: 'ES',
   },
   lines: [
     {
@@ -131,6 +135,7 @@ const completeDocument = {
       discountPercent: '5',
       taxRate: '21',
       surchargeRate: '5.2',
+      taxReason: null,
       hsCode: '820520',
       originCountry: 'ES',
       net: eur('285.00'),
@@ -158,6 +163,8 @@ const completeDocument = {
       unitPrice: eur('100.00'),
       discountPercent: '100',
       taxRate: '0',
+      // The test database lacks the text of the reason.
+      taxReason: { code: 'exempt', text: 'exempt' },
       net: eur('0.00'),
     }),
     createLine(50, {
@@ -216,12 +223,28 @@ const completeDocument = {
       it: 'IVA',
       de: 'USt.',
     },
+    untaxedBase: eur('10.00'),
     gross: eur('460.79'),
   },
   trade: { incoterm: { code: 'DAP', edition: '2020', place: 'Pamplona' }, delivery: '15 días' },
   payment: { terms: '30 días fecha de factura' },
   legal: ['Precios válidos salvo error u omisión.'],
-  legalTranslations: { en: { legal: ['Errors and omissions excepted.'] } },
+  legalForLines: exemptions,
+  legalTranslations: {
+    en: { legal: ['Errors and omissions excepted.'], legalForLines: exemptions },
+    ...Object.fromEntries(
+      ['pt', 'fr', 'it', 'de'].map((language) => [
+        language,
+        {
+          legal: [],
+          legalForLines: exemptions,
+          legalInOtherLanguages: [
+            { language: 'es', text: 'Precios válidos salvo error u omisión.' },
+          ],
+        },
+      ]),
+    ),
+  },
   notes: 'Portes incluidos.\n«Sin montaje»',
 }
 
@@ -233,6 +256,7 @@ function createLine<Values extends object>(position: number, values: Values) {
     discountPercent: '0',
     taxRate: null,
     surchargeRate: null,
+    taxReason: null,
     hsCode: null,
     originCountry: null,
   }
@@ -263,12 +287,14 @@ t.test('unknown values of a minimal quote are null', async (t) => {
   const { db } = await testDatabase(t)
   await writeQuote(db, minimalQuote, [])
   const { document } = await createAndReadLink(db, { number: 'P-1' })
+  const { legalForLines: _, ...withoutExemption } = completeDocument
   t.strictSame(JSON.parse(document), {
-    ...completeDocument,
+    ...withoutExemption,
+    legalTranslations: { en: { legal: ['Errors and omissions excepted.'] } },
     number: 'P-1',
     version: 1,
     validUntil: null,
-    buyer: { name: null, taxId: null, address: null, contactName: null },
+    buyer: { name: null, taxId: null, address: null, contactName: null, country: null },
     lines: [],
     totals: {
       net: eur('0.00'),
@@ -282,6 +308,7 @@ t.test('unknown values of a minimal quote are null', async (t) => {
         it: 'IVA',
         de: 'USt.',
       },
+      untaxedBase: null,
       gross: eur('0.00'),
     },
     trade: { incoterm: null, delivery: null },

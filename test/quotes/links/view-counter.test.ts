@@ -1,6 +1,7 @@
 // Counting how often links are opened.
 // Numbers such as S11 are those of the attacks in docs/security.md.
 import t from 'tap'
+import { isHumanView } from '../../../src/quotes/links/view-counter.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
@@ -39,17 +40,44 @@ t.test('only people are counted, and only for links that exist', async (t) => {
       'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)',
       'facebookexternalhit/1.1',
       'TelegramBot (like TwitterBot)',
+      'Google-PageRenderer Google (+https://developers.google.com)',
+      'Mozilla/5.0 (compatible; Google-Safety; +http://www.google.com)',
+      'Viber/13.3.0',
+      'Mozilla/5.0 (compatible; vkShare; +http://vk.com/dev/Share)',
+      'Iframely/1.3.1 (+https://iframely.com/docs/about)',
+      'Mozilla/5.0 (compatible; Claude-User/1.0)',
+      'Go-http-client/2.0',
+      'okhttp/4.12.0',
+      'axios/1.7.2',
     ])
       await app.inject({ url, headers: { 'user-agent': agent } })
     await app.inject({ url, headers: { 'sec-purpose': 'prefetch' } })
+    await app.inject({ url, headers: { 'sec-fetch-mode': 'no-cors' } })
     const phone =
       'Mozilla/5.0 (Linux; Android 13; CUBOT KINGKONG) Chrome/131.0.0.0 Mobile Safari/537.36'
-    await app.inject({ url, headers: { 'user-agent': phone } })
+    await app.inject({ url, headers: { 'user-agent': phone, 'sec-fetch-mode': 'navigate' } })
     await app.inject(url)
   })
   // The service has closed its connections, so all its inserts have ended.
   const views = await database.db.selectFrom('quote_share_views').selectAll().execute()
   t.equal(views.length, 2)
+})
+
+t.test('over https, browsers say that they open a page', (t) => {
+  const chrome = 'Mozilla/5.0 (X11; Linux x86_64) Chrome/131.0.0.0 Safari/537.36'
+  const safari = 'Mozilla/5.0 (iPhone; CPU iPhone OS 15_0 like Mac OS X) Version/15.0 Safari/604.1'
+  for (const [agent, mode, isHttps, expected] of [
+    [chrome, 'navigate', true, true],
+    [chrome, undefined, true, false],
+    [chrome, undefined, false, true],
+    [safari, undefined, true, true],
+    [safari, 'cors', true, false],
+    ['', undefined, false, false],
+  ] as const) {
+    const headers = { 'user-agent': agent, ...(mode && { 'sec-fetch-mode': mode }) }
+    t.equal(isHumanView({ method: 'GET', headers }, isHttps), expected, `${agent} ${mode}`)
+  }
+  t.end()
 })
 
 t.test(

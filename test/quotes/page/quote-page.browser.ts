@@ -122,7 +122,7 @@ t.test('the visible text contains the number, total, terms and IBAN', async (t) 
     'Zaragoza',
     '30 días fecha factura',
     '1.507,18 €',
-    'ES91 2100 0418 4502 0005 1332',
+    'ES9121000418450200051332',
   ])
     t.ok(text.includes(expected), `${expected} in ${text.slice(0, 2_000)}`)
 })
@@ -270,7 +270,11 @@ t.test('five lines and the bank account are on one page, printed and as PDF', as
       const pdf = await readPages(compilePdf(quote, language, defaultBrand).pdf)
       for (const pages of [printed, pdf]) {
         t.equal(pages.length, 1, `${language}, ${name}`)
-        t.match(pages[0], /ES91 2100 0418 4502 0005 1332\n/, `${language}, ${name}: on one line`)
+        t.match(
+          pages[0],
+          /ES91 ?2100 ?0418 ?4502 ?0005 ?1332\n/,
+          `${language}, ${name}: on one line`,
+        )
       }
     }
   const many = Array.from({ length: 60 }, (_, n) => ({ ...hammer, position: n + 1 }))

@@ -70,14 +70,16 @@ t.test(
       const inOneLine = (shown: string) => shown.replace(/\s+/g, ' ')
       for (const expected of texts)
         t.ok(inOneLine(text).includes(inOneLine(expected)), `${language}: ${expected}`)
-      for (const expected of [linkedQuote.contentHash, 'ES91 2100 0418 4502 0005 1332'])
-        t.ok(text.includes(expected), `${language}: ${expected}`)
+      for (const expected of [linkedQuote.contentHash, 'ES9121000418450200051332'])
+        t.ok(text.replace(/\s+/g, '').includes(expected), `${language}: ${expected}`)
     }
   },
 )
 
 /** Returns the decimals of a document, and the texts that the page shows unchanged. */
 function collectShownValues(value: unknown, field = ''): { decimals: string[]; texts: string[] } {
+  // The legal texts show why a line has no tax.
+  if (field === 'taxReason') return { decimals: [], texts: [] }
   if (typeof value === 'object' && value !== null) {
     const parts = Object.entries(value).map(([name, inner]) => collectShownValues(inner, name))
     return {

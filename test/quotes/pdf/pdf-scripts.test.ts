@@ -51,6 +51,7 @@ async function extractPdfText(quote: LinkedQuote): Promise<string> {
 }
 
 const printable = {
+  emoji: 'Portes incluidos ✅ ❌ ❗ ⭐ 👍 📦 🚚 🔧 ❤️',
   Korean: '망치 둥근 머리 뷁 똠 쀍 텍스트 가나다라',
   Chinese: '锤子 圆头锤 鐵鎚',
   Japanese: 'ハンマー がぎぐ パピプ 玄翁',
@@ -103,6 +104,8 @@ const refused = {
   'stacked accents': 'Q\u0303 а\u0301',
   emoji: '👩‍👩‍👧',
   'private use': '\ue123',
+  'a flag': '🇪🇸',
+  'a skin colour': '👍🏽',
 }
 
 for (const [name, text] of Object.entries(refused))

@@ -46,7 +46,7 @@ t.test('large pages are rendered by one process, and cached', async (t) => {
 t.test(
   'a link that is closed while it waits does not fail other links to the same quote',
   async (t) => {
-    const renderer = new PageRenderer({ brand, offersReplies: true })
+    const renderer = new PageRenderer({ brand, offersReplies: true, timeZone: 'UTC' })
     t.teardown(() => renderer.close())
     const large = { ...openLink, documentBytes: 2 * maxMainThreadDocumentBytes }
     const render = (linkId: string, readVerifiedDocument: () => Promise<string>) =>
@@ -67,7 +67,7 @@ t.test(
 t.test('a page that is too large is not rendered again', async (t) => {
   const children: ChildProcess[] = []
   watchProcesses(t, 'large-page-process-main.ts', (child) => children.push(child))
-  const renderer = new PageRenderer({ brand, offersReplies: true })
+  const renderer = new PageRenderer({ brand, offersReplies: true, timeZone: 'UTC' })
   t.teardown(() => renderer.close())
   // 4 MB in the document, and five times as much as HTML: "&amp;".
   const description = '&'.repeat(2_000)

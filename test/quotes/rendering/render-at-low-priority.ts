@@ -22,7 +22,7 @@ const source = {
     throw error
   },
 }
-const pages = new PageRenderer({ brand: defaultBrand, offersReplies: true })
+const pages = new PageRenderer({ brand: defaultBrand, offersReplies: true, timeZone: 'UTC' })
 const pdfs = new PdfRenderer(defaultBrand)
 const page = await pages.getOrRender(link, { format: 'json' }, source)
 const pdf = await pdfs.getOrRender(link, 'es', source)

@@ -130,7 +130,7 @@ t.test('a rendering process performs its tasks one after the other', async (t) =
   const perform = (contentHash: string) =>
     pdfProcess.perform(async () => {
       prepared.push(contentHash)
-      return { ...oneLine, contentHash, brand }
+      return { ...oneLine, contentHash, brand, timeZone: 'UTC' }
     })
   const first = perform('1')
   const second = perform('2')

@@ -8,7 +8,7 @@ import { openLink } from './linked-quote.ts'
 /** Returns the PDF of a document. */
 export async function renderDocument(
   renderer: PdfRenderer,
-  quote: Omit<PdfTask, 'brand'>,
+  quote: Omit<PdfTask, 'brand' | 'timeZone'>,
 ): Promise<Pdf> {
   const { documentJson, contentHash, status, language } = quote
   const link = { ...openLink, contentHash, quoteStatus: status }
