@@ -162,7 +162,7 @@ const isAccepted: Record<keyof Secrets, (secret: string) => Promise<boolean>> = 
   IMPORTER_PASSWORD: (password) => canLogIn('quotes_importer', password),
   REDIS_PASSWORD: canUseRedis,
   MEILI_MASTER_KEY: (key) => canUseEngine('/keys', key),
-  MEILI_INDEXER_KEY: (key) => canUseEngine('/keys', key),
+  MEILI_INDEXER_KEY: (key) => canUseEngine('/indexes/none/documents', key),
   MEILI_SEARCH_KEY: (key) => canUseEngine('/indexes/none/search?q=x', key),
 }
 
