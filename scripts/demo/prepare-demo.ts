@@ -11,6 +11,7 @@ import { ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { isIndexUpToDate } from '../../src/indexing/status.ts'
 import { recordLanguages } from '../../src/quotes/quote-texts/quote-texts.ts'
 import { nameWithVersion } from '../../src/search-engine/index-name.ts'
+import { foldStatistics } from '../../src/stats/summary/fold-statistics.ts'
 import type { ReportProgress } from '../servers/running-server.ts'
 import { type DemoFile, writeDemoFile } from './demo-file.ts'
 import { demoRoles } from './demo-roles.ts'
@@ -25,6 +26,8 @@ import {
 import { type Program, startProgram } from './start-programs.ts'
 
 const companyFile = join(import.meta.dirname, '../../demo/company.json')
+/** How many quotes and lines a step of adding up takes. */
+const loadedBatch = 100_000
 const readyPollMs = 50
 /** How often a start that takes long says what it waits for. */
 const waitReportMs = 15_000
@@ -100,6 +103,9 @@ async function loadData(
   reportProgress('loading the demo data (on the first start only)')
   const pool = openPool(importerUrl, { connections: 2 })
   await loadDemoData(pool, company, reportProgress, signal).finally(() => pool.end())
+  reportProgress('adding up the statistics')
+  // The API would do it in smaller and slower steps.
+  await foldStatistics(db, loadedBatch)
 }
 
 /** Starts the indexer and the API, and waits until the API is ready. */
