@@ -68,7 +68,7 @@ function readCode(path: string, code = new Map<string, string>()): Map<string, s
 const confirmed = {
   version: 1,
   shape: 'b22c856dc209dcd6',
-  code: '00d2c3694eafebf4',
+  code: '6a690097d0d9d7af',
 }
 
 const advice = `The settings of the index or the code that builds documents have changed.
