@@ -79,6 +79,7 @@ t.test('the search engine', async (t) => {
           description: 'Mango de fresno',
           category: 'Herramientas',
           brand: 'Ácana',
+          supplier: null,
           unit: 'C62',
           price: { amount: '12.50', currency: 'EUR' },
           hsCode: '820520',
