@@ -140,6 +140,8 @@ export function hasDirectionMarks(text: string): boolean {
 /** Returns whether the first strong character is right-to-left (UAX 9, rules P2 and P3). */
 export function isRightToLeft(line: string): boolean {
   for (const character of line) {
+    // bidi-js takes emoji that are newer than its table for letters.
+    if (/[\u{1f300}-\u{1faff}]/u.test(character)) continue
     const type = bidi.getBidiCharTypeName(character)
     if (type === 'L') return false
     if (type === 'R' || type === 'AL') return true
