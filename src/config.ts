@@ -120,7 +120,10 @@ function parseSearchEngine(entry: string): SearchEngineUrl {
   return { name: entry.slice(0, separator), url: entry.slice(separator + 1) }
 }
 
-/** The oldest version that can run the service. Older ones do not set `import.meta.main` in TypeScript files: programs would end at once. */
+/**
+ * The oldest version that can run the service. Older ones do not set `import.meta.main` in
+ * TypeScript files: programs would end at once.
+ */
 const minNode = { major: 24, minor: 3 }
 
 export function findNodeProblem(version: string): string | null {

@@ -1,5 +1,5 @@
-// API keys: their format (tqs_<id>_<secret> for servers, tqp_<id>_<secret> for browsers), what a key
-// allows, and how keys are created, revoked and rotated.
+// API keys: their format (tqs_<id>_<secret> for servers, tqp_<id>_<secret> for browsers), what a
+// key allows, and how keys are created, revoked and rotated.
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'

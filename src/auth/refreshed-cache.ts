@@ -26,9 +26,9 @@ export type RefreshedCache<Value> = {
 }
 
 /**
- * `read` gets `isNew` if the cache has no value of the key. Any error counts as an outage, including
- * a missing permission. Otherwise a defect would fail every request at once. Its result is waited
- * for up to `lookUpTimeout`; PostgreSQL cancels the statement later.
+ * `read` gets `isNew` if the cache has no value of the key. Any error counts as an outage,
+ * including a missing permission. Otherwise a defect would fail every request at once. Its result
+ * is waited for up to `lookUpTimeout`; PostgreSQL cancels the statement later.
  */
 export function createRefreshedCache<Value>(
   maxEntries: number,

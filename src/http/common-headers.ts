@@ -1,5 +1,5 @@
-// The headers of every response: security headers, the request id, and `connection: close` while the
-// process stops. Also the header that forbids storing a response.
+// The headers of every response: security headers, the request id, and `connection: close` while
+// the process stops. Also the header that forbids storing a response.
 import type { FastifyInstance } from 'fastify'
 
 /** The Cache-Control header of responses that nobody may store. */

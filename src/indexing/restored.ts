@@ -64,7 +64,9 @@ function createReason(name: ReasonName, details?: string): RebuildReason {
   return { ...rules, name, text: `${rules.text}${details === undefined ? '' : `: ${details}`}.` }
 }
 
-/** What a check found: a reason to rebuild, a failover after which the index is in step, or null. */
+/**
+ * What a check found: a reason to rebuild, a failover after which the index is in step, or null.
+ */
 export type Finding = RebuildReason | 'failed_over_without_loss' | null
 
 /**

@@ -1,4 +1,5 @@
-// Writes documents to an index in requests of limited size, and finds those that the engine rejects.
+// Writes documents to an index in requests of limited size, and finds those that the engine
+// rejects.
 import type { EnqueuedTask, Index } from 'meilisearch'
 import type { DocumentLine } from './documents.ts'
 import {

@@ -13,7 +13,9 @@ import { createRejectionLog, type LoggedRejection } from './rejection-log.ts'
 // Long enough to average out single slow requests.
 const eventLoopSampleMs = 500
 
-/** Returns the page of a problem for a request that does not reach its route. Null: JSON is sent. */
+/**
+ * Returns the page of a problem for a request that does not reach its route. Null: JSON is sent.
+ */
 type BuildErrorPage = (
   request: Pick<IncomingMessage, 'url' | 'headers'>,
   problem: Problem,

@@ -13,8 +13,8 @@ export type ProductDocument = Product &
     /** The SKU without separators, in lower case, and without accents too, for exact matches. */
     skuKeys: string[]
     /**
-     * The SKU key and its endings, without accents. The engine matches prefixes only; the middle of a
-     * code is the prefix of one of its endings.
+     * The SKU key and its endings, without accents. The engine matches prefixes only; the middle of
+     * a code is the prefix of one of its endings.
      */
     skuForms: string[]
     /** The SKU with O as 0, I as 1 and S as 5 (toLookAlike). */

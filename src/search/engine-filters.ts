@@ -67,7 +67,9 @@ export function toPartialCondition({ partialCodeKey, tokens }: ParsedQuery): str
   return `(${fields.map((field) => `${field} STARTS WITH ${value}`).join(' OR ')})`
 }
 
-/** The SKU itself begins with the part of a code. Such products come before those with it inside. */
+/**
+ * The SKU itself begins with the part of a code. Such products come before those with it inside.
+ */
 export function toBeginningCondition({ partialCodeKey = '' }: ParsedQuery): string {
   return `skuKeys STARTS WITH ${quoteFilterValue(partialCodeKey)}`
 }

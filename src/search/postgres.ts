@@ -1,5 +1,5 @@
-// Searches in PostgreSQL while no engine is available. It finds candidates by the same tokens as the
-// engine, and orders them by the same rules (order.ts). Each query reads an index and returns a
+// Searches in PostgreSQL while no engine is available. It finds candidates by the same tokens as
+// the engine, and orders them by the same rules (order.ts). Each query reads an index and returns a
 // limited number of candidates, however many products there are.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Pool } from 'pg'

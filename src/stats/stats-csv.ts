@@ -3,8 +3,8 @@ import type { Money } from '../company/money.ts'
 import type { Stats } from './schema.ts'
 
 /**
- * How a file is written: `csv` plainly, for programs, and for the spreadsheet programs of a language
- * with a decimal point or a decimal comma.
+ * How a file is written: `csv` plainly, for programs, and for the spreadsheet programs of a
+ * language with a decimal point or a decimal comma.
  */
 export type CsvForm = 'csv' | 'csv-point' | 'csv-comma'
 
@@ -39,9 +39,10 @@ const textColumns: ReadonlySet<Column> = new Set(['dimension', 'key', 'currency'
 type Row = Partial<Record<Column, number | string | null>>
 
 /**
- * Returns CSV (RFC 4180). A decimal comma needs semicolons between the cells. openapi.ts describes the rows. Rows of customers and products have the id or SKU as key, which is
- * empty for quotes without a customer or lines without a SKU. The last of them, with the dimension
- * `otherCustomers` or `otherProducts`, sums up all others. Its key is how many there are.
+ * Returns CSV (RFC 4180). A decimal comma needs semicolons between the cells. openapi.ts describes
+ * the rows. Rows of customers and products have the id or SKU as key, which is empty for quotes
+ * without a customer or lines without a SKU. The last of them, with the dimension `otherCustomers`
+ * or `otherProducts`, sums up all others. Its key is how many there are.
  */
 export function formatCsv(stats: Stats, form: CsvForm): string {
   const separator = form === 'csv-comma' ? ';' : ','

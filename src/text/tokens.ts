@@ -177,8 +177,8 @@ export function listOtherNumbers(words: string[]): string[] {
 }
 
 /**
- * Returns the text as maximal runs of letters or digits, separated by blanks, as PostgreSQL compares
- * it: "s 235 jr" for "S235JR". A character of a script without blanks is a run.
+ * Returns the text as maximal runs of letters or digits, separated by blanks, as PostgreSQL
+ * compares it: "s 235 jr" for "S235JR". A character of a script without blanks is a run.
  */
 export function toAtoms(text: string): string {
   return listAtoms(normalizeText(text).text, 0)
@@ -239,7 +239,9 @@ function listJoined(text: string): Place[] {
   })
 }
 
-/** Returns the maximal runs of letters or digits, and every character of a script without blanks. */
+/**
+ * Returns the maximal runs of letters or digits, and every character of a script without blanks.
+ */
 function listAtoms(text: string, offset: number): Place[] {
   return [...text.matchAll(atomPattern)].flatMap(({ 0: atom, index }) => {
     const start = offset + index
@@ -303,7 +305,9 @@ function listCodes(text: string, amounts: Amount[]): Place[] {
 
 const isLongWord = ({ text }: Place) => text.length > maxLettersInSplitCode && !/\d/.test(text)
 
-/** Returns the part, if it has letters and digits, and what begins or ends at one of its letters. */
+/**
+ * Returns the part, if it has letters and digits, and what begins or ends at one of its letters.
+ */
 function listPartsOfCode(part: Place): Place[] {
   if (!/\d/.test(part.text) || !/\p{L}/u.test(part.text)) return []
   const atoms = listAtoms(part.text, part.start)

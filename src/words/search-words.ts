@@ -1,6 +1,6 @@
 // The words that a search knows: synonyms, pinned products and ignored words. Reads them from the
-// tables of the company, and keeps them in memory. No program reads more-languages/: a company imports these synonyms if it
-// sells in that language (docs/importing.md).
+// tables of the company, and keeps them in memory. No program reads more-languages/: a company
+// imports these synonyms if it sells in that language (docs/importing.md).
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { FailureLog } from '../monitoring/log/failure-log.ts'

@@ -67,7 +67,10 @@ export async function measureCold(
   }
 }
 
-/** Measures one reading of the state of the summary, which running API processes repeat all the time. */
+/**
+ * Measures one reading of the state of the summary, which running API processes repeat all the
+ * time.
+ */
 export async function measurePoll(db: Database): Promise<Timing> {
   return measureInTurn(db, [() => readSummaryState(db)], pollRounds)
 }

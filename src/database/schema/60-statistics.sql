@@ -187,7 +187,8 @@ revoke execute on function is_fold_due() from public;
 -- What a reader needs to know of the summary, in one row.
 create view summary_state as
   select
-    -- Changes when PostgreSQL restarts or is restored: only versions of a generation are comparable.
+    -- Changes when PostgreSQL restarts or is restored: only versions of a generation are
+    -- comparable.
     concat_ws(' ', tableoid, extract(epoch from pg_postmaster_start_time())) as generation,
     version,
     as_of_day,
@@ -204,7 +205,8 @@ language sql immutable parallel safe
 return case when currency = base_currency then net else round(net * rate, base_digits) end;
 
 -- What one quote contributes to quote_figures, or takes away with sign -1: the one definition of
--- every figure. A quote counts on its day of issue, and an accepted one also on its day of decision.
+-- every figure. A quote counts on its day of issue, and an accepted one also on its day of
+-- decision.
 create function quote_figures_of(q quote_image, sign integer, as_of_day date, base_currency text,
   base_digits integer) returns setof quote_figures
 language sql immutable parallel safe as $$

@@ -1,9 +1,9 @@
 -- Folding: adds the ledger to the summary, which then is the statistics of one instant.
 
--- Folds at most about so many rows of the ledger and lines in them; null: all. Returns null when everything is folded that
--- was committed when the transaction began to fold, or if another one is folding. Otherwise returns
--- the snapshot to continue with, in the same transaction: the transaction must not be committed
--- before, and every call is short enough for the time limit of a statement.
+-- Folds at most about so many rows of the ledger and lines in them; null: all. Returns null when
+-- everything is folded that was committed when the transaction began to fold, or if another one is
+-- folding. Otherwise returns the snapshot to continue with, in the same transaction, which must not
+-- be committed before.
 create function fold_statistics(batch integer default null, inout through pg_snapshot default null)
 language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off
   set plan_cache_mode = force_generic_plan set jit = off as $$

@@ -21,9 +21,9 @@ const owners: Partial<Record<(typeof repeatedQuoteFields)[number], string>> = {
 }
 
 /**
- * Fills the columns that the file does not have with the values of the existing quotes, in the first
- * row of each quote, from which the quote is assembled. Needs `staged_quotes`, and all problems that
- * compare the rows of a quote.
+ * Fills the columns that the file does not have with the values of the existing quotes, in the
+ * first row of each quote, from which the quote is assembled. Needs `staged_quotes`, and all
+ * problems that compare the rows of a quote.
  */
 export async function keepMissingColumns(client: ClientBase, columns: string[]): Promise<void> {
   const missing = repeatedQuoteFields.filter((field) => !columns.includes(field))

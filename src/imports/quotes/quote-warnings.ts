@@ -130,7 +130,9 @@ function findIdenticalLines(client: ClientBase): Promise<ImportWarning[]> {
   )
 }
 
-/** Warns of columns of percentages whose values are all below 1, as if 15 % were written as 0.15. */
+/**
+ * Warns of columns of percentages whose values are all below 1, as if 15 % were written as 0.15.
+ */
 function findFractions(client: ClientBase): Promise<ImportWarning[]> {
   return readWarning(
     client,

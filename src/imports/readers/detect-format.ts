@@ -13,8 +13,8 @@ const describe = ({ line, column, cell }: Sample) =>
 
 /**
  * Returns the decimal sign and the order of dates that all cells have. What `given` says is not
- * questioned. Throws an ImportError that names both cells if two contradict each other, and one that
- * shows both readings if a column allows two.
+ * questioned. Throws an ImportError that names both cells if two contradict each other, and one
+ * that shows both readings if a column allows two.
  */
 export async function detectFormat(
   rows: AsyncIterable<Row[]>,
@@ -139,9 +139,9 @@ class NumberEvidence {
 }
 
 /**
- * Returns the decimal sign that a number shows: a sign that is not followed by exactly three digits,
- * or the last one of two. A sign that occurs twice separates thousands. Returns undefined if the
- * number shows nothing or is none.
+ * Returns the decimal sign that a number shows: a sign that is not followed by exactly three
+ * digits, or the last one of two. A sign that occurs twice separates thousands. Returns undefined
+ * if the number shows nothing or is none.
  */
 function findDecimalSign(number: string): FileFormat['numbers'] | 'ambiguous' | undefined {
   const [, whole = '', sign, digits = ''] = /^-?(.*?)([.,])(\d*)$/.exec(number) ?? []

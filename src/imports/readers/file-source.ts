@@ -1,5 +1,5 @@
-// The bytes of the file to import: a file, a gzipped file, standard input, or chunks in memory. They
-// can be read several times, because the form of a file is known only after its last row.
+// The bytes of the file to import: a file, a gzipped file, standard input, or chunks in memory.
+// They can be read several times, because the form of a file is known only after its last row.
 import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

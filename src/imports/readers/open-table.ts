@@ -328,8 +328,9 @@ type Selection = { indexes: number[]; columns: string[]; width: number; options:
 
 /**
  * Yields the rows with the cells at `indexes`, and default values in empty ones. Spreadsheets leave
- * out empty cells at the end of a row, so they are added, but not to the last row of a file that may
- * be cut short. Cells beyond the header stay, and make the row malformed, unless they are empty.
+ * out empty cells at the end of a row, so they are added, but not to the last row of a file that
+ * may be cut short. Cells beyond the header stay, and make the row malformed, unless they are
+ * empty.
  */
 async function* selectCells(
   batches: AsyncIterable<Row[]>,

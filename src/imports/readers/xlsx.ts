@@ -1,6 +1,6 @@
-// Reads a sheet of an Excel workbook (.xlsx) as rows, part by part. A workbook is a ZIP of XML files
-// (ECMA-376, part 1, chapter 18). Limits protect from ZIP bombs, and XML with a DOCTYPE, which could
-// define entities, is rejected.
+// Reads a sheet of an Excel workbook (.xlsx) as rows, part by part. A workbook is a ZIP of XML
+// files (ECMA-376, part 1, chapter 18). Limits protect from ZIP bombs, and XML with a DOCTYPE,
+// which could define entities, is rejected.
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
 import { type Entry, fromBufferPromise, fromFdPromise, type ZipFile } from 'yauzl'
 import { quoteForMessage } from '../cells/cell-checks.ts'

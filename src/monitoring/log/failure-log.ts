@@ -4,7 +4,9 @@ import { describeError } from '../describe-error.ts'
 /** Bounds the log if every error has a different key. */
 const maxLoggedKeys = 10
 
-/** Decides which of many equal errors are logged: one for each key, or for each key and interval. */
+/**
+ * Decides which of many equal errors are logged: one for each key, or for each key and interval.
+ */
 export class RepetitionFilter {
   readonly #interval: { ms: number }
   readonly #loggedAt = new Map<string, number>()

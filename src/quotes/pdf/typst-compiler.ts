@@ -88,7 +88,9 @@ export function compilePdf(
   }
 }
 
-/** Returns noon of a local date as milliseconds since 1970: the same day wherever it is shown near. */
+/**
+ * Returns noon of a local date as milliseconds since 1970: the same day wherever it is shown near.
+ */
 function getNoon(date: string, timeZone: string): number {
   const noonInUtc = Date.parse(`${date}T12:00:00Z`)
   const format = new Intl.DateTimeFormat('en-GB', {

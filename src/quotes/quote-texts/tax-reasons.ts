@@ -19,7 +19,10 @@ const articles: Record<TaxReason, { spanish?: string; european?: string }> = {
   small_business: { european: '284' },
 }
 
-/** Returns the texts of all reasons in the language of the texts, as languages.tax_reasons in SQL has them. */
+/**
+ * Returns the texts of all reasons in the language of the texts, as languages.tax_reasons in SQL
+ * has them.
+ */
 export function listTaxReasonTexts({
   taxReasons,
   law,

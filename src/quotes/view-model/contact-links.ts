@@ -1,5 +1,5 @@
-// Builds links to a website, an email address and a phone number from untrusted text, and those with
-// which a customer replies by email.
+// Builds links to a website, an email address and a phone number from untrusted text, and those
+// with which a customer replies by email.
 
 import type { Language } from '../../company/languages.ts'
 import { toPlainText, truncatePlainText } from '../formats.ts'

@@ -1,4 +1,5 @@
-// What the tax number of a party is called: in the party's country, not in the language of the page.
+// What the tax number of a party is called: in the party's country, not in the language of the
+// page.
 import { getLanguage, type Locale } from '../formats.ts'
 import { quoteTexts } from '../quote-texts/quote-texts.ts'
 

@@ -1,4 +1,5 @@
-// The cache of statistics in this process: stale-while-revalidate, validated by the version of the summary.
+// The cache of statistics in this process: stale-while-revalidate, validated by the version of the
+// summary.
 //
 // What a request gets depends on the age of the cached statistics: the time since they were last
 // known to be current. They are constants with these names:

@@ -94,7 +94,9 @@ export async function findSummaryDifferences(db: Kysely<Tables>): Promise<string
   return [...new Set(rows.flatMap(({ differences }) => differences))]
 }
 
-/** Recomputes the summary from the quotes in one transaction, without blocking writers or readers. */
+/**
+ * Recomputes the summary from the quotes in one transaction, without blocking writers or readers.
+ */
 export async function rebuildSummary(db: Kysely<Tables>): Promise<void> {
   await sql`select rebuild_summary()`.execute(db)
 }

@@ -50,7 +50,8 @@ type Split<Grain> = { whole: DateRange | null; rest: GrainRange<Grain>[] }
 /**
  * Splits a range into whole units, such as months, and rows of `grain`, such as days, at both ends.
  * At each end, there are two ways: to add the rows inside the range, or to take the whole unit and
- * subtract the rows outside the range. The shorter way is taken, measured in days. Computes no day outside the calendar.
+ * subtract the rows outside the range. The shorter way is taken, measured in days. Computes no day
+ * outside the calendar.
  */
 function splitRange<Grain extends FigureGrain>(
   { from, to }: DateRange,

@@ -16,5 +16,7 @@ export const announcementDelayMs = 600
 /** How often the seconds that remain of a rate limit are updated. */
 export const countdownIntervalMs = 500
 
-/** Results that do not answer what is typed are dimmed after this time. A fast response is first. */
+/**
+ * Results that do not answer what is typed are dimmed after this time. A fast response is first.
+ */
 export const dimDelayMs = 150

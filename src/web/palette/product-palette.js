@@ -634,7 +634,9 @@ export class ProductPalette extends Base {
     this.#emit('product-palette-action', { action, query })
   }
 
-  /** Marks the active product as a favourite, or no longer. The list changes when it is next shown. */
+  /**
+   * Marks the active product as a favourite, or no longer. The list changes when it is next shown.
+   */
   #toggleFavourite() {
     if (this.#isOutdated) return this.#refuseChoice()
     const { hit, row } = this.#results.activeOption ?? {}

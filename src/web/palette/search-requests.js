@@ -78,7 +78,9 @@ export class SearchRequests {
     this.#rejection = null
   }
 
-  /** Sends the pending request now: the browser is online again, or the user has chosen a result. */
+  /**
+   * Sends the pending request now: the browser is online again, or the user has chosen a result.
+   */
   retryNow() {
     if (this.#pending && !this.isPaused) void this.#send()
   }

@@ -1,4 +1,5 @@
-// Stores the products that were chosen last, and the favourites, in the localStorage of the browser.
+// Stores the products that were chosen last, and the favourites, in the localStorage of the
+// browser.
 
 /** @import { Hit } from './palette.d.ts' */
 

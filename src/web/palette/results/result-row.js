@@ -1,4 +1,5 @@
-// Creates a row of the result list: a product with its SKU, brand, category and price, or an action.
+// Creates a row of the result list: a product with its SKU, brand, category and price, or an
+// action.
 import { createPart } from '../view/part-elements.js'
 import { highlightMatches } from './highlighted-text.js'
 import { formatPrice } from './price-format.js'
