@@ -2,6 +2,7 @@
 // reported.
 import { sql } from 'kysely'
 import t from 'tap'
+import { openDatabase } from '../../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import type { Stats } from '../../../src/stats/schema.ts'
 import { findSummaryDifferences } from '../../../src/stats/summary/check-months.ts'
@@ -82,6 +83,20 @@ t.test('a statement with more quotes than a batch is folded as a whole', async (
   t.equal(after.version.number, before.version.number + 1, 'one version')
   t.equal(after.isFoldDue, false)
   t.same(await findSummaryDifferences(db), [])
+})
+
+t.test('a fold may take longer than other statements of the process', async (t) => {
+  const { db, roles } = await testDatabase(t)
+  await sql`
+    insert into quotes (number, status, country, currency, rate, issued_on, net, gross)
+    select n, 'accepted', 'ES', 'EUR', 1, date '2020-01-01' + n % 2000, 10, 10
+    from generate_series(1, 20000) as n
+  `.execute(db)
+  const hasty = openDatabase(roles.api, { statementTimeoutMs: 200 })
+  t.teardown(() => hasty.destroy())
+  await t.rejects(sql`select pg_sleep(1)`.execute(hasty), /statement timeout/)
+  await foldStatistics(hasty, 100_000)
+  t.match(await readSummaryState(db), { isFoldDue: false })
 })
 
 t.test('a fold waits for no other one, and asOf says that changes are missing', async (t) => {
