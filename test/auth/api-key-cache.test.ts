@@ -30,7 +30,9 @@ async function serviceBehindProxy(t: Test) {
     index: false,
   })
   const search = (key: string) => statusOf(app, '/api/search?sku=x', key)
-  const failures = () => messages.filter((message) => message.includes('cannot be read'))
+  /** Other readers run in the background, and may log as well. */
+  const failures = (subject: string) =>
+    messages.filter((message) => message.startsWith(`${subject} cannot be read`))
   return { app, db: database.db, faultyProxy, search, failures }
 }
 
@@ -43,7 +45,7 @@ t.test('cached keys stay valid while PostgreSQL hangs, and others get 503', asyn
   await untilReadAgain()
   // Without an engine and PostgreSQL there is no product, but the key was accepted.
   t.same([await search(used), await search(unused)], [503, 503])
-  const [failure = '', ...others] = failures().filter((message) => message.startsWith('API keys'))
+  const [failure = '', ...others] = failures('API keys')
   t.equal(
     failure,
     'API keys cannot be read (PostgreSQL did not answer in time). Cached keys stay valid for up ' +
@@ -68,8 +70,8 @@ t.test('cached keys stay valid while a defect prevents that they are read', asyn
   await untilReadAgain()
   for (const _ of [1, 2, 3]) t.equal(await search(used), 200)
   t.equal(await search(unused), 500)
-  t.match(failures(), [/^API keys cannot be read \(column "limit_factor" does not exist\)/])
-  t.equal(failures().length, 1)
+  t.match(failures('API keys'), [/\(column "limit_factor" does not exist\)/])
+  t.equal(failures('API keys').length, 1)
   await sql`alter table api_keys rename column factor to limit_factor`.execute(db)
   t.equal(await search(unused), 200)
 })
@@ -126,5 +128,5 @@ t.test('the last list of origins is used in an outage, but not for ever', async 
   t.equal(await eventually(preflight, (status) => status === 503), 503)
   faultyProxy.restore()
   t.equal(await eventually(preflight, (status) => status === 204), 204)
-  t.match(failures()[0], /^The origins of publishable keys cannot be read/)
+  t.equal(failures('The origins of publishable keys').length, 1)
 })
