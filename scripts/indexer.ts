@@ -20,11 +20,12 @@ import { openProgramLog } from '../src/monitoring/log/program-log.ts'
 import { repeatRegularly } from '../src/monitoring/regular-task.ts'
 import { eraseDocumentsRegularly } from '../src/quotes/links/manage-links.ts'
 import { nameWithoutVersion, nameWithVersion } from '../src/search-engine/index-name.ts'
-import { purgeReportRegularly } from '../src/search-report/read-report.ts'
 import { countNoun } from '../src/text/count-noun.ts'
 import { chooseByName, runCommand, UsageError } from './cli/command.ts'
 
 // New words are known at once. Their numbers may be older.
+// The report keeps whole days.
+const purgeReportMs = 3_600_000
 const wordsMs = 6 * 3_600_000
 
 const help = `
@@ -100,7 +101,12 @@ async function follow(options: CommandOptions, signal: AbortSignal): Promise<num
   const record = (job: RegularJob) => (succeeded: boolean) => state.recordJob(job, succeeded)
   const purging = [
     eraseDocumentsRegularly(db, { ...purge, onResult: record('quote_links') }),
-    purgeReportRegularly(db, { ...purge, onResult: record('search_report') }),
+    repeatRegularly(() => sql`select purge_search_report()`.execute(db), {
+      ...purge,
+      intervalMs: purgeReportMs,
+      failure: 'Could not purge the search report',
+      onResult: record('search_report'),
+    }),
     repeatRegularly(() => sql`select refresh_product_words()`.execute(db), {
       ...purge,
       intervalMs: wordsMs,

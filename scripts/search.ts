@@ -1,20 +1,24 @@
 // Reports what people search for.
 import { readDatabaseConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
-import { maxReportDays } from '../src/search-report/read-report.ts'
+import {
+  maxReportDays,
+  type ReportedText,
+  readSearchReport,
+  type SearchReport,
+} from '../src/search-report/report.ts'
+import { formatCount } from '../src/text/count-noun.ts'
+import { alignColumns } from './cli/align-columns.ts'
 import { chooseByName, parseWholeNumber, runCommand, UsageError } from './cli/command.ts'
-import { formatSearchReport, formatSearchReportAsCsv } from './cli/search-report-table.ts'
 
 const help = `
-Usage: node scripts/search.ts report [--days 30] [--format table|csv]
+Usage: node scripts/search.ts report [--days 30]
 
 report prints what people searched for: how many searches found nothing, the most frequent queries,
 the most frequent queries without a result, and words that no product has. Add synonyms, pins or
 products for them (scripts/run import --help).
 
-  --days    how many days, up to ${maxReportDays}, today included (default: 30)
-  --format  table: the totals of these days. csv: the counts of each day (UTC), with the columns
-            day, kind (all, query or word), text, searches and without_result. Default: table
+  --days    how many days (UTC), up to ${maxReportDays}, today included (default: 30)
 
 A search counts if its caller stayed on it: not every keystroke. A text is kept, and reported, only
 after five different addresses or keys have searched for it within 30 days. Texts that look like
@@ -24,22 +28,43 @@ sample if there are very many callers. SEARCH_REPORT=false counts nothing.
 Reads DATABASE_URL.
 `
 
-const options = {
-  days: { type: 'string', default: '30' },
-  format: { type: 'string', default: 'table' },
-} as const
+await runCommand(
+  help,
+  { days: { type: 'string', default: '30' } },
+  async ({ days }, positionals) => {
+    const [command, ...words] = positionals
+    chooseByName({ report: true }, command, 'command')
+    if (words.length > 0) throw new UsageError(`Unexpected argument: ${words[0]}`)
+    const dayCount = parseWholeNumber('--days', days, maxReportDays)
+    const db = openDatabase(readDatabaseConfig().DATABASE_URL, { connections: 1 })
+    try {
+      console.log(formatReport(await readSearchReport(db, dayCount)))
+      return 0
+    } finally {
+      await db.destroy()
+    }
+  },
+)
 
-await runCommand(help, options, async ({ days, format }, [command, ...words]) => {
-  chooseByName({ report: true }, command, 'command')
-  if (words.length > 0) throw new UsageError(`Unexpected argument: ${words[0]}`)
-  const dayCount = parseWholeNumber('--days', days, maxReportDays)
-  const formats = { table: formatSearchReport, csv: formatSearchReportAsCsv }
-  const formatReport = chooseByName(formats, format, '--format')
-  const db = openDatabase(readDatabaseConfig().DATABASE_URL, { connections: 1 })
-  try {
-    console.log(await formatReport(db, dayCount))
-    return 0
-  } finally {
-    await db.destroy()
-  }
-})
+function formatReport(report: SearchReport): string {
+  const { from, searches, withoutResult, frequent, unsuccessful, unknownWords } = report
+  if (searches === 0) return `No search was counted since ${from}.`
+  const share = ((withoutResult / searches) * 100).toFixed(1)
+  return [
+    `Since ${from}: ${formatCount(searches)} searches, ` +
+      `${formatCount(withoutResult)} without a result (${share} %).`,
+    ...formatTexts('Most frequent queries', frequent),
+    ...formatTexts('Queries without a result', unsuccessful),
+    ...formatTexts('Words that no product has', unknownWords),
+  ].join('\n')
+}
+
+function formatTexts(title: string, texts: ReportedText[]): string[] {
+  if (texts.length === 0) return ['', `${title}: none that five callers searched for.`]
+  const rows = texts.map(({ text, searches, withoutResult }) => [
+    formatCount(searches),
+    formatCount(withoutResult),
+    text,
+  ])
+  return ['', `${title}:`, alignColumns([['searches', 'without result', 'text'], ...rows])]
+}

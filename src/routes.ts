@@ -46,7 +46,7 @@ import type { RedisAccess } from './redis/optional-redis.ts'
 import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
 import { QueryRecorder } from './search-report/query-recorder.ts'
-import { searchReportRoutes } from './search-report/route.ts'
+import { searchReportRoutes } from './search-report/report.ts'
 import { statsOperation } from './stats/openapi.ts'
 import { statsRoutes } from './stats/route.ts'
 import { webRoutes } from './web/route.ts'
@@ -121,7 +121,7 @@ export async function registerRoutes(app: FastifyInstance, options: RouteOptions
     rateLimit: searchLimit,
     observer: metrics.search,
     ...(recorder && {
-      onCompleteSearch: (caller, text, hasHits) => recorder.record(caller, text, hasHits),
+      onCompleteSearch: (query) => recorder.record(query),
     }),
   })
   await app.register(statsRoutes, {

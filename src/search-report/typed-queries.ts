@@ -1,68 +1,49 @@
 // Follows what callers type, and keeps the last text of each query without the keystrokes before
 // it. Called for every search, so it only remembers: nothing here waits, hashes or writes.
 
-/** A query that its caller has not changed for some time. */
-export type SettledQuery = { caller: string; text: string; hasHits: boolean }
-
-type Run = { text: string; hasHits: boolean; changedAt: number }
+/** `caller` is the id of a secret key, or an address as limits count it. */
+export type TypedQuery = { caller: string; text: string; hasHits: boolean }
 
 /** Callers beyond these are not counted: a sample suffices, and memory stays bounded. */
 const maxCallers = 2_000
-/** Several people may search with one key. */
-const maxRunsPerCaller = 8
+/** Several people may search with one key. More texts at once are of a program. */
+const maxQueriesPerCaller = 8
 /** A longer text is pasted and not typed. In UTF-16 code units. */
 const maxTextLength = 60
 /** Texts that begin with as many equal letters, and half of the shorter one, are one query. */
 const minCommonLetters = 3
-/** How many calls of `takeSettled` a query must outlast. */
-const settlingTicks = 3
 
 export class TypedQueries {
-  readonly #runs = new Map<string, Run[]>()
-  #tick = 0
+  #byCaller = new Map<string, (TypedQuery & { period: number })[]>()
+  #period = 0
 
-  /** Remembers a search. `caller` is the id of a secret key or an address. */
-  record(caller: string, text: string, hasHits: boolean): void {
+  /** Remembers a search, and forgets those of the same caller that it continues. */
+  record(query: TypedQuery): void {
+    const { caller, text } = query
     if (text.length === 0 || text.length > maxTextLength) return
-    const runs = this.#runs.get(caller)
-    if (runs === undefined) {
-      if (this.#runs.size < maxCallers)
-        this.#runs.set(caller, [{ text, hasHits, changedAt: this.#tick }])
-      return
-    }
-    for (const run of runs) {
-      if (!isContinued(run.text, text)) continue
-      run.text = text
-      run.hasHits = hasHits
-      run.changedAt = this.#tick
-      return
-    }
-    // A caller who types more texts at once is a program. Its oldest text is not counted.
-    if (runs.length >= maxRunsPerCaller) runs.shift()
-    runs.push({ text, hasHits, changedAt: this.#tick })
+    const earlier = this.#byCaller.get(caller) ?? []
+    if (earlier.length === 0 && this.#byCaller.size >= maxCallers) return
+    const others = earlier.filter((other) => !isContinued(other.text, text))
+    const queries = [...others, { ...query, period: this.#period }]
+    this.#byCaller.set(caller, queries.slice(-maxQueriesPerCaller))
   }
 
-  /** Call it once a second. Returns the queries that did not change during the last calls. */
-  takeSettled(): SettledQuery[] {
-    this.#tick += 1
-    return this.#take(({ changedAt }) => this.#tick - changedAt > settlingTicks)
+  /** Begins a period. Returns the queries that were not changed in the one that ends. */
+  takeSettled(): TypedQuery[] {
+    this.#period += 1
+    return this.#take(({ period }) => period < this.#period - 1)
   }
 
   /** Returns all queries, when the process ends. */
-  takeAll(): SettledQuery[] {
+  takeAll(): TypedQuery[] {
     return this.#take(() => true)
   }
 
-  #take(isSettled: (run: Run) => boolean): SettledQuery[] {
-    const settled: SettledQuery[] = []
-    for (const [caller, runs] of this.#runs) {
-      const open = runs.filter((run) => !isSettled(run))
-      for (const run of runs)
-        if (isSettled(run)) settled.push({ caller, text: run.text, hasHits: run.hasHits })
-      if (open.length === 0) this.#runs.delete(caller)
-      else if (open.length < runs.length) this.#runs.set(caller, open)
-    }
-    return settled
+  #take(isTaken: (query: { period: number }) => boolean): TypedQuery[] {
+    const queries = [...this.#byCaller.values()].flat()
+    const open = queries.filter((query) => !isTaken(query))
+    this.#byCaller = Map.groupBy(open, ({ caller }) => caller)
+    return queries.filter(isTaken).map(({ period: _, ...query }) => query)
   }
 }
 

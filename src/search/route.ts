@@ -1,6 +1,7 @@
 // GET /api/search: product search as people type. docs/architecture.md follows one step by step.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
+import { getCountedAddress } from '../http/client-address.ts'
 import { noStore } from '../http/common-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody, serializeOnlyProblems } from '../http/problem-details.ts'
@@ -14,9 +15,9 @@ export type SearchOptions = SearchServiceOptions & {
   rateLimit: CallerRateLimit
   /**
    * Called when a search for a first page without filters was answered completely. `caller` is the
-   * id of a secret key, or the address.
+   * id of a secret key, or the address as limits count it.
    */
-  onCompleteSearch?: (caller: string, text: string, hasHits: boolean) => void
+  onCompleteSearch?: (query: { caller: string; text: string; hasHits: boolean }) => void
 }
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
@@ -62,7 +63,11 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       if (!response) return sendJson(reply, '')
       request.logFields = response.logFields
       if (!response.isDegraded && isFirstUnfilteredPage(searchRequest))
-        onCompleteSearch?.(identifyCaller(request), searchRequest.text, response.hasHits)
+        onCompleteSearch?.({
+          caller: identifyCaller(request),
+          text: searchRequest.text,
+          hasHits: response.hasHits,
+        })
       return sendJson(reply, response.json)
     },
   )
@@ -74,7 +79,7 @@ function isFirstUnfilteredPage(request: SearchRequest): boolean {
 
 /** Visitors share a publishable key, so their addresses distinguish them. */
 function identifyCaller({ admittedKey, ip }: FastifyRequest): string {
-  return admittedKey?.kind === 'secret' ? admittedKey.id : ip
+  return admittedKey?.kind === 'secret' ? admittedKey.id : getCountedAddress(ip)
 }
 
 /** Rejects a malformed query, and makes `sku` a list for the validation. */

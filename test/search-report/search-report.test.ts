@@ -151,65 +151,52 @@ t.test('one caller adds at most five texts at a time, all callers at most a hund
 
 t.test('the same key or network counts as one caller', async (t) => {
   const database = await createDatabase(t)
-  const key = await createApiKey(database.db, {
-    kind: 'secret',
-    name: 'ERP',
-    scopes: ['search:read'],
-  })
+  const createKey = (name: string) =>
+    createApiKey(database.db, { kind: 'secret', name, scopes: ['search:read'] })
+  const keys = await Promise.all(['A', 'B', 'C', 'D', 'E'].map(createKey))
   await searchAndStop(t, database, async (type, { app }) => {
-    for (const address of addresses(6))
-      await app.inject({
-        url: '/api/search?q=by+key',
-        remoteAddress: address,
+    const searchWithKey = (text: string, key = keys[0], remoteAddress = '10.1.0.7') =>
+      app.inject({
+        url: `/api/search?q=${text}`,
+        remoteAddress,
         headers: { authorization: `Bearer ${key}` },
       })
+    for (const address of addresses(6)) await searchWithKey('one+key', keys[0], address)
+    for (const key of keys) await searchWithKey('qz+keys', key)
     for (let n = 1; n < 7; n++) await type(`2001:db8:1:1::${n}`, 'one network')
     for (let n = 1; n < 6; n++) await type(`2001:db8:1:${n}::1`, 'five networks')
   })
   t.match(await readTexts(database), [
     { kind: 'query', text: 'five networks' },
+    { kind: 'query', text: 'qz keys' },
     { kind: 'word', text: 'five' },
+    { kind: 'word', text: 'keys' },
     { kind: 'word', text: 'networks' },
   ])
 })
 
 t.test('counts no personal data, later pages, filters, or responses of PostgreSQL', async (t) => {
   const database = await createDatabase(t)
-  await searchAndStop(t, database, async (type, { app }) => {
-    for (const remoteAddress of addresses(6)) {
-      await type(remoteAddress, 'ana@example.com')
-      await type(remoteAddress, '600 123 456')
-      await app.inject({ url: '/api/search?q=paged&offset=8', remoteAddress })
-      await app.inject({ url: '/api/search?q=filtered&category=Tools', remoteAddress })
-      await app.inject({ url: '/api/search?sku=A-1', remoteAddress })
-      await app.inject({ url: '/api/search', remoteAddress })
-    }
-  })
-  const down = await searchAndStop(
-    t,
-    database,
-    async (type) => {
-      for (const address of addresses(6)) await type(address, 'degraded')
-    },
-    withoutEngine,
-  ).catch((error: unknown) => error)
-  t.notOk(down instanceof Error)
-  t.same(await readTexts(database), [])
-  const { rows } = await sql`select * from search_report_days`.execute(database.db)
-  t.same(rows, [])
-})
-
-t.test('SEARCH_REPORT=false counts nothing and serves no report', async (t) => {
-  const database = await createDatabase(t)
+  const urls = ['q=ana@example.com', 'q=600+123+456', 'q=paged&offset=8', 'sku=A-1', '']
+  urls.push('q=filtered&category=Tools')
+  const search: Parameters<typeof searchAndStop>[2] = async (_type, { app }) => {
+    for (const remoteAddress of addresses(6))
+      for (const url of urls) await app.inject({ url: `/api/search?${url}`, remoteAddress })
+  }
+  await searchAndStop(t, database, search)
+  urls.splice(0, urls.length, 'q=degraded')
+  await searchAndStop(t, database, search, withoutEngine)
+  urls.splice(0, urls.length, 'q=taladro')
   await searchAndStop(
     t,
     database,
-    async (type, { app }) => {
-      for (const address of addresses(6)) await type(address, 'taladro')
-      t.equal((await app.inject('/dashboard/searches')).statusCode, 404)
+    async (type, service) => {
+      await search(type, service)
+      t.equal((await service.app.inject('/dashboard/searches')).statusCode, 404)
     },
     { SEARCH_REPORT: false, WEB_PARTS: ['dashboard'] },
   )
+  t.same(await readTexts(database), [])
   const { rows } = await sql`select * from search_report_days`.execute(database.db)
   t.same(rows, [])
 })
@@ -261,15 +248,7 @@ t.test('shows the report to keys with stats:detail, and on the command line', as
   const table = (await script('report')).stdout
   t.match(table, /19 searches, 6 without a result \(31\.6 %\)\./)
   t.match(table, /Words that no product has:\nsearches +without result +text\n7 +7 +mastillo\n/)
-  const csv = (await script('report', '--format', 'csv', '--days', '1')).stdout
-  const day = new Date().toISOString().slice(0, 10)
-  t.match(csv, `day,kind,text,searches,without_result\n${day},all,,19,6\n`)
-  t.match(csv, `${day},query,"'=cmd zzz",6,6\n`, 'no formula')
   await t.rejects(script('report', '--days', '91'), { message: /--days 91 is not/ })
-  // Names that every object has are no formats and no commands.
-  await t.rejects(script('report', '--format', 'toString'), {
-    message: /Unknown --format toString: use one of table, csv/,
-  })
   await t.rejects(script('list'), { message: /Unknown command list: use one of report/ })
 })
 

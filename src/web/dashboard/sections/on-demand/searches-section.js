@@ -12,8 +12,8 @@ import { createBar, createTable } from '../bar-table.js'
 import { createKeyRequest } from './key-request.js'
 
 /** @import { PageData } from '../../page-data.js' */
-/** @typedef {import('../../../../search-report/read-report.ts').SearchReport} SearchReport */
-/** @typedef {import('../../../../search-report/read-report.ts').ReportedText} ReportedText */
+/** @typedef {import('../../../../search-report/report.ts').SearchReport} SearchReport */
+/** @typedef {import('../../../../search-report/report.ts').ReportedText} ReportedText */
 
 /** How many rows each table has. */
 const maxRows = 10
