@@ -1597,7 +1597,7 @@ t.test('marks corrections in every language, and says what was corrected', async
     en: 'Did you mean this?',
     ca: 'Volies dir això?',
     de: 'Meinten Sie das?',
-    fr: 'Vouliez-vous dire cela ?',
+    fr: 'Vouliez-vous dire cela\u00a0?',
     it: 'Intendevi questo?',
     pt: 'Queria dizer isto?',
   }
@@ -1621,6 +1621,28 @@ t.test('marks corrections in every language, and says what was corrected', async
   await openAndType(page, 'martillo')
   await waitForActive(page, 'Martillo de bola 300 g')
   t.equal(await page.locator('[part~=corrected]').count(), 0)
+  t.same(pageErrors, [])
+})
+
+t.test('results that came before the texts of a language follow them', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  let sendTexts = () => {}
+  await page.route('**/palette-texts-pt.js', async (route) => {
+    await new Promise<void>((resolve) => {
+      sendTexts = resolve
+    })
+    await route.continue()
+  })
+  await page.evaluate(() => {
+    document.documentElement.lang = 'pt'
+  })
+  await openAndType(page, 'martilo')
+  const mark = page.locator('[part~=corrected]').first()
+  await mark.waitFor()
+  t.equal(await mark.innerText(), 'Did you mean this?')
+  sendTexts()
+  const readMark = async () => ((await mark.count()) > 0 ? mark.innerText() : '')
+  t.equal(await eventually(readMark, (text) => text.startsWith('Queria')), 'Queria dizer isto?')
   t.same(pageErrors, [])
 })
 

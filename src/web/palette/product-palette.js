@@ -248,7 +248,14 @@ export class ProductPalette extends Base {
   #open(view) {
     this.#requests.allowAfterRejection()
     this.#showTexts()
-    void loadTexts(this).then(() => this.#showTexts())
+    void loadTexts(this).then((areNew) => {
+      this.#showTexts()
+      // Results that came before the texts are still in the other language.
+      if (!areNew || this.#shownQuery === null) return
+      this.#shownQuery = null
+      this.#requestedQuery = null
+      this.#search()
+    })
     this.#connect(view.input)
     view.open()
     this.#wasOpen = true

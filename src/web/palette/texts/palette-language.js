@@ -19,15 +19,21 @@ const furtherLanguages = {
   pt: () => import('./palette-texts-pt.js'),
 }
 
-/** Loads the texts of an element's language if they are in a file of their own. */
-export async function loadTexts(/** @type {Element} */ element) {
+/**
+ * Loads the texts of an element's language if they are in a file of their own.
+ * @param {Element} element
+ * @returns {Promise<boolean>} whether they are new
+ */
+export async function loadTexts(element) {
   const code = languageCode(findTag(element))
-  if (textsByLanguage.has(code)) return
+  if (textsByLanguage.has(code)) return false
   try {
     const file = await furtherLanguages[code]?.()
     if (file) textsByLanguage.set(code, file.default)
+    return file !== undefined
   } catch {
     // The browser logs the error. The texts are then English.
+    return false
   }
 }
 
