@@ -19,7 +19,7 @@ import { openIndexingClient } from '../src/indexing/engine.ts'
 import { ensurePermanentKeys } from '../src/indexing/keys.ts'
 import { recordLinkSettings } from '../src/quotes/links/manage-links.ts'
 import { checkLogoInPdf } from '../src/quotes/pdf/pdf-renderer.ts'
-import { recordLanguages } from '../src/quotes/quote-texts/quote-texts.ts'
+import { recordLanguages } from '../src/quotes/record-languages.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `

@@ -1,6 +1,7 @@
 // Creates, lists and revokes quote links.
-import { isLanguage, type Language, languages } from '../src/company/languages.ts'
+
 import type { LinkExpiry } from '../src/quotes/links/manage-links.ts'
+import { isLanguage, type Language, languages } from '../src/texts/languages.ts'
 import {
   chooseByName,
   type OptionValues,

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { electronicFormatIBAN, isValidIBAN } from 'ibantools'
+import { languages } from '../texts/languages.ts'
 import { type Brand, readBrand } from './brand.ts'
 import { describeSchemaErrors } from './company-file-errors.ts'
 import { isCountryCode } from './countries.ts'
 import { getCurrencyDigits } from './currencies.ts'
-import { languages } from './languages.ts'
 
 /** The options of a field: what it expects, for errors, and an example. */
 const field = (description: string, example: unknown) => ({ description, examples: [example] })

@@ -2,11 +2,17 @@
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, buildSync } from 'esbuild'
 
-/** Returns the minified bundle of a script. `options` are those of esbuild. */
-export function bundleScript(source: URL, options: BuildOptions = {}): string {
+/**
+ * Returns the minified bundle of a script, which is a file or code with the folder of its imports.
+ * `options` are those of esbuild.
+ */
+export function bundleScript(
+  source: URL | { contents: string; resolveDir: string },
+  options: BuildOptions = {},
+): string {
   const { outputFiles } = buildSync({
     ...options,
-    entryPoints: [fileURLToPath(source)],
+    ...(source instanceof URL ? { entryPoints: [fileURLToPath(source)] } : { stdin: source }),
     bundle: true,
     minify: true,
     format: 'esm',
@@ -15,6 +21,6 @@ export function bundleScript(source: URL, options: BuildOptions = {}): string {
     write: false,
   })
   const [bundle] = outputFiles
-  if (!bundle) throw new Error(`esbuild returned no bundle for ${source}.`)
+  if (!bundle) throw new Error(`esbuild returned no bundle for ${JSON.stringify(source)}.`)
   return bundle.text
 }

@@ -10,7 +10,7 @@ const retryAfterMs = 5_000
 /**
  * The error pages. `action` is the link on the page: none, to the page or the PDF of the quote, or
  * to the same URL again. No page reloads by itself, because that would interrupt a screen reader
- * (WCAG 2.2.1). The texts are in quote-texts/.
+ * (WCAG 2.2.1). The texts are in src/texts/.
  */
 export const errorPages = {
   not_found: { action: null },

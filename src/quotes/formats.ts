@@ -1,9 +1,8 @@
 // Formats numbers, money, dates, countries and units for a language, and cleans untrusted text.
 import { toLocalDate } from '../company/calendar.ts'
-import { forEachLanguage, isLanguage, type Language, locales } from '../company/languages.ts'
 import type { Money } from '../company/money.ts'
-import { quoteTexts } from './quote-texts/quote-texts.ts'
-import type { QuoteTexts } from './quote-texts/quote-texts-en.ts'
+import type { QuoteTexts } from '../texts/en.ts'
+import { forEachLanguage, isLanguage, type Language, textsByLanguage } from '../texts/languages.ts'
 
 /**
  * A language, or a language in a region. The region decides how numbers and amounts are written:
@@ -17,7 +16,7 @@ export function getLanguage(locale: Locale): Language {
 
 /** Returns the locale that `Intl` formats numbers in. */
 function getNumberLocale(locale: Locale): string {
-  return isLanguage(locale) ? locales[locale] : locale
+  return isLanguage(locale) ? textsByLanguage[locale].locale : locale
 }
 
 /** Returns a locale that a visitor or a company names, such as es-MX. Null: `Intl` knows none. */
@@ -123,21 +122,25 @@ function createCurrencySign(currency: string, locale: Locale): CurrencySign {
 
 // A local date has no time zone. Reading and formatting it in UTC keeps the day.
 const longDates = forEachLanguage(
-  (language) => new Intl.DateTimeFormat(locales[language], { dateStyle: 'long', timeZone: 'UTC' }),
+  (language) =>
+    new Intl.DateTimeFormat(textsByLanguage[language].locale, {
+      dateStyle: 'long',
+      timeZone: 'UTC',
+    }),
 )
 
 /** Returns a local date (YYYY-MM-DD) in its long form: "21 de noviembre de 2026". */
 export function formatDate(date: string, locale: Locale): string {
   const language = getLanguage(locale)
   const text = longDates[language].format(new Date(`${date}T00:00:00Z`))
-  const { firstOfMonth } = quoteTexts[language]
+  const { firstOfMonth } = textsByLanguage[language].quotes
   return firstOfMonth === null ? text : text.replace(/^1(?=\s)/, firstOfMonth)
 }
 
 /** Returns an RFC 3339 instant as a long date and the time in a time zone: "…, 15:05 CET". */
 export function formatInstant(instant: string, locale: Locale, timeZone: string): string {
   const date = new Date(instant)
-  const time = new Intl.DateTimeFormat(locales[getLanguage(locale)], {
+  const time = new Intl.DateTimeFormat(textsByLanguage[getLanguage(locale)].locale, {
     timeZone,
     hour: '2-digit',
     minute: '2-digit',
@@ -148,7 +151,7 @@ export function formatInstant(instant: string, locale: Locale, timeZone: string)
 }
 
 const displayNames = forEachLanguage(
-  (language) => new Intl.DisplayNames(locales[language], { type: 'region' }),
+  (language) => new Intl.DisplayNames(textsByLanguage[language].locale, { type: 'region' }),
 )
 
 // A cache: a lookup in Intl takes 2 µs, and each line of a quote has a country.
@@ -236,11 +239,13 @@ const names = new Map<string, keyof QuoteTexts['units']>(
 export function formatUnit(code: string, quantity: string, locale: Locale): string {
   const language = getLanguage(locale)
   const name = names.get(code)
-  const [singular, plural] = name ? quoteTexts[language].units[name] : [code, code]
+  const [singular, plural] = name ? textsByLanguage[language].quotes.units[name] : [code, code]
   return symbols.get(code) ?? (isSingular(quantity, language) ? singular : plural)
 }
 
-const pluralRules = forEachLanguage((language) => new Intl.PluralRules(locales[language]))
+const pluralRules = forEachLanguage(
+  (language) => new Intl.PluralRules(textsByLanguage[language].locale),
+)
 
 /** In French, 0.5 and 1.5 are singular too. */
 function isSingular(quantity: string, language: Language): boolean {

@@ -1,7 +1,7 @@
 // Reads from a request which format and language of a quote it is for: ?format=, ?lang= and Accept.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
-import { type Language, languages } from '../company/languages.ts'
+import { type Language, languages } from '../texts/languages.ts'
 import { getLanguage, type Locale, parseLocale } from './formats.ts'
 
 /** In the order of preference if a request accepts several formats equally. */

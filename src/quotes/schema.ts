@@ -8,7 +8,7 @@
 // 2. Write a migration that replaces quote_document. test/quotes/links/frozen-document.test.ts
 //    fails until then, and until its completeDocument has the field.
 // 3. Add it to `document` in test/support/quotes/linked-quote.ts, to view-model/ and to
-//    page/quote-page-template.eta, and a label to quote-texts/ if it needs one.
+//    page/quote-page-template.eta, and a label to src/texts/ if it needs one.
 //    test/quotes/page/quote-page.test.ts fails until then.
 // 4. Add it to pdf/pdf-template.typ, which must show the same as the page.
 //    test/quotes/pdf/quote-pdf.test.ts fails until then.
@@ -16,8 +16,8 @@
 //    test/quotes/links/link-attacks.test.ts.
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
-import { forEachLanguage, type Language, languages } from '../company/languages.ts'
 import { Money } from '../company/money.ts'
+import { forEachLanguage, type Language, languages } from '../texts/languages.ts'
 
 const Text = Nullable(Type.String())
 const DescribedText = (description: string) => Nullable(Type.String({ description }))

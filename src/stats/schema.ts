@@ -1,9 +1,9 @@
 // The parameters, the response and the problems of GET /api/stats.
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
-import { type Language, languages } from '../company/languages.ts'
 import { Money } from '../company/money.ts'
 import type { DateKind } from '../database/table-types.ts'
+import { type Language, languages } from '../texts/languages.ts'
 
 const LocalDate = Type.String({
   format: 'date',

@@ -1,7 +1,7 @@
 // Chooses the language of the pages / and /dashboard for a visitor.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
-import { isLanguage, type Language, languageNames, languages } from '../company/languages.ts'
+import { isLanguage, type Language, languages, textsByLanguage } from '../texts/languages.ts'
 
 /**
  * Returns the language of `?lang`, such as pt, EN or pt-BR, else of Accept-Language. Returns
@@ -23,5 +23,5 @@ export function chooseLanguage(
 export function listOtherLanguages(language: Language) {
   return languages
     .filter((other) => other !== language)
-    .map((code) => ({ code, name: languageNames[code] }))
+    .map((code) => ({ code, name: textsByLanguage[code].name }))
 }

@@ -3,39 +3,10 @@ import { readFileSync } from 'node:fs'
 import { Eta } from 'eta'
 import type { Company } from '../company/company-file.ts'
 import { getInitials } from '../company/company-initials.ts'
-import { type Language, locales } from '../company/languages.ts'
-import { dashboardTextsDe } from './dashboard/texts/dashboard-texts-de.ts'
-import { dashboardTextsEn } from './dashboard/texts/dashboard-texts-en.ts'
-import { type DashboardTexts, dashboardTextsEs } from './dashboard/texts/dashboard-texts-es.ts'
-import { dashboardTextsFr } from './dashboard/texts/dashboard-texts-fr.ts'
-import { dashboardTextsIt } from './dashboard/texts/dashboard-texts-it.ts'
-import { dashboardTextsPt } from './dashboard/texts/dashboard-texts-pt.ts'
+import { type Language, textsByLanguage } from '../texts/languages.ts'
 import { createHomeCodeSamples, type HomeOptions } from './home/home-code-samples.ts'
-import { homeTextsDe } from './home/home-texts-de.ts'
-import { homeTextsEn } from './home/home-texts-en.ts'
-import { type HomeTexts, homeTextsEs } from './home/home-texts-es.ts'
-import { homeTextsFr } from './home/home-texts-fr.ts'
-import { homeTextsIt } from './home/home-texts-it.ts'
-import { homeTextsPt } from './home/home-texts-pt.ts'
 import { listOtherLanguages } from './page-language.ts'
 import { linkFile, type StaticPath } from './static-files.ts'
-
-const dashboardTexts: Record<Language, DashboardTexts> = {
-  es: dashboardTextsEs,
-  en: dashboardTextsEn,
-  pt: dashboardTextsPt,
-  fr: dashboardTextsFr,
-  it: dashboardTextsIt,
-  de: dashboardTextsDe,
-}
-const homeTexts: Record<Language, HomeTexts> = {
-  es: homeTextsEs,
-  en: homeTextsEn,
-  pt: homeTextsPt,
-  fr: homeTextsFr,
-  it: homeTextsIt,
-  de: homeTextsDe,
-}
 
 const templates = new Eta({ autoEscape: true, rmWhitespace: true })
 for (const [name, file] of Object.entries({
@@ -51,7 +22,7 @@ export function renderDashboard(
   { hasSearchReport }: { hasSearchReport: boolean },
   language: Language,
 ): string {
-  const texts = dashboardTexts[language]
+  const { dashboard: texts, locale } = textsByLanguage[language]
   const title = `${texts.title} · ${seller.legalName}`
   return templates.render('@dashboard', {
     ...createLayoutValues(seller.legalName, language),
@@ -61,7 +32,7 @@ export function renderDashboard(
     texts,
     title,
     hasSearchReport,
-    pageData: serializeForScript({ language, locale: locales[language], timeZone, title, texts }),
+    pageData: serializeForScript({ language, locale, timeZone, title, texts }),
   })
 }
 
@@ -71,7 +42,7 @@ export function renderHome(
   home: HomeOptions & { hasDashboard: boolean },
   language: Language,
 ): string {
-  const texts = homeTexts[language]
+  const { home: texts, locale } = textsByLanguage[language]
   return templates.render('@home', {
     ...createLayoutValues(seller.legalName, language),
     ...home,
@@ -86,7 +57,7 @@ export function renderHome(
       ? texts.search.keyOfService.replace('{origin}', new URL(home.baseUrl).origin)
       : texts.search.noKey,
     code: createHomeCodeSamples(home, linkFile('palette.js')),
-    pageData: serializeForScript({ locale: locales[language], texts }),
+    pageData: serializeForScript({ locale, texts }),
   })
 }
 

@@ -1,8 +1,8 @@
 // Serves what browsers load: the files below /web/, and the pages / and /dashboard.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Company } from '../company/company-file.ts'
-import { type Language, languages } from '../company/languages.ts'
 import { CompressedContent } from '../http/compressed-content.ts'
+import { type Language, languages } from '../texts/languages.ts'
 import type { HomeOptions } from './home/home-code-samples.ts'
 import { chooseLanguage } from './page-language.ts'
 import { renderDashboard, renderHome } from './page-rendering.ts'

@@ -1,6 +1,7 @@
 // The files that browsers load from /web/. Each is built from its source and compressed once.
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { transformSync } from 'esbuild'
 import { CompressedContent } from '../http/compressed-content.ts'
 import { bundleScript } from '../pages/bundle-script.ts'
@@ -21,15 +22,15 @@ const sources = {
 type TextsPath = `palette-texts-${string}.js`
 export type StaticPath = keyof typeof sources | TextsPath
 
-const textsFolder = 'palette/texts'
-/** The texts that palette.js contains. */
-const textsInScript: readonly TextsPath[] = ['palette-texts-en.js']
-/** The texts of the palette by language. The palette loads those that it does not contain. */
-const paletteTextFiles = readdirSync(new URL(textsFolder, import.meta.url)).filter(isTextsPath)
+const textsFolder = fileURLToPath(new URL('../texts', import.meta.url))
+/** The texts of the palette by language. Its script contains the English ones. */
+const paletteTextFiles = readdirSync(textsFolder)
+  .filter((name) => /^[a-z]{2}\.ts$/.test(name))
+  .map((name): TextsPath => `palette-texts-${name.slice(0, 2)}.js`)
 const paletteFiles = ['palette.js', 'palette.d.ts', ...paletteTextFiles] as const
 
 function isTextsPath(name: string): name is TextsPath {
-  return /^palette-texts-[a-z]+\.js$/.test(name)
+  return name.startsWith('palette-texts-')
 }
 
 /** The files of each part of the web interface. WEB_PARTS switches parts on. */
@@ -57,8 +58,9 @@ export function loadStaticFile(path: StaticPath): CompressedContent {
   if (loaded) return loaded
   const format = formats[extname(path)]
   if (!format) throw new Error(`${path} has an unknown file name extension.`)
-  const source = isTextsPath(path) ? `${textsFolder}/${path}` : sources[path]
-  const content = format.build(new URL(source, import.meta.url))
+  const content = isTextsPath(path)
+    ? buildTexts(path)
+    : format.build(new URL(sources[path], import.meta.url))
   const file = new CompressedContent(content, format.type)
   loadedFiles.set(path, file)
   return file
@@ -105,20 +107,29 @@ const internalProperties = [
   ],
 ]
 
+/** How the palette, which is a package too, names the texts of a language. */
+const textsPackage = 'trade-quoting-palette/texts/'
+
 function buildScript(source: URL): Buffer {
   const bundle = bundleScript(source, {
     platform: 'neutral',
+    alias: { [`${textsPackage}en`]: `${textsFolder}/en.ts` },
     // The palette loads the other texts only if it needs them.
-    external: paletteTextFiles
-      .filter((name) => !textsInScript.includes(name))
-      .map((name) => `./${name}`),
+    external: [`${textsPackage}*`],
     ...(source.pathname.endsWith('palette-script.js') && {
       mangleProps: new RegExp(`^(?:${internalProperties.join('|')})$`),
     }),
     legalComments: 'none',
-  })
+  }).replace(new RegExp(`${textsPackage}([a-z]+)`, 'g'), './palette-texts-$1.js')
   // esbuild does not minify template literals. The palette has its style sheet in one.
   return Buffer.from(bundle.replace(/(?<=`)\n[^`]+(?=`)/, minifyInTemplate))
+}
+
+/** Returns the part of the texts of a language that the palette needs. */
+function buildTexts(path: TextsPath): Buffer {
+  const [language] = path.match(/[a-z]+(?=\.js)/) ?? []
+  const contents = `export { palette } from './${language}.ts'`
+  return Buffer.from(bundleScript({ contents, resolveDir: textsFolder }))
 }
 
 /** Returns the minified CSS of a template literal. Properties of its own (--_) get short names. */

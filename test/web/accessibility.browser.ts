@@ -3,12 +3,12 @@
 // palette.browser.ts check more states, in one look each.
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { type Language, languages } from '../../src/company/languages.ts'
 import { type ErrorPageName, errorPages } from '../../src/quotes/failures.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { renderErrorPage } from '../../src/quotes/page/quote-page.ts'
 import type { LinkedQuote, QuoteDocument } from '../../src/quotes/schema.ts'
 import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
+import { type Language, languages } from '../../src/texts/languages.ts'
 import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'

@@ -1,8 +1,9 @@
 // The pages in every language: texts, links to the other languages, and texts with counts.
-import { existsSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { languages, locales } from '../../src/company/languages.ts'
+import { languages, textsByLanguage } from '../../src/texts/languages.ts'
+import type { PaletteTexts } from '../../src/web/palette/palette.d.ts'
 import { testService } from '../support/service/test-service.ts'
 
 type PageTexts = {
@@ -25,12 +26,6 @@ const { createFormats }: { createFormats(locale: string): Formats } = await load
   'browser/number-and-date-formats.js',
 )
 
-/** Returns the texts of the palette in a language. */
-async function loadPaletteTexts(language: string) {
-  const file = await loadScript(`palette/texts/palette-texts-${language}.js`)
-  return Object.values(file)[0] as { count(shown: number, total: number): string }
-}
-
 const { app } = await testService(t, { index: false, config: { WEB_PARTS: ['home', 'dashboard'] } })
 
 async function readPage(path: string, language: string) {
@@ -42,23 +37,14 @@ async function readPage(path: string, language: string) {
   return { body, ...data }
 }
 
-t.test('each language has all its files, and the palette loads its texts', (t) => {
+t.test('each file of texts is in the list, and the palette loads it', (t) => {
   const source = (path: string) => new URL(`../../src/${path}`, import.meta.url)
-  const docs = readFileSync(source('../docs/architecture.md'), 'utf8')
-  const palette = readFileSync(source('web/palette/texts/palette-language.js'), 'utf8')
-  for (const code of languages) {
-    for (const path of [
-      `quotes/quote-texts/quote-texts-${code}.ts`,
-      `web/dashboard/texts/dashboard-texts-${code}.ts`,
-      `web/home/home-texts-${code}.ts`,
-      `web/palette/texts/palette-texts-${code}.js`,
-    ]) {
-      t.ok(existsSync(source(path)), `the language ${code} needs src/${path}`)
-      t.match(docs, `src/${path.replace(`-${code}.`, '-nl.')}`, 'the documentation names the file')
-    }
-    const file = `palette-texts-${code}.js`
-    t.ok(palette.includes(`./${file}'`), `palette-language.js must load ${file}`)
-  }
+  const codes = readdirSync(source('texts')).flatMap(
+    (name) => name.match(/^[a-z]{2}(?=\.ts$)/) ?? [],
+  )
+  t.same(codes, [...languages, 'ca'].toSorted(), 'only Catalan has texts for the palette alone')
+  const palette = readFileSync(source('web/palette/palette-language.js'), 'utf8')
+  for (const code of codes) t.ok(palette.includes(`trade-quoting-palette/texts/${code}'`), code)
   t.end()
 })
 
@@ -68,7 +54,7 @@ t.test('/ and /dashboard are in every language, and link to the others', async (
     for (const language of languages) {
       const { body, texts, locale } = await readPage(path, language)
       t.match(body, `<html lang="${language}">`)
-      t.equal(locale, locales[language])
+      t.equal(locale, textsByLanguage[language].locale)
       t.ok(body.includes(texts.heading) || path === '/dashboard')
       headings.add(texts.heading)
       const links = [...body.matchAll(/href="\?lang=(\w+)"\s+hreflang="\w+"\s+lang="\w+"/g)]
@@ -124,7 +110,7 @@ t.test('a text with a count has a form for one', async (t) => {
 t.test('the palette counts no result, one and several', async (t) => {
   const counts: Record<string, string[]> = {}
   for (const language of languages) {
-    const texts = await loadPaletteTexts(language)
+    const texts: PaletteTexts = textsByLanguage[language].palette
     counts[language] = [texts.count(0, 0), texts.count(1, 1), texts.count(1, 2)]
   }
   t.same(counts, {
@@ -147,11 +133,9 @@ t.test('a language has one term for a scope, and one kind of quotation marks', a
     const terms = [...texts.join().matchAll(/[\p{L}’]+(?= stats:)/gu)].map(([term]) => term)
     t.ok(terms.length >= 4, language)
     t.same([...new Set(terms)].length, 1, terms.join())
-    const palette = readFileSync(
-      new URL(`../../src/web/palette/texts/palette-texts-${language}.js`, import.meta.url),
-      'utf8',
-    )
-    t.equal(new Set(palette.match(/[«“„](?=\$|\\u00a0)/g)).size, 1, `the palette, ${language}`)
+    const { nothing, inexact } = textsByLanguage[language].palette
+    const marks = (nothing('X') + inexact('X')).match(/[«“„](?=\u00a0?X)/g)
+    t.equal(new Set(marks).size, 1, `the palette, ${language}`)
   }
 })
 
@@ -160,9 +144,6 @@ t.test('French signs stay on the line of their word', async (t) => {
     const { texts } = await readPage(path, 'fr')
     t.notMatch(JSON.stringify(texts), /[\p{L}»] [:;!?]|« | »/u, path)
   }
-  const file = await readFile(
-    new URL('../../src/web/palette/texts/palette-texts-fr.js', import.meta.url),
-    'utf8',
-  )
+  const file = await readFile(new URL('../../src/texts/fr.ts', import.meta.url), 'utf8')
   t.notMatch(file, /\p{L} [:;!][ ']|« | »/u)
 })

@@ -27,11 +27,9 @@ async function installPackage(): Promise<void> {
   const modules = join(directory, 'node_modules')
   await mkdir(join(modules, packageName), { recursive: true })
   const source = join(root, 'src/web/palette')
-  const { stdout } = await run(
-    'npm',
-    ['pack', '--json', '--ignore-scripts', '--pack-destination', directory],
-    { cwd: source },
-  )
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', directory], {
+    cwd: source,
+  })
   const [packed] = JSON.parse(stdout) as { filename: string }[]
   const archive = join(directory, packed?.filename ?? '')
   await run('tar', ['-xzf', archive, '--strip-components=1', '-C', join(modules, packageName)])

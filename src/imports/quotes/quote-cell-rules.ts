@@ -1,6 +1,6 @@
 // The rules for the cells of a quote file. They mirror the constraints of quotes and quote_lines.
 // The rules between rows of one quote are in quote-row-consistency.ts.
-import { languages } from '../../company/languages.ts'
+import { languages } from '../../texts/languages.ts'
 import {
   checkCountry,
   checkCurrency,

@@ -1,10 +1,10 @@
 // Creates, lists and revokes quote links, and erases the documents of those closed long ago, which
 // contain names and addresses of customers.
 import { type Kysely, sql } from 'kysely'
-import type { Language } from '../../company/languages.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { type RegularTaskOptions, repeatRegularly } from '../../monitoring/regular-task.ts'
 import { countNoun } from '../../text/count-noun.ts'
+import type { Language } from '../../texts/languages.ts'
 import { findDocumentWarnings } from './document-warnings.ts'
 import { queryDocument } from './link-access.ts'
 import { generateLinkToken, hashLinkToken } from './read-link.ts'

@@ -11,13 +11,12 @@ import {
 } from 'node:zlib'
 import { Eta } from 'eta'
 import type { Brand } from '../../company/brand.ts'
-import { type Language, languageNames, languages } from '../../company/languages.ts'
 import { loadPageTemplates } from '../../pages/page-templates.ts'
+import { type Language, languages, textsByLanguage } from '../../texts/languages.ts'
 import { type ErrorPageName, errorPages } from '../failures.ts'
 import { chooseLocale, type Locale, toPlainText, truncatePlainText } from '../formats.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
-import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import { maxUncompressedCachedBytes } from '../rendering/rendering-limits.ts'
 import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { buildReplyLinks } from '../view-model/contact-links.ts'
@@ -113,7 +112,7 @@ export function renderQuotePage(
     printsRunningTotals: isLong,
     languages: languages.map((code) => ({
       code,
-      name: languageNames[code],
+      name: textsByLanguage[code].name,
       isShown: code === quote.language,
     })),
     brandStyle: buildBrandStyle(brand),
@@ -148,7 +147,7 @@ export function renderErrorPage({
   const key = `${name} ${language} ${lang} ${contact && JSON.stringify(contact)}`
   const rendered = errorPageCache.get(key)
   if (rendered !== undefined) return rendered
-  const texts = quoteTexts[language]
+  const texts = textsByLanguage[language].quotes
   const page = templates.render('error', {
     ...texts.errors[name],
     action: errorPages[name].action,

@@ -3,10 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { NodeCompiler, PdfStandard } from '@myriaddreamin/typst-ts-node-compiler'
 import type { Brand } from '../../company/brand.ts'
-import type { Language } from '../../company/languages.ts'
+import { type Language, textsByLanguage } from '../../texts/languages.ts'
 import { QuoteFailure } from '../failures.ts'
 import { type Locale, truncatePlainText } from '../formats.ts'
-import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { LinkedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-and-total-tables.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
@@ -139,5 +138,5 @@ const maxNumberLength = 64
 
 /** Returns a name such as "Presupuesto-P-2026-17.pdf". The number may contain any character. */
 function getPdfFileName(quoteNumber: string, language: Language): string {
-  return `${quoteTexts[language].quote}-${truncatePlainText(quoteNumber, maxNumberLength)}.pdf`
+  return `${textsByLanguage[language].quotes.quote}-${truncatePlainText(quoteNumber, maxNumberLength)}.pdf`
 }

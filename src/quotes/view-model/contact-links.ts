@@ -1,9 +1,8 @@
 // Builds links to a website, an email address and a phone number from untrusted text, and those
 // with which a customer replies by email.
 
-import type { Language } from '../../company/languages.ts'
+import { type Language, textsByLanguage } from '../../texts/languages.ts'
 import { toPlainText, truncatePlainText } from '../formats.ts'
-import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { LinkedQuote } from '../schema.ts'
 
 const maxSubjectLength = 200
@@ -56,7 +55,7 @@ export function buildReplyLinks(
   language: Language,
 ): ReplyLink[] {
   const { number, version, seller } = document
-  const { reply } = quoteTexts[language]
+  const { reply } = textsByLanguage[language].quotes
   const buildLink = (isMain: boolean, label: string, subject: string, body?: string) => {
     const href = buildMailLink(seller.email, subject, body)
     return href === null ? null : { label, href, isMain }

@@ -1,4 +1,5 @@
 // The table of quote lines, and the rows of the totals.
+import { textsByLanguage } from '../../texts/languages.ts'
 import {
   formatCountry,
   formatDecimal,
@@ -9,7 +10,6 @@ import {
   isZero,
   type Locale,
 } from '../formats.ts'
-import { quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
 
 type Line = QuoteDocument['lines'][number]
@@ -83,7 +83,7 @@ export function buildLineColumns(rows: LineRow[], taxLabel: string, locale: Loca
     (key) => !optionalColumns.has(key) || rows.some((row) => row[key] !== ''),
   )
   return shownKeys.map((key) => {
-    const label = key === 'tax' ? taxLabel : quoteTexts[getLanguage(locale)][key]
+    const label = key === 'tax' ? taxLabel : textsByLanguage[getLanguage(locale)].quotes[key]
     let width = label.length
     for (const row of rows) width = Math.max(width, row[key].length)
     return { key, label, width }
@@ -95,7 +95,7 @@ export function sumColumnWidths(columns: LineColumn[]): number {
 }
 
 function buildLineDetails({ sku, hsCode, originCountry }: Line, locale: Locale) {
-  const texts = quoteTexts[getLanguage(locale)]
+  const texts = textsByLanguage[getLanguage(locale)].quotes
   const details: LabelledText[] = []
   if (sku !== null) details.push({ label: texts.sku, text: sku })
   if (hsCode !== null) details.push({ label: texts.hsCode, text: hsCode })
@@ -121,7 +121,7 @@ export type TotalRow = {
 
 /** Returns the rows from top to bottom. Discounts have a row only if there are any. */
 export function buildTotalRows(totals: Totals, locale: Locale): TotalRow[] {
-  const texts = quoteTexts[getLanguage(locale)]
+  const texts = textsByLanguage[getLanguage(locale)].quotes
   const discounts: TotalRow = {
     label: texts.discounts,
     note: null,
@@ -160,7 +160,7 @@ export function buildTotalRows(totals: Totals, locale: Locale): TotalRow[] {
 
 /**
  * The English name of VAT in existing documents. It is compared with theirs, so it must not change
- * with quoteTexts.en.tax.
+ * with textsByLanguage.en.quotes.tax.
  */
 const frozenVatLabel = 'VAT'
 
@@ -171,7 +171,7 @@ export function chooseTaxLabel(totals: Totals, locale: Locale): string {
   // Older documents name the tax only in es and en, or not at all. If the tax is VAT, its usual
   // name in this language is used, and otherwise its English name.
   const english = taxLabel?.en ?? frozenVatLabel
-  return english === frozenVatLabel ? quoteTexts[getLanguage(locale)].tax : english
+  return english === frozenVatLabel ? textsByLanguage[getLanguage(locale)].quotes.tax : english
 }
 
 function buildTaxRows(
@@ -179,7 +179,7 @@ function buildTaxRows(
   taxLabel: string,
   locale: Locale,
 ): TotalRow[] {
-  const texts = quoteTexts[getLanguage(locale)]
+  const texts = textsByLanguage[getLanguage(locale)].quotes
   const onBase = texts.onBase(formatMoney(base, locale))
   const taxRow = {
     label: texts.taxAt(taxLabel, formatPercent(rate, locale)),

@@ -3,8 +3,9 @@
 
 import { electronicFormatIBAN, friendlyFormatIBAN, isValidIBAN } from 'ibantools'
 import { getInitials } from '../../company/company-initials.ts'
-import { type Language, languages } from '../../company/languages.ts'
 import { removeAccents } from '../../text/accent-folding.ts'
+import type { QuoteTexts } from '../../texts/en.ts'
+import { type Language, languages, textsByLanguage } from '../../texts/languages.ts'
 import {
   formatCountry,
   formatDate,
@@ -13,8 +14,6 @@ import {
   getLanguage,
   type Locale,
 } from '../formats.ts'
-import { quoteTexts } from '../quote-texts/quote-texts.ts'
-import type { QuoteTexts } from '../quote-texts/quote-texts-en.ts'
 import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { buildMailLink, buildPhoneLink, buildWebsiteLink } from './contact-links.ts'
 import {
@@ -91,7 +90,7 @@ export function buildQuoteViewModel(
 ): QuoteViewModel {
   const language = getLanguage(locale)
   const { status, link, contentHash, document } = linkedQuote
-  const texts = quoteTexts[getLanguage(locale)]
+  const texts = textsByLanguage[getLanguage(locale)].quotes
   const lines = buildLineRows(document.lines, locale)
   return {
     language,
@@ -132,7 +131,7 @@ function buildDate(date: string, locale: Locale) {
 function buildSeller({ seller, number }: QuoteDocument, locale: Locale) {
   const { taxId, address, website, country } = seller
   return {
-    ...buildSellerContact(seller, `${quoteTexts[getLanguage(locale)].quote} ${number}`),
+    ...buildSellerContact(seller, `${textsByLanguage[getLanguage(locale)].quotes.quote} ${number}`),
     taxIdLabel: getTaxNumberLabel(country, locale),
     taxId,
     address,
@@ -188,7 +187,7 @@ function buildStatusBanner(
   locale: Locale,
 ) {
   if (status === 'sent') return null
-  const texts = quoteTexts[getLanguage(locale)]
+  const texts = textsByLanguage[getLanguage(locale)].quotes
   const { label, explanation } = texts.status[status]
   if (status !== 'expired' || validUntil === null) return { status, label, explanation }
   const validity = texts.validity(formatDate(validUntil, locale))
@@ -196,7 +195,7 @@ function buildStatusBanner(
 }
 
 function buildTerms({ trade, payment }: QuoteDocument, locale: Locale) {
-  const texts = quoteTexts[getLanguage(locale)]
+  const texts = textsByLanguage[getLanguage(locale)].quotes
   const terms: { label: string; text: string }[] = []
   if (trade.incoterm) {
     const { code, edition, place } = trade.incoterm
@@ -271,7 +270,10 @@ function buildLegalTexts(
 }
 
 function describeLines(positions: number[], locale: Locale): string {
-  return quoteTexts[getLanguage(locale)].ofLines(describePositions(positions), positions.length)
+  return textsByLanguage[getLanguage(locale)].quotes.ofLines(
+    describePositions(positions),
+    positions.length,
+  )
 }
 
 /** Returns ascending positions as a list of ranges: "1, 3–5". */

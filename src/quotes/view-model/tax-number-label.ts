@@ -1,7 +1,7 @@
 // What the tax number of a party is called: in the party's country, not in the language of the
 // page.
+import { textsByLanguage } from '../../texts/languages.ts'
 import { getLanguage, type Locale } from '../formats.ts'
-import { quoteTexts } from '../quote-texts/quote-texts.ts'
 
 /** Names that are the same in each language. */
 const ownNames: Record<string, string> = {
@@ -40,7 +40,7 @@ const withVatNumbers = new Set(
 
 /** `country` is null if nobody knows it. Then the label is the usual one of the language. */
 export function getTaxNumberLabel(country: string | null | undefined, locale: Locale): string {
-  const texts = quoteTexts[getLanguage(locale)]
+  const texts = textsByLanguage[getLanguage(locale)].quotes
   if (country == null) return texts.taxId
   return ownNames[country] ?? (withVatNumbers.has(country) ? texts.vatNumber : texts.taxNumber)
 }

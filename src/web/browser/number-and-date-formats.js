@@ -8,7 +8,7 @@ const noValue = '–'
 
 /**
  * Returns functions that format amounts, counts, ratios and dates.
- * @param {string} locale as company/languages.ts defines it for the language of the page
+ * @param {string} locale as src/texts/ defines it for the language of the page
  */
 export function createFormats(locale) {
   return { ...numberFormats(locale), ...moneyFormats(locale), ...dateFormats(locale) }

@@ -3,7 +3,7 @@ import { elementById } from '../browser/elements.js'
 import { createFormats } from '../browser/number-and-date-formats.js'
 
 /** @import { Formats } from '../browser/number-and-date-formats.js' */
-/** @import { DashboardTexts } from './texts/dashboard-texts-es.ts' */
+/** @import { DashboardTexts } from '../../texts/en.ts' */
 /**
  * @typedef {object} PageData
  * @property {string} language

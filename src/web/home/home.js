@@ -8,7 +8,7 @@ import { createFormats } from '../browser/number-and-date-formats.js'
 /** @import { LinkedQuote } from '../../quotes/schema.ts' */
 /** @import { Stats } from '../../stats/schema.ts' */
 /** @import { ProductSelectEvent } from '../palette/palette.d.ts' */
-/** @import { HomeTexts } from './home-texts-es.ts' */
+/** @import { HomeTexts } from '../../texts/en.ts' */
 
 const { locale, texts } = /** @type {{ locale: string, texts: HomeTexts }} */ (
   JSON.parse(elementById('page', HTMLElement).textContent ?? '')

@@ -1,4 +1,5 @@
 // The formats of a quote by language: amounts, percentages, dates, countries, units and IBANs.
+
 import fc from 'fast-check'
 import t from 'tap'
 import {
@@ -13,9 +14,9 @@ import {
   getLanguage,
   parseLocale,
 } from '../../../src/quotes/formats.ts'
-import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { formatIban } from '../../../src/quotes/view-model/quote-view-model.ts'
 import { getTaxNumberLabel } from '../../../src/quotes/view-model/tax-number-label.ts'
+import { textsByLanguage } from '../../../src/texts/languages.ts'
 import { eur } from '../../support/quotes/linked-quote.ts'
 
 t.test('amounts and percentages have the format of the language', async (t) => {
@@ -99,7 +100,7 @@ t.test('dates, countries and units are in the language, and IBANs are checked', 
 })
 
 t.test('no French line begins with a colon', (t) => {
-  t.notMatch(JSON.stringify(quoteTexts.fr), / [:;?!»]/)
+  t.notMatch(JSON.stringify(textsByLanguage.fr.quotes), / [:;?!»]/)
   t.end()
 })
 

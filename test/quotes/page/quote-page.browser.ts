@@ -7,10 +7,10 @@ import {
   insertLinkedQuote,
 } from '../../../scripts/bench/support/data/linked-quotes.ts'
 import { defaultBrand } from '../../../src/company/brand.ts'
-import { type Language, languages } from '../../../src/company/languages.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { LinkedQuote } from '../../../src/quotes/schema.ts'
+import { type Language, languages } from '../../../src/texts/languages.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../../support/browser.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import { company } from '../../support/database/company.ts'

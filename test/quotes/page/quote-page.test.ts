@@ -3,9 +3,8 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { defaultBrand } from '../../../src/company/brand.ts'
-import { languages as allLanguages } from '../../../src/company/languages.ts'
 import { buildContentSecurityPolicy, renderErrorPage } from '../../../src/quotes/page/quote-page.ts'
-import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
+import { languages as allLanguages, textsByLanguage } from '../../../src/texts/languages.ts'
 import { findMissingFields } from '../../support/quotes/document-fields.ts'
 import {
   document,
@@ -249,8 +248,11 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
 t.test('an IBAN with wrong check digits has a warning', async (t) => {
   const bank = { holder: 'X', iban: 'ES9121000418450200051333', bic: null }
   const html = renderPage(withDocument({ seller: { ...document.seller, bank } }), 'es', pdfLink)
-  t.match(getVisibleText(html), quoteTexts.es.ibanIsWrong)
-  t.notMatch(getVisibleText(renderPage(linkedQuote, 'es', pdfLink)), quoteTexts.es.ibanIsWrong)
+  t.match(getVisibleText(html), textsByLanguage.es.quotes.ibanIsWrong)
+  t.notMatch(
+    getVisibleText(renderPage(linkedQuote, 'es', pdfLink)),
+    textsByLanguage.es.quotes.ibanIsWrong,
+  )
 })
 
 t.test(
@@ -373,13 +375,15 @@ t.test(
 
 t.test('an error page gives the reason and the next step, in every language', async (t) => {
   const { legalName, email, phone } = document.seller
-  const codes = Object.keys(quoteTexts.es.errors) as (keyof typeof quoteTexts.es.errors)[]
+  const codes = Object.keys(
+    textsByLanguage.es.quotes.errors,
+  ) as (keyof typeof textsByLanguage.es.quotes.errors)[]
   for (const language of allLanguages) {
     for (const code of codes) {
       const html = renderErrorPage({ name: code, language, contact: null })
       t.match(html, `<html lang="${language}"`)
       t.ok(
-        getVisibleText(html).includes(quoteTexts[language].errors[code].explanation),
+        getVisibleText(html).includes(textsByLanguage[language].quotes.errors[code].explanation),
         `${language} ${code}`,
       )
       // Only links to the quote itself: to its page or PDF, or to the URL that was requested.
@@ -413,8 +417,12 @@ t.test('every language defines every text, and none is empty', async (t) => {
       ? Object.entries(value).flatMap(([key, inner]) => listPaths(inner, `${path}.${key}`))
       : [path]
   for (const language of allLanguages) {
-    t.same(listPaths(quoteTexts[language]).sort(), listPaths(quoteTexts.es).sort(), language)
-    t.notMatch(JSON.stringify(quoteTexts[language]), '""', language)
+    t.same(
+      listPaths(textsByLanguage[language].quotes).sort(),
+      listPaths(textsByLanguage.es.quotes).sort(),
+      language,
+    )
+    t.notMatch(JSON.stringify(textsByLanguage[language].quotes), '""', language)
   }
 })
 

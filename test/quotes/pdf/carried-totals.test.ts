@@ -3,9 +3,8 @@
 import t, { type Test } from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
-import { languages } from '../../../src/company/languages.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
-import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
+import { languages, textsByLanguage } from '../../../src/texts/languages.ts'
 import { eur, hammer, withDocument } from '../../support/quotes/linked-quote.ts'
 
 const rates = ['21', '10', '4', '0']
@@ -46,7 +45,7 @@ const sumOf = (count: number) => (count * (count + 1)) / 2
 const formatSum = (count: number) => `${String(sumOf(count)).replace(/\B(?=(\d{3})+$)/g, '.')},00€`
 
 function checkPages(t: Test, pages: string[], lineCount: number, name: string): void {
-  const { carriedForward, broughtForward, totals } = quoteTexts.es
+  const { carriedForward, broughtForward, totals } = textsByLanguage.es.quotes
   const foot = carriedForward.replaceAll(' ', '')
   const head = broughtForward.replaceAll(' ', '')
   const lastOn = pages.map((page) =>
@@ -83,7 +82,7 @@ for (const layout of layouts)
 t.test('each language carries the total', async (t) => {
   for (const language of languages) {
     const pages = await renderPages(40, { heightInLines: 1, rateCount: 4 }, language)
-    const { carriedForward, broughtForward } = quoteTexts[language]
+    const { carriedForward, broughtForward } = textsByLanguage[language].quotes
     t.ok(pages[0]?.includes(carriedForward.replaceAll(' ', '')), language)
     t.ok(pages[1]?.includes(broughtForward.replaceAll(' ', '')), language)
   }

@@ -8,13 +8,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { extractLinks, extractText, getDocumentProxy, getMeta } from 'unpdf'
 import { defaultBrand as brand } from '../../../src/company/brand.ts'
-import type { Language } from '../../../src/company/languages.ts'
 import type { QuoteFailure } from '../../../src/quotes/failures.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { serializeLinkedQuote } from '../../../src/quotes/page/quote-page.ts'
 import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
-import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { LinkedQuote } from '../../../src/quotes/schema.ts'
+import { type Language, textsByLanguage } from '../../../src/texts/languages.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import {
   document,
@@ -67,7 +66,7 @@ async function extractBody(
   { legalName, number }: { legalName: string; number: string },
 ): Promise<string> {
   const pages = await extractPages(pdf)
-  const texts = quoteTexts[language]
+  const texts = textsByLanguage[language].quotes
   return pages
     .map((page, index) => {
       const text = removeSpace(page)

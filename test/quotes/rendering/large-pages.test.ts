@@ -8,11 +8,11 @@ import {
   insertLinkedQuote,
 } from '../../../scripts/bench/support/data/linked-quotes.ts'
 import { defaultBrand as brand } from '../../../src/company/brand.ts'
-import { languages } from '../../../src/company/languages.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { QuoteFailure } from '../../../src/quotes/failures.ts'
 import { PageRenderer } from '../../../src/quotes/page/page-renderer.ts'
 import { maxMainThreadDocumentBytes } from '../../../src/quotes/rendering/rendering-limits.ts'
+import { languages } from '../../../src/texts/languages.ts'
 import { document, hammer, openLink } from '../../support/quotes/linked-quote.ts'
 import { requestUntilReady, watchProcesses } from '../../support/quotes/rendering-processes.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'

@@ -1,4 +1,5 @@
 // What a visitor sees while a rendering takes long, and after it has failed.
+
 import type { ChildProcess } from 'node:child_process'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -9,8 +10,8 @@ import {
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { type ListedLink, listQuoteLinks } from '../../../src/quotes/links/manage-links.ts'
 import { stopRenderingTimeout } from '../../../src/quotes/quote-link-handler.ts'
-import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import { renderingWait } from '../../../src/quotes/rendering/rendering-cache.ts'
+import { textsByLanguage } from '../../../src/texts/languages.ts'
 import { requestUntilReady, watchPdfProcesses } from '../../support/quotes/rendering-processes.ts'
 import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
@@ -110,12 +111,12 @@ t.test(
   `.execute(db)
     const response = await app.inject({ url, headers: { accept: 'text/html' } })
     t.equal(response.statusCode, 503)
-    const tryAgain = `<a class="button" href="">${quoteTexts.es.tryAgain}</a>`
+    const tryAgain = `<a class="button" href="">${textsByLanguage.es.quotes.tryAgain}</a>`
     t.match(response.body, tryAgain)
     t.notMatch(response.body, 'format=html', 'no link to the page that has just failed')
     const pdf = await app.inject({ url: `${url}?format=pdf`, headers: { accept: 'text/html' } })
     t.equal(pdf.statusCode, 503)
-    t.match(pdf.body, `href="?format=html">${quoteTexts.es.openPage}`)
+    t.match(pdf.body, `href="?format=html">${textsByLanguage.es.quotes.openPage}`)
     const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
     t.match(errors, [
       { linkId: '1', format: 'html', reason: 'rendering_failed', err: { type: 'TypeError' } },

@@ -4,12 +4,16 @@
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
-import { forEachLanguage, type Language, languages } from '../../../src/company/languages.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
-import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
 import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { buildSepaTransfer } from '../../../src/quotes/view-model/sepa-qr-code.ts'
+import {
+  forEachLanguage,
+  type Language,
+  languages,
+  textsByLanguage,
+} from '../../../src/texts/languages.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import {
   document,
@@ -71,7 +75,7 @@ t.test('a customer accepts, asks, or asks for an updated quote by email', async 
 })
 
 t.test('only a quote that can be accepted or is accepted shows where to pay', async (t) => {
-  const { bank, selectToCopy, reference } = quoteTexts.es
+  const { bank, selectToCopy, reference } = textsByLanguage.es.quotes
   const iban = 'ES91 2100 0418 4502 0005 1332'
   for (const [status, isPayable] of [
     ['sent', true],
@@ -196,7 +200,7 @@ t.test('every state but an open quote says what to do next, in every language', 
   for (const language of languages)
     for (const status of ['accepted', 'rejected', 'expired', 'superseded'] as const)
       t.match(
-        quoteTexts[language].status[status].explanation,
+        textsByLanguage[language].quotes.status[status].explanation,
         nextSteps[language],
         `${language}, ${status}`,
       )
@@ -208,8 +212,8 @@ t.test('the page and the PDF exist in every language, with its own formats', asy
     getVisibleText(renderPage(linkedQuote, language, pdfLink)),
   )
   for (const language of languages) {
-    t.match(pages[language], quoteTexts[language].quote)
-    t.match(pages[language], quoteTexts[language].compareHash)
+    t.match(pages[language], textsByLanguage[language].quotes.quote)
+    t.match(pages[language], textsByLanguage[language].quotes.compareHash)
     t.match(compilePdf(linkedQuote, language, defaultBrand).pdf.subarray(0, 5).toString(), '%PDF-')
   }
   const expected = {
@@ -333,7 +337,7 @@ t.test('every language is accepted for a quote, a link, ?lang= and error pages',
       url: `/quote/share/${'x'.repeat(43)}`,
       headers: { 'accept-language': `${language}-XX, xx` },
     })
-    t.match(unknown.body, quoteTexts[language].errors.not_found.title)
+    t.match(unknown.body, textsByLanguage[language].quotes.errors.not_found.title)
   }
   await t.rejects(createQuoteLink(db, { number: 'P-es', language: 'xx' as 'es' }), {
     message: /language must be one of es, en, pt, fr, it, de, not xx/,

@@ -1,9 +1,10 @@
 // Watches the processes that render, and waits for their renderings.
+
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { quoteTexts } from '../../../src/quotes/quote-texts/quote-texts.ts'
+import { textsByLanguage } from '../../../src/texts/languages.ts'
 import { eventually } from '../eventually.ts'
 
 /** Calls `onStart` with each process that renders PDFs when it starts, until the test ends. */
@@ -31,6 +32,6 @@ export function watchProcesses(
 export const requestUntilReady = (app: FastifyInstance, url: string) =>
   eventually(
     () => app.inject(url),
-    ({ body }) => !body.includes(quoteTexts.es.errors.pending.title),
+    ({ body }) => !body.includes(textsByLanguage.es.quotes.errors.pending.title),
     120_000,
   )

@@ -1,11 +1,11 @@
 // The languages in the database: those with texts, and others.
 import { sql } from 'kysely'
 import t from 'tap'
-import { languages } from '../../../src/company/languages.ts'
-import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { recordLanguages } from '../../../src/quotes/quote-texts/quote-texts.ts'
-import { addQuote } from '../../support/database/add-quote.ts'
-import { testDatabase } from '../../support/database/test-database.ts'
+import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
+import { recordLanguages } from '../../src/quotes/record-languages.ts'
+import { languages } from '../../src/texts/languages.ts'
+import { addQuote } from '../support/database/add-quote.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 t.test('a row in languages is enough for quotes in another language', async (t) => {
   const { db } = await testDatabase(t)

@@ -1,7 +1,8 @@
-// The Catalan texts of the palette.
+// The Catalan texts of the palette. The pages have none.
+import type { PaletteTexts } from './en.ts'
 
-/** @type {import('../palette.d.ts').PaletteTexts} */
-export default {
+/** The palette. */
+export const palette: PaletteTexts = {
   title: 'Cercar productes',
   list: 'Productes',
   close: 'Tancar: esc',

@@ -1,22 +1,23 @@
 // Chooses the language of the palette: that of its element, an ancestor, or the document.
-import paletteTextsEn from './palette-texts-en.js'
+import { palette as english } from 'trade-quoting-palette/texts/en'
 
-/** @import { PaletteStrings, PaletteTexts } from '../palette.d.ts' */
+/** @import { PaletteStrings, PaletteTexts } from './palette.d.ts' */
 
 /** The texts of the script itself, and those that were loaded. @type {Map<string, PaletteTexts>} */
-const textsByLanguage = new Map([['en', paletteTextsEn]])
+const textsByLanguage = new Map([['en', english]])
 
 /**
  * Loads the texts of a language that the script does not contain. Bundlers make a file of each.
- * @type {Record<string, () => Promise<{ default: PaletteTexts }>>}
+ * They come from src/texts/: in the package by prepare-package.js, else by static-files.ts.
+ * @type {Record<string, () => Promise<{ palette: PaletteTexts }>>}
  */
 const furtherLanguages = {
-  ca: () => import('./palette-texts-ca.js'),
-  de: () => import('./palette-texts-de.js'),
-  es: () => import('./palette-texts-es.js'),
-  fr: () => import('./palette-texts-fr.js'),
-  it: () => import('./palette-texts-it.js'),
-  pt: () => import('./palette-texts-pt.js'),
+  ca: () => import('trade-quoting-palette/texts/ca'),
+  de: () => import('trade-quoting-palette/texts/de'),
+  es: () => import('trade-quoting-palette/texts/es'),
+  fr: () => import('trade-quoting-palette/texts/fr'),
+  it: () => import('trade-quoting-palette/texts/it'),
+  pt: () => import('trade-quoting-palette/texts/pt'),
 }
 
 /**
@@ -29,7 +30,7 @@ export async function loadTexts(element) {
   if (textsByLanguage.has(code)) return false
   try {
     const file = await furtherLanguages[code]?.()
-    if (file) textsByLanguage.set(code, file.default)
+    if (file) textsByLanguage.set(code, file.palette)
     return file !== undefined
   } catch {
     // The browser logs the error. The texts are then English.
@@ -51,7 +52,7 @@ export function findLanguage(element, ownTexts) {
   const isKnown = texts !== undefined || Boolean(ownTexts)
   return {
     language: isKnown ? language : 'en',
-    texts: addOwnTexts(texts ?? paletteTextsEn, ownTexts ?? {}),
+    texts: addOwnTexts(texts ?? english, ownTexts ?? {}),
     textLanguage: isKnown ? code : 'en',
   }
 }

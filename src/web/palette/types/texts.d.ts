@@ -1,5 +1,5 @@
 // The type of each file of texts.
 import type { PaletteTexts } from '../palette.d.ts'
 
-declare const texts: PaletteTexts
-export default texts
+export const palette: PaletteTexts
+export default palette

@@ -1,6 +1,8 @@
-// The mentions that say why a line has no tax, with the law of the seller's country.
-
-import type { QuoteTexts } from './quote-texts-en.ts'
+// Records the languages and their mentions of untaxed lines in the database.
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+import type { QuoteTexts } from '../texts/en.ts'
+import { languages, textsByLanguage } from '../texts/languages.ts'
 
 type TaxReason = keyof QuoteTexts['taxReasons']
 
@@ -19,11 +21,37 @@ const articles: Record<TaxReason, { spanish?: string; european?: string }> = {
   small_business: { european: '284' },
 }
 
+/** Records each language with texts. Other languages stay, because quotes may use them. */
+export async function recordLanguages(db: Kysely<Tables>): Promise<void> {
+  const rows = languages.map((code, index) => {
+    const { quotes } = textsByLanguage[code]
+    return {
+      code,
+      place: index + 1,
+      vat_label: quotes.tax,
+      sales_tax_label: quotes.salesTax,
+      tax_reasons: JSON.stringify(listTaxReasonTexts(quotes)),
+    }
+  })
+  await db
+    .insertInto('languages')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.column('code').doUpdateSet({
+        place: sql`excluded.place`,
+        vat_label: sql`excluded.vat_label`,
+        sales_tax_label: sql`excluded.sales_tax_label`,
+        tax_reasons: sql`excluded.tax_reasons`,
+      }),
+    )
+    .execute()
+}
+
 /**
  * Returns the texts of all reasons in the language of the texts, as languages.tax_reasons in SQL
  * has them.
  */
-export function listTaxReasonTexts({
+function listTaxReasonTexts({
   taxReasons,
   law,
 }: QuoteTexts): Record<string, { any: string; EU: string; ES: string }> {
