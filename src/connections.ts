@@ -9,9 +9,9 @@ import {
 } from './database/postgres-pool.ts'
 import { createPreparingKysely } from './database/prepared-statements.ts'
 import { openRedis, type RedisClient } from './redis/redis-connection.ts'
+import { openSearchEngine } from './search-engine/client.ts'
 import type { RegisteredEngine } from './search-engine/engine-selection.ts'
 import { nameWithVersion } from './search-engine/index-name.ts'
-import { openSearchEngine } from './search-engine/search-client.ts'
 import type { Traces } from './tracing/open-traces.ts'
 
 export type Connections = {

@@ -1,7 +1,7 @@
 // Measures searches of several words that no product holds together, next to one direct request of
 // Meilisearch with the same words.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EngineConnections } from '../../src/search-engine/engine-connections.ts'
+import { EngineConnections } from '../../src/search-engine/client.ts'
 import { runCommand } from '../cli/command.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
 import { crossedCatalogue } from './support/data/catalogues.ts'

@@ -1,5 +1,5 @@
 // The Meilisearch client of the indexer and the scripts, its errors, and the tasks as which the
-// engine runs every write. The API searches with a smaller client (search-engine/search-client.ts).
+// engine runs every write. The API searches with a smaller client (search-engine/client.ts).
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type EnqueuedTask,

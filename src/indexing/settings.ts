@@ -3,12 +3,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Settings } from 'meilisearch'
 import { facetNames, productFields, searchedNames } from '../products/fields.ts'
+import { maxFacetValues, maxListed } from '../search-engine/client.ts'
 import {
   type ProductDocument,
   shownAttributes,
   toWordsAttribute,
 } from '../search-engine/document-fields.ts'
-import { maxFacetValues, maxListed } from '../search-engine/search-client.ts'
 import { oneTypoLetters, twoTyposLetters } from '../text/typos.ts'
 
 /**

@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import { isOfThisDatabase } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
-import { isSettledCondition } from '../search-engine/read-index-states.ts'
+import { isSettledCondition } from '../search-engine/index-states.ts'
 
 type IndexLag = {
   registrationName: string

@@ -3,10 +3,9 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
+import { engineTimeout, type SearchEngine } from './client.ts'
 import { nameWithoutVersion } from './index-name.ts'
-import { IndexStateFollower } from './index-state-follower.ts'
-import type { IndexState } from './read-index-states.ts'
-import { engineTimeout, type SearchEngine } from './search-client.ts'
+import { type IndexState, IndexStateFollower } from './index-states.ts'
 
 // Synchronized engines differ by tenths of a second.
 const maxIndexLagMs = 10_000
@@ -48,11 +47,14 @@ export class EngineSelection {
       registrationNames: engines.map(({ registrationName }) => registrationName),
       onCompanyWordsVersion,
     })
-    indexStates.start()
     const watch = ({ registrationName, engine }: RegisteredEngine): WatchedEngine => {
       const engineName = nameWithoutVersion(registrationName)
       const breaker = new CircuitBreaker({
-        probe: () => probe(engine, indexName),
+        probe: () =>
+          engine.search(
+            [{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }],
+            AbortSignal.timeout(engineTimeout.ms),
+          ),
         onChange: (isOpen, error) => onAvailabilityChange(engineName, !isOpen, error),
       })
       const getLastKnownState = () => indexStates.getLastKnownState(registrationName)
@@ -114,14 +116,6 @@ export class EngineSelection {
     for (const { breaker } of this.engines) breaker.stop()
     await this.#indexStates.stop()
   }
-}
-
-/** Resolves if the engine answers searches. */
-function probe(engine: SearchEngine, indexName: string): Promise<unknown> {
-  return engine.search(
-    [{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }],
-    AbortSignal.timeout(engineTimeout.ms),
-  )
 }
 
 /** Leaves out engines whose index is much older than the newest one, until they have caught up. */

@@ -2,14 +2,14 @@
 // the words and codes of the query. Orders the first hits (order.ts). If no
 // product has the whole query, relax.ts asks once more.
 
-import { shownAttributes } from '../search-engine/document-fields.ts'
-import { EngineFailure, EngineTimeout } from '../search-engine/request-outcome.ts'
 import {
+  EngineFailure,
   type EngineHit,
   type EngineQuery,
   maxTotal,
   type SearchEngine,
-} from '../search-engine/search-client.ts'
+} from '../search-engine/client.ts'
+import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { toSkuKey } from '../text/sku-keys.ts'
 import {
@@ -64,14 +64,10 @@ export async function searchInEngine(
   const { query, offset, limit, facets } = request
   const planned = planQueries(request, indexName)
   if (planned.length === 0) return { result: emptyResult(facets) }
-  const results = await engine
-    .search(
-      planned.map((own) => own.query),
-      signal,
-    )
-    .catch((error: unknown) => {
-      throw new EngineFailure(error)
-    })
+  const results = await engine.search(
+    planned.map((own) => own.query),
+    signal,
+  )
   const order = new ProductOrder(query)
   const ordered = planned.flatMap(({ kind }, index) =>
     orderHits(kind, results[index]?.hits ?? [], order, query),
@@ -103,7 +99,7 @@ export async function searchInEngine(
   } catch (error) {
     // What the first request has found is better than nothing. After a timeout even nothing is,
     // because the caller has waited long, and many such searches would overload PostgreSQL.
-    const isTimeout = error instanceof EngineFailure && error.cause instanceof EngineTimeout
+    const isTimeout = error instanceof EngineFailure && error.outcome === 'timeout'
     if (result.total === 0 && !isTimeout) throw error
     return { result, error }
   }

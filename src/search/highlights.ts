@@ -1,6 +1,6 @@
 // Computes the highlights of a hit: [start, length] in UTF-16 code units of the value sent.
 import { type HighlightedName, highlightedNames } from '../products/fields.ts'
-import type { EngineHit } from '../search-engine/search-client.ts'
+import type { EngineHit } from '../search-engine/client.ts'
 import { normalizeText } from '../text/normalize.ts'
 import { canBePartOfCode, toCodeKey } from '../text/sku-keys.ts'
 import { type ProductOrder, readParts } from './order.ts'

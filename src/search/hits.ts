@@ -1,11 +1,7 @@
 // What a search shows of the products that it has found: hits, counts by facet, corrections.
 import type { FacetName } from '../products/fields.ts'
+import { type EngineHit, type EngineResult, maxFacetValues } from '../search-engine/client.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
-import {
-  type EngineHit,
-  type EngineResult,
-  maxFacetValues,
-} from '../search-engine/search-client.ts'
 import { toFilterKey } from '../text/filter-values.ts'
 import { highlight } from './highlights.ts'
 import type { Match, ProductOrder, ScoredProduct } from './order.ts'

@@ -2,12 +2,18 @@
 // which src/http/request-log.ts writes.
 import { describeError } from '../monitoring/describe-error.ts'
 import { FailureLog, RepetitionFilter, type TaskLog } from '../monitoring/log/failure-log.ts'
-import type { RequestOutcome } from '../search-engine/request-outcome.ts'
+import type { FailedOutcome } from '../search-engine/client.ts'
 
 // One caller may repeat such a search at every keystroke.
 const rejectionLogInterval = { ms: 10_000 }
 // Every keystroke may meet it, and somebody who looks hours later must still find it.
 export const defectLogInterval = { ms: 3_600_000 }
+
+/**
+ * How a search in an engine ended. `cancelled`: the client disconnected. `defect`: the code of this
+ * service failed, before or after the engine was asked.
+ */
+export type Ending = 'answered' | FailedOutcome | 'cancelled' | 'defect'
 
 /** Counts what answered each search, and how each attempt to search in an engine ended. */
 export type SearchObserver = {
@@ -27,11 +33,8 @@ export type SearchObserver = {
   /**
    * Counts one attempt. A search makes one for each engine that it tries. An attempt may send
    * several HTTP requests, although the metric is called `tqs_search_engine_requests_total`.
-   *
-   * `cancelled`: the client disconnected. `defect`: the code of this service failed, before or
-   * after the engine was asked.
    */
-  countEngineAttempt(engineName: string, outcome: RequestOutcome | 'cancelled' | 'defect'): void
+  countEngineAttempt(engineName: string, ending: Ending): void
   setEngineAvailable(engineName: string, isAvailable: boolean): void
 }
 

@@ -4,7 +4,7 @@ import { commonProblems, problemResponses } from '../api-docs/problem-responses.
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { exampleProduct, facetNames, productFields } from '../products/fields.ts'
-import { maxHits } from '../search-engine/search-client.ts'
+import { maxHits } from '../search-engine/client.ts'
 import { Hit, maxSkus, SearchParameters, SearchResponse } from './schema.ts'
 import { searchUnavailable } from './search.ts'
 

@@ -2,7 +2,7 @@
 // holds. docs/architecture.md has the rules, which a test executes.
 import { LRUCache } from 'lru-cache'
 import { productFields, type SearchedName, searchedNames } from '../products/fields.ts'
-import type { EngineHit } from '../search-engine/search-client.ts'
+import type { EngineHit } from '../search-engine/client.ts'
 import { listEnyePrefixes } from '../text/enye-words.ts'
 import type { ParsedQuery, QueryToken } from '../text/parse-query.ts'
 import { listNumberForms } from '../text/plurals.ts'

@@ -13,7 +13,7 @@ import {
   shownColumns,
   toProduct,
 } from '../products/fields.ts'
-import { maxFacetValues, maxListed, maxTotal } from '../search-engine/search-client.ts'
+import { maxFacetValues, maxListed, maxTotal } from '../search-engine/client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { canBeginHsCode, mayShareSkuKey, toCodeKey } from '../text/sku-keys.ts'
 import { matchOrderLines, rankExact, rankPinned } from './engine-query.ts'

@@ -5,9 +5,6 @@
 // 2. Fastify validates the parameters by SearchParameters (schema.ts).
 // 3. toSearchRequest checks what a JSON schema cannot express, such as the bytes of `q`, and
 //    normalises the values.
-// Load shedding runs before Fastify and has only the URL. parseSearchUrl does all three steps.
-import { parse } from 'node:querystring'
-import { Value } from '@sinclair/typebox/value'
 import {
   createInvalidParameterProblem,
   createInvalidParametersProblem,
@@ -169,36 +166,6 @@ function rejectNul(parameter: string, value: string): void {
   if (value.includes('\u0000'))
     throw createInvalidParameterProblem(parameter, 'must not contain the character NUL (%00)')
 }
-
-/** Returns whether a URL asks for exact SKUs. For use before the request has been validated. */
-export function isSkuLookUp(url: string): boolean {
-  return readParameters(url).sku !== undefined
-}
-
-/**
- * Returns the search that a URL asks for, or null if the URL is not valid or asks for exact SKUs.
- * For use before the request has been validated.
- *
- * It accepts the same URLs as the route, which test/search/query-parameters.test.ts checks. If they
- * differed, load shedding could reject a cached search, or let an invalid one pass to the route.
- */
-export function parseSearchUrl(url: string): SearchRequest | null {
-  // The API key in the URL is not part of the search. In the route, access control has removed it
-  // from the query (takePresentedKey in src/auth/access-control.ts).
-  const { key: _key, ...parameters } = readParameters(url)
-  if (parameters.sku !== undefined || findMalformedQuery(url, parameters, undefined)) return null
-  const query = Value.Convert(SearchParameters, Value.Default(SearchParameters, parameters))
-  if (!Value.Check(SearchParameters, query)) return null
-  try {
-    return toSearchRequest(query)
-  } catch {
-    // The route reports the problem when it handles the request.
-    return null
-  }
-}
-
-/** Reads the parameters as Fastify does: the value of one that is repeated is a list. */
-const readParameters = (url: string) => parse(readQueryString(url))
 
 /**
  * Returns the text after the first "?". The text may contain more question marks. Empty if the URL

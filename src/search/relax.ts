@@ -1,14 +1,14 @@
 // Finds products for a query that no product holds as a whole: by pairs of its words, single words
 // and codes, translations, and codes that look alike. One request asks for all of them, and one
 // order decides (order.ts).
-import { shownAttributes } from '../search-engine/document-fields.ts'
-import { EngineFailure } from '../search-engine/request-outcome.ts'
+
 import {
   type EngineHit,
   type EngineQuery,
   maxTotal,
   type SearchEngine,
-} from '../search-engine/search-client.ts'
+} from '../search-engine/client.ts'
+import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { QueryToken } from '../text/parse-query.ts'
 import { canBePartOfCode } from '../text/sku-keys.ts'
 import { toLookAlike, toSound } from '../text/tokens.ts'
@@ -62,11 +62,7 @@ export async function relax(
     attributesToRetrieve: shownAttributes,
   })
   const counts = query.tokens.map((token) => toQuery(toCountPart(token)))
-  const results = await engine
-    .search([...counts, ...parts.map(toQuery)], signal)
-    .catch((error: unknown) => {
-      throw new EngineFailure(error)
-    })
+  const results = await engine.search([...counts, ...parts.map(toQuery)], signal)
   const weights = counts.map((_, index) => weigh(results[index]?.estimatedTotalHits ?? 0))
   const lists = [found, ...results.slice(counts.length).map(({ hits }) => hits)]
   const candidates = fuse(lists)

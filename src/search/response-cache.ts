@@ -9,6 +9,8 @@ import type { SearchMeta, SearchRequest, SearchResult } from './schema.ts'
 const bytesPerCharacter = 2
 /** An estimate of the memory of an entry besides its texts. */
 const entryOverheadBytes = 200
+/** Of the URLs whose responses need no capacity, with their keys. */
+const maxUrlCharacters = 500_000
 
 /** The response without the part of `meta` that changes. */
 export type SerializedResult = {
@@ -28,6 +30,11 @@ type EngineResults = { version: string; results: LRUCache<string, SerializedResu
 export class ResponseCache {
   readonly #maxBytesPerEngine: number
   readonly #byEngine = new Map<string, EngineResults>()
+  /** Load shedding has only the URL, and must be fast. */
+  readonly #keysByUrl = new LRUCache<string, string>({
+    maxSize: maxUrlCharacters,
+    sizeCalculation: (key, url) => url.length + key.length,
+  })
 
   /** Caches nothing if `maxBytes` is 0. */
   constructor(maxBytes: number, engineCount: number) {
@@ -40,31 +47,34 @@ export class ResponseCache {
     return cached?.version === version ? cached.results.get(key) : undefined
   }
 
-  /**
-   * Caches a result for a version of the engine's index, and discards those for another one. Does
-   * nothing without a version, or if the index has changed since the search began.
-   */
+  /** Caches a result for a version of the engine's index, and discards those for another one. */
   set(
     registrationName: string,
-    { version, currentVersion }: { version: string | null; currentVersion: string | null },
+    version: string | null,
     key: string,
     result: SerializedResult,
   ): void {
-    if (version === null || version !== currentVersion || this.#maxBytesPerEngine === 0) return
+    if (version === null || this.#maxBytesPerEngine === 0) return
     let cached = this.#byEngine.get(registrationName)
     if (cached?.version !== version) {
-      cached = { version, results: this.#createResults() }
+      const results = new LRUCache<string, SerializedResult>({
+        maxSize: this.#maxBytesPerEngine,
+        sizeCalculation: ({ json }, own) =>
+          bytesPerCharacter * (json.length + own.length) + entryOverheadBytes,
+      })
+      cached = { version, results }
       this.#byEngine.set(registrationName, cached)
     }
     cached.results.set(key, result)
   }
 
-  #createResults(): LRUCache<string, SerializedResult> {
-    return new LRUCache({
-      maxSize: this.#maxBytesPerEngine,
-      sizeCalculation: ({ json }, key) =>
-        bytesPerCharacter * (json.length + key.length) + entryOverheadBytes,
-    })
+  rememberKey(url: string, key: string): void {
+    this.#keysByUrl.set(url, key)
+  }
+
+  /** Returns the key of the last cached response that was sent for this URL. */
+  findKey(url: string): string | undefined {
+    return this.#keysByUrl.get(url)
   }
 }
 

@@ -52,6 +52,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       const searchRequest = toSearchRequest(request.query)
       const response = await service.search(searchRequest, {
         disconnected: abortOnDisconnect(reply),
+        url: request.url,
         logger: request.log,
         onFallback(fields) {
           // Set now, so that the log line has them even if PostgreSQL fails and there is no

@@ -20,7 +20,7 @@ import {
   maxHits,
   maxOffset,
   maxTotal,
-} from '../search-engine/search-client.ts'
+} from '../search-engine/client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 
 /** The text of a search has at most this many code points, and this many bytes of UTF-8. */

@@ -13,33 +13,27 @@ import {
   maxQueuedSearches,
   maxRunningSearches,
 } from '../overload/concurrency-limit.ts'
+import { type ProductRow, shownColumns, toProduct } from '../products/fields.ts'
+import { EngineFailure, engineTimeout } from '../search-engine/client.ts'
 import {
   EngineSelection,
   type RegisteredEngine,
   type WatchedEngine,
 } from '../search-engine/engine-selection.ts'
-import {
-  classifyFailure,
-  EngineFailure,
-  EngineTimeout,
-  type FailedOutcome,
-} from '../search-engine/request-outcome.ts'
-import { engineTimeout } from '../search-engine/search-client.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import { CompanyWordsFollower } from '../words/search-words.ts'
 import { searchInEngine } from './engine-query.ts'
-import { type Logger, SearchLog, type SearchObserver } from './metrics-and-log.ts'
+import { type Ending, type Logger, SearchLog, type SearchObserver } from './metrics-and-log.ts'
 import { searchInPostgres } from './postgres.ts'
-import { isSkuLookUp, parseSearchUrl } from './query-parameters.ts'
-import {
-  addMeta,
-  ResponseCache,
-  type SerializedResult,
-  serializeResult,
-  toCacheKey,
-} from './response-cache.ts'
-import type { ParsedRequest, SearchMeta, SearchRequest, SearchResult } from './schema.ts'
-import { lookUpSkus, toSkuResponse } from './sku-lookup.ts'
+import { addMeta, ResponseCache, serializeResult, toCacheKey } from './response-cache.ts'
+import type {
+  Hit,
+  ParsedRequest,
+  SearchMeta,
+  SearchRequest,
+  SearchResponse,
+  SearchResult,
+} from './schema.ts'
 
 export const searchUnavailable = 'Search is temporarily unavailable. Try again in a moment.'
 
@@ -64,6 +58,8 @@ export type SearchServiceOptions = {
 export type SearchContext = {
   /** Aborts when the client disconnects. */
   disconnected: AbortSignal
+  /** Of the request. */
+  url: string
   /** Adds the id of the request to each line. */
   logger: Logger
   /** Called before a search in PostgreSQL, with what the log says about the engines. */
@@ -78,19 +74,13 @@ export type ServiceResponse = {
   logFields: LogFields
 }
 
-/** How a request to an engine failed. `defect`: the code of this service failed. */
-type Failure = FailedOutcome | 'defect'
-
 /** The `reason` in the log of a degraded search. docs/architecture.md says when. */
-const reasons: Record<Failure, string> = {
+const reasons: Partial<Record<Ending, string>> = {
   rejected: 'engine rejected',
   timeout: 'engine timeout',
   outage: 'engine outage',
   defect: 'internal error',
 }
-
-/** What an engine has found, or why it failed. Both if only relaxing the query failed. */
-type Attempt = { result: SearchResult | null; failure: Failure | null; error?: unknown }
 
 /** What answered a search: an engine, or PostgreSQL. */
 type Answer = {
@@ -100,11 +90,12 @@ type Answer = {
   /** The state of the index before the search: the result contains at least what it says. */
   indexedAt: string | null
   version: string | null
+  /** How many engines were tried. */
   attempts: number
-  /** Why the first engine did not answer. Null unless a second one was tried. */
-  failedAttempt: string | null
-  /** Why the response is degraded. Null: it is not. */
-  reason: string | null
+  /** Why the first engine did not answer. Undefined unless a second one was tried. */
+  failedAttempt: string | undefined
+  /** Why the response is degraded. Undefined: it is not. */
+  reason: string | undefined
 }
 
 export class SearchService {
@@ -153,19 +144,13 @@ export class SearchService {
   /**
    * Returns whether a request for this URL can be answered now or after a short wait. While no
    * engine is healthy, PostgreSQL answers searches, and fewer at the same time. A look-up of exact
-   * SKUs uses the general pool. A cached response needs no capacity.
+   * SKUs uses the general pool. A response that is cached for this URL needs no capacity.
    */
   checkCapacity(url: string): boolean {
-    const usesFallback = !isSkuLookUp(url) && !this.#selection.hasHealthyEngine()
-    const limit = usesFallback ? this.#fallbackLimit : this.#limit
-    return limit.hasCapacity() || this.#isCached(url)
-  }
-
-  #isCached(url: string): boolean {
-    const request = parseSearchUrl(url)
-    if (request === null) return false
-    const key = toCacheKey(request, this.#companyWords.current().version)
-    return this.#findCachedResponse(key) !== null
+    const key = this.#cache.findKey(url)
+    if (key !== undefined && this.#findCached(key)) return true
+    const usesFallback = !/[?&]sku=/.test(url) && !this.#selection.hasHealthyEngine()
+    return (usesFallback ? this.#fallbackLimit : this.#limit).hasCapacity()
   }
 
   /**
@@ -173,32 +158,33 @@ export class SearchService {
    * problem if there is no capacity, or if neither an engine nor PostgreSQL answers.
    */
   async search(request: SearchRequest, context: SearchContext): Promise<ServiceResponse | null> {
+    const { observer } = this.#options
     // Read once, so that the key and the search use the same words.
     const companyWords = this.#companyWords.current()
     const key = toCacheKey(request, companyWords.version)
-    const cached = this.#findCachedResponse(key)
+    const cached = this.#findCached(key)
     if (cached) {
-      this.#options.observer.countResponse('cache')
+      this.#cache.rememberKey(context.url, key)
+      observer.countResponse('cache')
       return cached
     }
     const answer = await this.#run(() =>
       this.#find({ ...request, query: parseQuery(request.text, companyWords) }, context),
     )
-    const source = answer === null ? 'cancelled' : answer.engine ? 'index' : 'database'
-    this.#options.observer.countResponse(source)
+    const source = answer?.engine ? 'index' : 'database'
+    observer.countResponse(answer ? source : 'cancelled')
     if (!answer) return null
 
+    const { engine, version, indexedAt, reason } = answer
     const result = serializeResult(request, answer.result)
-    const { engine, version, reason } = answer
-    if (reason !== null) this.#options.observer.countDegraded()
-    else if (engine)
-      this.#cache.set(
-        engine.registrationName,
-        { version, currentVersion: engine.getLastKnownState().version },
-        key,
-        result,
-      )
-    return toServiceResponse(answer, result)
+    const isDegraded = reason !== undefined
+    if (isDegraded) observer.countDegraded()
+    // Not if the index has changed since the search began.
+    else if (engine && version === engine.getLastKnownState().version)
+      this.#cache.set(engine.registrationName, version, key, result)
+    const meta: SearchMeta = { source, degraded: isDegraded, indexedAt }
+    const logFields = toLogFields(answer)
+    return { json: addMeta(result, meta), hasHits: result.hasHits, isDegraded, logFields }
   }
 
   /**
@@ -206,14 +192,16 @@ export class SearchService {
    * problem if there is no capacity or PostgreSQL does not answer.
    */
   async lookUp(skus: string[]): Promise<string> {
-    // A look-up uses the general pool, not the search pool.
-    const products = await this.#run(() =>
-      lookUpSkus(this.#options.db, skus).catch((cause: unknown) => {
-        throw toSearchProblem(cause)
-      }),
-    )
+    const bySku = await this.#run(() => lookUpSkus(this.#options.db, skus).catch(throwUnavailable))
     this.#options.observer.countResponse('database')
-    return JSON.stringify(toSkuResponse(products))
+    const response: SearchResponse = {
+      query: '',
+      hits: [],
+      total: new Set(bySku.flatMap((product) => product?.sku ?? [])).size,
+      bySku,
+      meta: { source: 'database', degraded: false, indexedAt: null },
+    }
+    return JSON.stringify(response)
   }
 
   /** Runs a search within the concurrency limit, and counts it if it fails. */
@@ -228,14 +216,14 @@ export class SearchService {
   }
 
   /** Returns the response with the cached result of an engine. Null if no engine has one. */
-  #findCachedResponse(key: string): ServiceResponse | null {
+  #findCached(key: string): ServiceResponse | null {
     for (const engine of this.#selection.listCacheable()) {
-      const { registrationName, engineName } = engine
       const { version, indexedAt } = engine.getLastKnownState()
-      const result = this.#cache.get(registrationName, version, key)
+      const result = this.#cache.get(engine.registrationName, version, key)
       if (!result) continue
-      const meta: SearchMeta = { source: 'index', degraded: false, indexedAt }
-      return toResponse(result, meta, { source: 'cache', engine: engineName })
+      const json = addMeta(result, { source: 'index', degraded: false, indexedAt })
+      const logFields = { source: 'cache', engine: engine.engineName }
+      return { json, hasHits: result.hasHits, isDegraded: false, logFields }
     }
     return null
   }
@@ -243,93 +231,72 @@ export class SearchService {
   /** Searches in one engine after the other, and then in PostgreSQL. */
   async #find(request: ParsedRequest, context: SearchContext): Promise<Answer | null> {
     const { disconnected, logger } = context
-    // The client may have disconnected while the search waited for capacity.
-    if (disconnected.aborted) return null
-    const failures: string[] = []
-    // Selected after that wait, during which a circuit breaker may have opened.
+    const failures: (string | undefined)[] = []
+    // Selected after the wait for capacity, during which a circuit breaker may have opened.
     for (const watched of this.#selection.select().slice(0, maxEngines)) {
-      const { indexedAt, version } = watched.getLastKnownState()
-      const attempt = await this.#searchInEngine(watched, request, disconnected)
-      this.#report(watched, attempt, disconnected.aborted, logger)
       if (disconnected.aborted) return null
-      const { result, failure } = attempt
-      const reason = failure === null ? null : reasons[failure]
-      if (result) {
-        const failedAttempt = failures.at(-1) ?? null
-        const attempts = failures.length + 1
-        return { result, engine: watched, indexedAt, version, attempts, failedAttempt, reason }
-      }
-      failures.push(reason ?? reasons.defect)
+      const { indexedAt, version } = watched.getLastKnownState()
+      const { ending, result } = await this.#searchInEngine(watched, request, disconnected, logger)
+      if (ending === 'cancelled') return null
+      const answer = { indexedAt, version, attempts: failures.length + 1 }
+      if (result)
+        return {
+          ...answer,
+          result,
+          engine: watched,
+          failedAttempt: failures.at(-1),
+          reason: reasons[ending],
+        }
+      failures.push(reasons[ending])
       // A rejection is usually a defect of this service, so another engine would reject it too. If
       // only one index has wrong settings, PostgreSQL answers meanwhile.
-      if (failure === 'rejected' || failure === 'defect') break
+      if (ending === 'rejected' || ending === 'defect') break
     }
-    const attempts = failures.length
-    const reason = failures.at(-1) ?? 'no engine available'
-    const failedAttempt = failures.at(-2) ?? null
-    context.onFallback({ attempts, ...(failedAttempt && { failedAttempt }), reason })
-    const result = await this.#searchInPostgres(request, disconnected, attempts)
-    const indexedAt = this.#selection.findNewestIndexedAt()
-    return (
-      result && {
-        result,
-        engine: null,
-        indexedAt,
-        version: null,
-        attempts,
-        failedAttempt,
-        reason,
-      }
-    )
+    const fallback = {
+      engine: null,
+      indexedAt: this.#selection.findNewestIndexedAt(),
+      version: null,
+      attempts: failures.length,
+      failedAttempt: failures.at(-2),
+      reason: failures.at(-1) ?? 'no engine available',
+    }
+    const { source: _, ...logFields } = toLogFields(fallback)
+    context.onFallback(logFields)
+    const result = await this.#searchInPostgres(request, disconnected, failures.length)
+    return result && { ...fallback, result }
   }
 
-  /** Never throws. All requests end at the time limit, or when `disconnected` aborts. */
+  /**
+   * Never throws. All requests end at the time limit, or when `disconnected` aborts. Logs and counts
+   * how the search ended, and tells the circuit breaker. A result with a failure lacks what
+   * relaxing the query would have found.
+   */
   async #searchInEngine(
-    { engine }: WatchedEngine,
+    { engine, engineName, breaker }: WatchedEngine,
     request: ParsedRequest,
     disconnected: AbortSignal,
-  ): Promise<Attempt> {
-    const limitMs = engineTimeout.ms
-    const controller = new AbortController()
-    const abort = () => controller.abort()
-    disconnected.addEventListener('abort', abort)
-    // Creates the error only at the limit, because its stack trace costs more than the timer.
-    const timer = setTimeout(() => controller.abort(new EngineTimeout(limitMs)), limitMs).unref()
-    try {
-      const { indexName } = this.#options
-      const found = await searchInEngine(engine, indexName, request, controller.signal)
-      const { result, error } = found
-      return error === undefined
-        ? { result, failure: null }
-        : { result, failure: toFailure(error), error }
-    } catch (error) {
-      return { result: null, failure: toFailure(error), error }
-    } finally {
-      clearTimeout(timer)
-      disconnected.removeEventListener('abort', abort)
-    }
-  }
-
-  /** Logs and counts how a search in an engine ended, and tells its circuit breaker. */
-  #report(
-    { engineName, breaker }: WatchedEngine,
-    { result, failure, error }: Attempt,
-    isCancelled: boolean,
     logger: Logger,
-  ): void {
-    const cause = error instanceof EngineFailure ? error.cause : error
-    this.#options.observer.countEngineAttempt(
-      engineName,
-      isCancelled ? 'cancelled' : (failure ?? 'answered'),
+  ): Promise<{ ending: Ending; result?: SearchResult }> {
+    const { indexName, observer } = this.#options
+    const signal = AbortSignal.any([disconnected, AbortSignal.timeout(engineTimeout.ms)])
+    const { result, error } = await searchInEngine(engine, indexName, request, signal).catch(
+      (error: unknown) => ({ result: undefined, error }),
     )
-    if (failure === 'defect') this.#log.logDefect(logger, cause)
-    // The client may have disconnected before the engine received a request or answered it.
-    if (isCancelled) return
-    if (failure === 'rejected') this.#log.logRejection(logger, engineName, cause)
-    // After a defect of this service, nothing is known about the engine. If only relaxing the query
-    // took too long, the engine has answered.
-    if (failure === 'defect') return
-    breaker.record(failure === 'timeout' && result ? 'answered' : (failure ?? 'answered'), cause)
+    const ending = disconnected.aborted
+      ? 'cancelled'
+      : error === undefined
+        ? 'answered'
+        : error instanceof EngineFailure
+          ? error.outcome
+          : 'defect'
+    observer.countEngineAttempt(engineName, ending)
+    if (ending === 'defect') this.#log.logDefect(logger, error)
+    if (ending === 'rejected') this.#log.logRejection(logger, engineName, error)
+    // Neither says anything about the engine.
+    if (ending === 'cancelled' || ending === 'defect') return { ending, ...(result && { result }) }
+    // If only relaxing the query took too long, the engine has answered.
+    breaker.record(ending === 'timeout' && result ? 'answered' : ending, error)
+    return { ending, ...(result && { result }) }
   }
 
   /** Returns null if the client has disconnected. */
@@ -346,47 +313,43 @@ export class SearchService {
       return await this.#fallbackLimit.run(search, { extraWaitMs })
     } catch (cause) {
       if (disconnected.aborted) return null
-      throw toSearchProblem(cause)
+      return throwUnavailable(cause)
     }
   }
 }
 
-function toFailure(error: unknown): Failure {
-  return error instanceof EngineFailure ? classifyFailure(error.cause) : 'defect'
-}
-
-function toServiceResponse(answer: Answer, result: SerializedResult): ServiceResponse {
-  const { engine, indexedAt, attempts, failedAttempt, reason } = answer
-  const source = engine ? 'index' : 'database'
-  const meta: SearchMeta = { source, degraded: reason !== null, indexedAt }
-  const logFields: LogFields = { source, attempts }
-  if (engine) logFields.engine = engine.engineName
-  if (failedAttempt !== null) logFields.failedAttempt = failedAttempt
-  if (reason !== null) {
-    logFields.degraded = true
-    logFields.reason = reason
+function toLogFields(answer: Omit<Answer, 'result'>): LogFields {
+  const { engine, attempts, failedAttempt, reason } = answer
+  return {
+    source: engine ? 'index' : 'database',
+    attempts,
+    ...(engine && { engine: engine.engineName }),
+    ...(failedAttempt !== undefined && { failedAttempt }),
+    ...(reason !== undefined && { degraded: true, reason }),
   }
-  return toResponse(result, meta, logFields)
-}
-
-function toResponse(
-  result: SerializedResult,
-  meta: SearchMeta,
-  logFields: LogFields,
-): ServiceResponse {
-  const { degraded: isDegraded } = meta
-  return { json: addMeta(result, meta), hasHits: result.hasHits, isDegraded, logFields }
 }
 
 /**
- * Returns the problem of a search or a look-up if PostgreSQL cannot answer now, and otherwise the
- * error itself.
+ * Returns the active product of each SKU, in the order of `skus`. Null: no active product has
+ * exactly this SKU.
  */
-function toSearchProblem(cause: unknown): unknown {
-  if (!isPostgresUnavailable(cause)) return cause
-  const retryAfterSeconds = retryAfterMs / 1_000
-  return new Problem('unavailable', searchUnavailable, {
-    headers: { 'retry-after': String(retryAfterSeconds) },
+async function lookUpSkus(db: Kysely<Tables>, skus: string[]): Promise<(Hit | null)[]> {
+  const rows = await db
+    .selectFrom('products')
+    .select(shownColumns)
+    .where('sku', 'in', skus)
+    .where('active', '=', true)
+    .execute()
+  const toHit = (row: ProductRow): Hit => ({ ...toProduct(row), highlights: {}, match: 'exact' })
+  const products = new Map(rows.map((row) => [row.sku, toHit(row)]))
+  return skus.map((sku) => products.get(sku) ?? null)
+}
+
+/** Throws an `unavailable` problem if PostgreSQL cannot answer now, otherwise the error itself. */
+function throwUnavailable(cause: unknown): never {
+  if (!isPostgresUnavailable(cause)) throw cause
+  throw new Problem('unavailable', searchUnavailable, {
+    headers: { 'retry-after': String(retryAfterMs / 1_000) },
     cause,
   })
 }

@@ -9,8 +9,8 @@ import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { maxRunningSearches } from '../../src/overload/concurrency-limit.ts'
 import { logIntervalMs } from '../../src/overload/rejection-log.ts'
 import { describeApi } from '../../src/routes.ts'
-import { indexStateMaxAge } from '../../src/search-engine/index-state-follower.ts'
-import { engineTimeout } from '../../src/search-engine/search-client.ts'
+import { engineTimeout } from '../../src/search-engine/client.ts'
+import { indexStateMaxAge } from '../../src/search-engine/index-states.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
@@ -196,7 +196,7 @@ t.test(
     t.notOk(otherOrigin.headers['access-control-allow-origin'])
 
     t.equal(
-      (await send('/api/search?limit=3&q=known', unlimitedKey)).status,
+      (await send('/api/search?q=known&limit=3', unlimitedKey)).status,
       200,
       'a cached answer needs no capacity',
     )

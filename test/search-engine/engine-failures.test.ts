@@ -9,9 +9,8 @@ import {
   fallbackStatementTimeout,
 } from '../../src/database/postgres-pool.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { idleConnectionTimeout } from '../../src/search-engine/engine-connections.ts'
-import { indexStateMaxAge } from '../../src/search-engine/index-state-follower.ts'
-import { engineTimeout } from '../../src/search-engine/search-client.ts'
+import { engineTimeout, idleConnectionTimeout } from '../../src/search-engine/client.ts'
+import { indexStateMaxAge } from '../../src/search-engine/index-states.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import type { FaultyProxy } from '../support/servers/faulty-proxy.ts'

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { IndexStateFollower } from '../../src/search-engine/index-state-follower.ts'
+import { IndexStateFollower } from '../../src/search-engine/index-states.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -17,7 +17,6 @@ const follower = new IndexStateFollower({
   registrationNames: [name],
   onCompanyWordsVersion: (version) => wordsVersions.add(version),
 })
-follower.start()
 t.teardown(async () => {
   await follower.stop()
   await own.destroy()

@@ -11,14 +11,14 @@ import {
   maxRunningSearches,
 } from '../../src/overload/concurrency-limit.ts'
 import { SearchService } from '../../src/search/search.ts'
-import type { RegisteredEngine } from '../../src/search-engine/engine-selection.ts'
-import { EngineError, EngineTimeout } from '../../src/search-engine/request-outcome.ts'
 import {
+  EngineFailure,
   type EngineHit,
   type EngineQuery,
   type EngineResult,
   openSearchEngine,
-} from '../../src/search-engine/search-client.ts'
+} from '../../src/search-engine/client.ts'
+import type { RegisteredEngine } from '../../src/search-engine/engine-selection.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
@@ -29,6 +29,7 @@ lengthenTimeouts(t)
 
 const silentLogger = { info() {}, warn() {}, error() {} }
 const connected = new AbortController().signal
+const noConnection = new EngineFailure('outage', 'no connection')
 
 /** Starts a service with these engines, whose indexes count as up to date. */
 async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEngine[]]) {
@@ -62,7 +63,7 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
   const search = (text = 'martillo', disconnected = connected) =>
     service.search(
       { text, limit: 8, offset: 0, facets: [] },
-      { disconnected, logger: silentLogger, onFallback: () => undefined },
+      { url: '', disconnected, logger: silentLogger, onFallback: () => undefined },
     )
   return { ownerDb, service, searchPool, search, metrics }
 }
@@ -70,7 +71,7 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
 /** Returns an engine that finds nothing, and fails while `down` has its name. */
 function toEngine(registrationName: string, down = new Set<string>()): RegisteredEngine {
   const engine = createStubEngine(async (queries) => {
-    if (down.has(registrationName)) throw new Error('no connection')
+    if (down.has(registrationName)) throw noConnection
     return queries.map(() => noHits)
   })
   return { registrationName, engine }
@@ -179,7 +180,7 @@ t.test('a search that waits for capacity is not sent to an engine that has faile
   const sent: string[] = []
   const engine = createStubEngine(async (queries) => {
     sent.push(...queries.map(({ q }) => q))
-    if (queries.some(({ q }) => q.startsWith('failing'))) throw new Error('no connection')
+    if (queries.some(({ q }) => q.startsWith('failing'))) throw noConnection
     await end
     return queries.map(() => noHits)
   })
@@ -201,10 +202,9 @@ const hit: EngineHit = { ...exampleHit, sku: 'E-1', name: 'Martillo' }
 const answerNothing: Answer = (queries) => queries.map(() => noHits)
 const answerHit: Answer = (queries) =>
   queries.map(({ q }) => (q === '' ? noHits : { hits: [hit], estimatedTotalHits: 1 }))
-const breakDown: Answer = () => Promise.reject(new Error('no connection'))
-const timeOut: Answer = () => Promise.reject(new EngineTimeout(300))
-const reject: Answer = () => Promise.reject(new EngineError(400, '{"code":"invalid_search_q"}'))
-const loseIndex: Answer = () => Promise.reject(new EngineError(400, '{"code":"index_not_found"}'))
+const breakDown: Answer = () => Promise.reject(noConnection)
+const timeOut: Answer = () => Promise.reject(new EngineFailure('timeout', 'too slow'))
+const reject: Answer = () => Promise.reject(new EngineFailure('rejected', 'invalid'))
 const answerUnusable: Answer = (queries) =>
   queries.map(() => ({
     hits: [{ ...hit, id: '2', name: null as unknown as string }],
@@ -241,12 +241,6 @@ const failures: [name: string, answers: Answer[], logFields: object, outcomes: s
     [reject, answerNothing],
     { source: 'database', attempts: 1, reason: 'engine rejected' },
     ['engine0 rejected'],
-  ],
-  [
-    'a missing index is an outage of its engine',
-    [loseIndex, answerNothing],
-    { source: 'index', engine: 'engine1', failedAttempt: 'engine outage' },
-    ['engine0 outage', 'engine1 answered'],
   ],
   [
     'a defect of the service is no failure of the engine',

@@ -9,7 +9,7 @@ import {
   fallbackStatementTimeout,
 } from '../../src/database/postgres-pool.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { engineTimeout } from '../../src/search-engine/search-client.ts'
+import { engineTimeout } from '../../src/search-engine/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'

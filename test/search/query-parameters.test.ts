@@ -1,6 +1,6 @@
 // Which queries GET /api/search accepts, and what it makes of their parameters.
 import t from 'tap'
-import { parseSearchUrl, toSearchRequest } from '../../src/search/query-parameters.ts'
+import { toSearchRequest } from '../../src/search/query-parameters.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
 import { testService, withoutEngine } from '../support/service/test-service.ts'
 
@@ -50,13 +50,11 @@ const cases: [query: string, status: number][] = [
   ['__proto__=a', 400],
 ]
 
-t.test('the route and load shedding accept valid queries and no others', async (t) => {
+t.test('the route accepts valid queries and no others', async (t) => {
   const { app } = await testService(t, { config: withoutEngine })
   for (const [query, status] of cases) {
     const { statusCode } = await app.inject(`/api/search?${query}`)
     t.equal(statusCode, status, query.slice(0, 40))
-    const isValid = parseSearchUrl(`/api/search?${query}`) !== null
-    t.equal(isValid, status === 200, query.slice(0, 40))
   }
   const { query } = (await app.inject('/api/search?q=%20can%CC%83a%07+')).json<SearchResponse>()
   t.equal(query, 'caña', 'trimmed, in NFC, without control characters')

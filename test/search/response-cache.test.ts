@@ -4,45 +4,41 @@ import { ResponseCache, toCacheKey } from '../../src/search/response-cache.ts'
 import type { SearchRequest } from '../../src/search/schema.ts'
 
 const result = { json: '{"hits":[]}', meta: {}, hasHits: false }
+type Entry = [engine: string, version: string | null, key: string]
 
-/** The index has not changed since the search began. */
-const versions = (version: string | null) => ({ version, currentVersion: version })
-
-t.test('a result is cached for one version of one index', async (t) => {
-  const cache = new ResponseCache(10_000, 2)
-  cache.set('main', versions('version 1'), 'martillo', result)
-  t.equal(cache.get('main', 'version 1', 'martillo'), result)
-  t.equal(cache.get('main', 'version 2', 'martillo'), undefined)
-  t.equal(cache.get('main', null, 'martillo'), undefined)
-  t.equal(cache.get('other', 'version 1', 'martillo'), undefined)
-  t.equal(cache.get('main', 'version 1', 'martillo'), result, 'looking up discards nothing')
-})
-
-t.test('a result for another version discards those before', async (t) => {
-  const cache = new ResponseCache(10_000, 1)
-  cache.set('main', versions('version 1'), 'martillo', result)
-  cache.set('main', versions('version 2'), 'taladro', result)
-  t.equal(cache.get('main', 'version 1', 'martillo'), undefined)
-  t.equal(cache.get('main', 'version 2', 'taladro'), result)
-})
-
-t.test('a late result for an older version is not cached and discards nothing', async (t) => {
-  const cache = new ResponseCache(10_000, 1)
-  cache.set('main', versions('version 2'), 'taladro', result)
-  const late = { version: 'version 1', currentVersion: 'version 2' }
-  cache.set('main', late, 'martillo', result)
-  t.equal(cache.get('main', 'version 1', 'martillo'), undefined)
-  t.equal(cache.get('main', 'version 2', 'taladro'), result)
-})
-
-t.test('nothing is cached without a version or without memory', async (t) => {
-  const cache = new ResponseCache(10_000, 1)
-  cache.set('main', versions(null), 'martillo', result)
-  t.equal(cache.get('main', null, 'martillo'), undefined)
-  const disabled = new ResponseCache(0, 1)
-  disabled.set('main', versions('version 1'), 'martillo', result)
-  t.equal(disabled.get('main', 'version 1', 'martillo'), undefined)
-})
+const cases: [claim: string, bytes: number, cached: Entry[], found: Entry[], missing: Entry[]][] = [
+  [
+    'a result is cached for one version of one index',
+    10_000,
+    [['main', '1', 'martillo']],
+    [['main', '1', 'martillo']],
+    [
+      ['main', '2', 'martillo'],
+      ['main', null, 'martillo'],
+      ['other', '1', 'martillo'],
+      ['main', '1', 'taladro'],
+    ],
+  ],
+  [
+    'a result for another version discards those before',
+    10_000,
+    [
+      ['main', '1', 'martillo'],
+      ['main', '2', 'taladro'],
+    ],
+    [['main', '2', 'taladro']],
+    [['main', '1', 'martillo']],
+  ],
+  ['nothing is cached without a version', 10_000, [['main', null, 'm']], [], [['main', null, 'm']]],
+  ['nothing is cached without memory', 0, [['main', '1', 'm']], [], [['main', '1', 'm']]],
+]
+for (const [claim, bytes, cached, found, missing] of cases)
+  t.test(claim, async (t) => {
+    const cache = new ResponseCache(bytes, 2)
+    for (const entry of cached) cache.set(...entry, result)
+    for (const entry of missing) t.equal(cache.get(...entry), undefined)
+    for (const entry of found) t.equal(cache.get(...entry), result, 'looking up discards nothing')
+  })
 
 t.test('the key has every property of the request, and the version of the words', async (t) => {
   const request: Required<SearchRequest> = {

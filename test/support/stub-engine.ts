@@ -1,9 +1,5 @@
 // A search engine without a server, and what it may answer.
-import type {
-  EngineHit,
-  EngineResult,
-  SearchEngine,
-} from '../../src/search-engine/search-client.ts'
+import type { EngineHit, EngineResult, SearchEngine } from '../../src/search-engine/client.ts'
 
 export const noHits: EngineResult = { hits: [], estimatedTotalHits: 0 }
 

@@ -5,7 +5,7 @@ import {
   type EngineQuery,
   engineTimeout,
   openSearchEngine,
-} from '../../../src/search-engine/search-client.ts'
+} from '../../../src/search-engine/client.ts'
 import { parseQuery } from '../../../src/text/parse-query.ts'
 import type { BenchService } from './bench-service.ts'
 

@@ -2,7 +2,7 @@
 // Meilisearch.
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
-import { EngineConnections } from '../../../src/search-engine/engine-connections.ts'
+import { EngineConnections } from '../../../src/search-engine/client.ts'
 
 const [engineUrl = '', engineKey = '', port = '', requests = ''] = process.argv.slice(2)
 /** The body that the endpoint sends to the engine for each text. */

@@ -12,8 +12,7 @@ import { openIndexingClient } from '../../../src/indexing/engine.ts'
 import { deriveIndexerKey, ensurePermanentKeys } from '../../../src/indexing/keys.ts'
 import { readRegistration } from '../../../src/indexing/registration.ts'
 import { isIndexUpToDate } from '../../../src/indexing/status.ts'
-import { IndexStateFollower } from '../../../src/search-engine/index-state-follower.ts'
-import { readIndexStates } from '../../../src/search-engine/read-index-states.ts'
+import { IndexStateFollower, readIndexStates } from '../../../src/search-engine/index-states.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -110,7 +109,6 @@ t.test(
       registrationNames: [registrationName],
       onCompanyWordsVersion: () => undefined,
     })
-    indexStates.start()
     const state = await eventually(
       async () => indexStates.getLastKnownState(registrationName),
       ({ isOfThisDatabase }) => !isOfThisDatabase,

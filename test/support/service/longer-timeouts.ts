@@ -9,9 +9,8 @@ import {
 } from '../../../src/database/postgres-pool.ts'
 import { queueTimeout } from '../../../src/overload/concurrency-limit.ts'
 import { redisCommandTimeout } from '../../../src/redis/redis-connection.ts'
-import { engineConnectTimeout } from '../../../src/search-engine/engine-connections.ts'
-import { indexStateMaxAge } from '../../../src/search-engine/index-state-follower.ts'
-import { engineTimeout } from '../../../src/search-engine/search-client.ts'
+import { engineConnectTimeout, engineTimeout } from '../../../src/search-engine/client.ts'
+import { indexStateMaxAge } from '../../../src/search-engine/index-states.ts'
 import { replaceUntilEnd } from '../replace-until-end.ts'
 import { fastStart } from './fast-start.ts'
 

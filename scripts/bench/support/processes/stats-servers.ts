@@ -10,7 +10,7 @@ import { openLogDestination } from '../../../../src/monitoring/log/log-destinati
 import { createMetrics } from '../../../../src/monitoring/process-metrics.ts'
 import { createMetricsRegistry } from '../../../../src/monitoring/prometheus-metrics.ts'
 import { openRedis } from '../../../../src/redis/redis-connection.ts'
-import { openSearchEngine } from '../../../../src/search-engine/search-client.ts'
+import { openSearchEngine } from '../../../../src/search-engine/client.ts'
 
 /** The body that both routes send, from the parent: the response of /api/stats. */
 const { BENCH_BODY = '', BENCH_KEY = '', BENCH_SERVER = '', PORT = '0' } = process.env

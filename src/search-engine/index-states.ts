@@ -1,8 +1,14 @@
-// Reads the states of indexes from PostgreSQL: what each contains, and whether changes are pending.
+// Follows the state of the indexes in PostgreSQL: the instant up to which each contains every
+// committed change, and the version of its contents.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
+import { repeat } from '../monitoring/regular-task.ts'
 
+// Every instance notices a changed index within a second.
+const indexStateIntervalMs = 250
+// With the duration of one read, a changed index is noticed within a second.
+export const indexStateMaxAge = { ms: 700 }
 // A failover loses seconds of commits. A restored database may lack more.
 const useAfterFailoverSeconds = 60
 
@@ -22,11 +28,13 @@ export type IndexState = {
   isOfThisDatabase: boolean
 }
 
-export type IndexStateRow = {
+/** Before anything was read. Afterwards, an index without a row is none of this database. */
+const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatabase: true }
+
+type IndexStateRow = {
   /** The name of a registered index. Null in the only row if none of them is registered. */
   name: string | null
-  /** RFC 3339 text. */
-  indexedAt: string | null
+  indexedAt: Date | null
   isUpToDate: boolean
   version: string
   isOfThisDatabase: boolean
@@ -47,7 +55,7 @@ export async function readIndexStates(
   db: Kysely<Tables>,
   registrationNames: string[],
 ): Promise<IndexStateRow[]> {
-  const { rows } = await sql<Omit<IndexStateRow, 'indexedAt'> & { indexedAt: Date | null }>`
+  const { rows } = await sql<IndexStateRow>`
     select registration_name as name,
       case when is_settled then now() else indexed_at end as "indexedAt",
       is_settled as "isUpToDate",
@@ -65,7 +73,7 @@ export async function readIndexStates(
         from search_indexes where registration_name = any(${registrationNames})
       ) as search_index on true
   `.execute(db)
-  return rows.map((row) => ({ ...row, indexedAt: row.indexedAt?.toISOString() ?? null }))
+  return rows
 }
 
 /**
@@ -91,18 +99,61 @@ export const hasFailedOver = (identity: RawBuilder<unknown>) => sql`(
   and indexed_at > now() - make_interval(secs => ${useAfterFailoverSeconds})
 )`
 
-/** Returns the state after a row was read. The instant of the previous state never moves back. */
-export function advanceState(
-  row: IndexStateRow | undefined,
-  previous: IndexState | undefined,
-): IndexState {
-  const lastKnown = previous?.indexedAt ?? null
-  if (!row) return { indexedAt: lastKnown, version: null, isOfThisDatabase: false }
-  const { indexedAt } = row
-  const isNewer = indexedAt !== null && (lastKnown === null || indexedAt > lastKnown)
-  return {
-    indexedAt: isNewer ? indexedAt : lastKnown,
-    version: row.isUpToDate ? row.version : null,
-    isOfThisDatabase: row.isOfThisDatabase,
+type FollowOptions = {
+  db: Kysely<Tables>
+  registrationNames: string[]
+  /** Called often with the version of the company's words in the database. */
+  onCompanyWordsVersion(version: string): void
+}
+
+export class IndexStateFollower {
+  readonly #options: FollowOptions
+  readonly #states = new Map<string, IndexState>()
+  /** By performance.now(), before the query was sent. */
+  #readAt = Number.NEGATIVE_INFINITY
+  readonly #stopping = new AbortController()
+  readonly #reading: Promise<void>
+
+  /** Starts. A failure is not logged: a request that needs PostgreSQL reports it. */
+  constructor(options: FollowOptions) {
+    this.#options = options
+    const { signal } = this.#stopping
+    this.#reading = repeat(() => this.#read(), { pauseMs: indexStateIntervalMs, signal })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#reading
+  }
+
+  /**
+   * Returns the last known state of this index. While PostgreSQL is unreachable, it has no version.
+   */
+  getLastKnownState(registrationName: string): IndexState {
+    const state = this.#states.get(registrationName) ?? unknownState
+    const ageMs = performance.now() - this.#readAt
+    return ageMs < indexStateMaxAge.ms ? state : { ...state, version: null }
+  }
+
+  async #read(): Promise<void> {
+    const { db, registrationNames, onCompanyWordsVersion } = this.#options
+    const readAt = performance.now()
+    const rows = await readIndexStates(db, registrationNames)
+    this.#readAt = readAt
+    for (const name of registrationNames) {
+      const row = rows.find((candidate) => candidate.name === name)
+      // The instant never moves back. Instants in UTC have the order of their texts.
+      const instants = [this.#states.get(name)?.indexedAt, row?.indexedAt?.toISOString()]
+      this.#states.set(name, {
+        indexedAt:
+          instants
+            .filter((instant) => instant != null)
+            .toSorted()
+            .at(-1) ?? null,
+        version: row?.isUpToDate ? row.version : null,
+        isOfThisDatabase: row?.isOfThisDatabase ?? false,
+      })
+    }
+    if (rows[0]) onCompanyWordsVersion(rows[0].wordsVersion)
   }
 }
