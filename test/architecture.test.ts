@@ -116,7 +116,7 @@ function listFiles(folder: string): string[] {
 
 function isOwnCode(name: string): boolean {
   const isGenerated = name.startsWith('test/api-docs/client/')
-  return name.endsWith('.ts') && !name.includes('node_modules/') && !isGenerated
+  return /\.tsx?$/.test(name) && !name.includes('node_modules/') && !isGenerated
 }
 
 function parse(name: string): Source {

@@ -16,6 +16,8 @@ export function bundleScript(
     bundle: true,
     minify: true,
     format: 'esm',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
     target: 'es2022',
     charset: 'utf8',
     write: false,

@@ -28,11 +28,19 @@ export function renderDashboard(
     ...createLayoutValues(seller.legalName, language),
     styles: linkFiles('page-theme.css', 'page-layout.css', 'dashboard.css'),
     scripts: linkFiles('dashboard.js'),
-    otherLanguages: listOtherLanguages(language),
     texts,
     title,
-    hasSearchReport,
-    pageData: serializeForScript({ language, locale, timeZone, title, texts }),
+    pageData: serializeForScript({
+      company: seller.legalName,
+      initials: getInitials(seller.legalName),
+      timeZone,
+      title,
+      language,
+      locale,
+      otherLanguages: listOtherLanguages(language),
+      hasSearchReport,
+      texts,
+    }),
   })
 }
 

@@ -11,7 +11,7 @@ import { minifyCss } from '../pages/page-templates.ts'
 const sources = {
   'palette.js': 'palette/palette-script.js',
   'palette.d.ts': 'palette/palette.d.ts',
-  'dashboard.js': 'dashboard/dashboard.js',
+  'dashboard.js': 'dashboard/dashboard.tsx',
   'dashboard.css': 'dashboard/dashboard.css',
   'home.js': 'home/home.js',
   'home.css': 'home/home.css',

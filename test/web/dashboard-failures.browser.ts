@@ -5,11 +5,8 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import { requestTimeoutMs } from '../../src/web/browser/fetch-with-timeout.js'
-import {
-  breakdownIntervalMs,
-  pollIntervalMs,
-  searchReportIntervalMs,
-} from '../../src/web/dashboard/dashboard-intervals.js'
+import { breakdownIntervalMs, searchReportIntervalMs } from '../../src/web/dashboard/requests.ts'
+import { pollIntervalMs } from '../../src/web/dashboard/stats-polling.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
 import { openPage, startBrowser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'

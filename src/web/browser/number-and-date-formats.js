@@ -11,7 +11,16 @@ const noValue = '–'
  * @param {string} locale as src/texts/ defines it for the language of the page
  */
 export function createFormats(locale) {
-  return { ...numberFormats(locale), ...moneyFormats(locale), ...dateFormats(locale) }
+  return { fill, ...numberFormats(locale), ...moneyFormats(locale), ...dateFormats(locale) }
+}
+
+/**
+ * Returns the text with its {placeholders} replaced. A placeholder without a value stays.
+ * @param {string} text
+ * @param {Record<string, string>} values
+ */
+function fill(text, values) {
+  return text.replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder)
 }
 
 /** @param {string} locale */
@@ -41,15 +50,22 @@ function numberFormats(locale) {
     maximumFractionDigits: 1,
   })
   const plurals = new Intl.PluralRules(locale)
+  /**
+   * Returns the text for a count by the plural rules of the language.
+   * @param {number} count
+   * @param {{ one: string, other: string }} texts
+   */
+  const choosePlural = (count, texts) => (plurals.select(count) === 'one' ? texts.one : texts.other)
   return {
-    /** @param {number} count */
-    count: (count) => whole.format(count),
+    choosePlural,
     /**
-     * Returns the text for a count by the plural rules of the language.
+     * Fills {count} into the text for a count.
      * @param {number} count
      * @param {{ one: string, other: string }} texts
      */
-    choosePlural: (count, texts) => (plurals.select(count) === 'one' ? texts.one : texts.other),
+    countText: (count, texts) => fill(choosePlural(count, texts), { count: whole.format(count) }),
+    /** @param {number} count */
+    count: (count) => whole.format(count),
     /** Abbreviates a number for an axis. @param {number} value */
     compact: (value) => compact.format(value),
     /** @param {string | null} ratio for example "0.5926"; null gives a dash */

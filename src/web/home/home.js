@@ -1,7 +1,6 @@
 // The script of the page /: shows how live responses begin, and copies code samples. The palette is
 // a separate script.
 import { listenToCopyButtons } from '../../pages/copy-buttons.js'
-import { elementById, formatText } from '../browser/elements.js'
 import { fetchWithTimeout } from '../browser/fetch-with-timeout.js'
 import { createFormats } from '../browser/number-and-date-formats.js'
 
@@ -11,7 +10,7 @@ import { createFormats } from '../browser/number-and-date-formats.js'
 /** @import { HomeTexts } from '../../texts/en.ts' */
 
 const { locale, texts } = /** @type {{ locale: string, texts: HomeTexts }} */ (
-  JSON.parse(elementById('page', HTMLElement).textContent ?? '')
+  JSON.parse(document.getElementById('page')?.textContent ?? '')
 )
 const formats = createFormats(locale)
 
@@ -65,11 +64,9 @@ async function showResponse(id, chooseFields) {
 /** @param {Event} event */
 function showChosenProduct(event) {
   const { name, sku, price } = /** @type {ProductSelectEvent} */ (event).detail.hit
-  elementById('chosen', HTMLElement).textContent = formatText(texts.search.chosen, {
-    name,
-    sku,
-    price: price ? formats.money(price) : texts.search.noPrice,
-  })
+  const shownPrice = price ? formats.money(price) : texts.search.noPrice
+  const text = formats.fill(texts.search.chosen, { name, sku, price: shownPrice })
+  document.getElementById('chosen')?.replaceChildren(text)
 }
 
 /**

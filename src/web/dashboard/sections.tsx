@@ -1,0 +1,263 @@
+// The sections that are loaded when the visitor opens them, with a key that has the scope
+// stats:detail: customers and products, and what people search for.
+import type { ComponentChildren } from 'preact'
+import { KeyRequest } from './notices.tsx'
+import { formats, texts } from './page.ts'
+import type { Breakdown, SearchReport, Section } from './requests.ts'
+import { type State, toggleSection } from './state.ts'
+import { Bar, ShowAll, Table } from './tables.tsx'
+
+/** How many rows each table of customers and products shows before the visitor asks for all. */
+const maxRowsAtFirst = 10
+/** How many rows each table of searches has. */
+const maxSearches = 10
+
+type DetailsProps = {
+  id: 'breakdown' | 'searches'
+  messageId: string
+  heading: string
+  section: Section<unknown>
+  summary?: string
+  note?: string
+  children: ComponentChildren
+}
+
+function Details({ id, messageId, heading, section, summary, note, children }: DetailsProps) {
+  const { isBusy, problem } = section
+  return (
+    <details
+      class="card on-demand"
+      id={id}
+      aria-busy={isBusy ? 'true' : undefined}
+      onToggle={({ currentTarget }) => toggleSection(id, currentTarget.open)}
+    >
+      <summary>
+        <h2 class="on-demand-title">{heading}</h2>
+      </summary>
+      <p id={messageId} role="status">
+        {problem === 'needsKey' ? <KeyRequest /> : problem ? texts.errors[problem] : summary}
+      </p>
+      <div class="on-demand-tables" id={`${id}-tables`}>
+        {children}
+      </div>
+      {note && <p class="note">{note}</p>}
+    </details>
+  )
+}
+
+/* --- Customers and products --- */
+
+type Money = { amount: string; currency: string }
+type Row = {
+  key: string
+  label: ComponentChildren
+  counts: number[]
+  revenue: Money
+  /** How many have no exchange rate, in words. */
+  note: string | null
+}
+type ListProps = {
+  title: string
+  headings: string[]
+  rows: Row[]
+  rest: Row | null
+  isExpanded: boolean
+}
+
+export function BreakdownSection({ state }: { state: State }) {
+  const { breakdown, expanded } = state
+  return (
+    <Details
+      id="breakdown"
+      messageId="breakdown-message"
+      heading={texts.breakdown.heading}
+      section={breakdown}
+    >
+      {breakdown.data && (
+        <>
+          <List
+            {...customerList(breakdown.data)}
+            isExpanded={expanded.has(texts.breakdown.customers)}
+          />
+          <List
+            {...productList(breakdown.data)}
+            isExpanded={expanded.has(texts.breakdown.products)}
+          />
+        </>
+      )}
+    </Details>
+  )
+}
+
+const noteOf = (count: number, forms: { one: string; other: string }) =>
+  count === 0 ? null : formats.countText(count, forms)
+
+function customerList({ customers: { rows, rest } }: Breakdown): Omit<ListProps, 'isExpanded'> {
+  const { breakdown } = texts
+  return {
+    title: breakdown.customers,
+    headings: [breakdown.customer, texts.quotes, texts.accepted],
+    rows: rows.map(({ customer, quotes, accepted, revenue, unconverted }) => ({
+      key: String(customer?.id),
+      label:
+        customer === null ? breakdown.noCustomer : <bdi>{customer.name ?? `#${customer.id}`}</bdi>,
+      counts: [quotes, accepted],
+      revenue,
+      note: noteOf(unconverted, texts.withoutRate),
+    })),
+    rest: rest && {
+      key: 'rest',
+      label: formats.countText(rest.customers, breakdown.otherCustomers),
+      counts: [rest.quotes, rest.accepted],
+      revenue: rest.revenue,
+      note: noteOf(rest.unconverted, texts.withoutRate),
+    },
+  }
+}
+
+function productList({ products: { rows, rest } }: Breakdown): Omit<ListProps, 'isExpanded'> {
+  const { breakdown } = texts
+  return {
+    title: breakdown.products,
+    headings: [breakdown.product, breakdown.lines],
+    rows: rows.map(({ product, lines, revenue, unconverted }) => ({
+      key: String(product?.sku),
+      label: product === null ? breakdown.noSku : <Product {...product} />,
+      counts: [lines],
+      revenue,
+      note: noteOf(unconverted, breakdown.linesWithoutRate),
+    })),
+    rest: rest && {
+      key: 'rest',
+      label: formats.countText(rest.products, breakdown.otherProducts),
+      counts: [rest.lines],
+      revenue: rest.revenue,
+      note: noteOf(rest.unconverted, breakdown.linesWithoutRate),
+    },
+  }
+}
+
+const Product = ({ sku, name }: { sku: string; name: string | null }) =>
+  name === null ? (
+    <bdi>{sku}</bdi>
+  ) : (
+    <>
+      <bdi>{name}</bdi> <bdi class="note">{sku}</bdi>
+    </>
+  )
+
+function List({ title, headings, rows, rest, isExpanded }: ListProps) {
+  const max = Math.max(0, ...rows.map(({ revenue }) => Number(revenue.amount)))
+  const currency = rows[0]?.revenue.currency ?? ''
+  return (
+    <div>
+      <h3>{title}</h3>
+      {rows.length === 0 ? (
+        <p class="note">{texts.noRows}</p>
+      ) : (
+        <Table caption={title} headings={[...headings, `${texts.revenue} (${currency})`]}>
+          {rows.map((row, index) => (
+            <tr
+              key={row.key}
+              class={!isExpanded && index >= maxRowsAtFirst ? 'more' : undefined}
+              tabIndex={index >= maxRowsAtFirst ? -1 : undefined}
+              data-first-hidden={index === maxRowsAtFirst ? title : undefined}
+            >
+              <RowCells {...row}>
+                <Bar value={Number(row.revenue.amount)} max={max} name="revenue" />
+              </RowCells>
+            </tr>
+          ))}
+          {rest && (
+            <tr key="rest" class="rest">
+              <RowCells {...rest} />
+            </tr>
+          )}
+        </Table>
+      )}
+      {!isExpanded && rows.length > maxRowsAtFirst && <ShowAll table={title} count={rows.length} />}
+    </div>
+  )
+}
+
+const RowCells = ({
+  label,
+  note,
+  counts,
+  revenue,
+  children,
+}: Row & { children?: ComponentChildren }) => (
+  <>
+    <th scope="row">
+      {label}
+      {note !== null && <small class="row-note">{note}</small>}
+      {children}
+    </th>
+    {counts.map((count, index) => (
+      <td key={index}>{formats.count(count)}</td>
+    ))}
+    <td>{formats.amount(revenue)}</td>
+  </>
+)
+
+/* --- Searches --- */
+
+export function SearchesSection({ section }: { section: Section<SearchReport> }) {
+  const { data } = section
+  const { heading, note, summary, frequent, unsuccessful, words } = texts.searches
+  return (
+    <Details
+      id="searches"
+      messageId="searches-summary"
+      heading={heading}
+      section={section}
+      {...(data && {
+        note,
+        summary: formats.fill(formats.choosePlural(data.searches, summary), {
+          days: formats.count(data.days),
+          searches: formats.count(data.searches),
+          withoutResult: formats.count(data.withoutResult),
+        }),
+      })}
+    >
+      {data && (
+        <>
+          <SearchList title={frequent} texts={data.frequent} counted="searches" />
+          <SearchList title={unsuccessful} texts={data.unsuccessful} counted="withoutResult" />
+          <SearchList title={words} texts={data.unknownWords} counted="searches" />
+        </>
+      )}
+    </Details>
+  )
+}
+
+type SearchListProps = {
+  title: string
+  texts: SearchReport['frequent']
+  counted: 'searches' | 'withoutResult'
+}
+
+function SearchList({ title, texts: reported, counted }: SearchListProps) {
+  const rows = reported.slice(0, maxSearches)
+  const max = Math.max(0, ...rows.map((row) => row[counted]))
+  return (
+    <div>
+      <h3>{title}</h3>
+      {rows.length === 0 ? (
+        <p class="note">{texts.searches.none}</p>
+      ) : (
+        <Table caption={title} headings={[texts.searches.text, texts.searches.count]}>
+          {rows.map((row) => (
+            <tr key={row.text}>
+              <th scope="row">
+                <bdi>{row.text}</bdi>
+                <Bar value={row[counted]} max={max} name="count" />
+              </th>
+              <td>{formats.count(row[counted])}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </div>
+  )
+}
