@@ -15,7 +15,6 @@ import {
   toWordsAttribute,
   type WordsAttribute,
 } from '../search-engine/document-fields.ts'
-import { listEnyePrefixes } from '../text/enye-words.ts'
 import { listSkuForms, toFoldedCodeKey, toSkuKey } from '../text/sku-keys.ts'
 import { listOtherNumbers, readText, toLookAlike, toSearchedText } from '../text/tokens.ts'
 
@@ -70,7 +69,6 @@ export function toDocument(row: IndexedRow): ProductDocument {
     lookAlike: toLookAlike(foldedSku),
     otherWords: [...new Set([...name.otherWords, ...listOtherNumbers(words)])],
     codes: [...new Set(codes.map((code) => code.text))],
-    enye: listEnyePrefixes(row.name),
     popularity: row.popularity ?? 0,
     nameWords: row.name.match(/[\p{L}\p{N}]+/gu)?.length ?? 0,
     quotedRank: row.quotedRank,

@@ -25,7 +25,6 @@ for (const name of searchedNames)
 const filteredFields = [
   ...facetNames,
   'codes',
-  'enye',
   'hsCode',
   'lookAlike',
   'sku',

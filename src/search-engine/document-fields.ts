@@ -23,8 +23,6 @@ export type ProductDocument = Product &
     otherWords: string[]
     /** The keys of all codes, sizes and numbers (src/text/tokens.ts). A query filters by them. */
     codes: string[]
-    /** The words of the name with ñ, and their prefixes. */
-    enye: string[]
     /** How often the product is quoted, in steps from 0 (never) to 9 (`step` in popularity.ts). */
     popularity: number
     /**

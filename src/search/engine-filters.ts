@@ -74,10 +74,6 @@ export function toBeginningCondition({ partialCodeKey = '' }: ParsedQuery): stri
   return `skuKeys STARTS WITH ${quoteFilterValue(partialCodeKey)}`
 }
 
-export function toEnyeCondition(words: string[]): string {
-  return words.map((word) => `enye = ${quoteFilterValue(word)}`).join(' AND ')
-}
-
 /** Quotes a value so that nothing in it is read as part of the filter. */
 export function quoteFilterValue(value: string): string {
   return `"${value.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`

@@ -1,14 +1,75 @@
 // What a search shows of the products that it has found: hits, counts by facet, corrections.
 import type { FacetName } from '../products/fields.ts'
-import { type EngineHit, type EngineResult, maxFacetValues } from '../search-engine/client.ts'
+import {
+  type EngineHit,
+  type EngineResult,
+  maxFacetValues,
+  maxTotal,
+} from '../search-engine/client.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import { toFilterKey } from '../text/filter-values.ts'
+import type { ParsedQuery } from '../text/parse-query.ts'
+import { toSkuKey } from '../text/sku-keys.ts'
 import { highlight } from './highlights.ts'
 import type { Match, ProductOrder, ScoredProduct } from './order.ts'
-import type { Facets, Hit, SearchResult } from './schema.ts'
+import type { Facets, Hit, ParsedRequest, SearchResult } from './schema.ts'
 
-/** Returns what a hit shows. */
-export function toHit(product: EngineHit, match: Match, order: ProductOrder): Hit {
+/**
+ * What products are found as, in the order in which they are shown. A number is more often a part of
+ * a name than of a SKU, so `number` is last: SKUs that contain it.
+ */
+export const kinds = [
+  'sku',
+  'exact',
+  'pinned',
+  'partialCode',
+  'words',
+  'unfinished',
+  'number',
+] as const
+export type Kind = (typeof kinds)[number]
+
+export type FoundProduct = ScoredProduct<EngineHit> & { kind: Kind }
+
+/** Returns the page of hits. `found` are all products in their order, as far as they are known. */
+export function buildResult(
+  { query, offset, limit }: ParsedRequest,
+  found: FoundProduct[],
+  order: ProductOrder,
+  counted: Pick<SearchResult, 'total' | 'facets'> & { facetsOmitted?: boolean },
+): SearchResult {
+  const page = found.slice(offset, offset + limit)
+  const { lines, ignored } = matchOrderLines(
+    query,
+    found.map(({ product }) => product),
+  )
+  const isCorrected = page.every(({ match }) => match === 'corrected' || match === 'some_words')
+  return {
+    hits: page.map(({ product, match, kind }) => {
+      const isExact = match === 'exact' || lines.has(product.id)
+      return toHit(product, isExact ? 'exact' : kind === 'pinned' ? 'words' : match, order)
+    }),
+    total: Math.min(maxTotal, counted.total),
+    facets: counted.facets,
+    facetsOmitted: counted.facetsOmitted ?? false,
+    // Of the first hit, if no hit of the page matches without.
+    corrected: isCorrected ? (page[0]?.corrections ?? []) : [],
+    ignored: lines.size > 0 ? ignored : null,
+  }
+}
+
+/** The same for products that have only a part of the query: no others are counted. */
+export function buildRelaxedResult(
+  request: ParsedRequest,
+  found: FoundProduct[],
+  order: ProductOrder,
+): SearchResult {
+  const products = found.map(({ product }) => product)
+  const facets = countFacets(request.facets, products)
+  return buildResult(request, found, order, { total: found.length, facets })
+}
+
+function toHit(product: EngineHit, match: Match, order: ProductOrder): Hit {
   const shown = Object.fromEntries(shownAttributes.map((name) => [name, product[name]]))
   return {
     ...(shown as Pick<EngineHit, (typeof shownAttributes)[number]>),
@@ -17,21 +78,39 @@ export function toHit(product: EngineHit, match: Match, order: ProductOrder): Hi
   }
 }
 
-/** Returns the corrections of the first hit, if no hit of the page matches without. */
-export function listCorrections(page: ScoredProduct<EngineHit>[]): { from: string; to: string }[] {
-  const isCorrected = page.every(({ match }) => match === 'corrected' || match === 'some_words')
-  return isCorrected ? (page[0]?.corrections ?? []) : []
+/** The SKU of an earlier line is first, then the longer one, then the one that is typed exactly. */
+export function rankExact(sku: string, { text, orderLines }: ParsedQuery): number {
+  const typed = sku.normalize('NFC')
+  const hasTyped = text.includes(typed)
+  const spelling = hasTyped ? 0 : text.toLowerCase().includes(typed.toLowerCase()) ? 1 : 2
+  const key = toSkuKey(sku)
+  const line = orderLines.findIndex((guesses) => guesses.some(({ keys }) => keys.includes(key)))
+  return Math.max(0, line) * 100 - key.length * 0.1 + spelling * 0.01
 }
 
-export function emptyResult(facets: FacetName[]): SearchResult {
-  return {
-    hits: [],
-    total: 0,
-    facets: sumFacetCounts(facets, []),
-    facetsOmitted: false,
-    corrected: [],
-    ignored: null,
+/** Another spelling of a pinned SKU is half a place after it. */
+export function rankPinned(sku: string, pinnedSkus: readonly string[]): number {
+  const exact = pinnedSkus.indexOf(sku)
+  if (exact >= 0) return exact
+  const sameKey = pinnedSkus.findIndex((pinned) => toSkuKey(pinned) === toSkuKey(sku))
+  return sameKey < 0 ? pinnedSkus.length : sameKey + 0.5
+}
+
+/** Returns the ids of products whose SKU stands beside something else, and what that is. */
+function matchOrderLines(
+  { orderLines, skuKeys }: ParsedQuery,
+  hits: Pick<EngineHit, 'id' | 'sku'>[],
+): { lines: Set<string>; ignored: string | null } {
+  const lines = new Set<string>()
+  const ignored: string[] = []
+  if (hits.some(({ sku }) => skuKeys.includes(toSkuKey(sku)))) return { lines, ignored: null }
+  for (const guesses of orderLines) {
+    const guess = guesses.find(({ keys }) => hits.some(({ sku }) => keys.includes(toSkuKey(sku))))
+    if (!guess) continue
+    if (guess.ignored !== '') ignored.push(guess.ignored)
+    for (const { sku, id } of hits) if (guess.keys.includes(toSkuKey(sku))) lines.add(id)
   }
+  return { lines, ignored: ignored.length > 0 ? ignored.join(' ') : null }
 }
 
 /**
@@ -50,7 +129,7 @@ export function sumFacetCounts(names: FacetName[], results: EngineResult[]): Fac
 }
 
 /** Counts the values of each facet among these hits. */
-export function countFacets(names: FacetName[], hits: EngineHit[]): Facets {
+function countFacets(names: FacetName[], hits: EngineHit[]): Facets {
   return buildFacets(names, (name) => {
     const counts = new ValueCounts()
     for (const { [name]: value } of hits) if (value !== null) counts.add(value, 1)

@@ -3,7 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import { productFields, type SearchedName, searchedNames } from '../products/fields.ts'
 import type { EngineHit } from '../search-engine/client.ts'
-import { listEnyePrefixes } from '../text/enye-words.ts'
+import { findEnyeWords } from '../text/accent-folding.ts'
 import type { ParsedQuery, QueryToken } from '../text/parse-query.ts'
 import { listNumberForms } from '../text/plurals.ts'
 import { canBePartOfCode, toCodeKey, toFoldedCodeKey, toSkuKey } from '../text/sku-keys.ts'
@@ -51,7 +51,7 @@ const adjacencyBonus = 5
 const phraseBonus = 3
 /** For names with the stop words of one letter: LETTER "Y" is not LETTER "A". */
 const letterBonus = 20
-/** More than anything else, as in the engine, where names with the typed ñ are asked for first. */
+/** For names with the typed ñ. More than anything else. */
 const enyeBonus = 200
 /** For the share of the name that was asked for, so that shorter names come first. */
 const shareOfNameBonus = 1.5
@@ -198,8 +198,8 @@ export class ProductOrder {
     const { enyeWords } = this.#query
     let bonus = 0
     if (enyeWords.length > 0) {
-      const prefixes = listEnyePrefixes(name)
-      if (enyeWords.every((word) => prefixes.includes(word))) bonus += enyeBonus
+      const words = findEnyeWords(name)
+      if (enyeWords.every((word) => words.some((own) => own.startsWith(word)))) bonus += enyeBonus
     }
     if (this.#phrase === null) return bonus
     const letters = this.#letters.filter((letter) => all.has(letter)).length

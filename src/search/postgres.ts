@@ -8,17 +8,23 @@ import type { Tables } from '../database/table-types.ts'
 import {
   type FacetName,
   facetNames,
-  type Product,
   type ProductRow,
   shownColumns,
   toProduct,
 } from '../products/fields.ts'
-import { maxFacetValues, maxListed, maxTotal } from '../search-engine/client.ts'
+import { maxFacetValues, maxListed } from '../search-engine/client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { canBeginHsCode, mayShareSkuKey, toCodeKey } from '../text/sku-keys.ts'
-import { matchOrderLines, rankExact, rankPinned } from './engine-query.ts'
-import { countFacets, listCorrections, toHit } from './hits.ts'
-import { ProductOrder, type ScoredProduct } from './order.ts'
+import {
+  buildRelaxedResult,
+  buildResult,
+  type FoundProduct,
+  type Kind,
+  kinds,
+  rankExact,
+  rankPinned,
+} from './hits.ts'
+import { ProductOrder } from './order.ts'
 import {
   buildLookUp,
   buildTerms,
@@ -53,9 +59,6 @@ const maxLookAlikes = 600
 /** PostgreSQL reads so many entries of the index in some tenths of a second. */
 const maxPostings = 300_000
 
-/** The kinds of candidates, in the order in which they are shown, as in the engine. */
-const kinds = ['exact', 'pinned', 'partialCode', 'words', 'number'] as const
-type Kind = (typeof kinds)[number]
 const rankOf = (kind: Kind) => sql.lit(kinds.indexOf(kind))
 
 type CandidateRow = ProductRow & { kind: number; place: number }
@@ -64,8 +67,6 @@ type PageRow = {
   total: number
   may_be_incomplete: boolean
 } & Record<FacetName, Record<string, number> | null>
-
-type Found = ScoredProduct<Product> & { kind: Kind }
 
 /**
  * Returns the requested page of hits. Throws if PostgreSQL does not answer within its statement
@@ -96,11 +97,11 @@ export async function searchInPostgres(
     .map((product) => ({ ...order.score(product, null), kind: 'words' as const }))
     .filter(({ held }) => held > 0)
     .toSorted((a, b) => b.score - a.score || a.product.name.length - b.product.name.length)
-  return toRelaxedPage(request, [...kept, ...others], order)
+  return buildRelaxedResult(request, [...kept, ...others], order)
 }
 
 /** Orders the first candidates. Returns the later ones in their place. */
-function orderCandidates(page: PageRow, order: ProductOrder, query: ParsedQuery): Found[] {
+function orderCandidates(page: PageRow, order: ProductOrder, query: ParsedQuery): FoundProduct[] {
   const key = query.partialCodeKey === undefined ? undefined : toCodeKey(query.text)
   const found = (page.candidates ?? []).map((row) => {
     const scored = order.score(toProduct(row), null)
@@ -111,7 +112,7 @@ function orderCandidates(page: PageRow, order: ProductOrder, query: ParsedQuery)
     return { ...scored, kind, place: row.place }
   })
   if (query.text === '') return found
-  const rank = ({ kind, product, score }: Found) => {
+  const rank = ({ kind, product, score }: FoundProduct) => {
     if (kind === 'exact') return rankExact(product.sku, query)
     return kind === 'pinned' ? rankPinned(product.sku, query.pinnedSkus) : -score
   }
@@ -127,7 +128,7 @@ function orderCandidates(page: PageRow, order: ProductOrder, query: ParsedQuery)
 }
 
 /** Whether no candidate has the whole query. */
-function mustRelax({ tokens }: ParsedQuery, found: Found[]): boolean {
+function mustRelax({ tokens }: ParsedQuery, found: FoundProduct[]): boolean {
   return (
     tokens.length > 0 &&
     found.every(
@@ -137,51 +138,23 @@ function mustRelax({ tokens }: ParsedQuery, found: Found[]): boolean {
 }
 
 function toPage(
-  { query, facets, offset, limit }: ParsedRequest,
-  found: Found[],
+  request: ParsedRequest,
+  found: FoundProduct[],
   page: PageRow,
   order: ProductOrder,
 ): SearchResult {
-  const first = page.candidates?.[0]
+  const { query, facets } = request
   // Some candidates of one kind only have all numbers of a size, and not the size.
-  const isWhole = ({ kind, match }: Found) =>
+  const isWhole = ({ kind, match }: FoundProduct) =>
     kind !== 'words' || match !== 'some_words' || query.text === ''
   const kept = page.total > orderedCandidates ? found : found.filter(isWhole)
-  const listed = kept.slice(offset, offset + limit)
-  const { lines, ignored } = matchOrderLines(
-    query,
-    found.map(({ product }) => product),
-  )
-  return {
-    hits: listed.map(({ product, match, kind }) => {
-      const isExact = kind === 'exact' && (match === 'exact' || lines.has(product.id))
-      return toHit(product, isExact ? 'exact' : match, order)
-    }),
-    total: Math.min(maxTotal, kept === found ? page.total : kept.length),
+  // Besides the first candidates, only those of this page are known.
+  const offset = Math.min(request.offset, orderedCandidates)
+  return buildResult({ ...request, offset }, kept, order, {
+    total: kept === found ? page.total : kept.length,
     facets: Object.fromEntries(facets.map((name) => [name, page[name] ?? {}])) as Facets,
     facetsOmitted: facets.length > 0 && page.may_be_incomplete,
-    corrected: first ? listCorrections(listed) : [],
-    ignored: lines.size > 0 ? ignored : null,
-  }
-}
-
-function toRelaxedPage(
-  { facets, offset, limit }: ParsedRequest,
-  found: Found[],
-  order: ProductOrder,
-): SearchResult {
-  const listed = found.slice(offset, offset + limit)
-  return {
-    hits: listed.map(({ product, match }) => toHit(product, match, order)),
-    total: found.length,
-    facets: countFacets(
-      facets,
-      found.map(({ product }) => product),
-    ),
-    facetsOmitted: false,
-    corrected: listCorrections(listed),
-    ignored: null,
-  }
+  })
 }
 
 /** What a request requires of every product: active, and with the values of its filters. */

@@ -2,12 +2,7 @@
 // and codes, translations, and codes that look alike. One request asks for all of them, and one
 // order decides (order.ts).
 
-import {
-  type EngineHit,
-  type EngineQuery,
-  maxTotal,
-  type SearchEngine,
-} from '../search-engine/client.ts'
+import type { EngineHit, EngineQuery, SearchEngine } from '../search-engine/client.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { QueryToken } from '../text/parse-query.ts'
 import { canBePartOfCode } from '../text/sku-keys.ts'
@@ -19,8 +14,8 @@ import {
   toEngineFilters,
   toEngineText,
 } from './engine-filters.ts'
-import { countFacets, emptyResult, listCorrections, toHit } from './hits.ts'
-import { ProductOrder, type ScoredProduct } from './order.ts'
+import { buildRelaxedResult, type FoundProduct } from './hits.ts'
+import { ProductOrder } from './order.ts'
 import type { ParsedRequest, SearchResult } from './schema.ts'
 
 /** How many hits are requested of each part of a query. More hits cost the engine more. */
@@ -45,11 +40,11 @@ export async function relax(
   engine: SearchEngine,
   indexName: string,
   request: ParsedRequest,
-  pinned: ScoredProduct<EngineHit>[],
+  pinned: FoundProduct[],
   found: EngineHit[],
   signal: AbortSignal,
 ): Promise<SearchResult> {
-  const { query, offset, limit, facets } = request
+  const { query } = request
   const words = query.words.slice(0, maxEngineWords)
   const parts = listParts(request, words)
   const filters = toEngineFilters(request)
@@ -76,22 +71,8 @@ export async function relax(
   if (query.partialCodeKey !== undefined && lookAlike && lookAlike.estimatedTotalHits !== 1)
     for (const { id } of lookAlike.hits) candidates.delete(id)
   const scored = order.sort([...candidates.values()].filter(({ id }) => !pinnedIds.has(id)))
-  if (scored.length + pinned.length === 0) return emptyResult(facets)
-  const ordered = [...pinned, ...scored]
-  const page = ordered.slice(offset, offset + limit)
-  return {
-    hits: page.map(({ product, match }) =>
-      toHit(product, pinnedIds.has(product.id) ? 'words' : match, order),
-    ),
-    total: Math.min(maxTotal, ordered.length),
-    facets: countFacets(
-      facets,
-      ordered.map(({ product }) => product),
-    ),
-    facetsOmitted: false,
-    corrected: listCorrections(page),
-    ignored: null,
-  }
+  const others = scored.map((product) => ({ ...product, kind: 'words' as const }))
+  return buildRelaxedResult(request, [...pinned, ...others], order)
 }
 
 /** Merges lists of hits, each product once, by reciprocal rank fusion. */

@@ -1,13 +1,13 @@
 // GET /api/search: product search as people type. docs/architecture.md follows one step by step.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { getCountedAddress } from '../http/client-address.ts'
 import { noStore } from '../http/common-headers.ts'
 import { searchPath } from '../http/endpoint-paths.ts'
 import { ProblemBody, serializeOnlyProblems } from '../http/problem-details.ts'
 import { facetNames } from '../products/fields.ts'
 import type { CallerRateLimit } from '../rate-limits/request-rate-limits.ts'
-import { findMalformedQuery, listSkus, toSearchRequest } from './query-parameters.ts'
+import { prepareQuery, toSearchRequest } from './query-parameters.ts'
 import { SearchParameters, type SearchRequest, SearchResponse } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search.ts'
 
@@ -35,7 +35,9 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       },
       serializerCompiler: serializeOnlyProblems,
       preParsing: rateLimit,
-      preValidation: prepareQuery,
+      preValidation(request, _reply, done) {
+        done(prepareQuery(request.url, request.query as Record<string, unknown>))
+      },
       config: {
         requiredScope: 'search:read',
         // Load shedding calls it for every GET and HEAD request, before Fastify handles it.
@@ -81,16 +83,6 @@ function isFirstUnfilteredPage(request: SearchRequest): boolean {
 /** Visitors share a publishable key, so their addresses distinguish them. */
 function identifyCaller({ admittedKey, ip }: FastifyRequest): string {
   return admittedKey?.kind === 'secret' ? admittedKey.id : getCountedAddress(ip)
-}
-
-/** Rejects a malformed query, and makes `sku` a list for the validation. */
-const prepareQuery: preValidationHookHandler = (request, _reply, done) => {
-  const query = request.query as Record<string, unknown>
-  const validate = request.getValidationFunction('querystring')
-  const problem = findMalformedQuery(request.url, query, validate)
-  const skus = listSkus(query)
-  if (skus) query.sku = skus
-  done(problem)
 }
 
 /** Returns a signal that aborts when the client disconnects before it has the whole response. */

@@ -17,6 +17,12 @@ export function foldTextKeepingEnye(text: string): string {
   return text.toLowerCase().normalize('NFC').split('ñ').map(removeAccents).join('ñ')
 }
 
+/** Returns the words with ñ, folded except for ñ. */
+export function findEnyeWords(text: string): string[] {
+  if (!/ñ|\u0303/i.test(text)) return []
+  return (foldTextKeepingEnye(text).match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => /ñ/.test(word))
+}
+
 /**
  * Returns the text without accents and of the same length, so that positions in the result are
  * positions in the text. Does not change letter case.

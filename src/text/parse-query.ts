@@ -3,7 +3,7 @@
 import { builtInWords, type SearchWords } from '../words/search-words.ts'
 import type { SynonymMap } from '../words/synonym-map.ts'
 import { maxPhraseWords, toWordKey } from '../words/word-rules.ts'
-import { findEnyeWords } from './enye-words.ts'
+import { findEnyeWords } from './accent-folding.ts'
 import { readOrderLines, type SkuGuess } from './order-lines.ts'
 import { toFoldedCodeKey, toPartialCodeKey, toSkuKey } from './sku-keys.ts'
 import { stopWords } from './stop-words.ts'

@@ -3,7 +3,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { listEnyePrefixes } from '../../src/text/enye-words.ts'
 import { listSkuForms, mayShareSkuKey, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-keys.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -31,11 +30,11 @@ t.test(
   },
 )
 
-t.test('code suffixes and prefixes with ñ never split a surrogate pair', async (t) => {
+t.test('the endings of codes never split a surrogate pair', async (t) => {
   const names = ['ñan𝔸', 'ñ𝔸𝔸𝔸', '𝔸ñ', '𝔸𝔸𝔸𝔸s 3 mm', '2x𝔸4', `${'x'.repeat(39)}𝔸𝔸ñ`]
   for (const text of names) {
-    const values = [...listSkuForms(toFoldedCodeKey(text)), ...listEnyePrefixes(text)]
-    t.ok(values.length > 1)
+    const values = listSkuForms(toFoldedCodeKey(text))
+    t.ok(values.length > 0)
     for (const value of values) t.ok(value.isWellFormed(), `${JSON.stringify(value)} of ${text}`)
   }
 })

@@ -102,7 +102,7 @@ t.test(
     const { app, service, log } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
     await service.engine
       .index(service.config.SEARCH_INDEX)
-      .updateFilterableAttributes(['sku', 'skuKeys', 'enye'])
+      .updateFilterableAttributes(['sku', 'skuKeys'])
       .waitTask()
     const inCategory = await app.inject('/api/search?q=martillo&category=x')
     t.match(

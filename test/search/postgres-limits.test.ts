@@ -242,4 +242,11 @@ t.test('the best of too many products with a word are among the candidates', asy
   const { hits, total } = await searchProducts(app, { q: 'martillo' })
   t.equal(total, 1000)
   t.equal(hits[0]?.sku, 'M')
+  const found = new Set<string>()
+  for (let offset = 0; offset < 400; offset += 50)
+    for (const { sku } of (
+      await searchProducts(app, { q: 'martillo', limit: '50', offset: String(offset) })
+    ).hits)
+      found.add(sku)
+  t.equal(found.size, 400, 'later pages continue the list')
 })
