@@ -18,6 +18,8 @@ export function bundleScript(
     format: 'esm',
     jsx: 'automatic',
     jsxImportSource: 'preact',
+    // A deployment has no tsconfig.json.
+    tsconfigRaw: {},
     target: 'es2022',
     charset: 'utf8',
     write: false,

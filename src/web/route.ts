@@ -1,13 +1,39 @@
 // Serves what browsers load: the files below /web/, and the pages / and /dashboard.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import Negotiator from 'negotiator'
 import type { Company } from '../company/company-file.ts'
 import { CompressedContent } from '../http/compressed-content.ts'
-import { type Language, languages } from '../texts/languages.ts'
-import type { HomeOptions } from './home/home-code-samples.ts'
-import { chooseLanguage } from './page-language.ts'
-import { renderDashboard, renderHome } from './page-rendering.ts'
+import { isLanguage, type Language, languages } from '../texts/languages.ts'
+import { type HomeOptions, renderDashboard, renderHome } from './page-rendering.ts'
 import { filesOfPart, loadStaticFile, type StaticPath, type WebPart } from './static-files.ts'
-import { cacheForAYear, pageHeaders, revalidate } from './web-response-headers.ts'
+
+/**
+ * Allows scripts, styles, images and requests of this service only. Forbids inline code, frames
+ * and forms. No text can become markup or code (trusted types), not even by mistake.
+ */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+/** Pages forbid frames, search engines, and the Referer header of outgoing links. */
+const pageHeaders = {
+  'cache-control': 'private, no-cache',
+  'content-security-policy': contentSecurityPolicy,
+  'referrer-policy': 'no-referrer',
+  vary: 'accept-encoding, accept-language',
+  'x-content-type-options': 'nosniff',
+  'x-robots-tag': 'noindex, nofollow',
+}
 
 export type WebOptions = {
   /** The parts to serve. The URLs of other parts return 404. */
@@ -41,7 +67,10 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
     app.get(`/web/${path}`, { config: { requiredScope: null } }, (request, reply) => {
       const { v: version } = request.query as { v?: unknown }
       reply
-        .header('cache-control', version === file.version ? cacheForAYear : revalidate)
+        .header(
+          'cache-control',
+          version === file.version ? 'public, max-age=31536000, immutable' : 'public, no-cache',
+        )
         .header('vary', 'accept-encoding')
         .header('x-content-type-options', 'nosniff')
         // A module script from another origin is a CORS request. The files contain no secret.
@@ -60,11 +89,22 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
       ]),
     )
     app.get(path, { config: { requiredScope: null } }, (request, reply) => {
-      const { lang } = request.query as { lang?: unknown }
-      const language = chooseLanguage({ lang }, request.headers)
-      const page = pages.get(language ?? company.seller.language)
+      const page = pages.get(chooseLanguage(request) ?? company.seller.language)
       reply.headers(pageHeaders)
       return page?.send(request, reply)
     })
   }
+}
+
+/**
+ * Returns the language of `?lang`, such as pt, EN or pt-BR, else of Accept-Language. Returns
+ * undefined if neither names a language that has texts.
+ */
+function chooseLanguage({ query, headers }: FastifyRequest): Language | undefined {
+  const { lang } = query as { lang?: unknown }
+  const [name = ''] = String(lang ?? '')
+    .toLowerCase()
+    .split('-')
+  if (isLanguage(name)) return name
+  return new Negotiator({ headers }).language([...languages]) as Language | undefined
 }
