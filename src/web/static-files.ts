@@ -86,25 +86,11 @@ export function linkFile(path: StaticPath): LinkedFile {
  * 0.3 kB smaller. The properties of texts, hits, events and the element are public and keep theirs.
  */
 const internalProperties = [
-  ...['activeIndex', 'activeOption', 'lastIndex', 'hasUserSelection', 'selectAndReveal'],
-  ...['choices', 'heading', 'textLanguage', 'setOutdated'],
-  ...['announce', 'liveRegion', 'statusLine', 'showStatus', 'showFailure', 'showRefusal'],
-  ...['clearFailure', 'showNothingFound', 'showTexts', 'allowAfterRejection', 'retryNow'],
-  ...['onOutcome', 'retryAt', 'storedAt', 'onTriggerClick', 'onCloseRequest', 'onClosed'],
-  ...['onKeydown', 'onFocusLost', 'onInputClick', 'isEmpty', 'deactivate', 'selectAt', 'collapse'],
-  ...['texts', 'isStored', 'connect', 'release', 'reset', 'cancel'],
-  ...[
-    'panel',
-    'element',
-    'describe',
-    'say',
-    'request',
-    'isPaused',
-    'message',
-    'input',
-    'row',
-    'reason',
-  ],
+  ...['activeIndex', 'lastIndex', 'hasMoved', 'reveal', 'deactivate', 'selectAt', 'collapse'],
+  ...['choices', 'heading', 'isEmpty', 'connect', 'release', 'describe', 'element', 'row'],
+  ...['announce', 'say', 'refuse', 'showStatus', 'showFailure', 'showNothing', 'showTexts'],
+  ...['message', 'panel', 'input', 'texts', 'reset', 'cancel', 'reason'],
+  ...['request', 'resume', 'onOutcome', 'retryAt', 'isPaused'],
 ]
 
 /** How the palette, which is a package too, names the texts of a language. */

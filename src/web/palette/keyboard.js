@@ -1,5 +1,52 @@
-// Maps keys to options of the result list, and says what the others do.
-import { isMac } from './hotkey.js'
+// What keys do: the shortcut that opens the palette, the movement in the list, and the text that is
+// being typed.
+
+export const defaultHotkey = 'mod+k'
+export const isMac = /Mac|iP(hone|ad|od)/.test(globalThis.navigator?.platform ?? '')
+
+/**
+ * Returns whether an event is the shortcut. A shortcut without Ctrl, ⌘ or Alt does not apply in
+ * text fields. Events that another handler has handled (preventDefault) never match.
+ * @param {KeyboardEvent} event
+ * @param {string} hotkey
+ */
+export function matchesHotkey(event, hotkey) {
+  if (event.defaultPrevented || event.isComposing || !event.key) return false
+  const parts = hotkey.toLowerCase().split('+')
+  const key = parts.pop() ?? ''
+  const has = (/** @type {string[]} */ ...names) => names.some((name) => parts.includes(name))
+  const ctrl = has('ctrl') || (has('mod') && !isMac)
+  const meta = has('meta', 'cmd') || (has('mod') && isMac)
+  const alt = has('alt')
+  const hasModifier = ctrl || meta || alt
+  return (
+    pressedKey(event) === key &&
+    event.ctrlKey === ctrl &&
+    event.metaKey === meta &&
+    event.altKey === alt &&
+    // Without another modifier, Shift may be needed to type the character itself.
+    (event.shiftKey === has('shift') || !hasModifier) &&
+    (hasModifier || !isEditable(event.composedPath()[0]))
+  )
+}
+
+/**
+ * Returns the pressed key in lower case. If the layout has no Latin letters, uses the position of
+ * the key.
+ * @param {KeyboardEvent} event
+ */
+function pressedKey({ key, code }) {
+  const isAsciiOrNamed = /^[\x21-\x7e]$/.test(key) || key.length > 1
+  return isAsciiOrNamed ? key.toLowerCase() : code.replace(/^Key/, '').toLowerCase()
+}
+
+/** @param {EventTarget | undefined} target */
+function isEditable(target) {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches('input, textarea, select'))
+  )
+}
 
 export const modifierName = isMac ? '⌘' : 'Ctrl'
 
@@ -8,11 +55,11 @@ const pageLength = 5
 /**
  * Returns the index of the option to which a key moves, or null if the key only edits the text.
  * @param {string} key
- * @param {{ activeIndex: number, lastIndex: number, hasUserSelection: boolean }} list
- *   `hasUserSelection`: whether the user has already moved in the list
+ * @param {{ activeIndex: number, lastIndex: number, hasMoved: boolean }} list
+ *   `hasMoved`: whether the user has already moved in the list
  * @param {HTMLInputElement} input
  */
-export function optionIndexForKey(key, { activeIndex, lastIndex, hasUserSelection }, input) {
+export function optionIndexForKey(key, { activeIndex, lastIndex, hasMoved }, input) {
   if (key === 'ArrowDown') return activeIndex >= lastIndex ? 0 : activeIndex + 1
   if (key === 'ArrowUp') return activeIndex <= 0 ? lastIndex : activeIndex - 1
   if (lastIndex < 0) return null
@@ -21,7 +68,7 @@ export function optionIndexForKey(key, { activeIndex, lastIndex, hasUserSelectio
   // Home and End move in the list if the user is in it or the cursor is at that end of the text.
   const { selectionStart, selectionEnd, value } = input
   const movesInList = (/** @type {number} */ end) =>
-    hasUserSelection || (selectionStart === end && selectionEnd === end)
+    hasMoved || (selectionStart === end && selectionEnd === end)
   if (key === 'Home' && movesInList(0)) return 0
   if (key === 'End' && movesInList(value.length)) return lastIndex
   return null
@@ -43,4 +90,26 @@ export function describeKeys({ chooseMore, copy }, favourite) {
  */
 export function isHandledByInputMethod({ isComposing, keyCode }) {
   return isComposing || keyCode === 229
+}
+
+const maxCharacters = 200
+const maxBytes = 512
+/** The characters that the input shows between a dead key and its letter, for example ´. */
+const pendingAccent = /^[\p{Sk}\p{Lm}\p{M}~^'"]+$/u
+const encoder = new TextEncoder()
+
+/**
+ * Returns the query for a typed text: trimmed, in NFC, at most 200 characters and 512 bytes.
+ * @param {string} typed
+ */
+export function queryFromText(typed) {
+  const normalized = typed.toWellFormed().normalize('NFC').trim()
+  let query = [...normalized].slice(0, maxCharacters).join('')
+  while (encoder.encode(query).length > maxBytes) query = query.slice(0, -1).toWellFormed()
+  return query
+}
+
+/** Returns whether a dead key was pressed and its letter not yet. @param {InputEvent} event */
+export function isPendingAccent({ isComposing, data }) {
+  return isComposing && pendingAccent.test(data ?? '')
 }

@@ -41,7 +41,7 @@ export async function loadTexts(element) {
 /**
  * Returns the language of an element and the texts in it. If there are none, texts and prices are
  * English, so that no page mixes two languages. `language` is a BCP 47 tag for formatting prices,
- * `textLanguage` the language of the texts.
+ * `code` the language of the texts.
  * @param {Element} element
  * @param {PaletteStrings | null} [ownTexts] texts of the page in its own language
  */
@@ -53,7 +53,7 @@ export function findLanguage(element, ownTexts) {
   return {
     language: isKnown ? language : 'en',
     texts: addOwnTexts(texts ?? english, ownTexts ?? {}),
-    textLanguage: isKnown ? code : 'en',
+    code: isKnown ? code : 'en',
   }
 }
 

@@ -1,28 +1,45 @@
 // The custom element <product-palette>: product search as a dialog or below an input of the page.
 // docs/palette.md describes its use.
-import { findKeyProblem, logProblem } from './api-key.js'
-import { defaultHotkey, matchesHotkey } from './hotkey.js'
-import { describeKeys, isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
-import { copyText, groupActions } from './page-actions.js'
+import { fillInput, InputPopup } from './input-popup.js'
+import {
+  defaultHotkey,
+  describeKeys,
+  isHandledByInputMethod,
+  isPendingAccent,
+  matchesHotkey,
+  optionIndexForKey,
+  queryFromText,
+} from './keyboard.js'
+import { PaletteDialog } from './palette-dialog.js'
 import { findLanguage, loadTexts } from './palette-language.js'
-import { defaultLimit, maxFavourites, maxLimit, maxRecents, moreCount } from './palette-limits.js'
-import { dimDelayMs } from './palette-timeouts.js'
-import { ResultList } from './results/result-list.js'
-import { showFavourite } from './results/result-row.js'
-import { SearchRequests } from './search-requests.js'
+import { setAttributes } from './part-elements.js'
+import { groupActions, ResultList } from './result-list.js'
+import { showFavourite } from './result-row.js'
+import { findKeyProblem, logProblem, SearchRequests } from './search-requests.js'
+import { StatusMessages } from './status-messages.js'
 import { StoredProducts } from './stored-products.js'
-import { isPendingAccent, queryFromText } from './typed-query.js'
-import { fillInput, InputPopup } from './view/input-popup.js'
-import { PaletteDialog } from './view/palette-dialog.js'
-import { setAttributes } from './view/part-elements.js'
-import { StatusMessages } from './view/status-messages.js'
 
 /**
  * @import { Hit, PaletteAction, PaletteStrings, ProductPaletteInterface, RenderOption }
  *   from './palette.d.ts'
  */
-/** @import { Choice } from './results/result-list.js' */
+/** @import { Choice } from './result-list.js' */
 /** @import { Failure, SearchResponse } from './search-requests.js' */
+
+/** The number of products without the attribute `limit`. */
+const defaultLimit = 8
+/** The maximum `limit` of the search endpoint. */
+const maxLimit = 50
+/** How many results the last option adds. */
+const moreCount = 20
+
+/** How many of the products that were chosen last are stored. */
+const maxRecents = 5
+/** How many products a user can mark as favourites. */
+const maxFavourites = 50
+
+/** Results that do not answer what is typed are dimmed after this time. A fast response is first. */
+const dimDelayMs = 150
 
 let instanceCount = 0
 // Servers that render pages import this file too. They have no HTMLElement.
@@ -76,7 +93,7 @@ export class ProductPalette extends Base {
       if (this.#isOutdated) this.#refuseChoice()
       else if (this.#results.selectAt(event)) {
         const part = pressedPart(event)
-        this.#results.hasUserSelection = true
+        this.#results.hasMoved = true
         if (part === 'star') this.#toggleFavourite()
         else if (part === 'copy') this.#copySku()
         else this.#choose(event.ctrlKey || event.metaKey || part === 'add')
@@ -162,9 +179,9 @@ export class ProductPalette extends Base {
     if (!this.#view) return
     this.#listenToInput(this.#view.input, signal)
     // Screen readers read the description of an input of the page when it is focused.
-    void loadTexts(this).then(() => this.#showTexts())
+    this.#loadTexts()
     addEventListener('keydown', (event) => this.#handleHotkey(event), { signal })
-    addEventListener('online', () => this.#requests.retryNow(), { signal })
+    addEventListener('online', () => this.#requests.retry(), { signal })
     for (const type of /** @type {const} */ (['keydown', 'keyup']))
       addEventListener(type, (event) => this.#handleEscape(event), { signal, capture: true })
   }
@@ -179,13 +196,10 @@ export class ProductPalette extends Base {
 
   /** @param {AbortSignal} signal */
   #createDialog(signal) {
-    return new PaletteDialog(this, this.#results, this.#messages, {
-      onTriggerClick: () => this.show(),
-      onCloseRequest: () => this.close(),
-      onClosed: () => this.#handleClosed(),
-      onKeydown: (event) => this.#handleHotkey(event),
-      signal,
-    })
+    const dialog = new PaletteDialog(this, this.#results, this.#messages, signal)
+    dialog.panel.addEventListener('close', () => this.#handleClosed())
+    dialog.panel.addEventListener('keydown', (event) => this.#handleHotkey(event))
+    return dialog
   }
 
   get #inputId() {
@@ -209,11 +223,7 @@ export class ProductPalette extends Base {
     signal.addEventListener('abort', () => observer.disconnect())
     const input = findInput()
     if (!input) return null
-    return new InputPopup(this, input, this.#results, this.#messages, {
-      onFocusLost: () => this.close(),
-      onInputClick: () => this.show(),
-      signal,
-    })
+    return new InputPopup(this, input, this.#results, this.#messages, signal)
   }
 
   /** @param {HTMLInputElement} input @param {AbortSignal} signal */
@@ -246,22 +256,14 @@ export class ProductPalette extends Base {
 
   /** @param {PaletteDialog | InputPopup} view */
   #open(view) {
-    this.#requests.allowAfterRejection()
-    this.#showTexts()
-    void loadTexts(this).then((areNew) => {
-      this.#showTexts()
-      // Results that came before the texts are still in the other language.
-      if (!areNew || this.#shownQuery === null) return
-      this.#shownQuery = null
-      this.#requestedQuery = null
-      this.#search()
-    })
+    this.#requests.resume()
     this.#connect(view.input)
+    this.#loadTexts()
     view.open()
     this.#wasOpen = true
     this.#requestedQuery = null
     this.#shownQuery = null
-    this.#messages.clearFailure()
+    this.#messages.clear()
     this.#showHits([])
     // The recent products answer the empty query.
     if (this.#query === '') this.#shownQuery = ''
@@ -269,15 +271,25 @@ export class ProductPalette extends Base {
     this.#search()
   }
 
+  async #loadTexts() {
+    const areNew = await loadTexts(this)
+    this.#showTexts()
+    // Results that came before the texts are still in the other language.
+    if (!areNew || this.#shownQuery === null) return
+    this.#shownQuery = null
+    this.#requestedQuery = null
+    this.#search()
+  }
+
   #showTexts() {
     const view = this.#view
     if (!view) return
     this.#language = findLanguage(this, this.strings)
-    const { texts, textLanguage } = this.#language
+    const { texts, code } = this.#language
     this.#results.element.ariaLabel = texts.list
     const favourite = this.getAttribute('favourites') === 'off' ? null : texts.hints.favourite
     this.#results.describe(describeKeys(texts.hints, favourite))
-    view.showTexts(texts, textLanguage, this.getAttribute('placeholder'), favourite)
+    view.showTexts(texts, code, this.getAttribute('placeholder'), favourite)
   }
 
   /** Runs after close() and after the browser has closed the dialog by itself. */
@@ -327,7 +339,7 @@ export class ProductPalette extends Base {
   /** Dims the results now if they do not answer what is typed. */
   #dimOutdated() {
     clearTimeout(this.#dimTimer)
-    this.#results.setOutdated(this.#isOutdated)
+    this.#results.dim(this.#isOutdated)
   }
 
   /** A fast response comes first, so that the list does not flicker. */
@@ -346,8 +358,8 @@ export class ProductPalette extends Base {
     this.#pendingChoice = null
     this.#questionedHit = null
     this.#hasMovedInOutdated = false
-    this.#results.hasUserSelection = false
-    this.#request(this.#searchUrlOfPage(query), (response) => this.#showResponse(query, response))
+    this.#results.hasMoved = false
+    this.#request(this.#searchUrl(query), (response) => this.#showResponse(query, response))
   }
 
   /** Shows more results of the same query. The first new one becomes active. */
@@ -355,9 +367,9 @@ export class ProductPalette extends Base {
     const query = this.#query
     const firstNewIndex = this.#shownCount
     const limit = this.#receivedCount + moreCount
-    this.#request(this.#searchUrlOfPage(query, limit), (response) => {
+    this.#request(this.#searchUrl(query, limit), (response) => {
       this.#showResponse(query, response)
-      this.#results.selectAndReveal(firstNewIndex)
+      this.#results.reveal(firstNewIndex)
     })
   }
 
@@ -386,24 +398,18 @@ export class ProductPalette extends Base {
     return this.getAttribute('api-key') ?? this.getAttribute('key')
   }
 
-  /**
-   * @param {string} query
-   * @param {number} [limit]
-   * @param {(parameters: URLSearchParams) => void} [change] changes the parameters
-   */
-  #searchUrl(query, limit = Number(this.getAttribute('limit')) || defaultLimit, change) {
-    const parameters = new URLSearchParams({ q: query, limit: String(Math.min(maxLimit, limit)) })
-    change?.(parameters)
+  /** @param {URLSearchParams} parameters */
+  #urlOf(parameters) {
     const key = this.#key
     if (key) parameters.set('key', key)
     return `${this.#endpoint.replace(/\/+$/, '')}/api/search?${parameters}`
   }
 
   /** The page may add filters. @param {string} query @param {number} [limit] */
-  #searchUrlOfPage(query, limit) {
-    return this.#searchUrl(query, limit, (parameters) =>
-      this.#emit('product-palette-search', { query, parameters }),
-    )
+  #searchUrl(query, limit = Number(this.getAttribute('limit')) || defaultLimit) {
+    const parameters = new URLSearchParams({ q: query, limit: `${Math.min(maxLimit, limit)}` })
+    this.#emit('product-palette-search', { query, parameters })
+    return this.#urlOf(parameters)
   }
 
   get #endpoint() {
@@ -423,7 +429,7 @@ export class ProductPalette extends Base {
   /** @param {string} query @param {SearchResponse} response */
   #showResponse(query, response) {
     const { texts } = this.#language
-    this.#messages.clearFailure()
+    this.#messages.clear()
     // If a listener or the template of the page fails, nothing that is shown may be chosen.
     this.#shownQuery = null
     const { hits, total } = response
@@ -446,7 +452,7 @@ export class ProductPalette extends Base {
     this.#messages.showStatus(status.join(' · '), degraded && 'degraded')
     if (this.#results.isEmpty) {
       const nothing = degraded || texts.nothing(query)
-      this.#messages.showNothingFound(nothing, texts.advice)
+      this.#messages.showNothing(nothing, texts.advice)
       this.#messages.announce(nothing)
     } else {
       this.#messages.announce(status.join('. '))
@@ -485,8 +491,8 @@ export class ProductPalette extends Base {
     const recents = without(this.#recentProducts?.read() ?? [], favourites)
     const others = without(popular, [...favourites, ...recents])
     return [
-      { heading: texts.favourites, choices: favourites.map((hit) => ({ hit, isStored: true })) },
-      { heading: texts.recent, choices: recents.map((hit) => ({ hit, isStored: true })) },
+      { heading: texts.favourites, choices: favourites.map((hit) => ({ hit, stored: true })) },
+      { heading: texts.recent, choices: recents.map((hit) => ({ hit, stored: true })) },
       { heading: texts.popular, choices: others.map((hit) => ({ hit })) },
     ]
   }
@@ -514,15 +520,13 @@ export class ProductPalette extends Base {
     this.#pendingChoice = null
     // Without a valid key nobody may see what an earlier one has found, and without a retry nothing
     // will replace it.
-    if (failure.retryAt === Infinity) this.#removeResults()
+    if (failure.retryAt === Infinity) {
+      this.#shownQuery = null
+      this.#results.show([])
+      this.#messages.showStatus('')
+    }
     this.#dimOutdated()
     this.#messages.showFailure(failure, this.#language.texts, !this.#results.isEmpty)
-  }
-
-  #removeResults() {
-    this.#shownQuery = null
-    this.#results.show([])
-    this.#messages.showStatus('')
   }
 
   /* --- Choosing --- */
@@ -540,7 +544,7 @@ export class ProductPalette extends Base {
       if (!this.#results.isEmpty || this.#isBusy) event.preventDefault()
       if (shiftKey) this.#toggleFavourite()
       else this.#choose(hasControl)
-    } else if (hasControl && key === 'c' && !this.#hasSelectedText && this.#results.activeOption) {
+    } else if (hasControl && key === 'c' && !this.#hasSelectedText && this.#results.active) {
       event.preventDefault()
       this.#copySku()
     } else if (!hasControl && !shiftKey && !altKey) {
@@ -571,7 +575,7 @@ export class ProductPalette extends Base {
     if (this.isOpen && this.#isOutdated) {
       this.#pendingChoice = null
       this.#hasMovedInOutdated = true
-    } else if (this.isOpen) this.#results.selectAndReveal(index)
+    } else if (this.isOpen) this.#results.reveal(index)
     else this.show()
   }
 
@@ -582,22 +586,27 @@ export class ProductPalette extends Base {
    */
   async #choose(stay) {
     const waits = this.#isBusy && !this.#hasMovedInOutdated && !this.#requests.isPaused
-    if (waits && (this.#isOutdated || !this.#results.hasUserSelection)) {
+    if (waits && (this.#isOutdated || !this.#results.hasMoved)) {
       this.#pendingChoice = { stay }
       return
     }
     if (this.#isOutdated) return this.#refuseChoice()
     this.#pendingChoice = null
-    const option = this.#results.activeOption
+    const option = this.#results.active
     if (!option) return
     const query = this.#query
-    if (option.action) return this.#chooseAction(option.action, query)
+    const { action } = option
+    if (action) {
+      this.close()
+      this.#emit('product-palette-action', { action, query })
+      return
+    }
     if (!option.hit) return this.#showMore()
     if (this.#mustAsk(option, query)) {
       this.#questionedHit = option.hit
-      return this.#messages.showRefusal(this.#language.texts.inexact(option.hit.name))
+      return this.#messages.refuse(this.#language.texts.inexact(option.hit.name))
     }
-    const hit = option.isStored ? await this.#fetchCurrentHit(option.hit) : option.hit
+    const hit = option.stored ? await this.#fetchCurrentHit(option.hit) : option.hit
     if (!hit || !this.isOpen) return
     this.#recentProducts?.add(hit)
     const isPrevented = !this.#emit('product-select', { hit, query, stay })
@@ -617,10 +626,10 @@ export class ProductPalette extends Base {
    * @param {Choice} option
    * @param {string} query
    */
-  #mustAsk({ hit, isStored }, query) {
+  #mustAsk({ hit, stored }, query) {
     const isInexact = hit?.match === 'corrected' || hit?.match === 'some_words'
-    if (isStored || !isInexact || this.#questionedHit === hit || !/\d/.test(query)) return false
-    return !this.#results.hasUserSelection && this.getAttribute('confirm') !== 'off'
+    if (stored || !isInexact || this.#questionedHit === hit || !/\d/.test(query)) return false
+    return !this.#results.hasMoved && this.getAttribute('confirm') !== 'off'
   }
 
   get #hasSelectedText() {
@@ -630,15 +639,9 @@ export class ProductPalette extends Base {
 
   async #copySku() {
     if (this.#isOutdated) return this.#refuseChoice()
-    const { hit } = this.#results.activeOption ?? {}
+    const { hit } = this.#results.active ?? {}
     if (!hit || !this.#view || !(await copyText(hit.sku, this.#view.input))) return
     this.#messages.say(this.#language.texts.copied(hit.sku))
-  }
-
-  /** @param {PaletteAction} action @param {string} query */
-  #chooseAction(action, query) {
-    this.close()
-    this.#emit('product-palette-action', { action, query })
   }
 
   /**
@@ -646,12 +649,10 @@ export class ProductPalette extends Base {
    */
   #toggleFavourite() {
     if (this.#isOutdated) return this.#refuseChoice()
-    const { hit, row } = this.#results.activeOption ?? {}
+    const { hit, row } = this.#results.active ?? {}
     const favourites = this.#favourites
     if (!hit || !row || !favourites) return
-    const isFavourite = !favourites.has(hit.id)
-    if (isFavourite) favourites.add(hit)
-    else favourites.remove(hit.id)
+    const isFavourite = favourites.toggle(hit)
     showFavourite(row, isFavourite)
     const { texts } = this.#language
     this.#messages.announce((isFavourite ? texts.marked : texts.unmarked)(hit.name), 0)
@@ -660,8 +661,8 @@ export class ProductPalette extends Base {
 
   /** Says that nothing was chosen. After a failure, the search is tried again now. */
   #refuseChoice() {
-    this.#messages.showRefusal(this.#language.texts.notChosen(this.#query))
-    if (!this.#isBusy) this.#requests.retryNow()
+    this.#messages.refuse(this.#language.texts.notChosen(this.#query))
+    if (!this.#isBusy) this.#requests.retry()
   }
 
   /**
@@ -676,15 +677,15 @@ export class ProductPalette extends Base {
     return new Promise((resolve) => {
       const find = (/** @type {string} */ text) =>
         this.#request(
-          this.#searchUrl(text, maxLimit),
+          this.#urlOf(new URLSearchParams({ q: text, limit: `${maxLimit}` })),
           ({ hits, meta }) => {
-            this.#messages.clearFailure()
+            this.#messages.clear()
             if (hasFailed) this.#messages.showStatus('')
             const hit = hits.find(({ id }) => id === stored.id) ?? null
             if (!hit && text !== stored.name) return find(stored.name)
-            if (!hit && meta?.degraded) this.#messages.showRefusal(this.#language.texts.degraded)
+            if (!hit && meta?.degraded) this.#messages.refuse(this.#language.texts.degraded)
             else if (!hit) this.#removeDeletedProduct(stored)
-            const isWanted = !hasFailed || this.#results.activeOption?.hit?.id === stored.id
+            const isWanted = !hasFailed || this.#results.active?.hit?.id === stored.id
             resolve(isWanted ? hit : null)
           },
           () => {
@@ -714,4 +715,28 @@ function pressedPart(event) {
 /** Returns the products that are not in `excluded`. @param {Hit[]} hits @param {Hit[]} excluded */
 function without(hits, excluded) {
   return hits.filter(({ id }) => !excluded.some((other) => other.id === id))
+}
+
+/**
+ * Copies a text to the clipboard. Returns whether it was copied.
+ * @param {string} text
+ * @param {HTMLInputElement} input has the focus
+ */
+async function copyText(text, input) {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    // Pages without https have no clipboard, but they may copy what is selected.
+    const write = (/** @type {ClipboardEvent} */ event) => {
+      event.clipboardData?.setData('text/plain', text)
+      event.preventDefault()
+    }
+    input.select()
+    addEventListener('copy', write, { capture: true, once: true })
+    const isCopied = document.execCommand('copy')
+    removeEventListener('copy', write, true)
+    input.setSelectionRange(input.value.length, input.value.length)
+    return isCopied
+  }
 }

@@ -1,11 +1,4 @@
 // Requests search results: cancels outdated requests, retries failed ones, and caches responses.
-import { logProblem } from './api-key.js'
-import {
-  cacheMaxAgeMs,
-  firstRetryDelayMs,
-  maxRetryDelayMs,
-  requestTimeoutMs,
-} from './palette-timeouts.js'
 
 /** @import { Hit } from './palette.d.ts' */
 /**
@@ -28,6 +21,16 @@ import {
  *   is opened again.
  */
 /** @typedef {(outcome: SearchResponse | Failure) => void} OutcomeListener */
+
+/** A request is aborted after this time. */
+export const requestTimeoutMs = 8_000
+/** A response is reused for the same query during this time. */
+const cacheMaxAgeMs = 60_000
+/** The delay before a failed request is repeated. It doubles with each failure. */
+const firstRetryDelayMs = 1_000
+const maxRetryDelayMs = 15_000
+/** Secret keys begin with this. They must never be in a page or in a URL. */
+const secretKeyPrefix = 'tqs_'
 
 /**
  * Sends one request at a time. A new request cancels the previous one, whose response is dropped
@@ -74,14 +77,14 @@ export class SearchRequests {
   }
 
   /** Allows requests again after the key was rejected. */
-  allowAfterRejection() {
+  resume() {
     this.#rejection = null
   }
 
   /**
    * Sends the pending request now: the browser is online again, or the user has chosen a result.
    */
-  retryNow() {
+  retry() {
     if (this.#pending && !this.isPaused) void this.#send()
   }
 
@@ -203,3 +206,30 @@ async function canReachService(searchUrl, signal) {
 
 /** Returns a signal that also aborts at the time limit of a request. @param {AbortSignal} signal */
 const limitTime = (signal) => AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)])
+
+/** @type {Set<string>} */
+const logged = new Set()
+
+/** Tells the developer of the page what to do, or what went wrong. Each text is logged once. */
+export function logProblem(/** @type {string} */ text) {
+  if (!logged.has(text)) console.error(`<product-palette> on ${location.origin}: ${text}`)
+  logged.add(text)
+}
+
+/**
+ * Returns why a request with this key cannot succeed, or null. The service allows no page of
+ * another origin to search without a key.
+ * @param {string | null} key
+ * @param {string} url the URL of the request
+ * @returns {FailureReason | null}
+ */
+export function findKeyProblem(key, url) {
+  const isSecret = key?.trim().startsWith(secretKeyPrefix)
+  if (!isSecret && (key || new URL(url).origin === location.origin)) return null
+  logProblem(
+    isSecret
+      ? 'this key is secret. Revoke it, and create a publishable one.'
+      : 'set the attribute api-key.',
+  )
+  return 'unauthenticated'
+}

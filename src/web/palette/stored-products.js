@@ -31,9 +31,12 @@ export class StoredProducts {
     }
   }
 
-  /** @param {string} id */
-  has(id) {
-    return this.read().some((hit) => hit.id === id)
+  /** Adds a product, or removes it if it is there. Returns whether it was added. @param {Hit} hit */
+  toggle(hit) {
+    const isNew = this.read().every(({ id }) => id !== hit.id)
+    if (isNew) this.add(hit)
+    else this.remove(hit.id)
+    return isNew
   }
 
   /** Adds a product or moves it to the front. @param {Hit} hit */

@@ -1,10 +1,8 @@
 // Creates a row of the result list: a product with its SKU, brand, category and price, or an
 // action.
-import { createPart } from '../view/part-elements.js'
-import { highlightMatches } from './highlighted-text.js'
-import { formatPrice } from './price-format.js'
+import { createPart } from './part-elements.js'
 
-/** @import { Hit, PaletteTexts, RenderOption } from '../palette.d.ts' */
+/** @import { Hit, PaletteTexts, RenderOption } from './palette.d.ts' */
 
 /** How many characters of a description are shown before its first match. */
 const charactersBeforeMatch = 12
@@ -125,4 +123,55 @@ function excerptAroundMatch(text, ranges) {
     ([start, length]) => /** @type {[number, number]} */ ([start - excerptStart, length]),
   )
   return [excerptStart > 0 ? '…' : '', highlightMatches(text.slice(excerptStart), shifted)]
+}
+
+/**
+ * Returns a fragment of text nodes and a <mark> for each match. Ignores ranges that overlap or lie
+ * outside the text.
+ * @param {string} text
+ * @param {[start: number, length: number][]} [ranges] in UTF-16 code units, in order
+ */
+export function highlightMatches(text, ranges = []) {
+  const fragment = document.createDocumentFragment()
+  let end = 0
+  for (const [start, length] of ranges) {
+    if (!(start >= end && length > 0 && start + length <= text.length)) continue
+    const match = createPart('mark', 'mark', {}, text.slice(start, start + length))
+    fragment.append(text.slice(end, start), match)
+    end = start + length
+  }
+  fragment.append(text.slice(end))
+  return fragment
+}
+
+/** Symbols of UN/ECE unit codes. Other units are not shown. @type {Record<string, string>} */
+const unitSymbols = { KGM: 'kg', GRM: 'g', MTR: 'm', MTK: 'm²', MTQ: 'm³', LTR: 'l' }
+
+/**
+ * Returns the price with exactly the decimals of the response, or '' if there is no price.
+ * @param {Hit} hit
+ * @param {string} language
+ */
+export function formatPrice({ price, unit }, language) {
+  if (!price) return ''
+  const symbol = unit && unitSymbols[unit]
+  return formatAmount(price, language) + (symbol ? ` / ${symbol}` : '')
+}
+
+/** @param {NonNullable<Hit['price']>} price @param {string} language */
+function formatAmount({ amount, currency }, language) {
+  const digits = amount.split('.')[1]?.length ?? 0
+  try {
+    const format = new Intl.NumberFormat(language, {
+      style: 'currency',
+      currency,
+      // With a decimal string, Intl shows no more digits than it has.
+      minimumFractionDigits: digits,
+    })
+    // Intl formats a decimal string exactly.
+    return format.format(/** @type {`${number}`} */ (amount))
+  } catch {
+    // The `lang` attribute is no valid language tag.
+    return `${amount} ${currency}`
+  }
 }

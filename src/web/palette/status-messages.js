@@ -1,16 +1,20 @@
 // Shows the messages of the palette: the status line, the message in place of results, and
 // announcements for screen readers.
-import { announcementDelayMs, countdownIntervalMs } from '../palette-timeouts.js'
 import { createPart } from './part-elements.js'
 
-/** @import { Failure } from '../search-requests.js' */
-/** @import { PaletteTexts } from '../palette.d.ts' */
+/** @import { Failure } from './search-requests.js' */
+/** @import { PaletteTexts } from './palette.d.ts' */
+
+/** Screen readers announce the number of results after this pause in typing, not at each key. */
+const announcementDelayMs = 600
+/** How often the seconds that remain of a rate limit are updated. */
+const countdownIntervalMs = 500
 
 export class StatusMessages {
   /** Shown in place of the result list while there are no results. */
   message = createPart('div', 'message', { dir: 'auto' })
-  statusLine = createPart('span', 'status', { 'aria-hidden': 'true', dir: 'auto' })
-  liveRegion = createPart('span', 'live', { role: 'status' })
+  status = createPart('span', 'status', { 'aria-hidden': 'true', dir: 'auto' })
+  live = createPart('span', 'live', { role: 'status' })
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #announcementTimer
   /** @type {ReturnType<typeof setInterval> | undefined} */
@@ -22,18 +26,18 @@ export class StatusMessages {
 
   /** @param {string} text @param {'' | 'trouble' | 'degraded'} [part] an additional part */
   showStatus(text, part = '') {
-    this.statusLine.textContent = text
-    this.statusLine.setAttribute('part', `status ${part}`.trim())
+    this.status.textContent = text
+    this.status.setAttribute('part', `status ${part}`.trim())
   }
 
   /** @param {string} text @param {number} [delayMs] */
   announce(text, delayMs = announcementDelayMs) {
     clearTimeout(this.#announcementTimer)
-    this.#announcementTimer = setTimeout(() => this.liveRegion.replaceChildren(text), delayMs)
+    this.#announcementTimer = setTimeout(() => this.live.replaceChildren(text), delayMs)
   }
 
   /** @param {string} nothing that there are no results @param {string} advice */
-  showNothingFound(nothing, advice) {
+  showNothing(nothing, advice) {
     this.message.replaceChildren(
       createPart('strong', null, {}, nothing),
       createPart('span', null, {}, advice),
@@ -63,14 +67,15 @@ export class StatusMessages {
     this.announce(text(), 0)
   }
 
-  clearFailure() {
+  /** Forgets a failure and a refusal. */
+  clear() {
     clearInterval(this.#countdownTimer)
     this.#updateFailure = null
     this.#refusal = ''
   }
 
   /** Says that nothing was chosen, besides a failure that is shown. @param {string} text */
-  showRefusal(text) {
+  refuse(text) {
     this.#refusal = text
     if (this.#updateFailure) this.#updateFailure()
     else this.showStatus(text, 'trouble')
@@ -85,8 +90,8 @@ export class StatusMessages {
 
   /** Stops timers and clears the announcement after the palette was closed. */
   reset() {
-    this.clearFailure()
+    this.clear()
     clearTimeout(this.#announcementTimer)
-    this.liveRegion.textContent = ''
+    this.live.textContent = ''
   }
 }

@@ -1,16 +1,18 @@
 // The palette as a popup below an input of the page.
 import { adoptStyleSheet } from './palette-styles.js'
 import { createPart } from './part-elements.js'
-import { positionPopup } from './popup-position.js'
 
-/** @import { ResultList } from '../results/result-list.js' */
+/** @import { ResultList } from './result-list.js' */
 /** @import { StatusMessages } from './status-messages.js' */
-/**
- * @typedef {object} PopupListeners
- * @property {() => void} onFocusLost
- * @property {() => void} onInputClick
- * @property {AbortSignal} signal removes the event listeners when it is aborted
- */
+/** @import { ProductPaletteInterface } from './palette.d.ts' */
+
+// All sizes are CSS pixels.
+const gap = 4
+const windowMargin = 8
+const minWidth = 320
+const minHeight = 120
+/** If there is less height below the input and more above it, the popup opens above. */
+const preferredHeight = 260
 
 export class InputPopup {
   input
@@ -18,14 +20,14 @@ export class InputPopup {
   #host
 
   /**
-   * @param {HTMLElement} host
+   * @param {HTMLElement & ProductPaletteInterface} host
    * @param {HTMLInputElement} input
    * @param {ResultList} results
    * @param {StatusMessages} messages
-   * @param {PopupListeners} listeners
+   * @param {AbortSignal} signal removes the event listeners when it is aborted
    */
-  constructor(host, input, results, messages, { onFocusLost, onInputClick, signal }) {
-    const { message, statusLine, liveRegion } = messages
+  constructor(host, input, results, messages, signal) {
+    const { message, status, live } = messages
     this.input = input
     this.panel = createPart(
       'div',
@@ -33,12 +35,12 @@ export class InputPopup {
       { popover: 'manual' },
       createPart('div', 'progress'),
       createPart('div', 'results', {}, results.element, message),
-      createPart('div', 'footer', {}, statusLine),
-      liveRegion,
+      createPart('div', 'footer', {}, status),
+      live,
     )
     this.#host = host
-    input.addEventListener('blur', onFocusLost, { signal })
-    input.addEventListener('click', onInputClick, { signal })
+    input.addEventListener('blur', () => host.close(), { signal })
+    input.addEventListener('click', () => host.show(), { signal })
     // Keeps the focus in the input.
     this.panel.addEventListener('mousedown', (event) => event.preventDefault(), { signal })
     for (const type of ['scroll', 'resize'])
@@ -87,4 +89,24 @@ export function fillInput(input, text) {
   // React ignores an event after its script has set `value`.
   input.setRangeText(text, 0, input.value.length, 'end')
   for (const type of ['input', 'change']) input.dispatchEvent(new Event(type, { bubbles: true }))
+}
+
+/**
+ * Sets the position and the size of the popup relative to the window.
+ * @param {HTMLElement} popup
+ * @param {HTMLInputElement} input
+ */
+function positionPopup(popup, input) {
+  const { left, right, top, bottom, width: inputWidth } = input.getBoundingClientRect()
+  const heightBelow = innerHeight - bottom
+  const isAbove = heightBelow < preferredHeight && top > heightBelow
+  const width = Math.min(Math.max(inputWidth, minWidth), innerWidth - 2 * windowMargin)
+  const isRightToLeft = getComputedStyle(popup).direction === 'rtl'
+  const alignedLeft = isRightToLeft ? right - width : left
+  const maxLeft = innerWidth - width - windowMargin
+  const availableHeight = (isAbove ? top : heightBelow) - gap - windowMargin
+  const edge = isAbove ? `bottom:${innerHeight - top + gap}px` : `top:${bottom + gap}px`
+  const boundedLeft = Math.max(windowMargin, Math.min(alignedLeft, maxLeft))
+  const maxHeight = Math.max(minHeight, availableHeight)
+  popup.style.cssText = `left:${boundedLeft}px;width:${width}px;max-height:${maxHeight}px;${edge}`
 }

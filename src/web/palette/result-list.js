@@ -1,12 +1,12 @@
 // The listbox of results. The input refers to its active option by aria-activedescendant.
-import { createPart, setAttributes } from '../view/part-elements.js'
+import { createPart, setAttributes } from './part-elements.js'
 import { createActionRow, createProductRow } from './result-row.js'
 
-/** @import { Hit, PaletteAction, PaletteTexts, RenderOption } from '../palette.d.ts' */
+/** @import { Hit, PaletteAction, PaletteTexts, RenderOption } from './palette.d.ts' */
 /**
  * A product, an action of the page, or neither: the last option, whose label says how many more
  * results it shows.
- * @typedef {{ hit?: Hit, action?: PaletteAction, label?: string, isStored?: boolean }} Choice
+ * @typedef {{ hit?: Hit, action?: PaletteAction, label?: string, stored?: boolean }} Choice
  */
 /** @typedef {Choice & { row: HTMLElement }} Option */
 /** @typedef {{ heading?: string, choices: Choice[] }} ResultGroup */
@@ -30,7 +30,7 @@ export class ResultList {
    * Whether the user moved to the active option with the arrow keys or the pointer. Otherwise the
    * first option is active by default.
    */
-  hasUserSelection = false
+  hasMoved = false
   #idPrefix
   /** @type {Option[]} */
   #options = []
@@ -62,7 +62,7 @@ export class ResultList {
   }
 
   /** @returns {Option | undefined} */
-  get activeOption() {
+  get active() {
     return this.#options[this.#activeIndex]
   }
 
@@ -91,17 +91,17 @@ export class ResultList {
    * @param {Rendering} [rendering] needed if there are groups
    */
   show(groups, rendering = /** @type {Rendering} */ ({})) {
-    const selectedId = this.hasUserSelection ? this.activeOption?.hit?.id : undefined
+    const selectedId = this.hasMoved ? this.active?.hit?.id : undefined
     this.#options = []
     this.element.replaceChildren(...groups.flatMap((group) => this.#createGroup(group, rendering)))
     this.element.scrollTop = 0
-    this.setOutdated(false)
+    this.dim(false)
     this.element.hidden = this.isEmpty
     this.#input?.setAttribute('aria-expanded', String(!this.isEmpty))
     const selectedIndex = this.#options.findIndex(
       ({ hit }) => hit !== undefined && hit.id === selectedId,
     )
-    this.hasUserSelection = selectedIndex >= 0
+    this.hasMoved = selectedIndex >= 0
     this.#activeIndex = -1
     this.#activate(Math.max(0, selectedIndex))
   }
@@ -110,7 +110,7 @@ export class ResultList {
    * Dims the results while they do not answer what is typed. No option is then active.
    * @param {boolean} isOutdated
    */
-  setOutdated(isOutdated) {
+  dim(isOutdated) {
     if (isOutdated === this.#isOutdated) return
     this.#isOutdated = isOutdated
     this.element.ariaDisabled = isOutdated ? 'true' : null
@@ -119,21 +119,21 @@ export class ResultList {
 
   /** Makes no option active, so that Enter chooses nothing. */
   deactivate() {
-    this.hasUserSelection = false
+    this.hasMoved = false
     this.#activate(-1)
   }
 
   /** Makes an option active on behalf of the user. @param {number} index */
   select(index) {
     if (this.#isOutdated) return
-    this.hasUserSelection = true
+    this.hasMoved = true
     this.#activate(index)
   }
 
   /** Selects an option and scrolls to it. @param {number} index */
-  selectAndReveal(index) {
+  reveal(index) {
     this.select(index)
-    this.activeOption?.row.scrollIntoView({ block: 'nearest' })
+    this.active?.row.scrollIntoView({ block: 'nearest' })
     // The first option has a heading above it.
     if (index === 0) this.element.scrollTop = 0
   }
@@ -158,10 +158,10 @@ export class ResultList {
 
   /** @param {number} index */
   #activate(index) {
-    const previousRow = this.activeOption?.row
+    const previousRow = this.active?.row
     if (previousRow) setAttributes(previousRow, { 'aria-selected': 'false', part: 'option' })
     this.#activeIndex = index
-    const row = this.activeOption?.row
+    const row = this.active?.row
     if (!row || this.#isOutdated) return void this.#input?.removeAttribute('aria-activedescendant')
     setAttributes(row, { 'aria-selected': 'true', part: 'option active' })
     this.#input?.setAttribute('aria-activedescendant', row.id)
@@ -196,4 +196,28 @@ export class ResultList {
     this.#options.push({ ...choice, row })
     return row
   }
+}
+
+/**
+ * Returns the actions whose label or keywords contain the query, in their groups. Case and accents
+ * do not matter.
+ * @param {PaletteAction[]} actions
+ * @param {string} query
+ * @returns {ResultGroup[]}
+ */
+export function groupActions(actions, query) {
+  const typed = simplify(query)
+  const found = actions.filter(({ label, keywords = '' }) =>
+    simplify(`${label} ${keywords}`).includes(typed),
+  )
+  const headings = new Set(found.map(({ group = '' }) => group))
+  return [...headings].map((heading) => ({
+    heading,
+    choices: found.filter(({ group = '' }) => group === heading).map((action) => ({ action })),
+  }))
+}
+
+/** @param {string} text */
+function simplify(text) {
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 }

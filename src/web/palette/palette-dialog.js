@@ -1,19 +1,11 @@
 // The palette as a modal dialog with its own input, in a shadow tree.
-import { modifierName } from '../keyboard.js'
+import { modifierName } from './keyboard.js'
 import { adoptStyleSheet } from './palette-styles.js'
 import { createPart } from './part-elements.js'
 
-/** @import { ResultList } from '../results/result-list.js' */
+/** @import { ResultList } from './result-list.js' */
 /** @import { StatusMessages } from './status-messages.js' */
-/** @import { PaletteTexts } from '../palette.d.ts' */
-/**
- * @typedef {object} DialogListeners
- * @property {() => void} onTriggerClick The element's own content was clicked.
- * @property {() => void} onCloseRequest
- * @property {() => void} onClosed The dialog was closed, possibly by the browser.
- * @property {(event: KeyboardEvent) => void} onKeydown
- * @property {AbortSignal} signal removes the listener of clicks on the content when it is aborted
- */
+/** @import { PaletteTexts, ProductPaletteInterface } from './palette.d.ts' */
 
 export class PaletteDialog {
   input = createPart('input', 'input', {
@@ -33,14 +25,13 @@ export class PaletteDialog {
   #hints = createPart('span', 'hints', { 'aria-hidden': 'true' })
 
   /**
-   * @param {HTMLElement} host
+   * @param {HTMLElement & ProductPaletteInterface} host
    * @param {ResultList} results
    * @param {StatusMessages} messages
-   * @param {DialogListeners} listeners
+   * @param {AbortSignal} signal removes the listener of clicks on the content when it is aborted
    */
-  constructor(host, results, messages, listeners) {
-    const { onTriggerClick, onCloseRequest, onClosed, onKeydown, signal } = listeners
-    const { message, statusLine, liveRegion } = messages
+  constructor(host, results, messages, signal) {
+    const { message, status, live } = messages
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
     adoptStyleSheet(root)
     const panel = createPart(
@@ -50,18 +41,28 @@ export class PaletteDialog {
       createPart('div', 'header', {}, createPart('span', 'icon'), this.input, this.#closeButton),
       createPart('div', 'progress'),
       createPart('div', 'results', {}, results.element, message),
-      createPart('div', 'footer', {}, statusLine, this.#hints),
-      liveRegion,
+      createPart('div', 'footer', {}, status, this.#hints),
+      live,
     )
     this.panel = createPart('dialog', 'dialog', {}, panel)
     const trigger = document.createElement('slot')
     root.replaceChildren(trigger, this.panel)
     // A popup below an input is content of the element too, so the slot stays.
-    trigger.addEventListener('click', onTriggerClick, { signal })
-    this.#closeButton.addEventListener('click', onCloseRequest)
-    this.panel.addEventListener('close', onClosed)
-    this.#listenToKeys(onKeydown)
-    this.#listenToClicksOutside(onCloseRequest)
+    trigger.addEventListener('click', () => host.show(), { signal })
+    this.#closeButton.addEventListener('click', () => host.close())
+    // For the page, the target of these events is the palette and not an input. Without
+    // stopPropagation, typing would trigger the one-letter shortcuts of the page.
+    for (const type of ['keydown', 'keyup', 'keypress'])
+      this.panel.addEventListener(type, (event) => event.stopPropagation())
+    // The dialog covers the window, so a click outside the panel has the dialog as its target. The
+    // pointer must go down there too: a text selection can end outside the panel.
+    let wasPressedOutside = false
+    this.panel.addEventListener('pointerdown', ({ target }) => {
+      wasPressedOutside = target === this.panel
+    })
+    this.panel.addEventListener('click', ({ target }) => {
+      if (wasPressedOutside && target === this.panel) host.close()
+    })
   }
 
   get isOpen() {
@@ -86,12 +87,12 @@ export class PaletteDialog {
 
   /**
    * @param {PaletteTexts} texts
-   * @param {string} textLanguage
+   * @param {string} code
    * @param {string | null} placeholder
    * @param {string | null} favourite null if the page has switched favourites off
    */
-  showTexts({ title, close, hints }, textLanguage, placeholder, favourite) {
-    this.panel.lang = textLanguage
+  showTexts({ title, close, hints }, code, placeholder, favourite) {
+    this.panel.lang = code
     this.panel.ariaLabel = title
     this.input.ariaLabel = title
     this.input.placeholder = placeholder || title
@@ -106,28 +107,6 @@ export class PaletteDialog {
 
   remove() {
     this.panel.remove()
-  }
-
-  /** @param {(event: KeyboardEvent) => void} onKeydown */
-  #listenToKeys(onKeydown) {
-    // For the page, the target of these events is the palette and not an input. Without
-    // stopPropagation, typing would trigger the one-letter shortcuts of the page.
-    for (const type of ['keydown', 'keyup', 'keypress'])
-      this.panel.addEventListener(type, (event) => event.stopPropagation())
-    this.panel.addEventListener('keydown', onKeydown)
-  }
-
-  /** @param {() => void} onCloseRequest */
-  #listenToClicksOutside(onCloseRequest) {
-    // The dialog covers the window, so a click outside the panel has the dialog as its target. The
-    // pointer must go down there too: a text selection can end outside the panel.
-    let wasPressedOutside = false
-    this.panel.addEventListener('pointerdown', ({ target }) => {
-      wasPressedOutside = target === this.panel
-    })
-    this.panel.addEventListener('click', ({ target }) => {
-      if (wasPressedOutside && target === this.panel) onCloseRequest()
-    })
   }
 }
 
