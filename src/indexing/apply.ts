@@ -7,13 +7,7 @@ import { countNoun } from '../text/count-noun.ts'
 import { type DocumentLine, readDocuments, toDocumentLine } from './documents.ts'
 import { readTask } from './engine.ts'
 import { executeUnderLease, type LeasedTransaction } from './lease.ts'
-import {
-  deleteOutboxRows,
-  type OutboxRead,
-  queueProducts,
-  readOutbox,
-  requeueAfterLeaseLoss,
-} from './outbox.ts'
+import { deleteOutboxRows, type OutboxRead, readOutbox, requeueAfterLeaseLoss } from './outbox.ts'
 import { type IndexTarget, markSettled, markWriting, storeLastTask } from './registration.ts'
 import {
   bisectWrite,
@@ -32,16 +26,14 @@ const productsPerRead = 2_500
  * Each upload takes the engine a fixed time, longer than reading 10,000 products takes. So several
  * reads share one upload.
  */
-export const documentsPerUpload = 10_000
+export const uploadSize = { documents: 10_000 }
 // The lag of the next change is measured from the last mark, in seconds.
 const settledMarkMs = 2_000
 
 type BatchOptions = {
   log: LogLine
-  /** Adds the same products to this outbox too: the next index follows the live one. */
-  alsoQueueFor?: string
-  /** The largest number of outbox rows in the batch. Default: 20,000. */
-  limit?: number
+  /** The indexes to write to. Default: the live index. */
+  indexNames?: string[]
 }
 
 export type BatchResult = Pick<OutboxRead, 'hasTruncation' | 'hasReachedEnd'> & {
@@ -51,7 +43,7 @@ export type BatchResult = Pick<OutboxRead, 'hasTruncation' | 'hasReachedEnd'> & 
 
 /**
  * Applies one batch of outbox rows to the index. Parks rejected documents. If no row is pending,
- * marks a live index as settled.
+ * marks the index as settled.
  *
  * Rows are deleted after the engine has applied them. If the indexer dies before, they are applied
  * again, which does no harm. Only the rows that were read are deleted, so a change that is
@@ -62,10 +54,10 @@ export type BatchResult = Pick<OutboxRead, 'hasTruncation' | 'hasReachedEnd'> & 
  */
 export async function applyBatch(
   target: IndexTarget,
-  { log, alsoQueueFor, limit = maxBatchRows }: BatchOptions,
+  { log, indexNames = [target.indexName] }: BatchOptions,
 ): Promise<BatchResult> {
-  const { db, client, indexName, lease, outboxName } = target
-  const read = await readOutbox(db, outboxName, limit)
+  const { db, client, lease, registrationName } = target
+  const read = await readOutbox(db, registrationName, maxBatchRows)
   const { changes, hasTruncation, hasReachedEnd } = read
   const result = { changeCount: changes.length, hasTruncation, hasReachedEnd }
   if (changes.length === 0) {
@@ -75,16 +67,15 @@ export async function applyBatch(
 
   const productIds = [...new Set(changes.map(({ productId }) => productId))]
   try {
-    if (target.isLive) await executeUnderLease(db, lease, markWriting(target))
-    const { taskNumber, rejected } = await writeProducts(db, client.index(indexName), productIds)
+    await executeUnderLease(db, lease, markWriting(target))
+    const indexes = indexNames.map((name) => client.index(name))
+    const { taskNumber, rejected } = await writeProducts(db, indexes, productIds)
     const task = taskNumber === null ? null : await readTask(client, taskNumber)
     await executeUnderLease(db, lease, async (transaction) => {
-      await deleteOutboxRows(transaction, outboxName, changes)
-      if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
-      await parkDocuments(transaction, outboxName, productIds, rejected)
-      if (!target.isLive) return
-      if (task) await storeLastTask(transaction, target.registrationName, task)
-      if (hasReachedEnd) await markSettled(transaction, target.registrationName, read)
+      await deleteOutboxRows(transaction, registrationName, changes)
+      await parkDocuments(transaction, registrationName, productIds, rejected)
+      if (task) await storeLastTask(transaction, registrationName, task)
+      if (hasReachedEnd) await markSettled(transaction, registrationName, read)
     })
     settledAtMs.set(target, hasReachedEnd ? performance.now() : 0)
     logParked(rejected, log)
@@ -97,29 +88,36 @@ export async function applyBatch(
 /** When each index was last marked as settled. Absent or 0: the next idle read marks it at once. */
 const settledAtMs = new WeakMap<IndexTarget, number>()
 
-/** While no change arrives, marks a live index as settled every two seconds. Throws LeaseLost. */
+/** While no change arrives, marks the index as settled every two seconds. Throws LeaseLost. */
 async function markSettledIfDue(target: IndexTarget, read: OutboxRead): Promise<void> {
-  const { db, lease, isLive, registrationName } = target
+  const { db, lease, registrationName } = target
   const isDue = performance.now() - (settledAtMs.get(target) ?? 0) > settledMarkMs
-  if (!isLive || !read.hasReachedEnd || !isDue) return
+  if (!read.hasReachedEnd || !isDue) return
   await executeUnderLease(db, lease, (transaction) =>
     markSettled(transaction, registrationName, read),
   )
   settledAtMs.set(target, performance.now())
 }
 
-/** Uploads these products as they are now. Deletes documents of deleted and inactive products. */
+type SentWrite = { index: Index; write: Write; sent: Promise<number> }
+
+/**
+ * Uploads these products as they are now to each index. Deletes documents of deleted and inactive
+ * products.
+ */
 async function writeProducts(
   db: Kysely<Tables>,
-  index: Index,
+  indexes: Index[],
   productIds: string[],
 ): Promise<WriteResult> {
-  const writes: { write: Write; sent: Promise<number> }[] = []
+  const writes: SentWrite[] = []
   const send = (write: Write) => {
-    const sent = sendWrite(index, write)
-    // It is awaited below.
-    sent.catch(() => undefined)
-    writes.push({ write, sent })
+    for (const index of indexes) {
+      const sent = sendWrite(index, write)
+      // It is awaited below.
+      sent.catch(() => undefined)
+      writes.push({ index, write, sent })
+    }
   }
   const absentIds: string[] = []
   let lines: DocumentLine[] = []
@@ -130,7 +128,7 @@ async function writeProducts(
       const presentIds = new Set(documents.map(({ id }) => id))
       absentIds.push(...ids.filter((id) => !presentIds.has(id)))
       for (const document of documents) lines.push(toDocumentLine(document))
-      if (lines.length < documentsPerUpload) continue
+      if (lines.length < uploadSize.documents) continue
       toUploads(lines).forEach(send)
       lines = []
     }
@@ -141,39 +139,37 @@ async function writeProducts(
     // batch, or after requeueAfterLeaseLoss has queued its products again.
     await Promise.allSettled(writes.map(({ sent }) => sent))
   }
-  return finishWrites(index, writes)
+  return finishWrites(writes)
 }
 
 /** Waits for the writes. Those that are rejected are bisected, one after the other. */
-async function finishWrites(
-  index: Index,
-  writes: { write: Write; sent: Promise<number> }[],
-): Promise<WriteResult> {
-  const rejectedWrites: Write[] = []
-  const rejected: Rejection[] = []
+async function finishWrites(writes: SentWrite[]): Promise<WriteResult> {
+  const rejectedWrites: SentWrite[] = []
+  // Each index may reject the same document.
+  const rejected = new Map<string, Rejection>()
   let taskNumber: number | null = null
-  for (const { write, sent } of writes) {
+  for (const each of writes) {
     try {
-      const number = await sent
+      const number = await each.sent
       taskNumber = Math.max(taskNumber ?? 0, number)
-      await finishWrite(index, number)
+      await finishWrite(each.index, number)
     } catch (error) {
       if (!(error instanceof WriteRejected)) throw error
-      rejectedWrites.push(write)
+      rejectedWrites.push(each)
     }
   }
-  for (const write of rejectedWrites) {
+  for (const { index, write } of rejectedWrites) {
     const result = await bisectWrite(index, write)
-    rejected.push(...result.rejected)
+    for (const rejection of result.rejected) rejected.set(rejection.id, rejection)
     taskNumber = result.taskNumber ?? taskNumber
   }
-  return { rejected, taskNumber }
+  return { rejected: [...rejected.values()], taskNumber }
 }
 
 /** Parks these rejected documents until their product changes, and no other of these products. */
 export async function parkDocuments(
   transaction: LeasedTransaction,
-  outboxName: string,
+  registrationName: string,
   productIds: string[],
   rejections: Rejection[],
 ): Promise<void> {
@@ -181,12 +177,12 @@ export async function parkDocuments(
   const reasons = rejections.map(({ reason }) => reason)
   await sql`
     delete from index_parked_documents
-    where registration_name = ${outboxName} and product_id = any(${productIds}::bigint[])
+    where registration_name = ${registrationName} and product_id = any(${productIds}::bigint[])
   `.execute(transaction)
   if (ids.length === 0) return
   await sql`
     insert into index_parked_documents (registration_name, product_id, reason)
-    select ${outboxName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
+    select ${registrationName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
   `.execute(transaction)
 }
 

@@ -30,7 +30,6 @@ import {
   isRebuildRequested,
   markContents,
   registerIndex,
-  toLiveTarget,
 } from './registration.ts'
 import { checkIndex, findCountMismatch, type ReasonName, type RebuildReason } from './restored.ts'
 import {
@@ -187,7 +186,7 @@ class Indexer {
     let mayRelease = false
     state.holdsLease = true
     try {
-      await this.#run(toLiveTarget(this.#options, lease), previousLeaseEnd, () => {
+      await this.#run({ ...this.#options, lease }, previousLeaseEnd, () => {
         renewal.throwIfLost()
         this.#signal.throwIfAborted()
       })

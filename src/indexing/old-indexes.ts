@@ -7,7 +7,7 @@ import type { LogLine } from '../monitoring/log/program-log.ts'
 import { nameWithoutVersion, nameWithVersion, readVersion } from '../search-engine/index-name.ts'
 import { deleteIndex } from './engine.ts'
 import { acquireLease, executeUnderLease, releaseLease, startLeaseRenewal } from './lease.ts'
-import { nextIndexName, nextOutboxName } from './registration.ts'
+import { nextIndexName } from './registration.ts'
 
 // Longer than an upgrade takes, and than the indexer of the older release may be away.
 const unusedAgeMs = 600_000
@@ -72,10 +72,7 @@ async function removeIndex(
       await transaction.deleteFrom('search_indexes').where('registration_name', '=', name).execute()
       // Last, because until this transaction ends, each changed product adds a row for this index.
       for (const table of ['index_outbox', 'index_parked_documents'] as const)
-        await transaction
-          .deleteFrom(table)
-          .where('registration_name', 'in', [name, nextOutboxName(name)])
-          .execute()
+        await transaction.deleteFrom(table).where('registration_name', '=', name).execute()
     })
     log(`Removed the index ${oldName} of an older release.`)
   } finally {

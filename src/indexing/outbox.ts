@@ -32,12 +32,11 @@ export type OutboxRead = {
  *
  * The read begins at `settled_before`, the first transaction that was still running during the last
  * complete read. All older rows are deleted. PostgreSQL keeps deleted rows while an old snapshot is
- * in use, and reading past a million of them takes 100 ms. The next index of a rebuild has no
- * registration, so all its rows are read.
+ * in use, and reading past a million of them takes 100 ms.
  */
 export async function readOutbox(
   db: Kysely<Tables>,
-  outboxName: string,
+  registrationName: string,
   limit: number,
 ): Promise<OutboxRead> {
   const { rows: results } = await sql<{
@@ -47,7 +46,10 @@ export async function readOutbox(
   }>`
     with pending as (
       select id, xid, product_id from index_outbox
-      where registration_name = ${outboxName} and xid >= ${settledBefore(outboxName)}
+      where registration_name = ${registrationName} and xid >= coalesce(
+        (select settled_before from search_indexes where registration_name = ${registrationName}),
+        '0'
+      )
       order by xid, id limit ${limit}
     )
     select pg_snapshot_xmin(pg_current_snapshot())::text as "endedBefore", now() as "readAt", (
@@ -66,21 +68,6 @@ export async function readOutbox(
   return { changes, hasTruncation, hasReachedEnd, endedBefore, readAt }
 }
 
-const settledBefore = (outboxName: string) => sql`coalesce(
-  (select settled_before from search_indexes where registration_name = ${outboxName}), '0'
-)`
-
-/** Whether changes of products are pending. Truncations do not count. */
-export async function hasPendingChanges(db: Kysely<Tables>, outboxName: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from index_outbox
-    where registration_name = ${outboxName} and xid >= ${settledBefore(outboxName)}
-      and product_id is not null
-    limit 1
-  `.execute(db)
-  return rows.length > 0
-}
-
 /** Stands for the missing product id of a truncation's row. No product has this id. */
 const idOfTruncation = '-1'
 
@@ -90,7 +77,7 @@ const idOfTruncation = '-1'
  */
 export async function deleteOutboxRows(
   transaction: LeasedTransaction,
-  outboxName: string,
+  registrationName: string,
   rows: OutboxRow[],
 ): Promise<void> {
   if (rows.length === 0) return
@@ -98,7 +85,7 @@ export async function deleteOutboxRows(
   const productIds = [...new Set(rows.map(({ productId }) => productId ?? idOfTruncation))]
   await sql`
     delete from index_outbox
-    where id = any(${rowIds}::bigint[]) and registration_name = ${outboxName}
+    where id = any(${rowIds}::bigint[]) and registration_name = ${registrationName}
       and coalesce(product_id, ${idOfTruncation}) = any(${productIds}::bigint[])
   `.execute(transaction)
 }
@@ -106,12 +93,12 @@ export async function deleteOutboxRows(
 /** Adds an outbox row for each of these products, as a change of the product would. */
 export async function queueProducts(
   db: Kysely<Tables>,
-  outboxName: string,
+  registrationName: string,
   productIds: string[],
 ): Promise<void> {
   await sql`
     insert into index_outbox (registration_name, product_id)
-    select ${outboxName}, unnest(${productIds}::bigint[])
+    select ${registrationName}, unnest(${productIds}::bigint[])
   `.execute(db)
 }
 
@@ -120,8 +107,8 @@ export async function queueProducts(
  * lease is lost, queues them again and returns LeaseLost, whose cause is `uploadError`. Otherwise
  * returns `uploadError`.
  *
- * The engine may have applied the documents after newer ones of the indexer that took over. The
- * products are queued for the live index, whose changes also reach an index that is being rebuilt.
+ * The engine may have applied the documents after newer ones of the indexer that took over. Its
+ * changes also reach an index that it is building.
  *
  * Makes several attempts while PostgreSQL is unreachable, also during a stop: without the rows, an
  * outdated document might stay in the index. If all attempts fail, returns an AggregateError of

@@ -23,29 +23,11 @@ export type IndexAddress = {
   registrationName: string
 }
 
-/**
- * An index to which this process may write while it holds the lease: the live one, which searches
- * read, or the next one, which a rebuild creates beside it. Only the live one has a registration.
- */
-export type IndexTarget = IndexAddress & { lease: Lease; isLive: boolean; outboxName: string }
+/** An index to which this process may write while it holds the lease. */
+export type IndexTarget = IndexAddress & { lease: Lease }
 
-export const toLiveTarget = (address: IndexAddress, lease: Lease): IndexTarget => ({
-  ...address,
-  lease,
-  isLive: true,
-  outboxName: address.registrationName,
-})
-
-/** Returns the index that a rebuild builds beside this one. */
-export const toNextTarget = (live: IndexTarget): IndexTarget => ({
-  ...live,
-  isLive: false,
-  indexName: nextIndexName(live.indexName),
-  outboxName: nextOutboxName(live.registrationName),
-})
-
+/** The name of the index that a rebuild creates beside the live one. */
 export const nextIndexName = (indexName: string) => `${indexName}_next`
-export const nextOutboxName = (registrationName: string) => `${registrationName}~next`
 
 /** What is known about the contents of an index: `state` in search_indexes. */
 export type ContentsState = 'unknown' | 'suspect' | 'writing' | 'settled'

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { findErrorKind } from '../../src/indexing/errors.ts'
 import { type Lease, LeaseLost, ServerReplaced } from '../../src/indexing/lease.ts'
-import { hasPendingChanges, requeueRetryPause } from '../../src/indexing/outbox.ts'
+import { requeueRetryPause } from '../../src/indexing/outbox.ts'
 import type { IndexTarget } from '../../src/indexing/registration.ts'
 import { applyNextBatch, leaseTarget } from '../support/database/leased-target.ts'
 import { hasColumn, reactToResults } from '../support/database/result-reaction.ts'
@@ -13,15 +13,12 @@ import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService } from '../support/service/test-service.ts'
 import { openHeldClient } from './engine/held-engine-client.ts'
 
-t.test('changes are pending behind several truncations, which are not changes', async (t) => {
+t.test('a change behind several truncations is applied', async (t) => {
   const { db, target } = await testService(t)
   const leased = await leaseTarget(target)
   for (let n = 0; n < 3; n++) await sql`truncate products cascade`.execute(db)
-  t.notOk(await hasPendingChanges(db, leased.outboxName))
   await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
-  t.ok(await hasPendingChanges(db, leased.outboxName))
   t.equal(await applyNextBatch(leased), 1)
-  t.notOk(await hasPendingChanges(db, leased.outboxName))
 })
 
 t.test('a batch that cannot read its last product waits for its upload', async (t) => {

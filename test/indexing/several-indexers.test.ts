@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { deriveIndexerKey, ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { acquireLease, LeaseLost, releaseLease } from '../../src/indexing/lease.ts'
-import { toLiveTarget } from '../../src/indexing/registration.ts'
 import { nameWithoutVersion } from '../../src/search-engine/index-name.ts'
 import { applyNextBatch } from '../support/database/leased-target.ts'
 import { eventually } from '../support/eventually.ts'
@@ -103,7 +102,7 @@ t.test('if the lease is lost during an upload, its products are queued again', a
   const acquire = async (holder: string) => {
     const lease = await acquireLease(db, target.registrationName, holder)
     if (!lease) throw new Error('The lease is held.')
-    return toLiveTarget(target, lease)
+    return { ...target, lease }
   }
   const slow = await acquire('the slow one')
   const outcome = applyNextBatch({ ...slow, client: held.client }).catch((error: unknown) => error)

@@ -15,8 +15,7 @@ async function changeSteadily({ db, pool }: TestService): Promise<void> {
     create function add_change() returns trigger language plpgsql as $$
     begin
       insert into index_outbox (registration_name, product_id)
-      select registration_name, product_id from deleted
-      where registration_name not like '%~next' limit 1;
+      select registration_name, product_id from deleted limit 1;
       return null;
     end $$;
     create trigger add_change after delete on index_outbox

@@ -2,11 +2,13 @@
 // responses are discarded, an upgrade of the built-in words applies, and a rebuild keeps them.
 import { sql } from 'kysely'
 import t from 'tap'
+import { uploadSize } from '../../src/indexing/apply.ts'
 import { nextIndexName, requestRebuild } from '../../src/indexing/registration.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { serviceWithProducts, waitForUpload } from '../indexing/rebuild/rebuild-test-helpers.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
 import { eventually } from '../support/eventually.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { withLongerTimeouts } from '../support/service/longer-timeouts.ts'
 import { readMetric } from '../support/service/read-metric.ts'
 import { startApi, testService } from '../support/service/test-service.ts'
@@ -88,6 +90,7 @@ t.test('a release with other built-in words sets them again, without a rebuild',
 })
 
 t.test('synonyms apply while a rebuild is running', async (t) => {
+  replaceUntilEnd(t, uploadSize, { documents: 500 })
   const large = await serviceWithProducts(t, 6_000)
   await requestRebuild(large.db, large.target.registrationName)
   await startIndexer(t, large)

@@ -2,7 +2,6 @@
 import { sql } from 'kysely'
 import type { Test } from 'tap'
 import { unfinishedStatuses } from '../../../src/indexing/engine.ts'
-import { nextOutboxName } from '../../../src/indexing/registration.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type TestService, testService } from '../../support/service/test-service.ts'
 
@@ -23,16 +22,6 @@ export async function serviceWithProducts(
   `.execute(service.db)
   await sql`delete from index_outbox`.execute(service.db)
   return service
-}
-
-/** The number of outbox rows for the index of a running rebuild. */
-export async function countRowsForNext({ db, target }: TestService): Promise<number> {
-  const rows = await db
-    .selectFrom('index_outbox')
-    .select('id')
-    .where('registration_name', '=', nextOutboxName(target.registrationName))
-    .execute()
-  return rows.length
 }
 
 /** The number of tasks of this index that the engine has not finished. */

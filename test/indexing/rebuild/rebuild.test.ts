@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
 import { openPool } from '../../../src/database/postgres-pool.ts'
-import { catchUp } from '../../../src/indexing/rebuild.ts'
+import { uploadSize } from '../../../src/indexing/apply.ts'
 import { nextIndexName } from '../../../src/indexing/registration.ts'
 import { verifyIndex } from '../../../src/indexing/verify.ts'
 import { rebuildIndex } from '../../support/database/leased-target.ts'
@@ -59,66 +59,29 @@ t.test('parks a document that the engine rejects while processing its upload', a
   t.same((await verifyIndex(service.target)).missing, [id], 'all others are in the index')
 })
 
-t.test('applies changes made during the upload in batches, each exactly once', async (t) => {
+t.test('changes made between two uploads are not lost', async (t) => {
   const service = await serviceWithProducts(t, 30)
-  const { db, pool, target } = service
+  const { pool, target } = service
   await service.sync()
-  // These changes are pending before the rebuild, but the uploads below contain none of them.
-  await pool.query("update products set name = 'Cambiada ' || sku where sku like 'S-1%'")
-  const deletion = await pool.query<{ id: string }>(
-    "delete from products where sku in ('S-2', 'S-20') returning id",
-  )
-  const deletedIds = deletion.rows.map(({ id }) => id)
-  const batches: string[][] = []
-  const catchUpBatchSize = 4
-  let hasLateChange = false
+  replaceUntilEnd(t, uploadSize, { documents: 10 })
+  let uploads = 0
   const client = await openRewritingClient(service, async (path, body) => {
-    if (!path.startsWith(`/indexes/${nextIndexName(target.indexName)}/documents`)) return body
-    if (path.endsWith('/delete-batch')) {
-      batches.push(JSON.parse(body) as string[])
-      return body
-    }
-    const lines = body.trim().split('\n')
-    const isCatalogue = lines.length > catchUpBatchSize
-    if (isCatalogue) {
-      const deletedLines = deletedIds.map((id) => `{"id":"${id}","name":"Vieja"}\n`)
-      return body.replaceAll('"name":"', '"name":"Vieja ') + deletedLines.join('')
-    }
-    batches.push(lines.map((line) => (JSON.parse(line) as { id: string }).id))
-    if (!hasLateChange) await pool.query("update products set name = 'Tardía' where sku = 'S-30'")
-    hasLateChange = true
+    const isUpload = path.startsWith(`/indexes/${nextIndexName(target.indexName)}/documents`)
+    if (!isUpload || body.trim().split('\n').length < 10) return body
+    uploads += 1
+    // Products of each upload: those before, this one, and those that follow.
+    const [first, second, third] = [uploads, 10 + uploads, 20 + uploads]
+    await pool.query(`
+      update products set name = 'Cambiada ${uploads}'
+      where sku in ('S-${first}', 'S-${second}', 'S-${third}');
+      delete from products where sku in ('S-${first + 4}', 'S-${second + 4}', 'S-${third + 4}')`)
     return body
   })
-  replaceUntilEnd(t, catchUp, { batchRows: catchUpBatchSize, maxBatches: 100 })
   await rebuildIndex({ ...target, client })
-
-  const { results } = await service.engine
-    .index(target.indexName)
-    .getDocuments<{ id: string; sku: string; name: string }>({ limit: 100 })
-  const changed = results.filter(({ name }) => !name.startsWith('Vieja'))
-  t.equal(results.length, 28)
-  t.equal(changed.length, 12)
-  t.ok(changed.every(({ sku, name }) => name === (sku === 'S-30' ? 'Tardía' : `Cambiada ${sku}`)))
-  t.same(
-    batches.flat().sort(),
-    [...changed.map(({ id }) => id), ...deletedIds].sort(),
-    'each change is applied once',
-  )
-  t.ok(batches.length > 3 && batches.every((ids) => ids.length <= catchUpBatchSize))
-  t.equal((await db.selectFrom('index_outbox').select('id').execute()).length, 0)
-})
-
-t.test('ends the catch-up if changes arrive faster than it applies them', async (t) => {
-  const service = await serviceWithProducts(t, 20)
-  await service.sync()
-  await service.pool.query("update products set name = 'Cambiada ' || sku")
-  const lines: string[] = []
-  const log = (line: string) => void lines.push(line)
-  replaceUntilEnd(t, catchUp, { batchRows: 1, maxBatches: 3 })
-  await rebuildIndex(service.target, { log })
-  t.match(lines, [/^Changes arrive faster than the rebuild applies them to the new index\./])
-  const { missing, stale, extra } = await verifyIndex(service.target)
+  t.equal(uploads, 3)
+  const { missing, stale, extra } = await verifyIndex(target)
   t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
+  t.same(await service.db.selectFrom('index_outbox').select('id').execute(), [])
 })
 
 /** Starts an indexer that follows the changes of 6,000 products. */

@@ -3,11 +3,7 @@ import { sql } from 'kysely'
 import { applyBatch } from '../../../src/indexing/apply.ts'
 import { acquireLease, releaseLease } from '../../../src/indexing/lease.ts'
 import { type RebuildOptions, rebuild } from '../../../src/indexing/rebuild.ts'
-import {
-  type IndexAddress,
-  type IndexTarget,
-  toLiveTarget,
-} from '../../../src/indexing/registration.ts'
+import type { IndexAddress, IndexTarget } from '../../../src/indexing/registration.ts'
 import type { LogLine } from '../../../src/monitoring/log/program-log.ts'
 
 /**
@@ -24,7 +20,7 @@ export async function leaseTarget(address: IndexAddress): Promise<IndexTarget> {
     .set({ held_until: sql<Date>`clock_timestamp()` })
     .where('registration_name', '=', registrationName)
     .execute()
-  return toLiveTarget(address, lease)
+  return { ...address, lease }
 }
 
 const ignore = () => undefined
