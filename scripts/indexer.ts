@@ -98,7 +98,7 @@ async function follow(options: CommandOptions, signal: AbortSignal): Promise<num
   const operations = await serveOperations(options)
   const ended = new AbortController()
   const purge = { signal: AbortSignal.any([signal, ended.signal]), log }
-  const record = (job: RegularJob) => (succeeded: boolean) => state.recordJob(job, succeeded)
+  const record = (job: RegularJob) => (succeeded: boolean) => void state.jobs.set(job, succeeded)
   const purging = [
     eraseDocumentsRegularly(db, { ...purge, onResult: record('quote_links') }),
     repeatRegularly(() => sql`select purge_search_report()`.execute(db), {

@@ -18,9 +18,7 @@ import { registerLoadShedding } from './overload/load-shedding.ts'
 import { replaceMalformedLinkPath } from './quotes/responses.ts'
 import { GuessLimit } from './rate-limits/guess-limit.ts'
 import { registerRateLimiter } from './rate-limits/request-rate-limits.ts'
-import type { RedisAccess } from './redis/optional-redis.ts'
-import type { RedisClient } from './redis/redis-connection.ts'
-import { RedisOutageLog } from './redis/redis-outage-log.ts'
+import { observeRedis } from './redis/optional-redis.ts'
 import { type RouteOptions, registerRoutes } from './routes.ts'
 import type { Traces } from './tracing/open-traces.ts'
 
@@ -121,7 +119,7 @@ export async function buildApp({
 
   // Step 3: the checks of callers. Access control reads the `requiredScope` of each route. A rate
   // limit applies to the routes that registerRoutes passes it to (src/routes.ts).
-  const redis = observeRedis(app, connections.redis, metrics)
+  const redis = connections.redis && observeRedis(connections.redis, app.log)
   await registerRateLimiter(app, { redis, redisPrefix: config.REDIS_PREFIX })
   const access = registerAccessControl(app, {
     db,
@@ -152,16 +150,4 @@ export async function buildApp({
     driftCheckMs,
   })
   return app
-}
-
-/** Returns access to Redis that logs and counts failures. */
-function observeRedis(
-  app: FastifyInstance,
-  client: RedisClient | null,
-  metrics: Metrics,
-): RedisAccess | null {
-  if (!client) return null
-  const outages = new RedisOutageLog(client, app.log, metrics.redis)
-  app.addHook('onClose', async () => outages.stop())
-  return { client, outages }
 }

@@ -284,7 +284,6 @@ class Indexer {
   async #applyBatch(target: IndexTarget): Promise<BatchResult> {
     const { log, state } = this.#options
     const batch = await applyBatch(target, { log })
-    state.appliedChanges += batch.changeCount
     // A batch was applied, so indexing works, even if more changes are pending.
     if (batch.changeCount > 0) state.failing = null
     return batch
@@ -296,7 +295,7 @@ class Indexer {
    */
   #noteUpToDate(): void {
     const { log, state } = this.#options
-    const isFirst = state.lastSuccessMs === null
+    const isFirst = state.lastSuccessAt === null
     if (!this.#endWhen && isFirst) log('Following changes.')
     if (!this.#endWhen && !isFirst && this.#errors.isFailing) log('The indexer works again.')
     this.#errors.reset()
@@ -370,7 +369,8 @@ class Indexer {
       )
     // Each run begins a failed build again, and gives another reason if the contents are unknown.
     this.#logOnce('build', `${text} Building the index.`)
-    const endRebuild = state.startRebuild()
+    state.activity = 'rebuilding'
+    state.rebuiltProducts = 0
     try {
       // Before the first index, popularity was perhaps never counted. If it were counted later,
       // every quoted product would be sent again.
@@ -378,18 +378,17 @@ class Indexer {
       const productCount = await rebuild(target, {
         throwIfStopped,
         onProgress: (count) => {
-          if (state.rebuild) state.rebuild.products = count
+          state.rebuiltProducts = count
           state.failing = null
           log(`Indexed ${countNoun(count, 'product')}.`)
         },
         log,
       })
-      endRebuild(true)
       this.#loggedOnce.delete('build')
       log(`The index contains ${countNoun(productCount, 'product')}.`)
-    } catch (error) {
-      endRebuild(false)
-      throw error
+    } finally {
+      state.activity = 'following changes'
+      state.rebuiltProducts = null
     }
   }
 

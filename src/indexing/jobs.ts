@@ -50,10 +50,10 @@ export class BackgroundJob {
       try {
         await work()
         failures.logSuccess()
-        state.recordJob(name, true)
+        state.jobs.set(name, true)
       } catch (error) {
         failures.logFailure(error)
-        state.recordJob(name, false)
+        state.jobs.set(name, false)
       }
     }
   }

@@ -23,7 +23,6 @@ const regularJobs = [
  */
 export type RegularJob = (typeof regularJobs)[number]
 
-export type JobState = { lastSuccessMs: number; failures: number; isFailing: boolean }
 type Activity = 'starting' | 'standing by' | 'rebuilding' | 'following changes'
 
 export class IndexerState {
@@ -32,16 +31,12 @@ export class IndexerState {
   failing: IndexerErrorKind | null = null
   holdsLease = false
   /** When the index last contained every change, by the clock of this process; null before. */
-  lastSuccessMs: number | null = null
-  appliedChanges = 0
-  rebuild: { products: number } | null = null
-  rebuilds = { completed: 0, failed: 0 }
-  lastRebuildSeconds: number | null = null
+  lastSuccessAt: Date | null = null
+  /** The products in the index that is being built. Null while none is. */
+  rebuiltProducts: number | null = null
   readonly errors = new Map<IndexerErrorKind, number>(indexerErrorKinds.map((kind) => [kind, 0]))
-  /** For a job that has never succeeded, `lastSuccessMs` is the start of the process. */
-  readonly jobs = new Map<RegularJob, JobState>(
-    regularJobs.map((job) => [job, { lastSuccessMs: Date.now(), failures: 0, isFailing: false }]),
-  )
+  /** Whether the last attempt of each job succeeded. Null before the first one has ended. */
+  readonly jobs = new Map<RegularJob, boolean | null>(regularJobs.map((job) => [job, null]))
 
   countError(kind: IndexerErrorKind): void {
     this.errors.set(kind, (this.errors.get(kind) ?? 0) + 1)
@@ -51,30 +46,6 @@ export class IndexerState {
   /** Must be called whenever every change that was read up to the end of the outbox is applied. */
   recordSuccess(): void {
     this.failing = null
-    this.lastSuccessMs = Date.now()
-  }
-
-  /**
-   * Records the start of a rebuild. Returns a function that records its end, which must be called
-   * with whether the rebuild succeeded.
-   */
-  startRebuild(): (succeeded: boolean) => void {
-    const startedMs = Date.now()
-    this.activity = 'rebuilding'
-    this.rebuild = { products: 0 }
-    return (succeeded) => {
-      this.rebuild = null
-      this.activity = 'following changes'
-      this.rebuilds[succeeded ? 'completed' : 'failed'] += 1
-      if (succeeded) this.lastRebuildSeconds = (Date.now() - startedMs) / 1_000
-    }
-  }
-
-  recordJob(job: RegularJob, succeeded: boolean): void {
-    const state = this.jobs.get(job)
-    if (!state) return
-    state.isFailing = !succeeded
-    if (succeeded) state.lastSuccessMs = Date.now()
-    else state.failures += 1
+    this.lastSuccessAt = new Date()
   }
 }

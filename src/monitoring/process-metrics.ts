@@ -39,7 +39,6 @@ export function createMetrics() {
         help: 'Requests for a PDF that the service could not render',
       }),
     },
-    redis: addRedisMetrics(registry),
     shedding: addSheddingMetrics(registry),
   }
 }
@@ -57,27 +56,27 @@ function addRequestMetrics(registry: Registry, requests: RequestMetrics): void {
     get: async () => ({ ...durationMetric, values: requests.histogram(durationMetric.name) }),
   }
   registry.registerMetric(durations as unknown as Metric)
-  addScrapedMetric(registry, {
-    type: 'counter',
+  new Counter({
     name: 'tqs_requests_total',
     help: 'Requests by route and status',
     labelNames: ['route', 'status'],
-    read: () =>
-      requests
-        .counts()
-        .map(({ route, status, count }) => ({ labels: { route, status }, value: count })),
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { route, status, count } of requests.counts()) this.inc({ route, status }, count)
+    },
   })
   addScrapedMetric(registry, {
     type: 'counter',
     name: 'tqs_rate_limited_requests_total',
     help: 'Requests rejected with 429 because their caller exceeded a rate limit',
-    labelNames: ['route'],
+    label: 'route',
     read: () => [
-      ...endpointPaths.map((path) => ({ labels: { route: routeLabel(path) }, value: 0 })),
+      ...endpointPaths.map((path) => [routeLabel(path), 0] as [string, number]),
       ...requests
         .counts()
         .filter(({ status }) => status === 429)
-        .map(({ route, count }) => ({ labels: { route }, value: count })),
+        .map(({ route, count }) => [route, count] as [string, number]),
     ],
   })
 }
@@ -143,14 +142,10 @@ function addStatsMetrics(registry: Registry, countDegraded: () => void) {
     initialValues: statsOutcomes,
   })
   let currentAt: number | null = null
-  new Gauge({
+  addScrapedMetric(registry, {
     name: 'tqs_stats_lag_seconds',
     help: 'Time since the statistics summary was last known to contain every committed change',
-    registers: [registry],
-    collect() {
-      if (currentAt === null) this.remove()
-      else this.set((performance.now() - currentAt) / 1_000)
-    },
+    read: () => (currentAt === null ? null : (performance.now() - currentAt) / 1_000),
   })
   return {
     /** A moment of performance.now(). */
@@ -178,16 +173,6 @@ function addStatsMetrics(registry: Registry, countDegraded: () => void) {
       help: 'Comparisons of the statistics summary with the quotes that failed',
     }),
   }
-}
-
-function addRedisMetrics(registry: Registry) {
-  const countFailure = addCounterBy(registry, {
-    name: 'tqs_redis_failures_total',
-    help: 'Commands that Redis rejected, by the code of its reply, and those that timed out',
-    label: 'code',
-    initialValues: ['timeout'],
-  })
-  return { countRefusal: countFailure, countTimeout: () => countFailure('timeout') }
 }
 
 function addSheddingMetrics(registry: Registry) {

@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
-import type { IndexProgress } from './index-metrics.ts'
+import type { IndexProgress } from './operations-app.ts'
 import type { Metrics } from './process-metrics.ts'
 
 // Prometheus and load balancers give up after a few seconds.

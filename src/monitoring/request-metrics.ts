@@ -1,13 +1,16 @@
 // Counts requests and their durations by route and status, in plain numbers: the histogram of
 // prom-client costs more than a cached response (docs/decisions.md).
 import { toOpenApiPath } from '../http/endpoint-paths.ts'
-import type { Sample } from './scraped-metric.ts'
 
 /** The upper bounds of the buckets in milliseconds. The metric states them in seconds. */
 const bucketBoundsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000]
 
 /** `metricName` is the name of the histogram with its suffix, as prom-client requires. */
-type HistogramSample = Sample & { metricName: string }
+type HistogramSample = {
+  labels: Record<string, string | number>
+  value: number
+  metricName: string
+}
 type Durations = { buckets: number[]; sumMs: number; count: number }
 type RouteCounts = { byStatusClass: (Durations | undefined)[]; byStatus: Map<number, number> }
 

@@ -1,44 +1,39 @@
 // Metrics of prom-client whose values are read at each scrape.
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-export type Sample = { labels: Record<string, string | number>; value: number }
+/** A value, or one for each value of the label. Null is unknown, and shows nothing. */
+type Values = number | null | Iterable<[labelValue: string, value: number | null]>
 
 type ScrapedMetric = {
-  type: 'counter' | 'gauge'
+  type?: 'counter' | 'gauge'
   name: string
   help: string
-  labelNames?: string[]
-  /** Returns the current samples. An unknown value has no sample. */
-  read: () => Sample[] | Promise<Sample[]>
+  label?: string
+  read: () => Values | Promise<Values>
 }
 
-/** Adds a metric whose samples are those that `read` returns at a scrape. */
+/** Adds a metric whose values are those that `read` returns at a scrape. The default is a gauge. */
 export function addScrapedMetric(
   registry: Registry,
-  { type, name, help, labelNames = [], read }: ScrapedMetric,
+  { type = 'gauge', name, help, label, read }: ScrapedMetric,
 ): void {
   const MetricOfType = type === 'counter' ? Counter : Gauge
   new MetricOfType({
     name,
     help,
-    labelNames,
+    labelNames: label === undefined ? [] : [label],
     registers: [registry],
     async collect(this: Counter | Gauge) {
-      const samples = await read()
+      const values = await read()
       this.reset()
-      // Without labels, reset() sets zero. An unknown value must not be shown as zero.
-      if (labelNames.length === 0) this.remove()
-      for (const { labels, value } of samples) this.inc(labels, value)
+      // Without a label, reset() sets zero. An unknown value must not be shown as zero.
+      if (label === undefined) this.remove()
+      const samples =
+        typeof values === 'number' || values === null ? [['', values] as const] : values
+      for (const [labelValue, value] of samples)
+        if (value !== null) this.inc(label === undefined ? {} : { [label]: labelValue }, value)
     },
   })
-}
-
-export function samplesBy(label: string, counts: Iterable<[string, number]>): Sample[] {
-  return [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }))
-}
-
-export function singleSample(value: number | null | undefined): Sample[] {
-  return value == null ? [] : [{ labels: {}, value }]
 }
 
 /**

@@ -1,12 +1,33 @@
 // Best-effort access to Redis: a failure is never thrown, and rarely waited for.
 import type { ChainableCommander } from 'ioredis'
 import pTimeout from 'p-timeout'
+import { FailureLog } from '../monitoring/log/failure-log.ts'
 import type { RedisClient } from './redis-connection.ts'
 
-/** The connection, and who is told how commands end. */
-export type RedisAccess = {
-  client: RedisClient
-  outages: { commandSucceeded(): void; commandFailed(error: unknown): void }
+// A replica refuses writes and answers reads. The log would change with each of them.
+export const redisRecovery = { ms: 10_000 }
+
+/** The connection, and the log of its failures. */
+export type RedisAccess = { client: RedisClient; failures: FailureLog }
+
+type Log = { warn(text: string): void; info(text: string): void }
+
+/**
+ * Returns access that logs once per cause that Redis is unreachable or refuses commands, and that
+ * it works again. The service works without Redis, so nothing else would show the outage.
+ */
+export function observeRedis(client: RedisClient, log: Log): RedisAccess {
+  const failures = new FailureLog(
+    { error: (text) => log.warn(text), info: (text) => log.info(text) },
+    {
+      failure: (cause) =>
+        `Redis is unreachable (${cause}): each process caches and limits on its own`,
+      recovery: 'Redis is reachable again: caches and limits are shared',
+    },
+    { quietTime: redisRecovery },
+  )
+  client.on('error', (error) => failures.logFailure(getRefusal(error) ?? getCause(error)))
+  return { client, failures }
 }
 
 export class OptionalRedis {
@@ -33,7 +54,6 @@ export class OptionalRedis {
       const { client } = this.#access
       return await this.#report(pTimeout(send(client), { milliseconds: timeoutMs }))
     } catch {
-      // `outages` has logged or counted the failure.
       this.#pausedUntil = performance.now() + this.#pauseMs
       return null
     }
@@ -41,21 +61,42 @@ export class OptionalRedis {
 
   /** Runs `send` in the background, also during a pause. */
   write(send: (redis: RedisClient) => Promise<unknown>): void {
-    // `outages` has logged or counted the failure.
     if (this.#access) this.#report(send(this.#access.client)).catch(() => undefined)
   }
 
+  /** Logs refusals. The connection reports its own errors, and a slow reply is no outage. */
   async #report<Result>(result: Promise<Result>): Promise<Result> {
-    const outages = this.#access?.outages
+    const failures = this.#access?.failures
     try {
       const value = await result
-      outages?.commandSucceeded()
+      failures?.logSuccess()
       return value
     } catch (error) {
-      outages?.commandFailed(error)
+      const refusal = getRefusal(error)
+      if (refusal) failures?.logFailure(refusal)
       throw error
     }
   }
+}
+
+/** The error of a transaction, and of a cluster, says only that others failed before. */
+type OuterError = { previousErrors?: unknown[]; lastNodeError?: unknown }
+
+/** Returns the error that led to this one, or this one. */
+function getCause(error: unknown): unknown {
+  const { previousErrors = [], lastNodeError } = (error ?? {}) as OuterError
+  return previousErrors[0] ?? lastNodeError ?? error
+}
+
+/**
+ * Returns an error with the code of a reply in which Redis refuses a command, otherwise null. The
+ * log must not have the rest of the reply, which may contain addresses of clients.
+ */
+function getRefusal(outerError: unknown): Error | null {
+  const error = getCause(outerError)
+  if (!(error instanceof Error) || error.name !== 'ReplyError') return null
+  const [code = ''] = error.message.split(' ')
+  return new Error(/^[A-Z]{2,20}$/.test(code) ? code : 'ERR')
 }
 
 /** Returns the results of the commands. Rejects with the first error of one of them. */

@@ -30,21 +30,14 @@ export type RedisClient = Redis | Cluster
  */
 export async function openRedis(url: string): Promise<RedisClient> {
   const redis = createClient(parseAddress(url))
-  // redis-outage-log.ts logs errors. An error without a listener would end the process.
-  redis.on('error', (error: unknown) => lastErrors.set(redis, error))
+  // optional-redis.ts logs errors. An error without a listener would end the process.
+  redis.on('error', () => undefined)
   const attempt = new Promise<void>((resolve) => {
     redis.once('ready', resolve).once('close', resolve)
   })
   // If no Sentinel answers, the driver never connects to Redis, so neither event comes.
   await pTimeout(attempt, { milliseconds: firstConnectionTimeout.ms, fallback: () => undefined })
   return redis
-}
-
-const lastErrors = new WeakMap<RedisClient, unknown>()
-
-/** Returns the last error of a connection of `openRedis`; undefined if there was none. */
-export function getLastError(redis: RedisClient): unknown {
-  return lastErrors.get(redis)
 }
 
 function parseAddress(url: string): RedisAddress {

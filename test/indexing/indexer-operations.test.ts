@@ -43,8 +43,7 @@ t.test('an indexer reports its health, metrics and log', async (t) => {
     const live = await fetch(`http://127.0.0.1:${port}/health/live`)
     t.equal(live.status, 200)
 
-    const metrics = await readMetrics(port)
-    t.match(metrics, {
+    t.match(await readMetrics(port), {
       'tqs_indexer_holds_lease{engine="main"}': 1,
       'tqs_indexer_failing{engine="main"}': 0,
       'tqs_indexer_rebuild_running{engine="main"}': 0,
@@ -52,14 +51,8 @@ t.test('an indexer reports its health, metrics and log', async (t) => {
       'tqs_index_lag_seconds{engine="main"}': 0,
       'tqs_index_pending_changes{engine="main"}': 0,
       'tqs_indexer_errors_total{kind="engine_unreachable"}': 0,
-      'tqs_regular_task_failures_total{task="quote_links"}': 0,
+      'tqs_regular_task_failing{task="quote_links"}': 0,
     })
-    const now = Date.now() / 1_000
-    for (const name of [
-      'tqs_indexer_last_success_timestamp_seconds{engine="main"}',
-      'tqs_regular_task_last_success_timestamp_seconds{task="search_report"}',
-    ])
-      t.ok(Math.abs(now - (metrics[name] ?? 0)) < 60, name)
   })
 
   await t.test('while it stands by', async (t) => {

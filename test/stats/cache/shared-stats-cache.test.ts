@@ -8,11 +8,13 @@ import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startRedis } from '../../../scripts/servers/redis.ts'
+import { redisRecovery } from '../../../src/redis/optional-redis.ts'
 import { codeHash } from '../../../src/stats/cache/code-hash.ts'
 import { SharedStatsCache } from '../../../src/stats/cache/shared-stats-cache.ts'
 import type { Stats, StatsWithoutAsOf } from '../../../src/stats/schema.ts'
 import { servers, testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
+import { replaceUntilEnd } from '../../support/replace-until-end.ts'
 import { startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
 import { unobserved } from '../../support/servers/redis-topologies.ts'
 import { startApi } from '../../support/service/test-service.ts'
@@ -135,6 +137,7 @@ t.test(
 )
 
 t.test('a Redis that hangs or refuses connections costs only the sharing', async (t) => {
+  replaceUntilEnd(t, redisRecovery, { ms: 0 })
   const { redisUrl } = await servers()
   const proxy = await startFaultyProxy(t, redisUrl)
   const lines: { level: number; msg: string }[] = []
@@ -176,16 +179,11 @@ t.test('a Redis that hangs or refuses connections costs only the sharing', async
     ({ cacheStatus }) => cacheStatus.includes('shared'),
   )
   t.match(shared, { status: 200, cacheStatus: 'stats; hit; detail=shared' }, 'after the outage')
+  const [first, ...others] = redisLines().slice(linesBefore)
   const isUnreachable = /^Redis is unreachable.*: each process caches and limits on its own$/
-  t.match(
-    redisLines().slice(linesBefore),
-    [
-      { level: 40, msg: isUnreachable },
-      { level: 30, msg: /^Redis is reachable again/ },
-    ],
-    'one line for each change',
-  )
-  t.equal(redisLines().length - linesBefore, 2, 'regardless of the number of attempts')
+  t.match(first, { level: 40, msg: isUnreachable })
+  t.match(others.at(-1), { level: 30, msg: /^Redis is reachable again/ })
+  t.ok(others.length < 4, 'one line for each cause, regardless of the number of attempts')
 })
 
 t.test('an invalid entry in Redis counts as missing', async (t) => {

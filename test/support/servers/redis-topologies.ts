@@ -10,6 +10,7 @@ import { giveTo } from '../../../scripts/servers/data-directory/server-account.t
 import { isAnswering } from '../../../scripts/servers/redis.ts'
 import type { RunningServer } from '../../../scripts/servers/running-server.ts'
 import { startServer } from '../../../scripts/servers/server-process.ts'
+import { FailureLog } from '../../../src/monitoring/log/failure-log.ts'
 import type { RedisAccess } from '../../../src/redis/optional-redis.ts'
 import type { RedisClient } from '../../../src/redis/redis-connection.ts'
 import { eventually } from '../eventually.ts'
@@ -172,8 +173,10 @@ async function withClient<Result>(
   }
 }
 
-/** Access to Redis without anybody who is told about failures. */
+const ignore = { error: () => undefined, info: () => undefined }
+
+/** Access to Redis whose failures are not logged. */
 export const unobserved = (client: RedisClient): RedisAccess => ({
   client,
-  outages: { commandSucceeded: () => undefined, commandFailed: () => undefined },
+  failures: new FailureLog(ignore, { failure: () => '', recovery: '' }),
 })

@@ -6,9 +6,9 @@ import { readCompany } from '../../../../src/company/company-file.ts'
 import { readServerConfig } from '../../../../src/config.ts'
 import { createKysely, openPool } from '../../../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../../../src/database/prepared-statements.ts'
+import { buildApiOperationsApp } from '../../../../src/monitoring/api-operations-app.ts'
 import { openLogDestination } from '../../../../src/monitoring/log/log-destination.ts'
 import { createMetrics } from '../../../../src/monitoring/process-metrics.ts'
-import { createMetricsRegistry } from '../../../../src/monitoring/prometheus-metrics.ts'
 import { openRedis } from '../../../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../../../src/search-engine/client.ts'
 
@@ -61,14 +61,14 @@ async function apiWithBaseline() {
     traces: null,
   })
   // The metrics of production, which cost time too.
-  const idlePool = { totalCount: 0, idleCount: 0, waitingCount: 0 }
-  createMetricsRegistry({
+  buildApiOperationsApp({
+    db,
+    redis: null,
+    engine: { health: async () => undefined },
     metrics,
-    pool: idlePool,
+    pool,
     readIndexProgress: async () => [],
     readCheckAgeSeconds: async () => 0,
-    readClockOffsetSeconds: async () => 0,
-    readReachability: async () => ({}),
   })
   const keys = new Set([`Bearer ${BENCH_KEY}`])
   const querystring = {
