@@ -10,7 +10,7 @@ import { warnAboutUntrustedProxies, warnAboutWideRanges } from './http/client-ad
 import { addCommonHeaders, closeConnectionsOnStop } from './http/common-headers.ts'
 import { endpointPaths, toOpenApiPath } from './http/endpoint-paths.ts'
 import { registerErrorHandlers } from './http/error-handlers.ts'
-import { rejectInvalidHosts, unknownHostWarning } from './http/host-header.ts'
+import { rejectOtherHosts, unknownHostWarning } from './http/host-header.ts'
 import { createRequestIdGenerator, logRequests } from './http/request-log.ts'
 import { buildServerOptions, type LoggerOptions } from './http/server-options.ts'
 import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
@@ -59,7 +59,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * | `logRequests`           | The duration contains every hook that takes time.                |
  * | `registerErrorHandlers` | It adds routes that answer 405. Preflights use their `config`.   |
  * | `addCommonHeaders`      | The problem of every rejection that follows has these headers.   |
- * | `rejectInvalidHosts`    | A request for another host cannot try keys.                      |
+ * | `rejectOtherHosts`    | A request for another host cannot try keys.                      |
  * | `registerAccessControl` | An invalid key gets 401, and a valid key has its own rate limit. |
  * | `registerRoutes`        | The hooks above apply to routes that are registered after them.  |
  *
@@ -108,7 +108,7 @@ export async function buildApp({
   logRequests(app, metrics.requests)
   registerErrorHandlers(app, endpointPaths.map(toOpenApiPath))
   addCommonHeaders(app)
-  rejectInvalidHosts(app, {
+  rejectOtherHosts(app, {
     publicBaseUrl: getPublicBaseUrl(config),
     allowedHosts: config.ALLOWED_HOSTS,
     allowsAddresses: isPublicHostUnknown(config),

@@ -2,7 +2,8 @@
 //
 // Only endpoints for GET are possible. For another method, change also:
 // - src/http/error-handlers.ts: `rejectOtherMethods` answers 405, and `allowedMethods` is in the
-//   headers of 405 and of preflights. A body that a parser rejects is logged as an error.
+//   headers of 405 and of preflights. Errors of a body parser are
+//   internal errors.
 // - src/auth/cors.ts: preflights use the `config` of the GET route, and allow only one header.
 // - src/http/server-options.ts: `maxBodyBytes` limits every body.
 // - src/overload/load-shedding.ts: only routes for GET count.

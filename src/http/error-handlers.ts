@@ -1,5 +1,5 @@
 // Answers errors, unknown paths and disallowed methods with problems.
-import { METHODS, STATUS_CODES } from 'node:http'
+import { METHODS } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
 import { Problem, sendProblem } from './problem-details.ts'
 import { createValidationProblem, isValidationError } from './validation-problems.ts'
@@ -50,13 +50,6 @@ function formatList(items: string[]): string {
 export function toProblem(error: FastifyError | Problem): Problem {
   if (error instanceof Problem) return error
   if (isValidationError(error)) return createValidationProblem(error)
-  if (isLibraryRejection(error))
-    return new Problem(
-      'invalid_parameter',
-      `The request was rejected: ${STATUS_CODES[error.statusCode] ?? 'Bad Request'}. ` +
-        'The reason is in the log, under this requestId.',
-      { cause: error, status: error.statusCode },
-    )
   return new Problem(
     'internal_error',
     'The request failed. The reason is in the log, under this requestId.',
@@ -64,21 +57,9 @@ export function toProblem(error: FastifyError | Problem): Problem {
   )
 }
 
-type LibraryRejection = Error & { statusCode: number }
-
-/**
- * Returns whether a library rejected the request with a 4xx status, as the body parsers of Fastify
- * do. No known request causes one, because no route has a body that is parsed.
- */
-function isLibraryRejection(error: Error & Partial<FastifyError>): error is LibraryRejection {
-  const { statusCode = 0, validation } = error
-  return validation === undefined && statusCode >= 400 && statusCode < 500
-}
-
-/** Logs an error of the service or of a library. Does not log errors of the caller. */
+/** Logs an error of the service. Does not log errors of the caller. */
 export function logProblem(request: FastifyRequest, problem: Problem, error: Error): void {
-  if (problem.skipErrorLog) return
-  if (problem.status < 500 && !isLibraryRejection(error)) return
+  if (problem.skipErrorLog || problem.status < 500) return
   const cause = problem.cause instanceof Error ? problem.cause : error
   request.log.error({ err: cause, code: problem.code }, 'request failed')
 }

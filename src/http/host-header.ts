@@ -1,11 +1,7 @@
-// Rejects requests whose Host header is missing, repeated or malformed, or names an unknown host.
-import type { IncomingMessage } from 'node:http'
+// Rejects requests whose Host header names an unknown host. Node rejects those without one.
 import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from './problem-details.ts'
-
-/** RFC 3986 section 3.2.2: a name, an IPv4 address or an IPv6 address in brackets, and a port. */
-const validHost = /^(?:(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*|\[[\da-fv:.]+\])(?::\d*)?$/i
 
 type HostOptions = {
   publicBaseUrl: string
@@ -16,18 +12,15 @@ type HostOptions = {
 }
 
 /**
- * Answers 400 if the Host is malformed, and 421 if it is not allowed. Allowed are the host of the
- * public URL, the hosts in `allowedHosts` and loopback names. Without this check, another site
+ * Answers 421 if the Host is not allowed. Allowed are the host of the public URL, the hosts in `allowedHosts` and loopback names. Without this check, another site
  * could point its own name at this service (DNS rebinding) and read what callers without a key may
  * read. That attack needs a name: an address in the Host is that of the service itself. HTTP/1.0
  * requests need no Host.
  */
-export function rejectInvalidHosts(app: FastifyInstance, options: HostOptions): void {
+export function rejectOtherHosts(app: FastifyInstance, options: HostOptions): void {
   const isAllowed = createHostCheck(options)
-  app.addHook('onRequest', ({ raw }, _reply, done) => {
-    const error = findHostError(raw)
-    if (error !== null) return done(new Problem('invalid_parameter', error))
-    done(isAllowed(raw.headers.host) ? undefined : createOtherHostProblem())
+  app.addHook('onRequest', ({ headers }, _reply, done) => {
+    done(isAllowed(headers.host) ? undefined : createOtherHostProblem())
   })
 }
 
@@ -94,26 +87,4 @@ function isAddress(name: string): boolean {
 
 export function isLoopbackName(name: string): boolean {
   return name === '[::1]' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(name)
-}
-
-/**
- * Returns what is wrong by the rules of RFC 9112 section 3.2, or null. Of several Host headers Node
- * uses the first, but a proxy in front may have used a different one.
- */
-function findHostError({ headers, rawHeaders, httpVersion }: IncomingMessage): string | null {
-  const { host } = headers
-  if (host === undefined) return httpVersion === '1.1' ? 'The request has no Host.' : null
-  if (countHosts(rawHeaders) > 1) return 'The request has more than one Host.'
-  if (validHost.test(host)) return null
-  return 'The Host of the request is not a host name or address with an optional port.'
-}
-
-/** Returns the number of Host headers. `rawHeaders` alternates names and values. */
-function countHosts(rawHeaders: string[]): number {
-  let count = 0
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? ''
-    if (name.length === 4 && name.toLowerCase() === 'host') count += 1
-  }
-  return count
 }

@@ -53,8 +53,6 @@ export function buildServerOptions({
     // While the process stops, requests on keep-alive connections are answered as usual.
     return503OnClosing: false,
     http: {
-      // rejectInvalidHosts answers requests without a Host with a problem.
-      requireHostHeader: false,
       maxHeaderSize: maxHeadBytes,
       headersTimeout: requestHeadMs,
       connectionsCheckingInterval: slowRequestCheckMs,

@@ -8,8 +8,11 @@ import { type Problem, problemHeaders } from '../http/problem-details.ts'
 import type { RequestIdGenerator } from '../http/request-log.ts'
 import type { Metrics } from '../monitoring/process-metrics.ts'
 import { overloadedProblem, serializeOverloadedProblem } from './concurrency-limit.ts'
-import { createRejectionLog, type LoggedRejection } from './rejection-log.ts'
 
+// It has the number of all rejections. Of many, not each has a line of its own: writing the lines
+// would cost more than rejecting the requests.
+export const logIntervalMs = 10_000
+const maxLinesPerInterval = 100
 // Long enough to average out single slow requests.
 const eventLoopSampleMs = 500
 
@@ -139,6 +142,29 @@ class LoadShedding {
 function lacksCapacity({ method, url = '' }: IncomingMessage, route?: RouteInfo): boolean {
   const isRead = method === 'GET' || method === 'HEAD'
   return isRead && route?.config.hasCapacity?.(url) === false
+}
+
+type LoggedRejection = { reqId: string; method: string; route: string | null }
+
+/** Returns a function that logs a rejection, and every ten seconds the number of all of them. */
+function createRejectionLog(app: FastifyInstance): (rejection: LoggedRejection) => void {
+  let rejected = 0
+  let timer: NodeJS.Timeout | undefined
+  function logSum(): void {
+    clearTimeout(timer)
+    timer = undefined
+    if (rejected === 0) return
+    const unlogged = Math.max(0, rejected - maxLinesPerInterval)
+    app.log.warn({ rejected, unlogged }, 'requests were rejected because of overload')
+    rejected = 0
+  }
+  app.addHook('onClose', async () => logSum())
+  return (rejection) => {
+    rejected += 1
+    timer ??= setTimeout(logSum, logIntervalMs).unref()
+    if (rejected > maxLinesPerInterval) return
+    app.log.info({ ...rejection, status: 503, code: 'unavailable', reason: 'overload' }, 'request')
+  }
 }
 
 type RouteInfo = { pattern: string; config: FastifyContextConfig }

@@ -29,7 +29,7 @@ export type RedisClient = Redis | Cluster
  * if it failed. Throws if REDIS_URL cannot be read.
  */
 export async function openRedis(url: string): Promise<RedisClient> {
-  const redis = createClient(parseAddress(url))
+  const redis = createClient(parseRedisUrl(url))
   // optional-redis.ts logs errors. An error without a listener would end the process.
   redis.on('error', () => undefined)
   const attempt = new Promise<void>((resolve) => {
@@ -40,16 +40,8 @@ export async function openRedis(url: string): Promise<RedisClient> {
   return redis
 }
 
-function parseAddress(url: string): RedisAddress {
-  try {
-    return parseRedisUrl(url)
-  } catch (error) {
-    throw new Error(`REDIS_URL: ${(error as Error).message}`, { cause: error })
-  }
-}
-
 function createClient(address: RedisAddress): RedisClient {
-  const { tls, login } = address
+  const { tls, login, nodes, database } = address
   const options = {
     ...login,
     ...(tls && { tls: {} }),
@@ -64,13 +56,13 @@ function createClient(address: RedisAddress): RedisClient {
   } satisfies RedisOptions
   switch (address.kind) {
     case 'server':
-      return new Redis({ ...options, ...address.node, db: address.database })
+      return new Redis({ ...options, ...nodes[0], db: database })
     case 'sentinel': {
       const { username, password } = address.sentinelLogin
       return new SentinelRedis({
         ...options,
-        db: address.database,
-        sentinels: address.sentinels,
+        db: database,
+        sentinels: nodes,
         name: address.primaryName,
         ...(username && { sentinelUsername: username }),
         ...(password && { sentinelPassword: password }),
@@ -82,7 +74,7 @@ function createClient(address: RedisAddress): RedisClient {
       })
     }
     case 'cluster':
-      return new Cluster(address.nodes, {
+      return new Cluster(nodes, {
         redisOptions: options,
         enableOfflineQueue: false,
         clusterRetryStrategy: pauseBefore,

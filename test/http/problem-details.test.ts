@@ -72,14 +72,6 @@ t.test(
       ['garbage', `\x16\x03\x01\x02\x00\x01 ${secret}\r\n\r\n`],
       ['another method', `FROBNICATE /api/search?key=${secret} HTTP/1.1\r\nHost: x\r\n\r\n`],
       ['another version', `GET /api/search?key=${secret} HTTP/9.9\r\nHost: x\r\n\r\n`],
-      ['HTTP/1.1 without Host', 'GET /api/search HTTP/1.1\r\nConnection: close\r\n\r\n'],
-      ['two Hosts', 'GET /api/search HTTP/1.1\r\nHost: x\r\nhOST: x\r\nConnection: close\r\n\r\n'],
-      ['two Hosts in HTTP/1.0', 'GET /nothing HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n'],
-      [
-        'a malformed Host',
-        `GET /api/search HTTP/1.1\r\nHost: x/${secret}\r\nConnection: close\r\n\r\n`,
-      ],
-      ['a list as Host', 'GET /api/search HTTP/1.1\r\nHost: x, y\r\nConnection: close\r\n\r\n'],
       ['a header without a name', 'GET /api/search HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
       [
         'a line feed in a header',
@@ -114,8 +106,9 @@ t.test(
   },
 )
 
-t.test('accepts HTTP/1.0 without Host and every valid form of Host', async (t) => {
+t.test('only HTTP/1.0 needs no Host, and every valid form of Host is accepted', async (t) => {
   const { url } = await startListening(t)
+  t.equal(parseResponse(await sendBytes(url, 'GET /api/search HTTP/1.1\r\n\r\n')).status, 400)
   t.equal(parseResponse(await sendBytes(url, 'GET /api/search HTTP/1.0\r\n\r\n')).status, 200)
   for (const host of [
     '',
@@ -264,18 +257,14 @@ t.test('the message of a library reaches the log, and not the caller', async (t)
     throw new Problem('not_found', 'There is no such thing.')
   })
   const response = await app.inject('/rejected')
-  t.match(response.json(), {
-    status: 413,
-    code: 'invalid_parameter',
-    detail: /^The request was rejected: Payload Too Large\. The reason is in the log/,
-  })
+  t.match(response.json(), { status: 500, code: 'internal_error', detail: /is in the log/ })
   t.notMatch(response.body, /srv|ABC/)
   const failures = () =>
     lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request failed')
   t.match(failures(), [
     {
       reqId: response.json().requestId,
-      code: 'invalid_parameter',
+      code: 'internal_error',
       err: { message: 'no file /srv/data', code: 'ABC' },
     },
   ])
