@@ -99,75 +99,62 @@ async function markSettledIfDue(target: IndexTarget, read: OutboxRead): Promise<
   settledAtMs.set(target, performance.now())
 }
 
-type SentWrite = { index: Index; write: Write; sent: Promise<number> }
-
 /**
  * Uploads these products as they are now to each index. Deletes documents of deleted and inactive
- * products.
+ * products. The writes are sent one after the other, so after an error no request is running: the
+ * engine could apply it after a later batch.
  */
 async function writeProducts(
   db: Kysely<Tables>,
   indexes: Index[],
   productIds: string[],
 ): Promise<WriteResult> {
-  const writes: SentWrite[] = []
-  const send = (write: Write) => {
-    for (const index of indexes) {
-      const sent = sendWrite(index, write)
-      // It is awaited below.
-      sent.catch(() => undefined)
-      writes.push({ index, write, sent })
-    }
+  const sent: { index: Index; write: Write; taskNumber: number }[] = []
+  const rejectedWrites: { index: Index; write: Write }[] = []
+  const send = async (write: Write) => {
+    for (const index of indexes)
+      try {
+        sent.push({ index, write, taskNumber: await sendWrite(index, write) })
+      } catch (error) {
+        if (!(error instanceof WriteRejected)) throw error
+        rejectedWrites.push({ index, write })
+      }
   }
   const absentIds: string[] = []
   let lines: DocumentLine[] = []
-  try {
-    for (let from = 0; from < productIds.length; from += productsPerRead) {
-      const ids = productIds.slice(from, from + productsPerRead)
-      const documents = await readDocuments(db, ids)
-      const presentIds = new Set(documents.map(({ id }) => id))
-      absentIds.push(...ids.filter((id) => !presentIds.has(id)))
-      for (const document of documents) lines.push(toDocumentLine(document))
-      if (lines.length < uploadSize.documents) continue
-      toUploads(lines).forEach(send)
-      lines = []
-    }
-    toUploads(lines).forEach(send)
-    if (absentIds.length > 0) send({ ids: absentIds })
-  } finally {
-    // After an error, too, no request may be running: the engine could apply it after a later
-    // batch, or after requeueAfterLeaseLoss has queued its products again.
-    await Promise.allSettled(writes.map(({ sent }) => sent))
+  for (let from = 0; from < productIds.length; from += productsPerRead) {
+    const ids = productIds.slice(from, from + productsPerRead)
+    const documents = await readDocuments(db, ids)
+    const presentIds = new Set(documents.map(({ id }) => id))
+    absentIds.push(...ids.filter((id) => !presentIds.has(id)))
+    for (const document of documents) lines.push(toDocumentLine(document))
+    if (lines.length < uploadSize.documents && from + productsPerRead < productIds.length) continue
+    for (const upload of toUploads(lines)) await send(upload)
+    lines = []
   }
-  return finishWrites(writes)
-}
+  if (absentIds.length > 0) await send({ ids: absentIds })
 
-/** Waits for the writes. Those that are rejected are bisected, one after the other. */
-async function finishWrites(writes: SentWrite[]): Promise<WriteResult> {
-  const rejectedWrites: SentWrite[] = []
-  // Each index may reject the same document.
-  const rejected = new Map<string, Rejection>()
-  let taskNumber: number | null = null
-  for (const each of writes) {
+  for (const { index, write, taskNumber } of sent)
     try {
-      const number = await each.sent
-      taskNumber = Math.max(taskNumber ?? 0, number)
-      await finishWrite(each.index, number)
+      await finishWrite(index, taskNumber)
     } catch (error) {
       if (!(error instanceof WriteRejected)) throw error
-      rejectedWrites.push(each)
+      rejectedWrites.push({ index, write })
     }
-  }
+  let lastTask = sent.at(-1)?.taskNumber ?? null
+  // Each index may reject the same document.
+  const rejected = new Map<string, Rejection>()
+  // One after the other, while nothing else is queued for the index.
   for (const { index, write } of rejectedWrites) {
     const result = await bisectWrite(index, write)
     for (const rejection of result.rejected) rejected.set(rejection.id, rejection)
-    taskNumber = result.taskNumber ?? taskNumber
+    lastTask = result.taskNumber ?? lastTask
   }
-  return { rejected: [...rejected.values()], taskNumber }
+  return { rejected: [...rejected.values()], taskNumber: lastTask }
 }
 
 /** Parks these rejected documents until their product changes, and no other of these products. */
-export async function parkDocuments(
+async function parkDocuments(
   transaction: LeasedTransaction,
   registrationName: string,
   productIds: string[],
@@ -187,7 +174,7 @@ export async function parkDocuments(
 }
 
 /** Logs how many documents were parked. Not why: a reason of the engine may quote a product. */
-export function logParked(rejections: Rejection[], log: LogLine): void {
+function logParked(rejections: Rejection[], log: LogLine): void {
   const [first] = rejections
   if (!first) return
   const documents = countNoun(rejections.length, 'document')

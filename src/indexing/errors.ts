@@ -4,6 +4,7 @@ import { DatabaseError } from 'pg'
 import { isBrokenConnection, isPoolTimeout } from '../database/failover/broken-connections.ts'
 import { describeError, describeStacks } from '../monitoring/describe-error.ts'
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
+import { RepetitionFilter } from '../monitoring/log/failure-log.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { describeErrorWithAdvice, TaskFailed } from './engine.ts'
@@ -15,9 +16,7 @@ const firstPauseMs = 200
 // The API uses a recovered engine within a second, so its index must catch up soon.
 const maxPauseMs = 1_000
 // The first line may be hours old when somebody looks. More lines would hide others.
-const reminderMs = 1_800_000
-/** A cause may contain a number that changes with each attempt. */
-const maxRememberedCauses = 100
+export const reminderInterval = { ms: 1_800_000 }
 
 /** Returns the kind of an error that ended a run; of several errors, the first known kind. */
 export function findErrorKind(error: unknown): IndexerErrorKind {
@@ -53,7 +52,7 @@ const components: Partial<Record<IndexerErrorKind, string>> = {
 /** Logs each error once until it is reset, and again every half hour, a bug with its stack. */
 export class ErrorLog {
   readonly #log: LogLine
-  readonly #loggedAtMs = new Map<string, number>()
+  readonly #causes = new RepetitionFilter(reminderInterval)
   #pauseMs = firstPauseMs
 
   constructor(log: LogLine) {
@@ -62,20 +61,16 @@ export class ErrorLog {
 
   /** Whether an error has occurred since the last reset. */
   get isFailing(): boolean {
-    return this.#loggedAtMs.size > 0
+    return !this.#causes.isEmpty()
   }
 
   /** `consequence`: what the indexer does now. */
   write(error: unknown, consequence: string): void {
     const cause = describeCause(error)
-    const loggedAtMs = this.#loggedAtMs.get(cause)
-    const nowMs = performance.now()
-    if (loggedAtMs !== undefined && nowMs - loggedAtMs < reminderMs) return
-    if (this.#loggedAtMs.size >= maxRememberedCauses) this.#loggedAtMs.clear()
-    this.#loggedAtMs.set(cause, nowMs)
+    if (this.#causes.recordError(cause) === null) return
     const kind = findErrorKind(error)
-    const start = loggedAtMs === undefined ? 'Indexing failed' : 'Indexing still fails'
-    const line = `${start}${describeOrigin(error, kind)}: ${toSentence(cause)} ${consequence}`
+    const origin = describeOrigin(error, kind)
+    const line = `Indexing failed${origin}: ${toSentence(cause)} ${consequence}`
     if (kind === 'other') this.#log(`${line}\n${describeStacks(error)}`, 'error')
     else this.#log(line, 'warn')
   }
@@ -88,7 +83,7 @@ export class ErrorLog {
   }
 
   reset(): void {
-    this.#loggedAtMs.clear()
+    this.#causes.clear()
     this.#pauseMs = firstPauseMs
   }
 }

@@ -5,12 +5,13 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../monitoring/describe-error.ts'
 import type { IndexerState } from '../monitoring/indexer-state.ts'
+import { RepetitionFilter } from '../monitoring/log/failure-log.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { applyBatch, type BatchResult } from './apply.ts'
-import { ErrorLog, findErrorKind } from './errors.ts'
-import { BackgroundJob, IntervalJob } from './jobs.ts'
+import { ErrorLog, findErrorKind, reminderInterval } from './errors.ts'
+import { BackgroundJob } from './jobs.ts'
 import {
   acquireLease,
   executeUnderLease,
@@ -24,13 +25,7 @@ import {
 import { removeOldIndexes } from './old-indexes.ts'
 import { refreshPopularity } from './popularity.ts'
 import { deleteUnfinishedRebuild, rebuild } from './rebuild.ts'
-import {
-  type IndexAddress,
-  type IndexTarget,
-  isRebuildRequested,
-  markContents,
-  registerIndex,
-} from './registration.ts'
+import { type IndexAddress, type IndexTarget, markContents, registerIndex } from './registration.ts'
 import { checkIndex, findCountMismatch, type ReasonName, type RebuildReason } from './restored.ts'
 import {
   applySynonyms,
@@ -95,8 +90,8 @@ export async function runIndexer(
   }
 }
 
-/** How long the next rebuild for a reason must wait, from when, and whether the log says so. */
-type RebuildPause = { pauseMs: number; allowedAtMs: number; isLogged: boolean }
+/** Work that is done once in each interval, and is due at once. */
+type Task = { intervalMs: number; dueAtMs: number; work: () => unknown }
 
 class Indexer {
   readonly #options: IndexerOptions
@@ -104,9 +99,11 @@ class Indexer {
   readonly #endWhen: (() => Promise<boolean>) | undefined
   readonly #holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
   readonly #errors: ErrorLog
-  /** Lines that were logged since the last success of what they are about. */
-  readonly #loggedOnce = new Set<string>()
-  readonly #rebuildPauses = new Map<ReasonName, RebuildPause>()
+  readonly #repetitions = new RepetitionFilter(reminderInterval)
+  /** Each run begins a failed build again. */
+  #isBuildLogged = false
+  /** For each reason, how long the next rebuild must wait, and until when. */
+  readonly #rebuildPauses = new Map<ReasonName, { pauseMs: number; untilMs: number }>()
   /** These two may outlast a run. */
   readonly #popularityJob: BackgroundJob
   readonly #removalJob: BackgroundJob
@@ -182,7 +179,7 @@ class Indexer {
   /** Runs, and releases the lease if another indexer may start at once. */
   async #runUnderLease(lease: Lease, previousLeaseEnd: Date): Promise<void> {
     const { db, log, state } = this.#options
-    const renewal = startLeaseRenewal(db, lease, log)
+    const renewal = startLeaseRenewal(db, lease)
     let mayRelease = false
     state.holdsLease = true
     try {
@@ -213,15 +210,13 @@ class Indexer {
   /**
    * Applies changes until stopped. Throws LeaseLost, and every error of PostgreSQL and engine.
    *
-   * First runs all checks. Then it repeats these steps, and begins again after a rebuild in (3) or
-   * a job in (4):
+   * Repeats these steps, and begins again after a rebuild in (3):
    *
-   * 1. Run the checks that are due.
+   * 1. Do the task that has been due for longest, even while changes arrive all the time.
    * 2. Apply one batch of changes.
-   * 3. If there was none, rebuild the index after a truncation or a request.
-   * 4. Run one job: one that is due, or while changes arrive, one that is overdue.
-   * 5. At the end of the outbox, if no job is due, note the success and ask `endWhen`.
-   * 6. If there was no change, pause.
+   * 3. If there was none, rebuild the index after a truncation.
+   * 4. At the end of the outbox, if no task is due, note the success and ask `endWhen`.
+   * 5. If there was no change, pause.
    */
   async #run(
     target: IndexTarget,
@@ -232,55 +227,56 @@ class Indexer {
     await deleteUnfinishedRebuild(target)
     throwIfStopped()
     await this.#check(target, previousLeaseEnd, throwIfStopped)
-    const checks = [
-      // Before the synonyms, because a rebuild also sets the synonyms.
-      new IntervalJob(indexCheckInterval.ms, () => this.#check(target, null, throwIfStopped)),
-      new IntervalJob(synonymTableCheckMs, () => this.#applyChangedSynonyms(target)),
+    const repeat = (intervalMs: number, work: () => unknown): Task => ({
+      intervalMs,
+      dueAtMs: performance.now(),
+      work,
+    })
+    // Those in the background may take longer than a change may wait.
+    const tasks = [
+      repeat(indexCheckInterval.ms, () => this.#check(target, null, throwIfStopped)),
+      repeat(synonymTableCheckMs, () => this.#applyChangedSynonyms(target)),
+      repeat(countCheckMs, () => this.#checkCount(target, throwIfStopped)),
+      repeat(synonymEngineCheckMs, () => this.#repairSynonyms(target)),
+      repeat(popularityIntervalMs, () => void this.#popularityJob.start()),
+      repeat(oldIndexCheckInterval.ms, () => void this.#removalJob.start()),
     ]
-    for (const check of checks) await check.run()
-    // The most important first. Those in the background may take longer than a change may wait.
-    const jobs = [
-      new IntervalJob(countCheckMs, () => this.#checkCount(target, throwIfStopped)),
-      new IntervalJob(synonymEngineCheckMs, () => this.#repairSynonyms(target)),
-      new IntervalJob(popularityIntervalMs, () => void this.#popularityJob.start()),
-      new IntervalJob(oldIndexCheckInterval.ms, () => void this.#removalJob.start()),
-    ]
+    const findDueTask = () => {
+      const task = tasks.reduce((first, each) => (each.dueAtMs < first.dueAtMs ? each : first))
+      return performance.now() >= task.dueAtMs ? task : null
+    }
     state.activity = 'following changes'
     while (!this.#signal.aborted) {
       throwIfStopped()
       // (1)
-      for (const check of checks) if (check.isDue()) await check.run()
+      const task = findDueTask()
+      if (task) {
+        task.dueAtMs = performance.now() + task.intervalMs
+        await task.work()
+      }
 
       // (2)
       const { changeCount, hasReachedEnd, hasTruncation } = await this.#applyBatch(target)
       const isIdle = changeCount === 0
 
       // (3)
-      const { db, registrationName } = target
-      if (isIdle && (hasTruncation || (await isRebuildRequested(db, registrationName)))) {
+      if (isIdle && hasTruncation) {
         await this.#check(target, null, throwIfStopped)
         continue
       }
 
-      // (4) At most one, so that changes do not wait for several.
-      const job = jobs.find((each) => (isIdle ? each.isDue() : each.isOverdue()))
-      if (job) {
-        await job.run()
-        continue
-      }
-
-      // (5) Only after all jobs. Otherwise, if a job always fails, each new run would log a
+      // (4) Only after all tasks. Otherwise, if a task always fails, each new run would log a
       // recovery first.
-      if (jobs.some((each) => each.isDue()) || !hasReachedEnd) continue
+      if (findDueTask() || !hasReachedEnd) continue
       this.#noteUpToDate()
       if (await this.#endWhen?.()) return
 
-      // (6)
+      // (5)
       if (isIdle) await pause(pollMs, this.#signal)
     }
   }
 
-  /** Applies one batch, and records its changes. */
+  /** Applies one batch. */
   async #applyBatch(target: IndexTarget): Promise<BatchResult> {
     const { log, state } = this.#options
     const batch = await applyBatch(target, { log })
@@ -337,21 +333,15 @@ class Indexer {
     throwIfStopped: () => void,
   ): Promise<void> {
     const { name, text, checkIfRepeated } = reason
-    const startedMs = performance.now()
-    const last = checkIfRepeated === undefined ? undefined : this.#rebuildPauses.get(name)
-    if (last && startedMs < last.allowedAtMs) {
-      const seconds = Math.ceil((last.allowedAtMs - startedMs) / 1_000)
-      const wait = `Waiting ${seconds} s before the next one. ${checkIfRepeated}`
-      if (!last.isLogged) this.#options.log(`A rebuild did not help. ${text} ${wait}`, 'warn')
-      last.isLogged = true
-      return
+    const last = this.#rebuildPauses.get(name)
+    if (last && performance.now() < last.untilMs) {
+      const wait = `Another rebuild follows after ${last.pauseMs / 60_000} min. ${checkIfRepeated}`
+      return this.#logOnce(`A rebuild did not help. ${text} ${wait}`, 'warn')
     }
     await this.#rebuild(target, reason, throwIfStopped)
-    // If the reason has not returned for an hour after the pause, the next one is short again.
-    const isRepeated = last && startedMs - last.allowedAtMs <= maxRebuildPauseMs
-    const pauseMs = isRepeated ? Math.min(2 * last.pauseMs, maxRebuildPauseMs) : firstRebuildPauseMs
-    const allowedAtMs = performance.now() + pauseMs
-    this.#rebuildPauses.set(name, { pauseMs, allowedAtMs, isLogged: false })
+    if (checkIfRepeated === undefined) return
+    const pauseMs = Math.min(last ? 2 * last.pauseMs : firstRebuildPauseMs, maxRebuildPauseMs)
+    this.#rebuildPauses.set(name, { pauseMs, untilMs: performance.now() + pauseMs })
   }
 
   /** Rebuilds the index, and logs and records the start, the progress and the end. */
@@ -367,8 +357,8 @@ class Indexer {
       await executeUnderLease(db, lease, (transaction) =>
         markContents(transaction, registrationName, contents),
       )
-    // Each run begins a failed build again, and gives another reason if the contents are unknown.
-    this.#logOnce('build', `${text} Building the index.`)
+    if (!this.#isBuildLogged) log(`${text} Building the index.`)
+    this.#isBuildLogged = true
     state.activity = 'rebuilding'
     state.rebuiltProducts = 0
     try {
@@ -384,7 +374,7 @@ class Indexer {
         },
         log,
       })
-      this.#loggedOnce.delete('build')
+      this.#isBuildLogged = false
       log(`The index contains ${countNoun(productCount, 'product')}.`)
     } finally {
       state.activity = 'following changes'
@@ -393,7 +383,7 @@ class Indexer {
   }
 
   async #applyChangedSynonyms(target: IndexTarget): Promise<void> {
-    if (await haveSynonymsChangedInTables(target)) await applySynonyms(target, this.#logSynonyms)
+    if (await haveSynonymsChangedInTables(target)) await applySynonyms(target, this.#logOnce)
   }
 
   /**
@@ -401,24 +391,14 @@ class Indexer {
    * because the engine might always return the synonyms in a different form.
    */
   async #repairSynonyms(target: IndexTarget): Promise<void> {
-    if (await haveSynonymsChangedInEngine(target)) {
-      this.#logOnce(
-        'synonyms differ',
-        'The synonyms differ from those of the search engine. Setting them again.',
-      )
-      await applySynonyms(target, this.#logSynonyms)
-    } else
-      for (const subject of [...this.#loggedOnce])
-        if (subject !== 'build') this.#loggedOnce.delete(subject)
+    if (!(await haveSynonymsChangedInEngine(target))) return
+    this.#logOnce('The synonyms differ from those of the search engine. Setting them again.')
+    await applySynonyms(target, this.#logOnce)
   }
 
-  readonly #logSynonyms: LogLine = (line, level) => this.#logOnce(line, line, level)
-
-  /** Logs one line about this subject, until its success deletes it from `#loggedOnce`. */
-  #logOnce(subject: string, line: string, level?: Parameters<LogLine>[1]): void {
-    if (this.#loggedOnce.has(subject)) return
-    this.#loggedOnce.add(subject)
-    this.#options.log(line, level)
+  /** Logs a line, unless it was logged within the last half hour. */
+  readonly #logOnce: LogLine = (line, level) => {
+    if (this.#repetitions.recordError(line) !== null) this.#options.log(line, level)
   }
 }
 

@@ -1,37 +1,7 @@
-// Work that the indexer does besides indexing, at intervals, and errors on which nothing depends.
+// Work that the indexer does besides indexing, and on whose errors nothing depends.
 import type { IndexerState, RegularJob } from '../monitoring/indexer-state.ts'
 import { FailureLog, type FailureTexts } from '../monitoring/log/failure-log.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
-
-// Changes come first, but may never end. One job then runs after each batch.
-export const maxJobDelay = { ms: 5_000 }
-
-/** Work that is done once in each interval. It is due at once. */
-export class IntervalJob {
-  readonly #intervalMs: number
-  readonly #work: () => unknown
-  #dueAtMs = performance.now()
-
-  constructor(intervalMs: number, work: () => unknown) {
-    this.#intervalMs = intervalMs
-    this.#work = work
-  }
-
-  isDue(): boolean {
-    return performance.now() >= this.#dueAtMs
-  }
-
-  /** Whether it has been due for so long that it no longer waits until no change is pending. */
-  isOverdue(): boolean {
-    return performance.now() >= this.#dueAtMs + maxJobDelay.ms
-  }
-
-  /** Begins the next interval, and does the work. */
-  async run(): Promise<void> {
-    this.#dueAtMs = performance.now() + this.#intervalMs
-    await this.#work()
-  }
-}
 
 /** Work that runs beside the indexer. Its errors are logged and recorded, not thrown. */
 export class BackgroundJob {

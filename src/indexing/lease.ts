@@ -2,9 +2,6 @@
 // so that one transaction can check it and delete rows.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { FailureLog } from '../monitoring/log/failure-log.ts'
-import type { LogLine } from '../monitoring/log/program-log.ts'
-import { toSentence } from '../text/to-sentence.ts'
 
 // Several renewals may fail before another indexer takes over.
 export const leaseMs = 5_000
@@ -154,29 +151,17 @@ export type LeaseRenewal = {
 }
 
 /**
- * Renews the lease at intervals of `leaseRenewal` until stop() is called or the lease is lost. Logs
- * errors of PostgreSQL, each cause once, and goes on: as long as they last, this indexer cannot
- * delete outbox rows either.
+ * Renews the lease at intervals of `leaseRenewal` until stop() is called or the lease is lost. An
+ * error of PostgreSQL is not logged: as long as it lasts, this indexer cannot delete outbox rows
+ * either, and logs that. The next renewal decides whether the lease is lost.
  */
-export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease, log: LogLine): LeaseRenewal {
-  const failures = new FailureLog(
-    { error: (line) => log(line, 'warn'), info: log },
-    {
-      failure: (cause) => `The lease was not renewed: ${toSentence(cause)}`,
-      recovery: 'The lease is renewed again.',
-    },
-  )
+export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease): LeaseRenewal {
   let loss: LeaseLost | null = null
   let isStopped = false
   let timer: NodeJS.Timeout
   async function renew(): Promise<void> {
-    try {
-      if (await updateLease(db, lease, { held_until: leaseEnd() })) failures.logSuccess()
-      else loss = await readLeaseLoss(db, lease)
-    } catch (error) {
-      // The next renewal decides whether the lease is lost. After stop() nobody needs the lease.
-      if (!isStopped) failures.logFailure(error)
-    }
+    const isHeld = await updateLease(db, lease, { held_until: leaseEnd() }).catch(() => true)
+    if (!isHeld) loss = await readLeaseLoss(db, lease).catch(() => null)
     if (!loss && !isStopped) schedule()
   }
   const schedule = () => {

@@ -60,7 +60,7 @@ async function removeIndex(
   const holder = `${hostname()}, process ${process.pid}, which is removing this old index`
   const lease = await acquireLease(db, name, holder)
   if (lease === null) return
-  const renewal = startLeaseRenewal(db, lease, log)
+  const renewal = startLeaseRenewal(db, lease)
   const oldName = nameWithVersion(nameWithoutVersion(indexName), readVersion(name))
   try {
     for (const each of [nextIndexName(oldName), oldName]) {

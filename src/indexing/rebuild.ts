@@ -4,17 +4,11 @@ import type { Index } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { exampleRow } from '../products/fields.ts'
-import { applyBatch, logParked, parkDocuments, uploadSize } from './apply.ts'
-import {
-  type DocumentLine,
-  readDocuments,
-  readDocumentsAfter,
-  toDocument,
-  toDocumentLine,
-} from './documents.ts'
+import { applyBatch, uploadSize } from './apply.ts'
+import { type DocumentLine, readDocumentsAfter, toDocument, toDocumentLine } from './documents.ts'
 import { deleteIndex, indexExists, readTask, unfinishedStatuses, waitForSuccess } from './engine.ts'
 import { executeUnderLease, type LeasedTransaction, readLeaseLoss } from './lease.ts'
-import { requeueAfterLeaseLoss } from './outbox.ts'
+import { queueProducts, requeueAfterLeaseLoss } from './outbox.ts'
 import {
   type IndexTarget,
   markRebuilt,
@@ -29,7 +23,7 @@ import {
   readEngineSynonyms,
   sendSynonyms,
 } from './synonyms.ts'
-import { bisectWrite, finishWrite, listIds, sendWrite, toUploads, WriteRejected } from './upload.ts'
+import { finishWrite, listIds, sendWrite, toUploads, WriteRejected } from './upload.ts'
 
 /**
  * While one is being processed, the next one is read and sent, so the engine is never idle. A
@@ -49,7 +43,7 @@ export type RebuildOptions = {
 /**
  * Uploads the catalogue to a new index, swaps it with the live one, stores up to which instant it
  * is complete, and returns the number of products read. Between two uploads, changes go into both
- * indexes. Parks rejected documents. Before the swap, an error leaves the live index in place, with
+ * indexes. Before the swap, an error leaves the live index in place, with
  * the changes applied meanwhile. If it is unknown what the live index contains, it gets no changes.
  *
  * After a crash before (3), the live index stays live, and the next run of an indexer deletes the
@@ -155,9 +149,9 @@ async function createNextIndex(live: IndexTarget, log: LogLine): Promise<string>
 }
 
 /**
- * Uploads every active product to the next index and parks rejected documents. Returns the number
- * of products. If the lease is lost, queues the products that it may have sent late, and throws
- * LeaseLost.
+ * Uploads every active product to the next index. Returns their number. If the engine rejects an
+ * upload, queues its products as changes: the batch with them parks the documents at fault. If the
+ * lease is lost, queues the products that it may have sent late, and throws LeaseLost.
  *
  * Between two uploads, applies a batch of changes, to the live index too if it is used. The next
  * upload is read afterwards, so it is not older than these changes.
@@ -171,7 +165,6 @@ async function uploadCatalogue(
   const nextName = nextIndexName(indexName)
   const index = client.index(nextName)
   const queued: { ids: string[]; taskNumber: number }[] = []
-  const rejectedIds: string[][] = []
   let sending: string[] = []
   let productCount = 0
   const finishFirst = async () => {
@@ -181,7 +174,7 @@ async function uploadCatalogue(
       await finishWrite(index, first.taskNumber)
     } catch (error) {
       if (!(error instanceof WriteRejected)) throw error
-      rejectedIds.push(first.ids)
+      await queueProducts(db, registrationName, first.ids)
     }
     queued.shift()
     productCount += first.ids.length
@@ -202,7 +195,8 @@ async function uploadCatalogue(
           queued.push({ ids: sending, taskNumber: await sendWrite(index, upload) })
         } catch (error) {
           if (!(error instanceof WriteRejected)) throw error
-          rejectedIds.push(sending)
+          productCount += sending.length
+          await queueProducts(db, registrationName, sending)
         }
         sending = []
       }
@@ -214,20 +208,10 @@ async function uploadCatalogue(
       await finishFirst()
       await applyChanges()
     }
-    // One after the other, while nothing else is queued for the index.
-    for (const ids of rejectedIds) {
-      throwIfStopped()
-      const lines = (await readDocuments(db, ids)).map(toDocumentLine)
-      const { rejected } = await bisectWrite(index, { lines })
-      await executeUnderLease(db, lease, (transaction) =>
-        parkDocuments(transaction, registrationName, ids, rejected),
-      )
-      logParked(rejected, log)
-    }
     if (productCount === 0) await addAndDeleteDocument(index)
     return productCount
   } catch (error) {
-    const sentIds = [...sending, ...queued.flatMap(({ ids }) => ids), ...rejectedIds.flat()]
+    const sentIds = [...sending, ...queued.flatMap(({ ids }) => ids)]
     throw await requeueAfterLeaseLoss(db, lease, sentIds, error)
   }
 }

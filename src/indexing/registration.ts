@@ -207,16 +207,3 @@ export async function requestRebuild(db: Kysely<Tables>, registrationName: strin
     where registration_name = ${registrationName}
   `.execute(db)
 }
-
-/** Whether somebody requested a rebuild that has not been completed. */
-export async function isRebuildRequested(
-  db: Kysely<Tables>,
-  registrationName: string,
-): Promise<boolean> {
-  const row = await db
-    .selectFrom('search_indexes')
-    .select('rebuild_requested_at')
-    .where('registration_name', '=', registrationName)
-    .executeTakeFirst()
-  return row !== undefined && row.rebuild_requested_at !== null
-}

@@ -29,7 +29,8 @@ export function parseRedisUrl(url: string): RedisAddress {
 }
 
 function parse(url: string): RedisAddress {
-  const parts = urlPattern.exec(url)?.groups ?? {}
+  const parts = urlPattern.exec(url)?.groups
+  if (!parts) throw new Error('another scheme')
   const { tls, login = '', hosts = '', rest = '' } = parts
   const kind = (parts.kind ?? 'server') as RedisAddress['kind']
   const { username, password, pathname, searchParams } = new URL(`redis://${login}hosts${rest}`)

@@ -11,7 +11,6 @@ import { applyNextBatch, leaseTarget } from '../support/database/leased-target.t
 import { hasColumn, reactToResults } from '../support/database/result-reaction.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { testService } from '../support/service/test-service.ts'
-import { openHeldClient } from './engine/held-engine-client.ts'
 
 t.test('a change behind several truncations is applied', async (t) => {
   const { db, target } = await testService(t)
@@ -19,34 +18,6 @@ t.test('a change behind several truncations is applied', async (t) => {
   for (let n = 0; n < 3; n++) await sql`truncate products cascade`.execute(db)
   await db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
   t.equal(await applyNextBatch(leased), 1)
-})
-
-t.test('a batch that cannot read its last product waits for its upload', async (t) => {
-  const service = await testService(t)
-  const { db, target } = service
-  // The first 10,000 products are uploaded while the last one is being read.
-  await sql`
-    insert into products (sku, name)
-    select 'A-' || n, 'Tuerca ' || n from generate_series(1, 10001) n
-  `.execute(db)
-  const slow = await openHeldClient(service)
-  const failLastRead = reactToResults(
-    t,
-    (rows) => rows.length === 1 && hasColumn('hs_code')(rows),
-    async () => {
-      await slow.sent
-      setTimeout(slow.release, 500)
-      throw new Error('PostgreSQL has closed the connection.')
-    },
-  )
-  const failingDb = db.withPlugin(failLastRead)
-  const leased = await leaseTarget(target)
-  await t.rejects(applyNextBatch({ ...leased, db: failingDb, client: slow.client }), {
-    message: 'PostgreSQL has closed the connection.',
-  })
-  t.equal(slow.countOpen(), 0)
-  // Ends the request before the test ends, even if the batch has not waited for it.
-  await slow.released
 })
 
 const disconnection = new Error('Connection terminated unexpectedly')
