@@ -6,10 +6,8 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Kysely, PostgresIntrospector, sql, type TableMetadata } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import {
-  DEFAULT_MIGRATION_LOCK_TABLE,
-  DEFAULT_MIGRATION_TABLE,
   FileMigrationProvider,
   type Migration,
   type MigrationResult,
@@ -86,10 +84,11 @@ export async function readPendingMigrations<DB>(
   db: Kysely<DB>,
   folder = ownFolder,
 ): Promise<string[]> {
-  const migrator = await createMigrator(db, folder)
-  return (await migrator.getMigrations())
-    .filter((migration) => !migration.executedAt)
-    .map((migration) => migration.name)
+  const [known, applied] = [await readMigrations(folder), await readAppliedMigrations(db)]
+  requireKnownSchema(applied)
+  return Object.keys(known)
+    .filter((name) => !applied.includes(name))
+    .toSorted()
 }
 
 /** Returns the names of the migrations that the database has and this code does not know. */
@@ -120,12 +119,16 @@ async function readAppliedMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
 async function createMigrator<DB>(db: Kysely<DB>, folder: string): Promise<Migrator> {
   const known = await readMigrations(folder)
   const applied = await readAppliedMigrations(db)
-  if (applied.length > 0 && !applied.includes(schemaMigration)) throw new Error(tooOld)
+  requireKnownSchema(applied)
   const newer = applied
     .filter((name) => !(name in known))
     .map((name) => [name, { up: async () => undefined }])
   const provided = { ...known, ...Object.fromEntries(newer) }
   return new Migrator({ db, provider: { getMigrations: async () => provided } })
+}
+
+function requireKnownSchema(applied: string[]): void {
+  if (applied.length > 0 && !applied.includes(schemaMigration)) throw new Error(tooOld)
 }
 
 /** One sentence: the API, scripts/migrate.ts and the demo print it and exit. */
@@ -179,28 +182,4 @@ export async function switchOffJit<DB>(db: Kysely<DB>): Promise<string[]> {
     await sql.raw(command).execute(transaction)
   })
   return []
-}
-
-/**
- * Tells Kysely's migrator which of its own tables exist. It asks twice for each migration. Kysely
- * itself reads every column of every table, which takes longer than a small migration.
- */
-export class MigrationTables<DB> extends PostgresIntrospector {
-  readonly #db: Kysely<DB>
-
-  constructor(db: Kysely<DB>) {
-    super(db)
-    this.#db = db
-  }
-
-  /** Returns the tables of the migrator that exist, without their columns. */
-  override async getTables(): Promise<TableMetadata[]> {
-    const { rows } = await sql<{ schema: string; name: string }>`
-      select relnamespace::regnamespace::text as schema, relname::text as name
-      from pg_class
-      where relkind = 'r'
-        and relname in (${DEFAULT_MIGRATION_TABLE}, ${DEFAULT_MIGRATION_LOCK_TABLE})
-    `.execute(this.#db)
-    return rows.map((row) => ({ ...row, isView: false, isForeign: false, columns: [] }))
-  }
 }

@@ -2,7 +2,6 @@
 // single statements of Kysely.
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import type { PoolClient, QueryResult } from 'pg'
-import { MigrationTables } from '../run-migrations.ts'
 import { BrokenConnectionError, isBrokenConnection } from './broken-connections.ts'
 import type { FailoverPool } from './failover-pool.ts'
 
@@ -33,10 +32,7 @@ export function createDialect(pool: FailoverPool, send: Send): PostgresDialect {
     end: () => pool.end(),
     options: pool.options,
   }
-  const dialect = new PostgresDialect({ pool: kyselyPool })
-  // Only the migrator asks for the tables of a database.
-  dialect.createIntrospector = (db) => new MigrationTables(db)
-  return dialect
+  return new PostgresDialect({ pool: kyselyPool })
 }
 
 class RetryingClient {
