@@ -18,7 +18,7 @@ import { isBehindPooler } from '../src/database/transaction-pooling.ts'
 import { openIndexingClient } from '../src/indexing/engine.ts'
 import { ensurePermanentKeys } from '../src/indexing/keys.ts'
 import { recordLinkSettings } from '../src/quotes/links/manage-links.ts'
-import { checkLogoInPdf } from '../src/quotes/pdf/pdf-renderer.ts'
+import { checkLogoInPdf } from '../src/quotes/pdf/check-logo.ts'
 import { recordLanguages } from '../src/quotes/record-languages.ts'
 import { runCommand } from './cli/command.ts'
 

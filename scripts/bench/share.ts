@@ -13,7 +13,7 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { deriveSearchKey } from '../../src/indexing/keys.ts'
 import { hashLinkToken, type OpenLink } from '../../src/quotes/links/read-link.ts'
-import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
+import { QuoteRenderer } from '../../src/quotes/rendering/quote-renderer.ts'
 import { languages } from '../../src/texts/languages.ts'
 import { runCommand, UsageError } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
@@ -306,7 +306,8 @@ async function loadOn(url: string, seconds: number, pid: number): Promise<Load> 
  * requests cannot be delayed for longer.
  */
 async function processorMsOfRequest(documentJson: string): Promise<number> {
-  const renderer = new PdfRenderer(defaultBrand, { cache: { cacheBytes: 0 } })
+  const options = { brand: defaultBrand, offersReplies: false, timeZone: 'UTC' }
+  const renderer = new QuoteRenderer(options, { cacheBytes: 1 })
   const link: OpenLink = {
     state: 'open',
     quoteStatus: 'sent',
@@ -318,9 +319,9 @@ async function processorMsOfRequest(documentJson: string): Promise<number> {
     documentBytes: documentJson.length,
   }
   const source = { readVerifiedDocument: async () => documentJson, logFailure: () => undefined }
-  await renderer.getOrRender(link, 'en', source)
+  await renderer.getOrRender(link, 'pdf', 'en', source)
   const before = process.cpuUsage()
-  await renderer.getOrRender(link, 'en', source)
+  await renderer.getOrRender(link, 'pdf', 'en', source)
   const { user, system } = process.cpuUsage(before)
   renderer.close()
   return (user + system) / 1000

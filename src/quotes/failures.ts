@@ -8,8 +8,8 @@ const pendingRetryAfterMs = 5_000
 const retryAfterMs = 5_000
 
 /**
- * The error pages. `action` is the link on the page: none, to the page or the PDF of the quote, or
- * to the same URL again. No page reloads by itself, because that would interrupt a screen reader
+ * The error pages. `action` is the link on the page: none, to the page of the quote, or to the
+ * same URL again. No page reloads by itself, because that would interrupt a screen reader
  * (WCAG 2.2.1). The texts are in src/texts/.
  */
 export const errorPages = {
@@ -23,7 +23,6 @@ export const errorPages = {
   wrong_request: { action: null },
   pdf_unsupported: { action: 'open-page' },
   pdf_unavailable: { action: 'open-page' },
-  rendering_too_large: { action: 'open-pdf' },
   pending: { action: 'try-again' },
 } as const
 export type ErrorPageName = keyof typeof errorPages
@@ -119,23 +118,13 @@ const rules = {
   },
   // Any rendering error other than a QuoteFailure. For example, the document made it fail, the
   // process was killed because the machine has too little memory, or the code has a defect. The
-  // rendering is tried again after a pause (rendering/rendering-cache.ts). Requests until then
+  // rendering is tried again after a pause (rendering/quote-renderer.ts). Requests until then
   // get the same failure.
   rendering_failed: { ...cannotRenderRule, isLoggedAsError: true, retryRendering: 'after-pause' },
-  // The page or its JSON would have more than maxPageOrJsonBytes.
-  rendering_too_large: {
-    code: 'unavailable',
-    page: 'rendering_too_large',
-    detail: 'This representation of the quote is too large. Request another one.',
-    isLoggedAsError: true,
-    retryRendering: 'never',
-  },
   // Too many other renderings wait. An error for each request would flood the log.
   queue_full: cannotRenderRule,
-  // The rendering process hardly ran, because the machine is busy. The document is not the cause.
-  starved: { ...cannotRenderRule, isLoggedAsError: true },
-  // The rendering process cannot be started or reached, for example because the machine has no
-  // memory left. The document is not the cause.
+  // The rendering process cannot be started or reached, or hardly ran, for example because the
+  // machine is busy or has no memory left. The document is not the cause.
   process_unreachable: { ...cannotRenderRule, isLoggedAsError: true },
   // The rendering takes longer than a request waits. It goes on, and a later request gets its
   // result.
@@ -185,7 +174,7 @@ export class QuoteFailure extends Error {
 
 /**
  * Thrown to every request that waited for a failed rendering, or that came before the next attempt
- * is allowed. The cache (rendering/rendering-cache.ts) has already logged the failure if it needed
+ * is allowed. The renderer (rendering/quote-renderer.ts) has already logged the failure if it needed
  * a line, so the route must not log it again.
  */
 export class HandledFailure extends QuoteFailure {}

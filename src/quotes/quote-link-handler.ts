@@ -10,12 +10,9 @@ import { failureRules, getRenderingFailureReason, isFailedPdf, QuoteFailure } fr
 import { LinkAccess, requireOpen } from './links/link-access.ts'
 import type { OpenLink } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
-import { PageRenderer } from './page/page-renderer.ts'
-import type { PageOrJsonVariant } from './page/quote-page.ts'
-import { PdfRenderer } from './pdf/pdf-renderer.ts'
-import type { RenderingContext } from './rendering/rendering-cache.ts'
+import { QuoteRenderer, type RenderingContext } from './rendering/quote-renderer.ts'
 import { type Format, getRequestedFormat, getRequestedLocale } from './requested-representation.ts'
-import { buildPageOrJsonResponse, buildPdfResponse, type LinkResponse } from './responses.ts'
+import { buildResponse, type LinkResponse } from './responses.ts'
 
 // Their requests still get an answer: their connections are closed a second later.
 export const stopRenderingTimeout = { ms: 4_000 }
@@ -47,8 +44,7 @@ type LinkRequest = {
 
 export class QuoteLinkHandler {
   readonly #options: QuoteOptions
-  readonly #pageRenderer: PageRenderer
-  readonly #pdfRenderer: PdfRenderer
+  readonly #renderer: QuoteRenderer
   readonly #links: LinkAccess
   readonly #countView: ((linkId: string) => void) | null
   #closeTimer: NodeJS.Timeout | undefined
@@ -58,8 +54,7 @@ export class QuoteLinkHandler {
     const { brand, timeZone } = company
     this.#options = options
     this.#links = new LinkAccess({ db, timeZone, clock, observer })
-    this.#pageRenderer = new PageRenderer({ brand, offersReplies, timeZone })
-    this.#pdfRenderer = new PdfRenderer(brand, {}, timeZone)
+    this.#renderer = new QuoteRenderer({ brand, offersReplies, timeZone })
     this.#countView = countViews ? createViewCounter(db, log) : null
   }
 
@@ -86,10 +81,7 @@ export class QuoteLinkHandler {
     const format = getRequestedFormat(request)
     if (format === null) throw new QuoteFailure('not_acceptable')
     // 4. Take the content from the cache, or read and verify the document and render it.
-    const { response, isCached } =
-      format === 'pdf'
-        ? await this.#getPdf(request, link)
-        : await this.#getPageOrJson(request, link, format)
+    const { response, isCached } = await this.#getOrRender(request, link, format)
     // 5. The link may have been closed during the rendering.
     if (!isCached) requireOpen(await this.#links.readState(token))
     // 6. Count the view in the background.
@@ -107,32 +99,18 @@ export class QuoteLinkHandler {
 
   close(): void {
     clearTimeout(this.#closeTimer)
-    this.#pdfRenderer.close()
-    this.#pageRenderer.close()
+    this.#renderer.close()
   }
 
-  async #getPdf(request: LinkRequest, link: OpenLink) {
-    const language = getRequestedLocale(request.query)
-    const context = this.#createRenderingContext(request, link, 'pdf')
-    try {
-      const { content, isCached } = await this.#pdfRenderer.getOrRender(link, language, context)
-      return { response: buildPdfResponse(content), isCached }
-    } catch (error) {
-      if (isFailedPdf(error)) this.#options.observer.countFailedPdf()
-      throw error
-    }
-  }
-
-  async #getPageOrJson(request: LinkRequest, link: OpenLink, format: 'html' | 'json') {
-    const language = getRequestedLocale(request.query)
-    const variant: PageOrJsonVariant =
-      format === 'json'
-        ? { format }
-        : { format, language, offersPdf: !this.#pdfRenderer.isBlocked(link, language) }
+  async #getOrRender(request: LinkRequest, link: OpenLink, format: Format) {
+    const { headers, query } = request
     const context = this.#createRenderingContext(request, link, format)
-    const { content, isCached } = await this.#pageRenderer.getOrRender(link, variant, context)
-    const response = await buildPageOrJsonResponse(request.headers, format, content)
-    return { response, isCached }
+    const rendering = this.#renderer.getOrRender(link, format, getRequestedLocale(query), context)
+    const { rendering: content, isCached } = await rendering.catch((error: unknown) => {
+      if (format === 'pdf' && isFailedPdf(error)) this.#options.observer.countFailedPdf()
+      throw error
+    })
+    return { response: await buildResponse(headers, format, content), isCached }
   }
 
   #createRenderingContext(

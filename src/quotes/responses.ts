@@ -14,14 +14,8 @@ import {
   pagesOfProblems,
   type QuoteFailure,
 } from './failures.ts'
-import {
-  buildContentSecurityPolicy,
-  decodeContent,
-  type EncodedContent,
-  type PageOrJsonVariant,
-  renderErrorPage,
-} from './page/quote-page.ts'
-import type { Pdf } from './pdf/typst-compiler.ts'
+import { buildContentSecurityPolicy, decodeContent, renderErrorPage } from './page/quote-page.ts'
+import type { Rendering } from './rendering/rendering-main.ts'
 import {
   chooseErrorPageLanguage,
   type Format,
@@ -35,6 +29,7 @@ export type LinkResponse = { headers: Record<string, string>; bytes: string | Bu
 const contentTypes = {
   html: `${mediaTypes.html}; charset=utf-8`,
   json: `${mediaTypes.json}; charset=utf-8`,
+  pdf: mediaTypes.pdf,
 }
 
 /**
@@ -50,27 +45,23 @@ export const createLinkResponseHeaders = (brand: Brand) => ({
   vary: 'Accept, Accept-Language, Accept-Encoding',
 })
 
-/** Returns a page or JSON in the accepted encoding that compresses best. */
-export async function buildPageOrJsonResponse(
+/**
+ * Returns a page or JSON in the accepted encoding that compresses best. Browsers open a PDF in the
+ * tab instead of downloading it.
+ */
+export async function buildResponse(
   requestHeaders: IncomingHttpHeaders,
-  format: PageOrJsonVariant['format'],
-  content: EncodedContent,
+  format: Format,
+  rendering: Rendering,
 ): Promise<LinkResponse> {
-  const type = contentTypes[format]
-  const encoding = chooseEncoding(requestHeaders)
-  if (encoding === 'identity')
-    return { headers: { 'content-type': type }, bytes: await decodeContent(content) }
-  const headers = { 'content-type': type, 'content-encoding': encoding }
-  return { headers, bytes: content[encoding] }
-}
-
-/** Returns a response that makes a browser open the PDF in the tab instead of downloading it. */
-export function buildPdfResponse({ pdf, fileName }: Pdf): LinkResponse {
-  const headers = {
-    'content-type': mediaTypes.pdf,
-    'content-disposition': buildContentDisposition(fileName),
+  const headers = { 'content-type': contentTypes[format] }
+  if ('pdf' in rendering) {
+    const disposition = buildContentDisposition(rendering.fileName)
+    return { headers: { ...headers, 'content-disposition': disposition }, bytes: rendering.pdf }
   }
-  return { headers, bytes: pdf }
+  const encoding = chooseEncoding(requestHeaders)
+  if (encoding === 'identity') return { headers, bytes: await decodeContent(rendering) }
+  return { headers: { ...headers, 'content-encoding': encoding }, bytes: rendering[encoding] }
 }
 
 /**

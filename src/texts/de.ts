@@ -173,10 +173,6 @@ export const quotes: QuoteTexts = {
         'einmal. Die Seite lässt sich drucken oder mit der Druckfunktion Ihres Browsers ' +
         'als PDF speichern.',
     },
-    rendering_too_large: {
-      title: 'Dieses Angebot ist zu groß für eine Seite',
-      explanation: 'Öffnen Sie es als PDF, oder wenden Sie sich an den Absender.',
-    },
     pending: {
       title: 'Das Dokument wird erstellt',
       explanation: 'Es ist groß, oder viele werden angefordert. In wenigen Sekunden ist es fertig.',

@@ -170,10 +170,6 @@ export const quotes = {
         'It is too large, or we are busy. Try again later. The page can be printed, or saved as ' +
         'PDF with the print function of your browser.',
     },
-    rendering_too_large: {
-      title: 'This quotation is too large for a page',
-      explanation: 'Open its PDF, or ask whoever sent it to you.',
-    },
     pending: {
       title: 'The document is being prepared',
       explanation: 'It is large, or many were requested. It will be ready in a few seconds.',

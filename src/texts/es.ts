@@ -158,10 +158,6 @@ export const quotes: QuoteTexts = {
         'Es demasiado grande o hay mucha demanda. Inténtelo más tarde. La página se puede ' +
         'imprimir o guardar como PDF con la función de impresión de su navegador.',
     },
-    rendering_too_large: {
-      title: 'Este presupuesto es demasiado grande para una página',
-      explanation: 'Ábralo en PDF o pídaselo a quien se lo envió.',
-    },
     pending: {
       title: 'Estamos preparando el documento',
       explanation: 'Es grande o hay mucha demanda. Estará listo en unos segundos.',

@@ -165,10 +165,6 @@ export const quotes: QuoteTexts = {
         'peut être imprimée ou enregistrée en PDF avec la fonction d’impression de votre ' +
         'navigateur.',
     },
-    rendering_too_large: {
-      title: 'Ce devis est trop grand pour une page',
-      explanation: 'Ouvrez-le en PDF, ou demandez-le à la personne qui vous l’a envoyé.',
-    },
     pending: {
       title: 'Le document est en préparation',
       explanation:

@@ -161,10 +161,6 @@ export const quotes: QuoteTexts = {
         'È troppo grande o ci sono molte richieste. Riprovi più tardi. La pagina si può ' +
         'stampare o salvare come PDF con la funzione di stampa del browser.',
     },
-    rendering_too_large: {
-      title: 'Questo preventivo è troppo grande per una pagina',
-      explanation: 'Lo apra in PDF, o lo chieda a chi glielo ha inviato.',
-    },
     pending: {
       title: 'Stiamo preparando il documento',
       explanation: 'È grande o ci sono molte richieste. Sarà pronto tra pochi secondi.',

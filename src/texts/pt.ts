@@ -161,10 +161,6 @@ export const quotes: QuoteTexts = {
         'É demasiado grande ou há muitos pedidos. Tente mais tarde. A página pode ser ' +
         'impressa ou guardada como PDF com a função de impressão do seu navegador.',
     },
-    rendering_too_large: {
-      title: 'Este orçamento é demasiado grande para uma página',
-      explanation: 'Abra-o em PDF ou peça-o a quem lho enviou.',
-    },
     pending: {
       title: 'Estamos a preparar o documento',
       explanation: 'É grande ou há muitos pedidos. Estará pronto dentro de segundos.',

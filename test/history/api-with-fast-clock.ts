@@ -1,5 +1,5 @@
 // Starts the API as in production, but with the fast clock of the random histories.
-import { renderingWait } from '../../src/quotes/rendering/rendering-cache.ts'
+import { renderingWait } from '../../src/quotes/rendering/quote-renderer.ts'
 import { start } from '../../src/server.ts'
 import { fastClock } from './fast-clock.ts'
 

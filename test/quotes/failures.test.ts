@@ -16,8 +16,6 @@ const loggedAsErrors: FailureReason[] = [
   'no_document',
   'process_unreachable',
   'rendering_failed',
-  'rendering_too_large',
-  'starved',
 ]
 
 t.test('failures of the service are logged as errors, and rejected requests are not', async (t) => {
@@ -30,6 +28,6 @@ t.test('failures of the service are logged as errors, and rejected requests are 
 
 t.test('only failures of the rendering count as failed PDFs', async (t) => {
   const counted = reasons.filter((reason) => isFailedPdf(new QuoteFailure(reason)))
-  t.same(counted.toSorted(), ['process_unreachable', 'queue_full', 'rendering_failed', 'starved'])
+  t.same(counted.toSorted(), ['process_unreachable', 'queue_full', 'rendering_failed'])
   t.equal(isFailedPdf(new Error('a defect')), true)
 })

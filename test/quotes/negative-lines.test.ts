@@ -10,7 +10,7 @@ import type { LinkedQuote } from '../../src/quotes/schema.ts'
 import { findQuotesWithWrongTotals } from '../../src/stats/summary/check-months.ts'
 import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import { getVisibleText } from '../support/quotes/linked-quote.ts'
-import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
+import { waitLongForRenderings } from '../support/quotes/rendering-processes.ts'
 import { testService } from '../support/service/test-service.ts'
 
 waitLongForRenderings(t)

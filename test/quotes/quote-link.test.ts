@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { createQuoteLink, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote, expireLinks } from '../support/database/add-quote.ts'
 import { company } from '../support/database/company.ts'
-import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
+import { waitLongForRenderings } from '../support/quotes/rendering-processes.ts'
 import { startServiceWithLink, today } from '../support/service/service-with-link.ts'
 import { testService } from '../support/service/test-service.ts'
 

@@ -1,7 +1,7 @@
 // Which format and language a quote link returns: Accept, ?format= and ?lang=.
 import t from 'tap'
 import { chooseErrorPageLanguage } from '../../src/quotes/requested-representation.ts'
-import { waitLongForRenderings } from '../support/quotes/wait-for-renderings.ts'
+import { waitLongForRenderings } from '../support/quotes/rendering-processes.ts'
 import { startServiceWithLink } from '../support/service/service-with-link.ts'
 
 waitLongForRenderings(t)

@@ -8,7 +8,7 @@ import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** This file gives up rights of root, and renders a PDF. */
-const file = 'test/quotes/rendering/low-priority.test.ts'
+const file = 'test/quotes/low-priority.test.ts'
 
 t.test('a test that gives up rights passes in a private checkout', async (t) => {
   const home = createTemporaryDirectory(t, 'private')

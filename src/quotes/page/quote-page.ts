@@ -17,7 +17,7 @@ import { type ErrorPageName, errorPages } from '../failures.ts'
 import { chooseLocale, type Locale, toPlainText, truncatePlainText } from '../formats.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { canShowInPdf } from '../pdf/pdf-text.ts'
-import { maxUncompressedCachedBytes } from '../rendering/rendering-limits.ts'
+import type { Format } from '../requested-representation.ts'
 import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { buildReplyLinks } from '../view-model/contact-links.ts'
 import { sumColumnWidths } from '../view-model/line-and-total-tables.ts'
@@ -28,25 +28,22 @@ export type QuoteToRender = Pick<OpenLink, 'quoteStatus' | 'expiresAt' | 'conten
   documentJson: string
 }
 
-export type PageOrJsonVariant =
-  | { format: 'json' }
-  | {
-      format: 'html'
-      /** Null for the language of the quote. */
-      language: Locale | null
-      /** False if the PDF failed a short time ago. */
-      offersPdf: boolean
-    }
+export type Variant = {
+  format: Format
+  /** Null for the language of the quote. */
+  language: Locale | null
+  /** For pages. False if the PDF failed a short time ago. */
+  offersPdf: boolean
+}
 
 export function renderPageOrJson(
   quote: QuoteToRender,
-  variant: PageOrJsonVariant,
+  { format, language, offersPdf }: Variant,
   options: PageOptions,
 ): Buffer {
-  if (variant.format === 'json') return Buffer.from(serializeLinkedQuote(quote))
+  if (format === 'json') return Buffer.from(serializeLinkedQuote(quote))
   const { quoteStatus: status, expiresAt, contentHash, documentJson } = quote
   const document = JSON.parse(documentJson) as QuoteDocument
-  const { language, offersPdf } = variant
   // The link is relative, so the cached page works under any host name and base path, and does not
   // contain the token.
   const hasPdf = offersPdf && canShowInPdf(documentJson)
@@ -152,7 +149,6 @@ export function renderErrorPage({
     ...texts.errors[name],
     action: errorPages[name].action,
     pageLink: `?format=html${lang}`,
-    pdfLink: `?format=pdf${lang}`,
     texts,
     language,
     contact: contact && buildSellerContact(contact),
@@ -202,36 +198,25 @@ export function buildContentSecurityPolicy(brand: Brand): string {
   return templates.buildContentSecurityPolicy(brandStyle === null ? [] : [brandStyle])
 }
 
-/** `identity` is null for large content. decodeContent then decompresses `br`. */
-export type EncodedContent = { identity: Buffer | null; gzip: Buffer; br: Buffer }
+/** A page or JSON. `identity` is missing in large content: decodeContent then decompresses `br`. */
+export type EncodedContent = { identity?: Buffer; gzip: Buffer; br: Buffer }
 
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
-const compressWithBrotli = promisify(brotliCompress)
-const compressWithGzip = promisify(gzip)
-const decompressBrotli = promisify(brotliDecompress)
 
-/** Returns content in all encodings. Compresses in the thread pool. Use it for small content. */
-export async function encodeSmallContent(identity: Buffer): Promise<EncodedContent> {
+/** Compresses in the thread pool. */
+export async function compress(identity: Buffer): Promise<EncodedContent> {
   const [gzipped, br] = await Promise.all([
-    compressWithGzip(identity),
-    compressWithBrotli(identity, brotliOptions),
+    promisify(gzip)(identity),
+    promisify(brotliCompress)(identity, brotliOptions),
   ])
   return { identity, gzip: gzipped, br }
 }
 
-/** Returns content in its encodings, without `identity` if it is large. Blocks this thread. */
-export function encodeAnySizeSync(content: Buffer): EncodedContent {
-  return {
-    identity: content.length > maxUncompressedCachedBytes ? null : content,
-    gzip: gzipSync(content),
-    br: brotliCompressSync(content, brotliOptions),
-  }
-}
-
-export function getEncodedSize({ identity, gzip, br }: EncodedContent): number {
-  return (identity?.length ?? 0) + gzip.length + br.length
+/** Compresses large content, and blocks this thread. */
+export function compressSync(content: Buffer): EncodedContent {
+  return { gzip: gzipSync(content), br: brotliCompressSync(content, brotliOptions) }
 }
 
 export async function decodeContent({ identity, br }: EncodedContent): Promise<Buffer> {
-  return identity ?? (await decompressBrotli(br))
+  return identity ?? (await promisify(brotliDecompress)(br))
 }

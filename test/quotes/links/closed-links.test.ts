@@ -8,8 +8,8 @@ import { addQuote } from '../../support/database/add-quote.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { findNewestLinkId } from '../../support/quotes/newest-link.ts'
+import { waitLongForRenderings } from '../../support/quotes/rendering-processes.ts'
 import { startLinksApi } from '../../support/quotes/start-links-api.ts'
-import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import { startServiceWithLink } from '../../support/service/service-with-link.ts'
 
 waitLongForRenderings(t)

@@ -7,8 +7,8 @@ import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { secretOf } from '../../support/key-parts.ts'
+import { waitLongForRenderings } from '../../support/quotes/rendering-processes.ts'
 import { startLinksApi } from '../../support/quotes/start-links-api.ts'
-import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
 import {
   getUnknownLinkPath,
   startServiceWithLink,

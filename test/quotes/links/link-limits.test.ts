@@ -5,7 +5,7 @@ import t from 'tap'
 import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { findNewestLinkId } from '../../support/quotes/newest-link.ts'
-import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
+import { waitLongForRenderings } from '../../support/quotes/rendering-processes.ts'
 import { lengthenTimeouts } from '../../support/service/longer-timeouts.ts'
 import {
   getUnknownLinkPath,

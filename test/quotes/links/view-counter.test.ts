@@ -4,7 +4,7 @@ import t from 'tap'
 import { isHumanView } from '../../../src/quotes/links/view-counter.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { eventually } from '../../support/eventually.ts'
-import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
+import { waitLongForRenderings } from '../../support/quotes/rendering-processes.ts'
 import {
   getUnknownLinkPath,
   startServiceWithLink,

@@ -20,7 +20,7 @@ import {
   withDocument,
 } from '../../support/quotes/linked-quote.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
-import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
+import { waitLongForRenderings } from '../../support/quotes/rendering-processes.ts'
 import { testService } from '../../support/service/test-service.ts'
 
 waitLongForRenderings(t)

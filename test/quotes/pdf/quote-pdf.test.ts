@@ -1,20 +1,12 @@
-// The PDF of a quote: its content and links, hostile and long documents, and failures of rendering:
-// a full queue, a timeout and a killed process.
+// The PDF of a quote: its content and links, and hostile and long documents.
 // Numbers such as S20 are those of the attacks in docs/security.md.
 // Slow: it renders many PDFs.
-import type { ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { extractLinks, extractText, getDocumentProxy, getMeta } from 'unpdf'
-import { defaultBrand as brand } from '../../../src/company/brand.ts'
-import type { QuoteFailure } from '../../../src/quotes/failures.ts'
-import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { serializeLinkedQuote } from '../../../src/quotes/page/quote-page.ts'
-import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
 import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { type Language, textsByLanguage } from '../../../src/texts/languages.ts'
-import { addQuote } from '../../support/database/add-quote.ts'
 import {
   document,
   eur,
@@ -28,9 +20,11 @@ import {
   withDocument,
 } from '../../support/quotes/linked-quote.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
-import { renderDocument } from '../../support/quotes/render-pdf.ts'
-import { waitLongForRenderings } from '../../support/quotes/wait-for-renderings.ts'
-import { testService } from '../../support/service/test-service.ts'
+import {
+  renderDocument,
+  startRenderer,
+  waitLongForRenderings,
+} from '../../support/quotes/rendering-processes.ts'
 
 waitLongForRenderings(t)
 
@@ -38,8 +32,7 @@ const languages = ['es', 'en'] as const
 /** Without the emoji sequence, which the fonts of the PDF lack. */
 const printableHostileText = hostileText.replace('👩‍👩‍👧 ', '')
 
-const renderer = new PdfRenderer(brand, { cache: { maxWaitMs: 120_000 } })
-t.teardown(() => renderer.close())
+const renderer = startRenderer(t)
 
 const createRequest = (quote: LinkedQuote, language: Language | null = 'es') => {
   const documentJson = JSON.stringify(quote.document)
@@ -132,8 +125,7 @@ t.test(
 t.test(
   'the same content gives the same bytes in another process, with embedded fonts only',
   async (t) => {
-    const otherRenderer = new PdfRenderer(brand)
-    t.teardown(() => otherRenderer.close())
+    const otherRenderer = startRenderer(t)
     const first = await renderPdf(linkedQuote, 'es')
     t.ok(first.equals((await renderDocument(otherRenderer, createRequest(linkedQuote, 'es'))).pdf))
     t.ok(
@@ -290,96 +282,5 @@ t.test(
     }
     const allText = pages.join('\n')
     t.ok(lines.every(({ description }) => allText.includes(description)))
-  },
-)
-
-t.test(
-  'a full queue rejects requests, and a rendering that takes too long is stopped',
-  async (t) => {
-    const startRenderer = (limits: ConstructorParameters<typeof PdfRenderer>[1]) => {
-      const renderer = new PdfRenderer(brand, limits)
-      t.teardown(() => renderer.close())
-      return renderer
-    }
-    const createNumberedRequest = (number: string) => createRequest(withDocument({ number }))
-    const shortQueue = startRenderer({ queue: { maxQueued: 2 } })
-    const outcomes = await Promise.allSettled(
-      ['1', '2', '3', '4', '5', '3', '1'].map((number) =>
-        renderDocument(shortQueue, createNumberedRequest(number)),
-      ),
-    )
-    t.same(
-      outcomes.map(({ status }) => status === 'fulfilled'),
-      [true, true, true, false, false, true, true],
-      'requests for the same PDF share one rendering',
-    )
-    for (const outcome of outcomes)
-      if (outcome.status === 'rejected')
-        t.equal((outcome.reason as QuoteFailure).reason, 'queue_full')
-
-    const lines = Array.from({ length: 3_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
-    const shortTime = startRenderer({
-      process: { maxProcessorMs: 1_000 },
-      cache: { maxWaitMs: 120_000 },
-    })
-    await t.rejects(renderDocument(shortTime, createRequest(withDocument({ lines }))), {
-      message: 'The PDF process ended (too much processor time).',
-    })
-    const recycling = startRenderer({
-      process: { replaceAbove: { processorMs: 1 } },
-      cache: { cacheBytes: 0 },
-    })
-    const first = await renderDocument(recycling, createNumberedRequest('1'))
-    t.ok(
-      first.pdf.equals((await renderDocument(recycling, createNumberedRequest('1'))).pdf),
-      'each PDF is from another process',
-    )
-    recycling.close()
-    await t.rejects(
-      renderDocument(recycling, createNumberedRequest('2')),
-      { message: 'The service is stopping.' },
-      'a closed renderer rejects requests',
-    )
-  },
-)
-
-t.test(
-  'returns 503 for a PDF whose process is killed, remembers it, and always shows the page',
-  async (t) => {
-    const { app, db } = await testService(t, { index: false })
-    await addQuote(db, 'P-1')
-    await addQuote(db, 'P-2')
-    const url = `/quote/share/${await createQuoteLink(db, { number: 'P-1' })}`
-    let killedCount = 0
-    const killPdfProcess = (message: unknown) => {
-      const { process: child } = message as { process: ChildProcess }
-      child.once('spawn', () => {
-        if (
-          child.spawnargs.some((word) => word.includes('pdf-process-main.ts')) &&
-          child.kill('SIGKILL')
-        )
-          killedCount += 1
-      })
-    }
-    subscribe('child_process', killPdfProcess)
-    t.teardown(() => unsubscribe('child_process', killPdfProcess))
-    for (let attempt = 1; attempt <= 3; attempt += 1) {
-      const unavailable = await app.inject({
-        url: `${url}?format=pdf`,
-        headers: { accept: 'application/json' },
-      })
-      t.match(
-        [unavailable.statusCode, unavailable.json()],
-        [503, { code: 'unavailable', detail: /cannot be made at the moment/ }],
-      )
-      const retryAfter = Number(unavailable.headers['retry-after'])
-      t.ok(retryAfter > 5 && retryAfter <= 30, `Retry-After: ${retryAfter}`)
-      t.equal(killedCount, 1, 'only the first request starts a process')
-      t.equal((await app.inject(url)).statusCode, 200)
-    }
-    unsubscribe('child_process', killPdfProcess)
-    const other = `/quote/share/${await createQuoteLink(db, { number: 'P-2' })}`
-    const rendered = await app.inject(`${other}?format=pdf`)
-    t.same([rendered.statusCode, rendered.rawPayload.subarray(0, 5).toString()], [200, '%PDF-'])
   },
 )

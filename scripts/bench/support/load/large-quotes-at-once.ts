@@ -6,7 +6,7 @@ import { get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { renderingNiceIncrement } from '../../../../src/quotes/rendering/rendering-limits.ts'
+import { renderingNiceIncrement } from '../../../../src/quotes/rendering/rendering-process.ts'
 import type { PacedBody } from './paced-bodies-server.ts'
 import { quantile } from './quantile.ts'
 

@@ -1,13 +1,11 @@
 // Renders a PDF and a large page in a process that was started with a low priority, for a test. The
 // arguments are the address of the database and the token of a link.
 import { getPriority, setPriority } from 'node:os'
-import { defaultBrand } from '../../../src/company/brand.ts'
-import { openDatabase } from '../../../src/database/postgres-pool.ts'
-import { queryDocument } from '../../../src/quotes/links/link-access.ts'
-import { readLink } from '../../../src/quotes/links/read-link.ts'
-import { PageRenderer } from '../../../src/quotes/page/page-renderer.ts'
-import { PdfRenderer } from '../../../src/quotes/pdf/pdf-renderer.ts'
-import { renderingWait } from '../../../src/quotes/rendering/rendering-cache.ts'
+import { defaultBrand } from '../../src/company/brand.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { queryDocument } from '../../src/quotes/links/link-access.ts'
+import { readLink } from '../../src/quotes/links/read-link.ts'
+import { QuoteRenderer, renderingWait } from '../../src/quotes/rendering/quote-renderer.ts'
 
 // On a busy machine, a process of low priority takes longer than a customer should wait.
 renderingWait.ms = 120_000
@@ -22,20 +20,21 @@ const source = {
     throw error
   },
 }
-const pages = new PageRenderer({ brand: defaultBrand, offersReplies: true, timeZone: 'UTC' })
-const pdfs = new PdfRenderer(defaultBrand)
-const page = await pages.getOrRender(link, { format: 'json' }, source)
-const pdf = await pdfs.getOrRender(link, 'es', source)
+const options = { brand: defaultBrand, offersReplies: true, timeZone: 'UTC' }
+const renderer = new QuoteRenderer(options)
+const render = async (format: 'json' | 'pdf') =>
+  (await renderer.getOrRender(link, format, 'es', source)).rendering
+const json = await render('json')
+const pdf = await render('pdf')
 console.log(
   JSON.stringify({
     priority: getPriority(),
     mayRaisePriority: mayRaisePriority(),
-    page: page.content.gzip.length,
-    pdf: pdf.content.pdf.subarray(0, 5).toString(),
+    json: 'gzip' in json && json.gzip.length,
+    pdf: 'pdf' in pdf && pdf.pdf.subarray(0, 5).toString(),
   }),
 )
-pages.close()
-pdfs.close()
+renderer.close()
 await db.destroy()
 
 function mayRaisePriority(): boolean {

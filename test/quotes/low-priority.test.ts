@@ -4,11 +4,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import {
-  generateLines,
-  insertLinkedQuote,
-} from '../../../scripts/bench/support/data/linked-quotes.ts'
-import { testDatabase } from '../../support/database/test-database.ts'
+import { generateLines, insertLinkedQuote } from '../../scripts/bench/support/data/linked-quotes.ts'
+import { testDatabase } from '../support/database/test-database.ts'
 
 const run = promisify(execFile)
 /** Root may raise a priority. With all its other rights, a process can still read the checkout. */
@@ -25,6 +22,6 @@ for (const priority of [10, 15])
       ...[process.execPath, program, roles.api, token],
     ])
     const result = JSON.parse(stdout)
-    t.match(result, { pdf: '%PDF-', page: Number, mayRaisePriority: false })
+    t.match(result, { pdf: '%PDF-', json: Number, mayRaisePriority: false })
     t.ok(result.priority >= priority, `priority ${result.priority}`)
   })

@@ -1,0 +1,228 @@
+// Renders quotes as page, JSON or PDF, and caches them. Small pages and JSON are rendered at once,
+// in this process; PDFs and large pages one after the other, in a process of their own.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import pTimeout from 'p-timeout'
+import {
+  failureRules,
+  getRenderingFailureReason,
+  HandledFailure,
+  needsErrorLog,
+  QuoteFailure,
+} from '../failures.ts'
+import type { Locale } from '../formats.ts'
+import { getLinkIdentity, type OpenLink } from '../links/read-link.ts'
+import { compress, type PageOptions, renderPageOrJson, type Variant } from '../page/quote-page.ts'
+import type { Format } from '../requested-representation.ts'
+import type { Rendering } from './rendering-main.ts'
+import { RenderingProcess, type renderingLimits } from './rendering-process.ts'
+
+// Later a visitor wants to see that something happens.
+export const renderingWait = { ms: 10_000 }
+
+/**
+ * The main thread takes about 4 ms for a document of this size: canonical JSON of about 90 lines.
+ */
+export const maxMainThreadDocumentBytes = 32_000
+const cacheBytes = 48e6
+const maxQueued = 30
+// The cause may be short, such as a busy machine. Each attempt may cost seconds.
+const firstFailurePauseMs = 30_000
+// A document that always fails costs each process one attempt an hour.
+const maxFailurePauseMs = 3_600_000
+const maxRememberedFailures = 1_000
+// A pause is five times as long as the page before it took. Other requests have most of the time.
+const pauseFactor = 5
+const maxPauseMs = 250
+
+export type RenderingContext = {
+  /** Called only if the rendering is not cached. */
+  readVerifiedDocument(): Promise<string>
+  /** Logs why a rendering failed: once, however many requests wait for it. */
+  logFailure(error: unknown): void
+}
+
+/** `retryAt`: by performance.now(). Infinity: never, because the document cannot be rendered. */
+type FailedRendering = { failure: HandledFailure; pauseMs: number; retryAt: number }
+
+export class QuoteRenderer {
+  readonly #options: PageOptions
+  readonly #process: RenderingProcess
+  readonly #cache: LRUCache<string, Rendering>
+  readonly #failed = new LRUCache<string, FailedRendering>({ max: maxRememberedFailures })
+  readonly #pending = new Map<string, Promise<Rendering>>()
+  // Pages come first: they take a tenth of the time, and a customer sees the page before the PDF.
+  readonly #waiting = { page: [] as (() => Promise<void>)[], pdf: [] as (() => Promise<void>)[] }
+  readonly #closing = new AbortController()
+  #isWorking = false
+
+  /** Tests replace some of the limits. */
+  constructor(
+    options: PageOptions,
+    limits: Partial<typeof renderingLimits & { cacheBytes: number }> = {},
+  ) {
+    this.#options = options
+    this.#process = new RenderingProcess(limits)
+    this.#cache = new LRUCache({
+      maxSize: limits.cacheBytes ?? cacheBytes,
+      sizeCalculation: getSize,
+    })
+  }
+
+  /**
+   * Returns the quote of an open link from the cache, or renders it. Concurrent calls for the same
+   * share one rendering. A language of null is that of the quote. Throws QuoteFailure; its reason
+   * is `pending` if this takes too long. The rendering then goes on.
+   */
+  async getOrRender(
+    link: OpenLink,
+    format: Format,
+    language: Locale | null,
+    context: RenderingContext,
+  ): Promise<{ rendering: Rendering; isCached: boolean }> {
+    const offersPdf = format === 'html' && !this.#findFailure(getCacheKey(link, 'pdf', language))
+    const variant = { format, language, offersPdf }
+    const key = getCacheKey(link, format, language, offersPdf)
+    const cached = this.#cache.get(key)
+    if (cached) return { rendering: cached, isCached: true }
+    const pending = this.#pending.get(key) ?? this.#start(key, link, variant, context)
+    const rendering = await pTimeout(pending, {
+      milliseconds: renderingWait.ms,
+      message: new QuoteFailure('pending', 'The rendering is not ready yet.'),
+    })
+    return { rendering, isCached: false }
+  }
+
+  /** Ends the process. All renderings that have not ended fail with the reason `stopping`. */
+  close(): void {
+    this.#closing.abort()
+    this.#process.stop()
+  }
+
+  /** Returns the failure of a rendering that may not be tried again yet. */
+  #findFailure(key: string): FailedRendering | undefined {
+    const failed = this.#failed.get(key)
+    return failed && failed.retryAt > performance.now() ? failed : undefined
+  }
+
+  #start(key: string, link: OpenLink, variant: Variant, context: RenderingContext) {
+    const failed = this.#findFailure(key)
+    if (failed) throw repeatFailure(failed)
+    const rendering = this.#render(link, variant, context)
+      .then(
+        (content) => {
+          this.#failed.delete(key)
+          this.#cache.set(key, content)
+          return content
+        },
+        (error: unknown) => {
+          if (needsErrorLog(error)) context.logFailure(error)
+          throw this.#rememberFailure(key, error)
+        },
+      )
+      .finally(() => this.#pending.delete(key))
+    this.#pending.set(key, rendering)
+    return rendering
+  }
+
+  async #render(
+    link: OpenLink,
+    variant: Variant,
+    { readVerifiedDocument }: RenderingContext,
+  ): Promise<Rendering> {
+    const { quoteStatus, expiresAt, contentHash } = link
+    const readQuote = async () => {
+      const documentJson = await readVerifiedDocument()
+      return { quoteStatus, expiresAt, contentHash, documentJson }
+    }
+    const options = this.#options
+    if (variant.format !== 'pdf' && link.documentBytes <= maxMainThreadDocumentBytes)
+      return compress(renderPageOrJson(await readQuote(), variant, options))
+    // The document is read when it is its turn, so few are in memory at the same time.
+    return this.#enqueue(variant.format === 'pdf' ? 'pdf' : 'page', async () =>
+      toBuffers(await this.#process.perform({ quote: await readQuote(), variant, options })),
+    )
+  }
+
+  async #enqueue(kind: 'page' | 'pdf', render: () => Promise<Rendering>): Promise<Rendering> {
+    const { page, pdf } = this.#waiting
+    if (page.length + pdf.length >= maxQueued)
+      throw new QuoteFailure('queue_full', 'Too many renderings are queued.')
+    const { promise, resolve, reject } = Promise.withResolvers<Rendering>()
+    this.#waiting[kind].push(async () => {
+      const startedAt = performance.now()
+      await render().then(resolve, reject)
+      const pauseMs = Math.min(pauseFactor * (performance.now() - startedAt), maxPauseMs)
+      if (kind === 'page')
+        await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => undefined)
+    })
+    void this.#work()
+    return promise
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isWorking) return
+    this.#isWorking = true
+    const { page, pdf } = this.#waiting
+    const takeNext = () => page.shift() ?? pdf.shift()
+    for (let next = takeNext(); next; next = takeNext()) await next()
+    this.#isWorking = false
+  }
+
+  /** Returns what the requests get that wait. Remembers a failure that will probably recur. */
+  #rememberFailure(key: string, error: unknown): HandledFailure {
+    const reason = getRenderingFailureReason(error)
+    const message = error instanceof Error ? error.message : String(error)
+    const { retryRendering } = failureRules[reason]
+    if (retryRendering === undefined) return new HandledFailure(reason, message, { cause: error })
+    const lastPauseMs = this.#failed.get(key)?.pauseMs ?? firstFailurePauseMs / 2
+    const pauseMs =
+      retryRendering === 'never' ? Infinity : Math.min(2 * lastPauseMs, maxFailurePauseMs)
+    const failure = new HandledFailure(reason, message, {
+      cause: error,
+      ...(Number.isFinite(pauseMs) && { retryAfterMs: pauseMs }),
+    })
+    this.#failed.set(key, { failure, pauseMs, retryAt: performance.now() + pauseMs })
+    return failure
+  }
+}
+
+function repeatFailure({ failure: { reason, message }, retryAt }: FailedRendering): HandledFailure {
+  return new HandledFailure(reason, `The rendering failed before: ${message}`, {
+    ...(Number.isFinite(retryAt) && { retryAfterMs: retryAt - performance.now() }),
+  })
+}
+
+/**
+ * The key contains everything that a rendering depends on, except the options of the service. If
+ * somebody changes the row of the link, the document is read and verified again.
+ */
+function getCacheKey(
+  link: OpenLink,
+  format: Format,
+  language: Locale | null,
+  offersPdf = false,
+): string {
+  const { rowVersion, contentHash, quoteStatus } = link
+  const variant = format === 'json' ? format : `${format} ${language} ${offersPdf}`
+  return `${getLinkIdentity(link)} ${rowVersion} ${contentHash} ${quoteStatus} ${variant}`
+}
+
+function listBuffers(rendering: Rendering) {
+  return Object.entries<Buffer | string>(rendering).filter(
+    (entry): entry is [string, Buffer] => entry[1] instanceof Uint8Array,
+  )
+}
+
+/** Buffers may arrive from a process as plain byte arrays. */
+function toBuffers(rendering: Rendering): Rendering {
+  const buffers = listBuffers(rendering).map(([name, { buffer, byteOffset, length }]) => [
+    name,
+    Buffer.from(buffer, byteOffset, length),
+  ])
+  return { ...rendering, ...Object.fromEntries(buffers) }
+}
+
+function getSize(rendering: Rendering): number {
+  return listBuffers(rendering).reduce((sum, [, { length }]) => sum + length, 1)
+}
