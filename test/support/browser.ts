@@ -50,12 +50,14 @@ export type WatchedPage = {
   context: BrowserContext
   /**
    * Errors so far: console errors and warnings, exceptions, violations of the page's
-   * Content-Security-Policy, and requests to other origins than `origins`.
+   * Content-Security-Policy, and requests to other origins than `origins`. A test fails if there
+   * are any at its end; it removes those that it expects.
    */
   pageErrors: string[]
 }
 
-type PageOptions = BrowserContextOptions & { origins: string[] }
+/** Without `origins`, a page may send requests to any. */
+type PageOptions = BrowserContextOptions & { origins?: string[] }
 
 /**
  * Opens a page in its own context that may send requests to `origins` only. Chromium reports every
@@ -68,11 +70,17 @@ export async function openPage(
   isExpectedError: (message: string) => boolean = () => false,
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options)
-  t.teardown(() => context.close())
   const pageErrors: string[] = []
+  t.teardown(async () => {
+    const errors = pageErrors.join('\n')
+    await context.close()
+    if (errors !== '') throw new Error(`errors of the page: ${errors}`)
+  })
   await reportPolicyViolations(context, pageErrors)
   const page = await context.newPage()
-  page.on('pageerror', (error) => pageErrors.push(`exception: ${error.stack ?? error.message}`))
+  page.on('pageerror', (error) => {
+    if (!isExpectedError(error.message)) pageErrors.push(`exception: ${error.stack}`)
+  })
   page.on('console', (message) => {
     if (!['error', 'warning', 'assert'].includes(message.type())) return
     const text = `${message.text()} (${message.location().url})`
@@ -80,7 +88,7 @@ export async function openPage(
   })
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url())
-    if (!['data:', 'blob:', 'about:'].includes(protocol) && !origins.includes(origin))
+    if (origins && !['data:', 'blob:', 'about:'].includes(protocol) && !origins.includes(origin))
       pageErrors.push(`request to ${request.url()}`)
   })
   return { page, context, pageErrors }

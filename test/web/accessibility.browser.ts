@@ -56,7 +56,7 @@ const looks: Look[] = [...screens, paper, ...contrasts]
 /** Pages whose look is of no interest in itself take the looks in turn. */
 const takeTurns = (index: number) => [looks[index % looks.length] as Look]
 
-const { page } = await openPage(t, browser, { origins: [base], locale: 'es-ES' }, () => true)
+const { page } = await openPage(t, browser, { locale: 'es-ES' }, () => true)
 
 /** Checks what the page shows now in each of these looks, without loading it again. */
 async function findViolations(page: Page, state: string, shownIn: Look[]) {
@@ -222,7 +222,7 @@ t.test('the dashboard, in every state', async (t) => {
     .execute()
   await foldUntilCurrent(db)
   const dashboard = `${await app.listen({ host: '127.0.0.1', port: 0 })}/dashboard`
-  const { page } = await openPage(t, browser, { origins: [dashboard], locale: 'es-ES' }, () => true)
+  const { page } = await openPage(t, browser, { locale: 'es-ES' }, () => true)
   const check = async (state: string) => {
     for (const look of screens) t.same(await findViolations(page, state, [look]), [], state)
   }
@@ -250,9 +250,11 @@ t.test('the dashboard, in every state', async (t) => {
   await page.goto(`${dashboard}?from=2001-01-01&to=2001-12-31`)
   await waitForStats()
   await check('empty')
-  await page.goto(`${dashboard}?from=2026-01-01&to=2026-06-30`)
+  await page.goto(`${dashboard}?from=2026-01-01&to=2026-06-30&compare=previous_year`)
   await waitForStats()
   await check('data')
+  await page.click('#timeline-table-button')
+  await check('the table')
   await page.goto(`${dashboard}?country=Spain`)
   await page.waitForSelector('#error:not([hidden])')
   await check('error')

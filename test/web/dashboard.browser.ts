@@ -115,6 +115,24 @@ async function revisitUntil(page: Page, selector: string): Promise<void> {
 /** Waits until the statistics of the filters are shown. */
 const waitForStats = (page: Page) =>
   page.waitForSelector('#statistics:not([hidden]):not([aria-busy]) #metrics dd')
+async function openStats(t: Test, path: string, options?: Options) {
+  const opened = await open(t, path, options)
+  await waitForStats(opened.page)
+  return opened
+}
+const waitForQuotes = (page: Page, count: string) =>
+  page.waitForSelector(`[data-metric="quotes"] .value:text-is("${count}")`)
+const waitForDate = (page: Page, field: '#from' | '#to', day: string) =>
+  page.waitForFunction(
+    ([field, day]) => document.querySelector<HTMLInputElement>(field)?.value === day,
+    [field, day] as const,
+  )
+const waitForRows = (page: Page, count: number) =>
+  page.waitForFunction(
+    (count) => document.querySelectorAll('#timeline-table tbody tr').length === count,
+    count,
+  )
+const focusedId = (page: Page) => page.evaluate(() => document.activeElement?.id)
 const normalizeSpaces = (text: string | null | undefined) =>
   (text ?? '').replace(/[\u00a0\u202f]/g, ' ').trim()
 const readMetric = async (page: Page, name: string) =>
@@ -140,7 +158,7 @@ t.test(
   async (t) => {
     const service = await startService(t)
     await insertQuotes(service, examples)
-    const { page, pageErrors } = await open(t, '/web/icon.svg', { base: service.base })
+    const { page } = await open(t, '/web/icon.svg', { base: service.base })
     await page.clock.install()
     const statuses: number[] = []
     page.on(
@@ -198,14 +216,13 @@ t.test(
       'FR',
       'the focus stays where it was',
     )
-    t.same(pageErrors, [])
   },
 )
 
 t.test(
   'a hidden tab sends no requests, and sends one as soon as it is visible again',
   async (t) => {
-    const { page, pageErrors } = await open(t, '/web/icon.svg')
+    const { page } = await open(t, '/web/icon.svg')
     await page.clock.install()
     let requestCount = 0
     page.on('request', (request) => {
@@ -232,7 +249,6 @@ t.test(
     await setHidden(false)
     await page.clock.runFor(1)
     t.equal(await waitForRequests(3), 3, 'once, and not during the ten minutes before')
-    t.same(pageErrors, [])
   },
 )
 
@@ -241,11 +257,10 @@ t.test(
   async (t) => {
     const stats = await readStats(`${firstHalf}&compare=previous_year`)
     for (const lang of ['es', 'en'] as const) {
-      const { page, pageErrors } = await open(
+      const { page } = await openStats(
         t,
         `/dashboard?${firstHalf}&compare=previous_year&lang=${lang}`,
       )
-      await waitForStats(page)
       const money = (value: { amount: string; currency: string }) =>
         normalizeSpaces(formatMoney(value, lang))
       const amount = (text: string) =>
@@ -330,14 +345,12 @@ t.test(
         ]),
       )
       t.equal(await page.getAttribute('html', 'lang'), lang)
-      t.same(pageErrors, [])
     }
   },
 )
 
 t.test('a long period is shown by years, with the rates of their sums', async (t) => {
-  const { page } = await open(t, '/dashboard?period=all')
-  await waitForStats(page)
+  const { page } = await openStats(t, '/dashboard?period=all')
   const empty = ['0', '0', '0,00', '0,00', '0,00', '–', '–']
   t.same(await readCells(page, '#timeline-table'), [
     ['2021 parcial', '1', '1', '700,00', '0,00', '0,00', '100,0 %', '100,0 %'],
@@ -353,8 +366,7 @@ t.test('a long period is shown by years, with the rates of their sums', async (t
 })
 
 t.test('by acceptance date nothing is open, lost or accepted in part', async (t) => {
-  const { page, pageErrors } = await open(t, '/dashboard?period=all&date=accepted')
-  await waitForStats(page)
+  const { page } = await openStats(t, '/dashboard?period=all&date=accepted')
   t.equal(
     await page.textContent('#comparison'),
     'Por fecha de aceptación solo cuentan los aceptados',
@@ -364,12 +376,10 @@ t.test('by acceptance date nothing is open, lost or accepted in part', async (t)
     t.equal(await page.locator(`[data-metric="${name}"]`).count(), 0, name)
   const [japan] = await readCells(page, '#countries')
   t.same(japan, ['Japón', '1', '1', '9.007.199.254.740.993,25', '23,0', '23,0'])
-  t.same(pageErrors, [])
 })
 
 t.test('a label shows its definition on demand', async (t) => {
-  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}&lang=en`)
-  await waitForStats(page)
+  const { page } = await openStats(t, `/dashboard?${firstHalf}&lang=en`)
   for (const [label, definition] of [
     ['Revenue', 'net amount of accepted quotes'],
     ['Open', 'sent quotes that are still valid today'],
@@ -385,12 +395,10 @@ t.test('a label shows its definition on demand', async (t) => {
     await page.keyboard.press('Escape')
     t.equal(await shown.count(), 0)
   }
-  t.same(pageErrors, [])
 })
 
 t.test('a phone shows one group of columns at a time', async (t) => {
-  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}&lang=en`, { width: 390 })
-  await waitForStats(page)
+  const { page } = await openStats(t, `/dashboard?${firstHalf}&lang=en`, { width: 390 })
   const visibleHeadings = async (place: string) =>
     (await page.locator(`${place} thead tr:last-child th:visible`).allInnerTexts()).map((text) =>
       text.replace(/\s+/g, ' '),
@@ -417,14 +425,12 @@ t.test('a phone shows one group of columns at a time', async (t) => {
   await page.setViewportSize(wideViewport)
   t.equal((await visibleHeadings('#timeline-table')).length, 10, 'a wide screen shows all columns')
   t.equal(await page.isVisible('#country-columns'), false)
-  t.same(pageErrors, [])
 })
 
 t.test('keeps the filters in the address; back, forward, a new tab and links work', async (t) => {
   // The page and the test must see the same date.
   await waitForFreshWindow(hourMs, 60_000)
-  const { page, context, base, pageErrors } = await open(t, '/dashboard')
-  await waitForStats(page)
+  const { page, context, base } = await openStats(t, '/dashboard')
   const search = () => new URL(page.url()).search
   const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'Europe/Madrid' }).format(new Date())
   t.equal(search(), '', 'default filters need no parameter')
@@ -435,10 +441,7 @@ t.test('keeps the filters in the address; back, forward, a new tab and links wor
     ['Todo', '?period=all', '2021-07-10'],
   ] as const) {
     await page.click(`text="${text}"`)
-    await page.waitForFunction(
-      (from) => (document.querySelector('#from') as HTMLInputElement).value === from,
-      from,
-    )
+    await waitForDate(page, '#from', from)
     t.equal(search(), query)
     t.equal(
       await page.getAttribute('[aria-current][data-preset]', 'data-preset'),
@@ -448,28 +451,20 @@ t.test('keeps the filters in the address; back, forward, a new tab and links wor
   await waitForStats(page)
   t.equal(await readQuoteCount(page), '9')
   await page.selectOption('#country', 'FR')
-  await page.waitForFunction(
-    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '2',
-  )
+  await waitForQuotes(page, '2')
   t.equal(search(), '?period=all&country=FR')
   await page.selectOption('#date', 'accepted')
-  await page.waitForFunction(
-    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '0',
-  )
+  await waitForQuotes(page, '0')
   t.ok(await page.isVisible('#no-quotes'), 'says that there are no quotes')
   await page.goBack()
   await page.goBack()
-  await page.waitForFunction(
-    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '9',
-  )
+  await waitForQuotes(page, '9')
   t.same(
     [search(), await page.inputValue('#country'), await page.inputValue('#date')],
     ['?period=all', '', 'issued'],
   )
   await page.goForward()
-  await page.waitForFunction(
-    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '2',
-  )
+  await waitForQuotes(page, '2')
   t.equal(await page.inputValue('#country'), 'FR')
 
   const other = await context.newPage()
@@ -481,44 +476,33 @@ t.test('keeps the filters in the address; back, forward, a new tab and links wor
   await page.goto(`${base}/dashboard?${firstHalf}`)
   await waitForStats(page)
   await page.click('#countries a:has-text("Japón")')
-  await page.waitForFunction(
-    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '1',
-  )
+  await waitForQuotes(page, '1')
   t.equal(search(), `?${firstHalf}&country=JP`)
   await page.click('#timeline-table-button')
   await page.click('#timeline-table a:has-text("marzo de 2026")')
-  await page.waitForFunction(
-    () => (document.querySelector('#to') as HTMLInputElement).value === '2026-03-31',
-  )
+  await waitForDate(page, '#to', '2026-03-31')
   t.equal(
     search(),
     '?from=2026-03-01&to=2026-03-31&country=JP&within=2026-01-01..2026-06-30',
     'the address keeps the period where the visitor started',
   )
   await page.click('#previous')
-  await page.waitForFunction(
-    () => (document.querySelector('#to') as HTMLInputElement).value === '2026-02-28',
-  )
+  await waitForDate(page, '#to', '2026-02-28')
   await page.fill('#from', '2026-01-15')
   await page.waitForURL('**/dashboard?from=2026-01-15&to=2026-02-28&country=JP')
-  t.same(pageErrors, [])
 })
 
 t.test(
   'asks for a key if one is needed, stores it in this tab only, and sends it only to the service',
   async (t) => {
     const { base } = withoutAnonymousAccess
-    const { page, context, pageErrors } = await open(t, `/dashboard?${firstHalf}`, {
+    const { page, context } = await open(t, `/dashboard?${firstHalf}`, {
       base,
       isExpectedError: isErrorResponse,
     })
     const enterKey = async (key: string) => {
       await page.waitForSelector('#key-form:not([hidden])')
-      t.equal(
-        await page.evaluate(() => document.activeElement?.id),
-        'key',
-        'the field has the focus',
-      )
+      t.equal(await focusedId(page), 'key', 'the field has the focus')
       await page.keyboard.type(key)
       await page.keyboard.press('Enter')
     }
@@ -570,7 +554,6 @@ t.test(
     await page.waitForSelector('#key-form:not([hidden])')
     t.equal(await page.isVisible('#statistics'), false)
     t.equal(await page.evaluate(() => sessionStorage.length), 0)
-    t.same(pageErrors, [])
   },
 )
 
@@ -581,11 +564,10 @@ t.test(
     const faultyProxy = await startFaultyProxy(t, database.url)
     const service = await startService(t, {}, database, buildRoleUrl(faultyProxy.url, 'api'))
     await insertQuotes(database, examples)
-    const { page, context, pageErrors } = await open(t, `/dashboard?${firstHalf}`, {
+    const { page, context } = await openStats(t, `/dashboard?${firstHalf}`, {
       base: service.base,
       isExpectedError: (text) => isErrorResponse(text) || /ERR_INTERNET_DISCONNECTED/.test(text),
     })
-    await waitForStats(page)
     faultyProxy.refuseConnections()
     await revisitUntil(page, '[data-state="stale"]')
     t.match(
@@ -609,7 +591,6 @@ t.test(
 
     await page.goto(`${service.base}/dashboard?from=2026-02-30&country=Spain`)
     await page.waitForSelector('#error:has-text("country")')
-    t.same(pageErrors, [])
 
     const limited = await open(t, '/dashboard', {
       base: rateLimited.base,
@@ -619,13 +600,11 @@ t.test(
     await limited.page.click('text="Todo"')
     await limited.page.waitForSelector('#error:has-text("Demasiadas")')
     t.match(await limited.page.textContent('#retry-countdown'), /Se reintenta en \d+ s\./)
-    t.same(limited.pageErrors, [])
   },
 )
 
 t.test('can be used with the keyboard alone', async (t) => {
-  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}`)
-  await waitForStats(page)
+  const { page } = await openStats(t, `/dashboard?${firstHalf}`)
   const reached: string[] = []
   for (let presses = 0; presses < 40; presses += 1) {
     await page.keyboard.press('Tab')
@@ -670,51 +649,9 @@ t.test('can be used with the keyboard alone', async (t) => {
   t.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-key')), '2026-01')
   await page.keyboard.press('Enter')
   await page.waitForURL(/from=2026-01-01&to=2026-01-31&within=2026-01-01..2026-06-30$/)
-  await page.waitForFunction(
-    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '1',
-  )
+  await waitForQuotes(page, '1')
   t.match(await page.textContent('#announcement'), /enero|ene/, 'screen readers announce it')
-  t.same(pageErrors, [])
 })
-
-t.test(
-  'is accessible in light and dark, on phones and desktops, with and without data',
-  async (t) => {
-    for (const [scheme, width, paths] of [
-      [
-        'light',
-        1440,
-        [
-          `/dashboard?${firstHalf}&compare=previous_period&country=FR`,
-          '/dashboard?period=all&lang=en',
-        ],
-      ],
-      [
-        'dark',
-        360,
-        [
-          `/dashboard?${firstHalf}&compare=previous_year`,
-          '/dashboard?from=2001-01-01&to=2001-12-31',
-        ],
-      ],
-    ] as const) {
-      const { page, base, pageErrors } = await open(t, paths[0], { scheme, width })
-      for (const path of paths) {
-        if (path !== paths[0]) await page.goto(base + path)
-        await waitForStats(page)
-        t.same(await findAccessibilityViolations(page), [], `${scheme} ${path}`)
-        t.equal(
-          await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
-          0,
-          'no horizontal scrolling',
-        )
-      }
-      await page.click('#timeline-table-button')
-      t.same(await findAccessibilityViolations(page), [], `${scheme}, the table`)
-      t.same(pageErrors, [])
-    }
-  },
-)
 
 t.test('shows what people search for to a key with stats:detail', async (t) => {
   await main.db
@@ -769,8 +706,7 @@ t.test('shows what people search for to a key with stats:detail', async (t) => {
 })
 
 t.test('leads from years to months to days and back, by links that can be shared', async (t) => {
-  const { page, context, base, pageErrors } = await open(t, '/dashboard?period=all')
-  await waitForStats(page)
+  const { page, context, base } = await openStats(t, '/dashboard?period=all')
   const rowNames = async () => (await readCells(page, '#timeline-table')).map(([name]) => name)
   const trail = async () => (await page.locator('#trail li').allTextContents()).map(normalizeSpaces)
   /** Follows a link by keyboard and waits for the rows that it leads to. */
@@ -781,7 +717,7 @@ t.test('leads from years to months to days and back, by links that can be shared
       (text) => document.querySelector('#timeline-table tbody th')?.textContent?.startsWith(text),
       firstRow,
     )
-    t.equal(await page.evaluate(() => document.activeElement?.id), 'period', 'the focus is on top')
+    t.equal(await focusedId(page), 'period', 'the focus is on top')
   }
   t.equal(await page.isVisible('#trail'), false)
   await page.click('#timeline-table-button')
@@ -829,12 +765,10 @@ t.test('leads from years to months to days and back, by links that can be shared
   await follow('#trail a:text-is("Todo")', '2021')
   t.equal(page.url(), `${base}/dashboard?period=all`)
   t.equal(await page.isVisible('#trail'), false)
-  t.same(pageErrors, [])
 })
 
 t.test('leads from a currency to its quotes and back', async (t) => {
-  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}`)
-  await waitForStats(page)
+  const { page } = await openStats(t, `/dashboard?${firstHalf}`)
   t.match(await page.textContent('#currencies .note'), 'no tiene tipo de cambio')
   await page.click('#currencies [data-key="USD"]')
   await page.waitForSelector('#currencies [data-key="USD"][aria-current]')
@@ -849,28 +783,24 @@ t.test('leads from a currency to its quotes and back', async (t) => {
   await page.click('#trail a')
   await page.waitForSelector('#currencies [data-key="USD"]:not([aria-current])')
   t.equal(await readQuoteCount(page), '7')
-  t.same(pageErrors, [])
 })
 
 t.test('a link to another language keeps the filters', async (t) => {
-  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}&lang=es`)
-  await waitForStats(page)
+  const { page } = await openStats(t, `/dashboard?${firstHalf}&lang=es`)
   await page.click('#countries a:has-text("Japón")')
   await page.waitForSelector('#countries [data-key="JP"][aria-current]')
   await page.click('#language-en')
   await page.waitForSelector('html[lang=en] #countries [data-key="JP"][aria-current]')
   t.equal(await page.textContent('#countries [data-key="JP"]'), 'Japan')
   t.equal(new URL(page.url()).search, `?${firstHalf}&country=JP&lang=en`)
-  t.same(pageErrors, [])
 })
 
 t.test('leads from a country to its months and back', async (t) => {
-  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}`, { width: 390 })
-  await waitForStats(page)
+  const { page } = await openStats(t, `/dashboard?${firstHalf}`, { width: 390 })
   await page.focus('#countries [data-key="FR"]')
   await page.keyboard.press('Enter')
   await page.waitForSelector('#countries [data-key="FR"][aria-current]')
-  t.equal(await page.evaluate(() => document.activeElement?.id), 'period')
+  t.equal(await focusedId(page), 'period')
   t.same(await page.locator('#trail li').allTextContents(), ['Todos los países', 'Francia'])
   t.same(
     (await readCells(page, '#timeline-table')).map(([month, quotes]) => [month, quotes]),
@@ -895,21 +825,15 @@ t.test('leads from a country to its months and back', async (t) => {
   await page.click('#trail a:text-is("Todos los países")')
   await page.waitForSelector('#countries [data-key="FR"]:not([aria-current])')
   t.match(new URL(page.url()).search, /^\?from=2026-02-01&to=2026-02-28&within=/)
-  t.same(pageErrors, [])
 })
 
 t.test('a quarter can be shown by days, and a tap on a column offers its days', async (t) => {
-  const { page, pageErrors } = await open(t, '/dashboard?from=2026-01-01&to=2026-03-31&lang=en')
-  await waitForStats(page)
+  const { page } = await openStats(t, '/dashboard?from=2026-01-01&to=2026-03-31&lang=en')
   t.same(await page.locator('#interval-choice a:visible').allTextContents(), ['Days', 'Months'])
   await page.click('#interval-choice a:text-is("Days")')
-  await page.waitForFunction(
-    () => document.querySelectorAll('#timeline-table tbody tr').length === 90,
-  )
+  await waitForRows(page, 90)
   await page.goBack()
-  await page.waitForFunction(
-    () => document.querySelectorAll('#timeline-table tbody tr').length === 3,
-  )
+  await waitForRows(page, 3)
   await page.locator('#charts').evaluate((charts) => {
     const { left, width, top } = charts.getBoundingClientRect()
     for (const type of ['pointerdown', 'pointerup', 'pointerleave'])
@@ -923,20 +847,17 @@ t.test('a quarter can be shown by days, and a tap on a column offers its days', 
   })
   await page.click('#timeline-details a:text-is("February 2026")')
   await page.waitForURL(/from=2026-02-01&to=2026-02-28/)
-  t.same(pageErrors, [])
 })
 
 t.test(
   'addresses that do not exist lead to an error or to the default, not to nothing',
   async (t) => {
-    const { page, base, pageErrors } = await open(t, '/dashboard?within=nonsense..x&by=day', {
+    const { page, base } = await openStats(t, '/dashboard?within=nonsense..x&by=day', {
       isExpectedError: isErrorResponse,
     })
-    await waitForStats(page)
     t.equal(await page.isVisible('#trail'), false)
     await page.goto(`${base}/dashboard?from=2026-02-30&to=2026-13-41&within=all&by=day`)
     await page.waitForSelector('#error:has-text("from")')
-    t.same(pageErrors, [])
   },
 )
 
@@ -958,18 +879,17 @@ t.test('shows customers and products to a key with stats:detail', async (t) => {
     .executeTakeFirstOrThrow()
   t.ok(id)
   await foldUntilCurrent(service.db)
-  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}&lang=en`, {
+  const { page } = await openStats(t, `/dashboard?${firstHalf}&lang=en`, {
     base: service.base,
     isExpectedError: isErrorResponse,
   })
-  await waitForStats(page)
   await page.click('#breakdown summary')
   await page.waitForSelector('#breakdown-message:has-text("stats:detail")')
   const createKey = (...scopes: ('stats:read' | 'stats:detail')[]) =>
     createApiKey(service.db, { kind: 'secret', name: 'dashboard', scopes })
   const enterKey = async (key: string) => {
     await page.click('#breakdown-message button')
-    t.equal(await page.evaluate(() => document.activeElement?.id), 'key')
+    t.equal(await focusedId(page), 'key')
     t.same(await findAccessibilityViolations(page), [])
     await page.keyboard.type(key)
     await page.keyboard.press('Enter')
@@ -997,7 +917,6 @@ t.test('shows customers and products to a key with stats:detail', async (t) => {
   await page.click('#forget-key')
   await page.waitForSelector('#breakdown-message:has-text("stats:detail")')
   t.equal(await page.locator('#breakdown table').count(), 0, 'without the key no names stay')
-  t.same(pageErrors, [])
 })
 
 t.test('says one and many right in six languages', async (t) => {
@@ -1009,10 +928,8 @@ t.test('says one and many right in six languages', async (t) => {
     ['it', 'Senza 1 preventivo che non ha un cambio'],
     ['de', 'Ohne 1 Angebot, das keinen Wechselkurs hat'],
   ] as const) {
-    const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}&lang=${lang}`)
-    await waitForStats(page)
+    const { page } = await openStats(t, `/dashboard?${firstHalf}&lang=${lang}`)
     t.equal(await page.locator('[data-metric="revenue"] .note').textContent(), text)
-    t.same(pageErrors, [])
   }
 })
 
@@ -1026,18 +943,20 @@ t.test('no figure is cut off on a tablet, in any language', async (t) => {
           .map(({ textContent }) => textContent),
       )
   for (const lang of ['es', 'en', 'pt', 'fr', 'it', 'de']) {
-    const { page } = await open(t, `/dashboard?${firstHalf}&compare=previous_year&lang=${lang}`, {
-      width: 768,
-    })
-    await waitForStats(page)
+    const { page } = await openStats(
+      t,
+      `/dashboard?${firstHalf}&compare=previous_year&lang=${lang}`,
+      {
+        width: 768,
+      },
+    )
     t.same(await cut(page, '#metrics, #metrics .metric'), [], lang)
   }
 })
 
 t.test('bars stand apart from labels and lines, and dates have room on a phone', async (t) => {
   for (const width of [1440, 390]) {
-    const { page } = await open(t, `/dashboard?${firstHalf}`, { width })
-    await waitForStats(page)
+    const { page } = await openStats(t, `/dashboard?${firstHalf}`, { width })
     const rows = await page.locator('#statuses tbody tr').evaluateAll((elements) =>
       elements.map((row) => {
         const heading = row.querySelector('th') as HTMLElement
@@ -1066,8 +985,7 @@ t.test('bars stand apart from labels and lines, and dates have room on a phone',
 })
 
 t.test('prints the statistics with their table and without controls', async (t) => {
-  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}`)
-  await waitForStats(page)
+  const { page } = await openStats(t, `/dashboard?${firstHalf}`)
   await page.emulateMedia({ media: 'print' })
   for (const hidden of ['.filters', '#csv', '#print', '#timeline-table-button'])
     t.equal(await page.isVisible(hidden), false, hidden)
@@ -1084,12 +1002,10 @@ t.test('prints the statistics with their table and without controls', async (t) 
     'Pendiente: importe neto',
   ])
     t.match(normalizeSpaces(text.replace(/\s+/g, ' ')), words)
-  t.same(pageErrors, [])
 })
 
 t.test('loads at most 60 kB, and its policy allows only its own files', async (t) => {
-  const { page, pageErrors } = await open(t, '/dashboard')
-  await waitForStats(page)
+  const { page } = await openStats(t, '/dashboard')
   const paths = await page.evaluate(() =>
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
   )
@@ -1147,7 +1063,6 @@ t.test('loads at most 60 kB, and its policy allows only its own files', async (t
     (await main.app.inject('/dashboard')).body,
     /<script(?! type="(module|application\/json)")|<style| style=|javascript:| on[a-z]+=/i,
   )
-  t.same(pageErrors, [])
 })
 
 t.test('works below a path that a proxy strips', async (t) => {
@@ -1163,8 +1078,7 @@ t.test('works below a path that a proxy strips', async (t) => {
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   t.teardown(() => proxy.close())
   const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-  const { page, pageErrors } = await open(t, `/erp/dashboard?${firstHalf}`, { base })
-  await waitForStats(page)
+  const { page } = await openStats(t, `/erp/dashboard?${firstHalf}`, { base })
   t.equal(await readQuoteCount(page), '7')
   await page.click('text="Todo"')
   await page.waitForURL(`${base}/erp/dashboard?period=all`)
@@ -1172,7 +1086,6 @@ t.test('works below a path that a proxy strips', async (t) => {
     await page.evaluate(() => (document.querySelector('#csv') as HTMLAnchorElement).href),
     `${base}/erp/api/stats?format=csv`,
   )
-  t.same(pageErrors, [])
 })
 
 t.test('the dashboard is not found if it is switched off', async (t) => {
