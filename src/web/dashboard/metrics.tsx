@@ -5,146 +5,127 @@ import { formats, texts } from './page.ts'
 import type { Stats } from './requests.ts'
 import { ratio, subtract } from './sums.ts'
 
-type MetricProps = {
-  name: string
-  label: string
-  /** Explains the label. */
-  definition?: keyof typeof texts.definitions
-  /** The part of the bar. */
-  outcome?: 'won' | 'open' | 'lost'
+type MetricName =
+  | 'revenue'
+  | 'open'
+  | 'lost'
+  | 'quotes'
+  | 'accepted'
+  | 'acceptance'
+  | 'days'
+  | 'average'
+
+type Metric = {
   value: ComponentChildren
   notes?: (string | null)[]
-  change?: ComponentChildren
+  /** The change since the comparison period, as a ratio. */
+  change?: string | null | undefined
   /** Absent without a comparison. */
   previous?: string | null | undefined
 }
+
+/** The parts of the bar of outcomes. */
+const outcomes: Partial<Record<MetricName, string>> = { revenue: 'won', open: 'open', lost: 'lost' }
 
 /**
  * By acceptance date only accepted quotes count, so open and lost amounts and acceptance are left
  * out: they would be zero and 100 %.
  */
 export function Metrics({ stats }: { stats: Stats }) {
-  const { quotes, revenue, comparison } = stats
-  const { byStatus, money, daysToDecision } = quotes
-  const before = comparison?.quotes
-  const unconverted = revenue.unconverted.reduce((total, { quotes }) => total + quotes, 0)
-  const lostCount = byStatus.rejected + byStatus.expired
-  const lostChange =
-    before && ratio(subtract(money.lost.amount, before.money.lost.amount), before.money.lost.amount)
-  const revenueMetric = (
-    <Metric
-      name="revenue"
-      label={texts.revenue}
-      definition="revenue"
-      outcome="won"
-      value={formats.money(revenue.total)}
-      notes={[
-        unconverted === 0 ? texts.netOfAccepted : formats.countText(unconverted, texts.withoutRate),
-      ]}
-      change={<Change ratio={comparison?.change.revenue} />}
-      previous={comparison && formats.money(comparison.revenue.total)}
-    />
-  )
-  const counts = (
-    <>
-      <Metric
-        name="quotes"
-        label={texts.quotes}
-        value={formats.count(quotes.total)}
-        change={<Change ratio={comparison?.change.quotes} />}
-        previous={before && formats.count(before.total)}
-      />
-      <Metric
-        name="accepted"
-        label={texts.accepted}
-        value={formats.count(byStatus.accepted)}
-        change={<Change ratio={comparison?.change.accepted} />}
-        previous={before && formats.count(before.byStatus.accepted)}
-      />
-    </>
-  )
-  const daysAndAverage = (
-    <>
-      <Metric
-        name="days"
-        label={texts.daysToDecision}
-        definition="days"
-        value={formats.days(daysToDecision.median)}
-        notes={[
-          daysToDecision.mean &&
-            formats.fill(texts.medianAndMean, { mean: formats.days(daysToDecision.mean) }),
-          formats.fill(texts.decidedOnKnownDay, { count: formats.count(daysToDecision.quotes) }),
-        ]}
-        previous={before && formats.days(before.daysToDecision.median)}
-      />
-      <Metric
-        name="average"
-        label={texts.average}
-        value={formatAverage(revenue.average)}
-        notes={[texts.perAccepted]}
-        previous={comparison && formatAverage(comparison.revenue.average)}
-      />
-    </>
+  const metrics = metricsOf(stats)
+  const list = (listName: string, ...names: MetricName[]) => (
+    <dl class={listName}>
+      {names.map((name) => (
+        <MetricItem key={name} name={name} {...metrics[name]} />
+      ))}
+    </dl>
   )
   if (stats.period.date === 'accepted')
-    return (
-      <dl class="accepted-only">
-        {revenueMetric}
-        {counts}
-        {daysAndAverage}
-      </dl>
-    )
+    return list('accepted-only', 'revenue', 'quotes', 'accepted', 'days', 'average')
   return (
     <>
-      <OutcomeBar money={money} />
-      <dl class="money">
-        {revenueMetric}
-        {/* Quotes of an earlier period are open no longer, so open amounts are not compared. */}
-        <Metric
-          name="open"
-          label={texts.open}
-          definition="open"
-          outcome="open"
-          value={formats.money(money.open)}
-          notes={[formats.fill(texts.sentAndValid, { count: formats.count(byStatus.sent) })]}
-        />
-        <Metric
-          name="lost"
-          label={texts.lost}
-          definition="lost"
-          outcome="lost"
-          value={formats.money(money.lost)}
-          notes={[formats.fill(texts.rejectedAndExpired, { count: formats.count(lostCount) })]}
-          change={<Change ratio={lostChange} isBetterLower />}
-          previous={before && formats.money(before.money.lost)}
-        />
-      </dl>
-      <dl class="counts">
-        {counts}
-        <Metric
-          name="acceptance"
-          label={texts.acceptance}
-          definition="acceptance"
-          value={<Acceptance {...stats} />}
-        />
-        {daysAndAverage}
-      </dl>
+      <OutcomeBar money={stats.quotes.money} />
+      {list('money', 'revenue', 'open', 'lost')}
+      {list('counts', 'quotes', 'accepted', 'acceptance', 'days', 'average')}
     </>
   )
 }
 
-const formatAverage = (average: Stats['revenue']['average']) =>
-  average === null ? '–' : formats.money(average)
+function metricsOf(stats: Stats): Record<MetricName, Metric> {
+  const { quotes, revenue, comparison } = stats
+  const { byStatus, money, daysToDecision } = quotes
+  const before = comparison?.quotes
+  const lostBefore = before?.money.lost
+  const unconverted = revenue.unconverted.reduce((total, { quotes }) => total + quotes, 0)
+  const lostCount = byStatus.rejected + byStatus.expired
+  const fillCount = (text: string, count: number) =>
+    formats.fill(text, { count: formats.count(count) })
+  const formatAverage = (average: Stats['revenue']['average']) =>
+    average === null ? '–' : formats.money(average)
+  return {
+    revenue: {
+      value: formats.money(revenue.total),
+      notes: [
+        unconverted === 0 ? texts.netOfAccepted : formats.countText(unconverted, texts.withoutRate),
+      ],
+      change: comparison?.change.revenue,
+      previous: comparison && formats.money(comparison.revenue.total),
+    },
+    // Quotes of an earlier period are open no longer, so open amounts are not compared.
+    open: {
+      value: formats.money(money.open),
+      notes: [fillCount(texts.sentAndValid, byStatus.sent)],
+    },
+    lost: {
+      value: formats.money(money.lost),
+      notes: [fillCount(texts.rejectedAndExpired, lostCount)],
+      change:
+        lostBefore && ratio(subtract(money.lost.amount, lostBefore.amount), lostBefore.amount),
+      previous: lostBefore && formats.money(lostBefore),
+    },
+    quotes: {
+      value: formats.count(quotes.total),
+      change: comparison?.change.quotes,
+      previous: before && formats.count(before.total),
+    },
+    accepted: {
+      value: formats.count(byStatus.accepted),
+      change: comparison?.change.accepted,
+      previous: before && formats.count(before.byStatus.accepted),
+    },
+    acceptance: { value: <Acceptance {...stats} /> },
+    days: {
+      value: formats.days(daysToDecision.median),
+      notes: [
+        daysToDecision.mean &&
+          formats.fill(texts.medianAndMean, { mean: formats.days(daysToDecision.mean) }),
+        fillCount(texts.decidedOnKnownDay, daysToDecision.quotes),
+      ],
+      previous: before && formats.days(before.daysToDecision.median),
+    },
+    average: {
+      value: formatAverage(revenue.average),
+      notes: [texts.perAccepted],
+      previous: comparison && formatAverage(comparison.revenue.average),
+    },
+  }
+}
 
-function Metric({ name, label, definition, outcome, value, ...details }: MetricProps) {
-  const { notes = [], change, previous } = details
-  const id = `definition-${definition}`
+function MetricItem({ name, value, notes = [], change, previous }: Metric & { name: MetricName }) {
+  const label = name === 'days' ? texts.daysToDecision : texts[name]
+  const definition = name in texts.definitions ? `definition-${name}` : undefined
   return (
     <div class="metric" data-metric={name}>
       <dt>
-        {outcome && <span class={`key ${outcome}`} aria-hidden="true" />}
+        {name in outcomes && <span class={`key ${outcomes[name]}`} aria-hidden="true" />}
         {definition ? (
-          <button type="button" class="term" data-key={id} popovertarget={id} aria-describedby={id}>
+          <button
+            type="button"
+            class="term"
+            data-key={definition}
+            popovertarget={definition}
+            aria-describedby={definition}
+          >
             {label}
           </button>
         ) : (
@@ -154,7 +135,8 @@ function Metric({ name, label, definition, outcome, value, ...details }: MetricP
       <dd class={typeof value === 'string' ? 'value' : 'values'}>{value}</dd>
       {previous && (
         <dd class="previous-value">
-          {change}
+          {change && <Change text={formats.change(change)} isBetterLower={name === 'lost'} />}
+          {change && ' '}
           {formats.fill(texts.previousValue, { value: previous })}
         </dd>
       )}
@@ -170,18 +152,8 @@ function Metric({ name, label, definition, outcome, value, ...details }: MetricP
   )
 }
 
-type ChangeProps = { ratio: string | null | undefined; isBetterLower?: boolean }
-
-/** The change since the comparison period, if there is one, and a space. */
-const Change = ({ ratio, isBetterLower = false }: ChangeProps) =>
-  ratio ? (
-    <>
-      <ChangeText text={formats.change(ratio)} isBetterLower={isBetterLower} />{' '}
-    </>
-  ) : null
-
 /** A change with its sign, an arrow and a colour. */
-function ChangeText({ text, isBetterLower }: { text: string; isBetterLower: boolean }) {
+function Change({ text, isBetterLower = false }: { text: string; isBetterLower?: boolean }) {
   const isUp = text.startsWith('+')
   const isDown = /^[-−]/.test(text)
   const isGood = isBetterLower ? isDown : isUp
@@ -222,9 +194,7 @@ function Acceptance({ quotes, comparison }: Pick<Stats, 'quotes' | 'comparison'>
     const previousRate = comparison?.quotes.acceptance[name] ?? null
     const points =
       rate !== null && previousRate !== null && formats.points(subtract(rate, previousRate))
-    const change = points && (
-      <ChangeText text={formats.fill(texts.points, { points })} isBetterLower={false} />
-    )
+    const change = points && <Change text={formats.fill(texts.points, { points })} />
     const shownNote = comparison ? change : note
     return (
       <td data-metric={metric}>

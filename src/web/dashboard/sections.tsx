@@ -47,94 +47,92 @@ function Details({ id, messageId, heading, section, summary, note, children }: D
 
 /* --- Customers and products --- */
 
-type Money = { amount: string; currency: string }
 type Row = {
   key: string
   label: ComponentChildren
   counts: number[]
-  revenue: Money
-  /** How many have no exchange rate, in words. */
-  note: string | null
+  revenue: { amount: string; currency: string }
+  /** How many have no exchange rate. */
+  unconverted: number
 }
 type ListProps = {
   title: string
   headings: string[]
+  /** Says how many of a row have no exchange rate. */
+  unconvertedText: { one: string; other: string }
   rows: Row[]
   rest: Row | null
   isExpanded: boolean
 }
 
 export function BreakdownSection({ state }: { state: State }) {
-  const { breakdown, expanded } = state
+  const { data } = state.breakdown
+  const { heading } = texts.breakdown
   return (
     <Details
       id="breakdown"
       messageId="breakdown-message"
-      heading={texts.breakdown.heading}
-      section={breakdown}
+      heading={heading}
+      section={state.breakdown}
     >
-      {breakdown.data && (
-        <>
-          <List
-            {...customerList(breakdown.data)}
-            isExpanded={expanded.has(texts.breakdown.customers)}
-          />
-          <List
-            {...productList(breakdown.data)}
-            isExpanded={expanded.has(texts.breakdown.products)}
-          />
-        </>
-      )}
+      {data && <Customers {...data.customers} expanded={state.expanded} />}
+      {data && <Products {...data.products} expanded={state.expanded} />}
     </Details>
   )
 }
 
-const noteOf = (count: number, forms: { one: string; other: string }) =>
-  count === 0 ? null : formats.countText(count, forms)
+type Expanded = Pick<State, 'expanded'>
 
-function customerList({ customers: { rows, rest } }: Breakdown): Omit<ListProps, 'isExpanded'> {
-  const { breakdown } = texts
-  return {
-    title: breakdown.customers,
-    headings: [breakdown.customer, texts.quotes, texts.accepted],
-    rows: rows.map(({ customer, quotes, accepted, revenue, unconverted }) => ({
-      key: String(customer?.id),
-      label:
-        customer === null ? breakdown.noCustomer : <bdi>{customer.name ?? `#${customer.id}`}</bdi>,
-      counts: [quotes, accepted],
-      revenue,
-      note: noteOf(unconverted, texts.withoutRate),
-    })),
-    rest: rest && {
-      key: 'rest',
-      label: formats.countText(rest.customers, breakdown.otherCustomers),
-      counts: [rest.quotes, rest.accepted],
-      revenue: rest.revenue,
-      note: noteOf(rest.unconverted, texts.withoutRate),
-    },
-  }
+function Customers({ rows, rest, expanded }: Breakdown['customers'] & Expanded) {
+  const { customers: title, customer, noCustomer, otherCustomers } = texts.breakdown
+  return (
+    <List
+      title={title}
+      headings={[customer, texts.quotes, texts.accepted]}
+      unconvertedText={texts.withoutRate}
+      isExpanded={expanded.has(title)}
+      rows={rows.map(({ customer, quotes, accepted, ...row }) => ({
+        ...row,
+        key: String(customer?.id),
+        label: customer === null ? noCustomer : <bdi>{customer.name ?? `#${customer.id}`}</bdi>,
+        counts: [quotes, accepted],
+      }))}
+      rest={
+        rest && {
+          ...rest,
+          key: 'rest',
+          label: formats.countText(rest.customers, otherCustomers),
+          counts: [rest.quotes, rest.accepted],
+        }
+      }
+    />
+  )
 }
 
-function productList({ products: { rows, rest } }: Breakdown): Omit<ListProps, 'isExpanded'> {
-  const { breakdown } = texts
-  return {
-    title: breakdown.products,
-    headings: [breakdown.product, breakdown.lines],
-    rows: rows.map(({ product, lines, revenue, unconverted }) => ({
-      key: String(product?.sku),
-      label: product === null ? breakdown.noSku : <Product {...product} />,
-      counts: [lines],
-      revenue,
-      note: noteOf(unconverted, breakdown.linesWithoutRate),
-    })),
-    rest: rest && {
-      key: 'rest',
-      label: formats.countText(rest.products, breakdown.otherProducts),
-      counts: [rest.lines],
-      revenue: rest.revenue,
-      note: noteOf(rest.unconverted, breakdown.linesWithoutRate),
-    },
-  }
+function Products({ rows, rest, expanded }: Breakdown['products'] & Expanded) {
+  const { products: title, product, noSku, otherProducts, ...names } = texts.breakdown
+  return (
+    <List
+      title={title}
+      headings={[product, names.lines]}
+      unconvertedText={names.linesWithoutRate}
+      isExpanded={expanded.has(title)}
+      rows={rows.map(({ product, lines, ...row }) => ({
+        ...row,
+        key: String(product?.sku),
+        label: product === null ? noSku : <Product {...product} />,
+        counts: [lines],
+      }))}
+      rest={
+        rest && {
+          ...rest,
+          key: 'rest',
+          label: formats.countText(rest.products, otherProducts),
+          counts: [rest.lines],
+        }
+      }
+    />
+  )
 }
 
 const Product = ({ sku, name }: { sku: string; name: string | null }) =>
@@ -146,7 +144,7 @@ const Product = ({ sku, name }: { sku: string; name: string | null }) =>
     </>
   )
 
-function List({ title, headings, rows, rest, isExpanded }: ListProps) {
+function List({ title, headings, unconvertedText, rows, rest, isExpanded }: ListProps) {
   const max = Math.max(0, ...rows.map(({ revenue }) => Number(revenue.amount)))
   const currency = rows[0]?.revenue.currency ?? ''
   return (
@@ -156,49 +154,36 @@ function List({ title, headings, rows, rest, isExpanded }: ListProps) {
         <p class="note">{texts.noRows}</p>
       ) : (
         <Table caption={title} headings={[...headings, `${texts.revenue} (${currency})`]}>
-          {rows.map((row, index) => (
+          {[...rows, ...(rest ? [rest] : [])].map((row, index) => (
             <tr
               key={row.key}
-              class={!isExpanded && index >= maxRowsAtFirst ? 'more' : undefined}
+              class={row === rest ? 'rest' : isExpanded || index < maxRowsAtFirst ? '' : 'more'}
               tabIndex={index >= maxRowsAtFirst ? -1 : undefined}
               data-first-hidden={index === maxRowsAtFirst ? title : undefined}
             >
-              <RowCells {...row}>
-                <Bar value={Number(row.revenue.amount)} max={max} name="revenue" />
-              </RowCells>
+              <th scope="row">
+                {row.label}
+                {row.unconverted > 0 && (
+                  <small class="row-note">
+                    {formats.countText(row.unconverted, unconvertedText)}
+                  </small>
+                )}
+                {row !== rest && (
+                  <Bar value={Number(row.revenue.amount)} max={max} name="revenue" />
+                )}
+              </th>
+              {row.counts.map((count, index) => (
+                <td key={index}>{formats.count(count)}</td>
+              ))}
+              <td>{formats.amount(row.revenue)}</td>
             </tr>
           ))}
-          {rest && (
-            <tr key="rest" class="rest">
-              <RowCells {...rest} />
-            </tr>
-          )}
         </Table>
       )}
       {!isExpanded && rows.length > maxRowsAtFirst && <ShowAll table={title} count={rows.length} />}
     </div>
   )
 }
-
-const RowCells = ({
-  label,
-  note,
-  counts,
-  revenue,
-  children,
-}: Row & { children?: ComponentChildren }) => (
-  <>
-    <th scope="row">
-      {label}
-      {note !== null && <small class="row-note">{note}</small>}
-      {children}
-    </th>
-    {counts.map((count, index) => (
-      <td key={index}>{formats.count(count)}</td>
-    ))}
-    <td>{formats.amount(revenue)}</td>
-  </>
-)
 
 /* --- Searches --- */
 

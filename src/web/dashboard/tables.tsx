@@ -51,16 +51,27 @@ export const ShowAll = ({ table, count }: ShowAllProps) => (
 /* --- Tables by country and by interval: columns in groups --- */
 
 type Group = Omit<Stats['byCountry'][number], 'country' | 'byStatus'>
-type Column = {
-  group: ColumnGroup
-  heading: string
-  /** Whether a heading above the columns begins here. */
-  isFirst?: boolean
-  /** Shown if the heading above the column is not. */
-  unit?: string
-  definition?: string
-  format: (group: Group) => string
-}
+/** The columns from left to right. The heading of each is the text of its name. */
+const columns = {
+  quotes: { group: 'revenue', format: ({ quotes }) => formats.count(quotes) },
+  accepted: { group: 'revenue', format: ({ accepted }) => formats.count(accepted) },
+  revenue: { group: 'revenue', format: ({ revenue }) => formats.amount(revenue) },
+  open: { group: 'outcomes', format: ({ money }) => formats.amount(money.open) },
+  lost: { group: 'outcomes', format: ({ money }) => formats.amount(money.lost) },
+  byNumber: { group: 'acceptance', format: (group) => formats.percent(group.acceptance.ofDecided) },
+  byValue: {
+    group: 'acceptance',
+    format: ({ acceptance }) => formats.percent(acceptance.ofDecidedValue),
+  },
+  median: { group: 'days', format: (group) => formats.days(group.daysToDecision.median) },
+  mean: { group: 'days', format: ({ daysToDecision }) => formats.days(daysToDecision.mean) },
+} satisfies Record<string, { group: ColumnGroup; format: (group: Group) => string }>
+type ColumnName = keyof typeof columns
+
+/** Columns at which a heading above them begins. */
+const firstColumns: ColumnName[] = ['revenue', 'byNumber', 'median']
+/** Columns of amounts. */
+const amountColumns: ColumnName[] = ['revenue', 'open', 'lost']
 
 /**
  * By acceptance date only accepted quotes count, so nothing is open or lost. The days of several
@@ -72,65 +83,8 @@ export function columnGroupsOf({ date }: Stats['period'], isByYear = false): Col
   return isByYear ? groups : [...groups, 'days']
 }
 
-/** Returns all columns from left to right. */
-function columnsOf(currency: string): Column[] {
-  const { definitions } = texts
-  const unit = `(${currency})`
-  const ofDecided = `(${texts.ofDecided})`
-  return [
-    { group: 'revenue', heading: texts.quotes, format: ({ quotes }) => formats.count(quotes) },
-    { group: 'revenue', heading: texts.accepted, format: (group) => formats.count(group.accepted) },
-    {
-      group: 'revenue',
-      heading: texts.revenue,
-      isFirst: true,
-      unit,
-      definition: definitions.revenue,
-      format: ({ revenue }) => formats.amount(revenue),
-    },
-    {
-      group: 'outcomes',
-      heading: texts.open,
-      unit,
-      definition: definitions.open,
-      format: ({ money }) => formats.amount(money.open),
-    },
-    {
-      group: 'outcomes',
-      heading: texts.lost,
-      unit,
-      definition: definitions.lost,
-      format: ({ money }) => formats.amount(money.lost),
-    },
-    {
-      group: 'acceptance',
-      heading: texts.byNumber,
-      isFirst: true,
-      unit: ofDecided,
-      format: ({ acceptance }) => formats.percent(acceptance.ofDecided),
-    },
-    {
-      group: 'acceptance',
-      heading: texts.byValue,
-      unit: ofDecided,
-      format: ({ acceptance }) => formats.percent(acceptance.ofDecidedValue),
-    },
-    {
-      group: 'days',
-      heading: texts.median,
-      isFirst: true,
-      format: ({ daysToDecision }) => formats.days(daysToDecision.median),
-    },
-    {
-      group: 'days',
-      heading: texts.mean,
-      format: ({ daysToDecision }) => formats.days(daysToDecision.mean),
-    },
-  ]
-}
-
-const classOf = ({ group, isFirst }: Column, isZero = false) =>
-  `column-${group}${isFirst ? ' first' : ''}${isZero ? ' zero' : ''}`
+const classOf = (name: ColumnName, isZero = false) =>
+  `column-${columns[name].group}${firstColumns.includes(name) ? ' first' : ''}${isZero ? ' zero' : ''}`
 
 type GroupTableProps = {
   caption: string
@@ -142,9 +96,15 @@ type GroupTableProps = {
 
 /** Narrow screens show one group of columns at a time. */
 export function GroupTable({ caption, rowHeading, columns: groups, ...table }: GroupTableProps) {
-  const columns = columnsOf(table.currency).filter(({ group }) => groups.includes(group))
-  const amounts = formats.fill(texts.amountsIn, { currency: table.currency })
+  const names = (Object.keys(columns) as ColumnName[]).filter((name) =>
+    groups.includes(columns[name].group),
+  )
   const { definitions } = texts
+  /** Shown if the heading above the column is not. */
+  const unitOf = (name: ColumnName) => {
+    if (amountColumns.includes(name)) return ` (${table.currency})`
+    return columns[name].group === 'acceptance' && ` (${texts.ofDecided})`
+  }
   return (
     <table class="groups">
       <caption class="hidden">{caption}</caption>
@@ -152,7 +112,7 @@ export function GroupTable({ caption, rowHeading, columns: groups, ...table }: G
         <tr class="column-groups">
           <td colSpan={3} />
           <th scope="colgroup" colSpan={groups.includes('outcomes') ? 3 : 1}>
-            {amounts}
+            {formats.fill(texts.amountsIn, { currency: table.currency })}
           </th>
           {groups.includes('acceptance') && (
             <th scope="colgroup" colSpan={2} title={definitions.acceptance}>
@@ -167,10 +127,17 @@ export function GroupTable({ caption, rowHeading, columns: groups, ...table }: G
         </tr>
         <tr>
           <th scope="col">{rowHeading}</th>
-          {columns.map((column) => (
-            <th key={column.heading} scope="col" class={classOf(column)} title={column.definition}>
-              {column.heading}
-              {column.unit && <span class="unit">{` ${column.unit}`}</span>}
+          {names.map((name) => (
+            <th
+              key={name}
+              scope="col"
+              class={classOf(name)}
+              title={
+                name in definitions ? definitions[name as keyof typeof definitions] : undefined
+              }
+            >
+              {texts[name]}
+              {unitOf(name) && <span class="unit">{unitOf(name)}</span>}
             </th>
           ))}
         </tr>
@@ -179,10 +146,10 @@ export function GroupTable({ caption, rowHeading, columns: groups, ...table }: G
         {table.rows.map(({ name, group, label, isHidden }) => (
           <tr key={name} data-name={name} class={isHidden ? 'more' : undefined}>
             <th scope="row">{label}</th>
-            {columns.map((column) => {
-              const text = column.format(group)
+            {names.map((column) => {
+              const text = columns[column].format(group)
               return (
-                <td key={column.heading} class={classOf(column, !/[1-9]/.test(text))}>
+                <td key={column} class={classOf(column, !/[1-9]/.test(text))}>
                   {text}
                 </td>
               )
