@@ -4,7 +4,7 @@ import type { Tables } from '../../src/database/table-types.ts'
 import { alignColumns } from './align-columns.ts'
 
 type KeyState = 'valid' | 'ends' | 'expired' | 'revoked'
-type KeyRow = Selectable<Tables['api_keys']> & { state: KeyState }
+type KeyRow = Selectable<Tables['api_keys']> & { state: KeyState; last_used_at: Date | null }
 
 const header = [
   'id',
@@ -48,6 +48,12 @@ function readKeys(db: Kysely<Tables>): Promise<KeyRow[]> {
           when expires_at < 'infinity' then 'ends'
           else 'valid'
         end`.as('state'),
+      )
+      .select(
+        sql<Date | null>`
+        (select max(last_used_at) from api_key_usage where key_id = api_keys.id)`.as(
+          'last_used_at',
+        ),
       )
       .orderBy('created_at', 'desc')
       .orderBy('id')

@@ -6,9 +6,7 @@ import { FailureLog, type TaskLog } from '../monitoring/log/failure-log.ts'
 import { repeat } from '../monitoring/regular-task.ts'
 import { countNoun } from '../text/count-noun.ts'
 
-// A minute is exact enough to find unused keys.
-const lastUsedIntervalSeconds = 60
-// Two statements for many requests.
+// One statement for many requests.
 const usageWriteMs = 5_000
 const dayMs = 24 * 60 * 60 * 1_000
 
@@ -93,7 +91,6 @@ export class ApiKeyUsage {
     this.#uses = new Map()
     if (uses.length === 0) return
     try {
-      await writeLastUse(this.#db, uses)
       await writeCounts(this.#db, uses)
       this.#failures.logSuccess()
     } catch (error) {
@@ -110,58 +107,29 @@ export class ApiKeyUsage {
 }
 
 /**
- * Skips a key whose row another process is updating at that moment, instead of waiting. Also skips
- * a key whose last use is already known to within `lastUsedIntervalSeconds`.
- *
- * The lock is not `for update`. A new row of api_key_usage locks its key, so `for update` would
- * also skip a key whose counts are being written.
- */
-async function writeLastUse(db: Kysely<Tables>, uses: DailyUse[]): Promise<void> {
-  const rows = uses
-    .filter(({ lastUsedMs }) => lastUsedMs > 0)
-    .map(({ keyId, lastUsedMs }) => ({ id: keyId, used_at: new Date(lastUsedMs) }))
-  if (rows.length === 0) return
-  const ids = rows.map(({ id }) => id)
-  await sql`
-    update api_keys k set last_used_at = u.used_at
-    from (
-      select id, max(used_at) as used_at
-      from json_to_recordset(${JSON.stringify(rows)}::json) as u (id text, used_at timestamptz)
-      group by id
-    ) u
-    where k.id = u.id
-      and k.id in (
-        select id from api_keys where id = any(${ids}) for no key update skip locked
-      )
-      and (
-        k.last_used_at is null
-        or k.last_used_at < u.used_at - make_interval(secs => ${lastUsedIntervalSeconds})
-      )
-  `.execute(db)
-}
-
-/**
  * Every process writes in order of id, so that two cannot deadlock. The join leaves out keys that
  * were deleted meanwhile.
  */
 async function writeCounts(db: Kysely<Tables>, uses: DailyUse[]): Promise<void> {
-  const rows = uses.map(({ keyId, day, calls, refusals, wrongSecrets }) => ({
+  const rows = uses.map(({ keyId, day, calls, refusals, wrongSecrets, lastUsedMs }) => ({
     key_id: keyId,
     day: new Date(day * dayMs).toISOString().slice(0, 10),
     calls,
     refusals,
     wrong_secrets: wrongSecrets,
+    last_used_at: lastUsedMs === 0 ? null : new Date(lastUsedMs),
   }))
   await sql`
-    insert into api_key_usage (key_id, day, calls, refusals, wrong_secrets)
-    select u.key_id, u.day, u.calls, u.refusals, u.wrong_secrets
-    from json_to_recordset(${JSON.stringify(rows)}::json)
-      as u (key_id text, day date, calls bigint, refusals bigint, wrong_secrets bigint)
+    insert into api_key_usage (key_id, day, calls, refusals, wrong_secrets, last_used_at)
+    select u.*
+    from json_to_recordset(${JSON.stringify(rows)}::json) as u (key_id text, day date,
+      calls bigint, refusals bigint, wrong_secrets bigint, last_used_at timestamptz)
     join api_keys k on k.id = u.key_id
     order by u.key_id, u.day
     on conflict (key_id, day) do update set
       calls = api_key_usage.calls + excluded.calls,
       refusals = api_key_usage.refusals + excluded.refusals,
-      wrong_secrets = api_key_usage.wrong_secrets + excluded.wrong_secrets
+      wrong_secrets = api_key_usage.wrong_secrets + excluded.wrong_secrets,
+      last_used_at = greatest(api_key_usage.last_used_at, excluded.last_used_at)
   `.execute(db)
 }

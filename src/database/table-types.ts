@@ -257,6 +257,7 @@ export type Tables = {
     calls: string
     refusals: string
     wrong_secrets: Generated<string>
+    last_used_at: Date | null
   }
   api_keys: {
     id: string
@@ -270,7 +271,6 @@ export type Tables = {
     created_at: Generated<Date>
     expires_at: Instant | null
     revoked_at: Instant | null
-    last_used_at: Instant | null
     successor_id: string | null
   }
 }

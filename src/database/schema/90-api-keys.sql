@@ -26,8 +26,6 @@ create table api_keys (
   revoked_at timestamptz,
   -- Multiplies the configured rate limits. Null: 1.
   limit_factor numeric check (limit_factor > 0 and limit_factor <= 1000),
-  -- Time of the last use, to about a minute. Null: never used.
-  last_used_at timestamptz,
   -- The key that replaced this one when it was rotated; null: it was not rotated.
   successor_id text references api_keys on delete set null,
   constraint api_keys_publishable_is_narrow check
@@ -49,6 +47,8 @@ create table api_key_usage (
   refusals bigint not null,
   -- Requests with the id of the key and a wrong secret, which are no calls of the key.
   wrong_secrets bigint not null default 0 check (wrong_secrets >= 0),
+  -- When the key was last allowed to make a request on this day. Null: it was not.
+  last_used_at timestamptz,
   primary key (key_id, day),
   constraint api_key_usage_refusals_are_calls check (refusals between 0 and calls)
 );
