@@ -1,5 +1,5 @@
 // The log: one JSON line for each request with its request id, and no secrets (S13, S37).
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { logSerializers, redactSecrets } from '../../src/monitoring/log/log-redaction.ts'
@@ -169,19 +169,16 @@ t.test('names the id of the key and the network of the caller', async (t) => {
   t.ok(Number(usage?.refusals) >= 1)
 })
 
-/** Starts a service that logs everything, with keys and a link. Collects what it logs and sends. */
-async function serviceWithSecrets(t: Test) {
+t.test('the log, responses and metrics contain no key, token or password (S13)', async (t) => {
   const { databaseUrl } = await servers()
-  const logLines: string[] = []
-  const log = (line: string) => logLines.push(line)
-  const responses: string[] = []
+  /** What the service logs and sends, in which no secret may be. */
+  const texts: string[] = []
+  const logged: string[] = []
+  const log = (line: string) => void logged.push(line)
   const metrics = createMetrics()
-  const service = await testService(t, {
-    metrics,
-    log,
-    config: { LOG_LEVEL: 'trace', ANONYMOUS_SCOPES: [] },
-  })
-  const { app, db } = service
+  const config = { LOG_LEVEL: 'trace', ANONYMOUS_SCOPES: [] }
+  const service = await testService(t, { metrics, log, config })
+  const { app, db, redis, engine, pool } = service
   const secret = await createApiKey(db, {
     kind: 'secret',
     name: 'ERP',
@@ -195,114 +192,53 @@ async function serviceWithSecrets(t: Test) {
   })
   await addQuote(db, 'P-1')
   const token = await createQuoteLink(db, { number: 'P-1' })
-  const password = new URL(databaseUrl).password
-  const secrets = [secret, publishable, secretOf(secret), secretOf(publishable), token, password]
-  return {
-    service,
-    metrics,
-    log,
-    logLines,
-    responses,
-    keys: { secret, publishable },
-    bearer: { authorization: `Bearer ${secret}` },
-    token,
-    async send(url: string, headers: Record<string, string> = {}) {
-      const response = await app.inject({ url, headers })
-      if (response.statusCode >= 400) responses.push(response.body)
-      responses.push(JSON.stringify(response.headers))
-    },
-    /** Fails if a log line or a response contains a secret. */
-    checkTexts() {
-      for (const text of [...logLines, ...responses])
-        for (const forbidden of secrets) t.notOk(text.includes(forbidden), text.slice(0, 300))
-      for (const line of logLines) t.doesNotThrow(() => JSON.parse(line))
-    },
+  const bearer = { authorization: `Bearer ${secret}` }
+  const origin = 'https://shop.example'
+  const link = `/quote/share/${token}`
+
+  const requests: [url: string, headers: Record<string, string>][] = [
+    ['/api/search?q=x', bearer],
+    ['/api/stats', bearer],
+    ['/api/search?nonsense=1', bearer],
+    ['/nothing', bearer],
+    ['/openapi.json', bearer],
+    ['/docs', bearer],
+    ['/%zz', bearer],
+    [`/api/search?q=x&key=${publishable}`, { origin }],
+    [`/api/search?q=x&key=${publishable}`, { origin, referer: `https://a.b/?key=${publishable}` }],
+    [`/api/stats?key=${publishable}`, { origin }],
+    [`/api/nothing?key=${publishable}`, {}],
+    [`/api/stats/${publishable}`, {}],
+    [`/api/search?kee=${secret}`, {}],
+    [`/${secret}`, {}],
+    [`/quote/share/${secret}`, {}],
+    [`/%zz${secret}`, {}],
+    ['/api/stats', { authorization: `Bearer ${secret}x` }],
+    ['/api/stats', { authorization: `Bearer ${publishable}` }],
+    ['/api/stats', { 'x-request-id': secret, ...bearer }],
+    ...[link, `${link}?format=json`, `${link}x`, `${link}/x`, `${link}%zz`, `${link}?format=x`].map(
+      (url): [string, Record<string, string>] => [url, { accept: 'application/json' }],
+    ),
+    [`/quote/share/%2e%2e/${token}`, { accept: 'application/json' }],
+  ]
+  for (const [url, headers] of requests) {
+    const response = await app.inject({ url, headers })
+    if (response.statusCode >= 400) texts.push(response.body)
+    texts.push(JSON.stringify(response.headers))
   }
-}
+  t.ok(logged.length >= requests.length, `${logged.length} lines`)
 
-t.test('logs and sends no API key', async (t) => {
-  const { send, keys, bearer, checkTexts, logLines } = await serviceWithSecrets(t)
-  const { secret, publishable } = keys
-  for (const url of [
-    '/api/search?q=x',
-    '/api/stats',
-    '/api/search?nonsense=1',
-    '/nothing',
-    '/openapi.json',
-    '/docs',
-    '/%zz',
-  ])
-    await send(url, bearer)
-  await send(`/api/search?q=x&key=${publishable}`, { origin: 'https://shop.example' })
-  await send(`/api/stats?key=${publishable}`, { origin: 'https://shop.example' })
-  await send(`/api/nothing?key=${publishable}`)
-  await send('/api/stats', { authorization: `Bearer ${secret}x` })
-  await send('/api/stats', { authorization: `Bearer ${publishable}` })
-  await send('/api/stats', { 'x-request-id': secret, ...bearer })
-  t.ok(logLines.length >= 13, `${logLines.length} lines`)
-  checkTexts()
-})
-
-t.test('logs and sends no token of a quote link', async (t) => {
-  const { send, token, checkTexts, logLines } = await serviceWithSecrets(t)
-  for (const url of [
-    `/quote/share/${token}`,
-    `/quote/share/${token}?format=json`,
-    `/quote/share/${token}x`,
-    `/quote/share/${token}/x`,
-    `/quote/share/${token}%zz`,
-    `/quote/share/%2e%2e/${token}`,
-    `/quote/share/${token}?format=x`,
-  ])
-    await send(url, { accept: 'application/json' })
-  t.ok(logLines.length >= 7, `${logLines.length} lines`)
-  checkTexts()
-})
-
-t.test('logs and sends no key or token of malformed HTTP', async (t) => {
-  const { service, keys, token, responses, checkTexts, logLines } = await serviceWithSecrets(t)
-  const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
   for (const malformed of [
-    `GET /quote/share/${token} HTTP/9\r\n\r\n`,
-    `GET /api/stats HTTP/1.1\r\nAuthorization Bearer ${keys.secret}\r\n\r\n`,
-    `${keys.secret}\r\n\r\n`,
+    `GET ${link} HTTP/9`,
+    `GET /api/stats HTTP/1.1\r\nAuthorization Bearer ${secret}`,
+    secret,
   ])
-    responses.push(await sendBytes(url, malformed))
-  t.ok(logLines.length >= 3, `${logLines.length} lines`)
-  checkTexts()
-})
+    texts.push(await sendBytes(url, `${malformed}\r\n\r\n`))
 
-t.test('logs and sends no secret while PostgreSQL is unreachable', async (t) => {
-  const { service, log, bearer, token, responses, checkTexts, logLines } =
-    await serviceWithSecrets(t)
-  const faultyProxy = await startFaultyProxy(t, service.url)
-  const { app } = await testService(t, {
-    log,
-    config: { LOG_LEVEL: 'trace' },
-    database: service,
-    apiUrl: buildRoleUrl(faultyProxy.url, 'api'),
-  })
-  faultyProxy.refuseConnections()
-  const headers = { accept: 'application/json', ...bearer }
-  for (const url of [`/quote/share/${token}`, '/api/stats', `/api/search?q=${token}`])
-    responses.push((await app.inject({ url, headers })).body)
-  faultyProxy.restore()
-  await eventually(
-    async () => logLines.some((line) => line.includes('"request failed"')),
-    (hasFailure) => hasFailure,
-  )
-  checkTexts()
-})
-
-t.test('the metrics contain no secret', async (t) => {
-  const { service, metrics, send, bearer, token, responses, checkTexts } =
-    await serviceWithSecrets(t)
-  await send('/api/stats', bearer)
-  await send(`/quote/share/${token}`)
-  const { db, redis, engine, pool, config } = service
   const operationsApp = buildApiOperationsApp({
     db,
-    redis: redisHealth(redis, config.REDIS_PREFIX),
+    redis: redisHealth(redis, service.config.REDIS_PREFIX),
     engine,
     pool,
     metrics,
@@ -312,8 +248,22 @@ t.test('the metrics contain no secret', async (t) => {
   t.teardown(() => operationsApp.close())
   const { body } = await operationsApp.inject('/metrics')
   t.match(body, /quote\/share/)
-  responses.push(body)
-  checkTexts()
+  texts.push(body)
+
+  const faultyProxy = await startFaultyProxy(t, service.url)
+  const apiUrl = buildRoleUrl(faultyProxy.url, 'api')
+  const broken = await testService(t, { log, config, database: service, apiUrl })
+  faultyProxy.refuseConnections()
+  for (const url of [link, '/api/stats', `/api/search?q=${token}`])
+    texts.push((await broken.app.inject({ url, headers: bearer })).body)
+  faultyProxy.restore()
+  await eventually(async () => logged.some((line) => line.includes('"request failed"')), Boolean)
+
+  const password = new URL(databaseUrl).password
+  const secrets = [secret, publishable, secretOf(secret), secretOf(publishable), token, password]
+  for (const text of [...texts, ...logged])
+    for (const forbidden of secrets) t.notOk(text.includes(forbidden), text.slice(0, 300))
+  for (const line of logged) t.doesNotThrow(() => JSON.parse(line))
 })
 
 t.test('redacts secrets in the messages of libraries', async (t) => {
