@@ -156,7 +156,7 @@ t.test(
     /** Sends a request from an address of its own, and returns what the log says. */
     const send = async (
       headers: Record<string, string>,
-      { url = '/api/search?q=a', method = 'GET', remoteAddress = `192.0.2.${++callers}` } = {},
+      { url = '/api/search?sku=a', method = 'GET', remoteAddress = `192.0.2.${++callers}` } = {},
     ) => {
       lines.length = 0
       const isPreflight = method === 'OPTIONS'
