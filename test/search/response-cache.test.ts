@@ -1,5 +1,6 @@
 // The cache of search results: their keys, and for which versions of an index it has them.
 import t from 'tap'
+import { toSearchRequest } from '../../src/search/query-parameters.ts'
 import { ResponseCache, toCacheKey } from '../../src/search/response-cache.ts'
 import type { SearchRequest } from '../../src/search/schema.ts'
 
@@ -66,4 +67,12 @@ t.test('the key has every property of the request, and the version of the words'
     toCacheKey({ ...request, facets: [] }, '1'),
   ]
   t.equal(new Set(keys).size, keys.length)
+})
+
+t.test('equal requests have equal values', async (t) => {
+  const query = { q: ' a\tb\u0007c ', limit: 8, offset: 0, facets: 'category,brand,category' }
+  const request = toSearchRequest({ ...query, category: 'x' })
+  t.same(request.facets, ['brand', 'category'])
+  t.equal(request.category, 'x')
+  t.equal(request.text, 'a\tb c', 'a tab separates SKUs')
 })
