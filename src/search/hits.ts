@@ -7,7 +7,6 @@ import {
   maxTotal,
 } from '../search-engine/client.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
-import { toFilterKey } from '../text/filter-values.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { toSkuKey } from '../text/sku-keys.ts'
 import { highlight } from './highlights.ts'
@@ -136,6 +135,13 @@ function countFacets(names: FacetName[], hits: EngineHit[]): Facets {
     return counts.mostFrequent()
   })
 }
+
+/**
+ * Returns the value in lower case, without surrounding blanks and compatibility forms (½, ﬁ), as
+ * Meilisearch compares filters. Accents count. The function filter_key of the database does the
+ * same.
+ */
+const toFilterKey = (value: string) => value.normalize('NFKD').trim().toLowerCase()
 
 /** Groups spellings that a filter treats as equal, and counts each group under its first one. */
 class ValueCounts {

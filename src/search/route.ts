@@ -11,7 +11,7 @@ import { prepareQuery, toSearchRequest } from './query-parameters.ts'
 import { SearchParameters, type SearchRequest, SearchResponse } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search.ts'
 
-export type SearchOptions = SearchServiceOptions & {
+type SearchOptions = SearchServiceOptions & {
   rateLimit: CallerRateLimit
   /**
    * Called when a search for a first page without filters was answered completely. `caller` is the
@@ -53,7 +53,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       }
       const searchRequest = toSearchRequest(request.query)
       const response = await service.search(searchRequest, {
-        disconnected: abortOnDisconnect(reply),
+        disconnected: request.signal,
         url: request.url,
         logger: request.log,
         onFallback(fields) {
@@ -83,17 +83,6 @@ function isFirstUnfilteredPage(request: SearchRequest): boolean {
 /** Visitors share a publishable key, so their addresses distinguish them. */
 function identifyCaller({ admittedKey, ip }: FastifyRequest): string {
   return admittedKey?.kind === 'secret' ? admittedKey.id : getCountedAddress(ip)
-}
-
-/** Returns a signal that aborts when the client disconnects before it has the whole response. */
-function abortOnDisconnect(reply: FastifyReply): AbortSignal {
-  const disconnect = new AbortController()
-  const { raw } = reply
-  if (raw.destroyed) disconnect.abort()
-  raw.once('close', () => {
-    if (!raw.writableFinished) disconnect.abort()
-  })
-  return disconnect.signal
 }
 
 /** The text is already JSON, so Fastify does not serialise it. */

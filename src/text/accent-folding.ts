@@ -2,11 +2,6 @@
 
 const ascii = /^[\0-\x7f]*$/
 
-/** Returns the text in lower case and without accents; ñ becomes n. */
-export function foldText(text: string): string {
-  return removeAccents(text).toLowerCase()
-}
-
 /** Returns the text without accents. Does not change letter case. */
 export function removeAccents(text: string): string {
   return ascii.test(text) ? text : text.normalize('NFD').replace(/\p{M}/gu, '')
@@ -21,15 +16,4 @@ export function foldTextKeepingEnye(text: string): string {
 export function findEnyeWords(text: string): string[] {
   if (!/ñ|\u0303/i.test(text)) return []
   return (foldTextKeepingEnye(text).match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => /ñ/.test(word))
-}
-
-/**
- * Returns the text without accents and of the same length, so that positions in the result are
- * positions in the text. Does not change letter case.
- */
-export function removeAccentsKeepingLength(text: string): string {
-  return text.replace(/[^\0-\x7f]/g, (character) => {
-    const base = character.normalize('NFD')[0] ?? character
-    return base.length === character.length ? base : character
-  })
 }

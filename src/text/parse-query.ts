@@ -48,8 +48,6 @@ export type ParsedQuery = {
   partialCodeKey: string | undefined
   /** Whether the text has numbers and sizes only. They are more often in names than in SKUs. */
   isAmount: boolean
-  /** Whether the text is a code and nothing else. Codes are exact: an unknown one finds nothing. */
-  isOnlyCode: boolean
   /** The synonyms of the words and phrases of the query, folded. */
   synonyms: SynonymMap
   /** The SKUs that the company puts first for this query, in their order. */
@@ -83,7 +81,6 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
     orderLines: readOrderLines(text),
     partialCodeKey: toPartialCodeKey(text),
     isAmount: all.every(({ kind }) => kind === 'number' || kind === 'size'),
-    isOnlyCode: tokens.length === 1 && tokens[0]?.kind === 'code' && all.length === 1,
     synonyms,
     pinnedSkus: companyWords.pins.get(toWordKey(text)) ?? [],
   }

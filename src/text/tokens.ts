@@ -85,13 +85,7 @@ export function tokenize(text: string): Token[] {
     tokens.push({ ...token, start: normal.positionOf(start), end: normal.positionOf(end) })
   }
   for (const { index, 0: sign } of clean.matchAll(letterWithSigns))
-    add(index, index + sign.length, {
-      kind: 'code',
-      text: sign,
-      keys: [sign],
-      looseKeys: [],
-      otherKeys: [],
-    })
+    add(index, index + sign.length, toToken('code', sign))
   for (const amount of readAmounts(clean)) {
     const { start, end, isSize, keys, looseKeys, otherKeys } = amount
     const glued = gluedKey(clean.slice(start, end))
@@ -102,27 +96,28 @@ export function tokenize(text: string): Token[] {
   }
   for (const { index, 0: run } of clean.matchAll(runWithoutBlanks))
     for (const { text: pair, start, end } of listPairs(run, index))
-      add(start, end, { kind: 'code', text: pair, keys: [pair], looseKeys: [], otherKeys: [] })
+      add(start, end, toToken('code', pair))
   for (const { start, end, text: joined } of listJoined(clean)) {
     if (!isFree[start]) continue
     if (/\d/.test(joined)) {
       // The numbers in it are parts of the code.
       const [from, to] = [normal.positionOf(start), normal.positionOf(end)]
       tokens = tokens.filter((token) => token.start < from || token.end > to)
-      const key = gluedKey(joined)
-      add(start, end, { kind: 'code', text: key, keys: [key], looseKeys: [], otherKeys: [] })
+      add(start, end, toToken('code', gluedKey(joined)))
     } else
       for (const word of toQueryWords(joined, start))
-        add(word.start, word.end, {
-          kind: 'word',
-          text: word.text,
-          keys: [],
-          looseKeys: [],
-          otherKeys: [],
-        })
+        add(word.start, word.end, toToken('word', word.text))
   }
   return tokens.toSorted((a, b) => a.start - b.start || a.end - b.end)
 }
+
+const toToken = (kind: 'word' | 'code', text: string) => ({
+  kind,
+  text,
+  keys: kind === 'word' ? [] : [text],
+  looseKeys: [],
+  otherKeys: [],
+})
 
 /** Lists the words and keys of a text of a product. */
 export function readText(text: string): TextParts {
@@ -177,16 +172,6 @@ export function listOtherNumbers(words: string[]): string[] {
 }
 
 /**
- * Returns the text as maximal runs of letters or digits, separated by blanks, as PostgreSQL
- * compares it: "s 235 jr" for "S235JR". A character of a script without blanks is a run.
- */
-export function toAtoms(text: string): string {
-  return listAtoms(normalizeText(text).text, 0)
-    .map((atom) => atom.text)
-    .join(' ')
-}
-
-/**
  * Returns the text as the engine searches it: folded words and codes, separated by blanks. A
  * character of a script without blanks is a word.
  */
@@ -219,23 +204,20 @@ export function toSound(word: string): string {
     .replace(/z|c(?=[ei])/g, 's')
 }
 
-/** Returns a word in lower case without accents, as all words are compared. */
-export function foldWord(word: string): string {
-  return normalizeText(word).text
-}
+const toPlace = ({ 0: text, index }: RegExpExecArray, offset: number): Place => ({
+  text,
+  start: offset + index,
+  end: offset + index + text.length,
+})
 
 /** Splits joined text at a part of many letters: "tornillo-m8" is a word and a code. */
 function listJoined(text: string): Place[] {
   return [...text.matchAll(joinedText)].flatMap(({ index, 0: joined }) => {
     const parts = [...joined.matchAll(partPattern)]
     const isLong = (part: string) => part.length > maxLettersInSplitCode + 1 && !/\d/.test(part)
-    if (!/\d/.test(joined) || !parts.some(({ 0: part }) => isLong(part)))
-      return [{ text: joined, start: index, end: index + joined.length }]
-    return parts.map(({ 0: part, index: offset }) => ({
-      text: part,
-      start: index + offset,
-      end: index + offset + part.length,
-    }))
+    const whole = { text: joined, start: index, end: index + joined.length }
+    if (!/\d/.test(joined) || !parts.some(({ 0: part }) => isLong(part))) return [whole]
+    return parts.map((part) => toPlace(part, index))
   })
 }
 
@@ -276,11 +258,7 @@ function listCodes(text: string, amounts: Amount[]): Place[] {
   const findAmount = (position: number) =>
     amounts.find(({ start, end }) => start <= position && position < end)
   const isInSize = (position: number) => findAmount(position)?.isSize ?? false
-  const parts = [...text.matchAll(partPattern)].map(({ 0: part, index }) => ({
-    text: part,
-    start: index,
-    end: index + part.length,
-  }))
+  const parts = [...text.matchAll(partPattern)].map((part) => toPlace(part, 0))
   for (const [first, part] of parts.entries()) {
     // "5mm" is no part of "12,5mm".
     if ((findAmount(part.start)?.start ?? part.start) < part.start) continue
@@ -347,5 +325,5 @@ function listUmlautForms(text: string): string[] {
       .match(/\p{L}+/gu) ?? []
   return words
     .filter((word) => /[äöüå]/.test(word))
-    .map((word) => foldWord(word.replace(/[äöüå]/g, (letter) => pairs[letter] ?? letter)))
+    .map((word) => normalizeText(word.replace(/[äöüå]/g, (letter) => pairs[letter] ?? letter)).text)
 }

@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { everyWord } from '../words/word-rules.ts'
+import { normalizeText } from './normalize.ts'
 import { listNumberForms } from './plurals.ts'
-import { foldWord } from './tokens.ts'
 
 const maxTranslationsPerWord = 2
 const translationsByWord = readTranslations(join(import.meta.dirname, 'spanish-english-words.csv'))
@@ -29,7 +29,7 @@ export function translateWord(word: string, hidden: ReadonlySet<string>): string
 
 /** Splits a text into folded words of the letters a to z and digits, as the CSV file has them. */
 export function splitIntoDictionaryWords(text: string): string[] {
-  return foldWord(text).match(/[a-z0-9]+/g) ?? []
+  return normalizeText(text).text.match(/[a-z0-9]+/g) ?? []
 }
 
 /**

@@ -9,12 +9,12 @@ lengthenTimeouts(t)
 
 const products = [
   { sku: 'AB-742-X', name: '😀 Camión de bomberos, camio\u0301n rojo', category: 'Camiones' },
-  { sku: 'DRILL', name: 'Taladro percutor 18 V', hs_code: '846721', brand: 'Ñandú' },
-  { sku: 'HAMMER', name: 'Martillo carpintero mango de fresno' },
-  { sku: 'STUD', name: '2 in. x 4 in. x 8 ft. Premium stud' },
-  { sku: 'ROCK', name: 'Peña de adorno' },
-  { sku: 'MOTORS', name: 'Motores eléctricos trifásicos' },
-  { sku: 'TAPE', name: 'Cinta roja cinta azul cinta verde' },
+  { sku: 'KQA', name: 'Taladro percutor 18 V', hs_code: '846721', brand: 'Ñandú' },
+  { sku: 'KQB', name: 'Martillo carpintero mango de fresno' },
+  { sku: 'KQC', name: '2 in. x 4 in. x 8 ft. Premium stud' },
+  { sku: 'KQD', name: 'Peña de adorno' },
+  { sku: 'KQE', name: 'Motores eléctricos trifásicos' },
+  { sku: 'KQF', name: 'Cinta roja cinta azul cinta verde' },
 ]
 
 /** What is highlighted in the first hit. */
@@ -32,6 +32,7 @@ const highlights: [q: string, texts: Record<string, string[]>][] = [
   ['camion', { name: ['Camión', 'camio\u0301n'], category: ['Camion'] }],
   ['CAMIÓ bomb', { name: ['Camió', 'bomb', 'camio\u0301'], category: ['Camio'] }],
   ['nandu', { brand: ['Ñandú'] }],
+  ['ñand', { brand: ['Ñand'] }],
   ['8467.2', { hsCode: ['84672'] }],
   ['', {}],
 ]

@@ -3,20 +3,10 @@ import t from 'tap'
 import type { Hit } from '../../src/search/schema.ts'
 import { searchProducts } from '../support/database/search-products.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
-import { searchIndex, startCatalogue } from '../support/service/start-catalogue.ts'
+import { searchIndex } from '../support/service/start-catalogue.ts'
 import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenTimeouts(t)
-
-t.test('finds part of a code with any separators', async (t) => {
-  const { skus } = await startCatalogue(t, [
-    { sku: 'QW-742-X', name: 'Uno' },
-    { sku: 'QW742X', name: 'Dos' },
-  ])
-  for (const q of ['qw-742', 'qw742', 'qw 742', 'QW.742', '742-x', '742x'])
-    t.same((await skus(q)).slice(0, 2).sort(), ['QW-742-X', 'QW742X'], q)
-  t.same(await skus('QW743X'), [])
-})
 
 t.test('a code with separators is counted, filtered and paged exactly', async (t) => {
   const service: TestService = await testService(t)
@@ -114,11 +104,4 @@ t.test('a letter that only the service knows leaves no wildcard in a code', asyn
     total: 0,
     meta: { source: 'database' },
   })
-})
-
-t.test('PostgreSQL finds no product by a similar code', async (t) => {
-  const { app, db } = await testService(t, { config: withoutEngine })
-  await db.insertInto('products').values({ sku: 'AB-742-X', name: 'Martillo' }).execute()
-  t.match(await searchProducts(app, { q: 'AB-742-X' }), { total: 1, meta: { source: 'database' } })
-  t.match(await searchProducts(app, { q: 'AB-742-Z' }), { total: 0, meta: { source: 'database' } })
 })

@@ -125,14 +125,6 @@ t.test(
   },
 )
 
-t.test('of equal matches the shorter name comes first', async (t) => {
-  const { skus } = await startCatalogue(t, [
-    { sku: 'Z-1', name: 'Zapapico de mano con mango largo' },
-    { sku: 'Z-2', name: 'Zapapico pequeño' },
-  ])
-  t.same(await skus('zapapico'), ['Z-2', 'Z-1'])
-})
-
 t.test('a symbol beside a word or a number does not hide it', async (t) => {
   const symbols = [...'<>=|~^$£€¥¦©®™°⌀∅←→★☆✓✔●■']
   const { skus } = await startCatalogue(t, [

@@ -99,7 +99,7 @@ for (const source of ['index', 'database'] as const)
 
     t.test('finds words and codes as they are typed', async (t) => {
       for (const [q, expected] of found) t.same(skus(await search({ q })), expected, q)
-      for (const q of ['ab 742 x', '742x'])
+      for (const q of ['ab-742', 'ab742', 'ab 742 x', 'AB.742', '742-x', '742x'])
         t.same(skus(await search({ q })).sort(), ['AB-742-X', 'AB742X'], q)
     })
 
@@ -110,24 +110,6 @@ for (const source of ['index', 'database'] as const)
         ['peña', null],
       ] as const)
         t.same((await search({ q })).hits[0]?.price, price)
-    })
-
-    t.test('highlights in UTF-16 code units after ñ, accents and emoji', async (t) => {
-      for (const q of ['azul', 'ñand']) {
-        const [hit] = (await search({ q })).hits
-        const [start = 0, length = 0] = hit?.highlights.name?.[0] ?? []
-        t.equal(hit?.name.slice(start, start + length), q)
-      }
-    })
-
-    t.test('counts facets, and filters by exact value', async (t) => {
-      const { total, facets } = await search({ q: 'martillo', facets: 'category,brand' })
-      t.same(facets, { category: { Herramientas: 1 }, brand: { Ácana: 1 } })
-      t.equal(total, 1)
-      t.notOk(skus(await search({ q: 'ZZ-9' })).includes('ZZ-9'), 'the product is inactive')
-      const agendas = skus(await search({ q: 'agenda', category: 'Papelería' }))
-      t.same(agendas.sort(), ['ZZ-3', 'ZZ-4'])
-      t.same(skus(await search({ q: 'agenda', category: 'Herramientas' })), [])
     })
 
     t.test('lists all products for an empty query, and pages are consistent', async (t) => {
