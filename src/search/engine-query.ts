@@ -11,7 +11,6 @@ import {
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import {
-  maxEngineWords,
   quoteFilterValue,
   toBeginningCondition,
   toCodeCondition,
@@ -25,8 +24,8 @@ import {
   buildResult,
   type FoundProduct,
   type Kind,
-  rankExact,
-  rankPinned,
+  mustRelax,
+  rank,
   sumFacetCounts,
 } from './hits.ts'
 import { ProductOrder } from './order.ts'
@@ -75,20 +74,6 @@ export async function searchInEngine(
   }
 }
 
-/** Whether no hit has the whole query. Pinned products need not match. */
-function mustRelax(query: ParsedQuery, ordered: FoundProduct[]): boolean {
-  if (query.tokens.length === 0) return false
-  return ordered
-    .filter(({ kind }) => kind !== 'pinned')
-    .every(({ kind, match, product }) => {
-      if (kind === 'sku' || kind === 'exact' || kind === 'partialCode' || kind === 'number')
-        return false
-      const words = product._rankingScoreDetails?.words
-      const hasAllWords = words !== undefined && words.matchingWords === words.maxMatchingWords
-      return match === 'some_words' && !(hasAllWords && query.words.length <= maxEngineWords)
-    })
-}
-
 /** Orders the hits of a query. Later hits than `orderedHits` keep the order of the engine. */
 function orderHits(
   kind: Kind,
@@ -106,11 +91,7 @@ function orderHits(
       corrections: [],
     }))
   const scored = hits.map((hit, place) => ({ ...order.score(hit, place), kind }))
-  const place = ({ product, score }: FoundProduct) => {
-    if (kind === 'exact' || kind === 'sku') return rankExact(product.sku, query)
-    return kind === 'pinned' ? rankPinned(product.sku, query.pinnedSkus) : -score
-  }
-  const first = scored.slice(0, orderedHits).toSorted((a, b) => place(a) - place(b))
+  const first = scored.slice(0, orderedHits).toSorted((a, b) => rank(a, query) - rank(b, query))
   return [...first, ...scored.slice(orderedHits)]
 }
 

@@ -9,6 +9,7 @@ import {
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { toSkuKey } from '../text/sku-keys.ts'
+import { maxEngineWords } from './engine-filters.ts'
 import { highlight } from './highlights.ts'
 import type { Match, ProductOrder, ScoredProduct } from './order.ts'
 import type { Facets, Hit, ParsedRequest, SearchResult } from './schema.ts'
@@ -77,8 +78,25 @@ function toHit(product: EngineHit, match: Match, order: ProductOrder): Hit {
   }
 }
 
+/** Whether no product has the whole query. Pinned ones need not match. */
+export function mustRelax({ tokens, words }: ParsedQuery, found: FoundProduct[]): boolean {
+  const isPartial = ({ kind, match, product }: FoundProduct) => {
+    if (kind !== 'words' && kind !== 'unfinished') return kind === 'pinned'
+    const matched = product._rankingScoreDetails?.words
+    const hasAllWords = matched !== undefined && matched.matchingWords === matched.maxMatchingWords
+    return match === 'some_words' && !(hasAllWords && words.length <= maxEngineWords)
+  }
+  return tokens.length > 0 && found.every(isPartial)
+}
+
+/** Returns the rank among the products of one kind. The lowest comes first. */
+export function rank({ kind, product, score }: FoundProduct, query: ParsedQuery): number {
+  if (kind === 'exact' || kind === 'sku') return rankExact(product.sku, query)
+  return kind === 'pinned' ? rankPinned(product.sku, query.pinnedSkus) : -score
+}
+
 /** The SKU of an earlier line is first, then the longer one, then the one that is typed exactly. */
-export function rankExact(sku: string, { text, orderLines }: ParsedQuery): number {
+function rankExact(sku: string, { text, orderLines }: ParsedQuery): number {
   const typed = sku.normalize('NFC')
   const hasTyped = text.includes(typed)
   const spelling = hasTyped ? 0 : text.toLowerCase().includes(typed.toLowerCase()) ? 1 : 2
@@ -88,7 +106,7 @@ export function rankExact(sku: string, { text, orderLines }: ParsedQuery): numbe
 }
 
 /** Another spelling of a pinned SKU is half a place after it. */
-export function rankPinned(sku: string, pinnedSkus: readonly string[]): number {
+function rankPinned(sku: string, pinnedSkus: readonly string[]): number {
   const exact = pinnedSkus.indexOf(sku)
   if (exact >= 0) return exact
   const sameKey = pinnedSkus.findIndex((pinned) => toSkuKey(pinned) === toSkuKey(sku))

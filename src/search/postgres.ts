@@ -21,8 +21,8 @@ import {
   type FoundProduct,
   type Kind,
   kinds,
-  rankExact,
-  rankPinned,
+  mustRelax,
+  rank,
 } from './hits.ts'
 import { ProductOrder } from './order.ts'
 import {
@@ -112,29 +112,17 @@ function orderCandidates(page: PageRow, order: ProductOrder, query: ParsedQuery)
     return { ...scored, kind, place: row.place }
   })
   if (query.text === '') return found
-  const rank = ({ kind, product, score }: FoundProduct) => {
-    if (kind === 'exact') return rankExact(product.sku, query)
-    return kind === 'pinned' ? rankPinned(product.sku, query.pinnedSkus) : -score
-  }
   const first = found.filter(({ place }) => place <= orderedCandidates)
   const later = found.filter(({ place }) => place > orderedCandidates)
   return [
     ...first.toSorted(
       (a, b) =>
-        kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || rank(a) - rank(b) || a.place - b.place,
+        kinds.indexOf(a.kind) - kinds.indexOf(b.kind) ||
+        rank(a, query) - rank(b, query) ||
+        a.place - b.place,
     ),
     ...later,
   ]
-}
-
-/** Whether no candidate has the whole query. */
-function mustRelax({ tokens }: ParsedQuery, found: FoundProduct[]): boolean {
-  return (
-    tokens.length > 0 &&
-    found.every(
-      ({ kind, match }) => kind === 'pinned' || (kind === 'words' && match === 'some_words'),
-    )
-  )
 }
 
 function toPage(
