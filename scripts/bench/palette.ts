@@ -1,18 +1,14 @@
 // Measures the palette in a real browser: from a key press to the painted results.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
 import type { Page } from 'playwright-core'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { loadStaticFile } from '../../src/web/static-files.ts'
 import { startBrowser } from '../../test/support/browser.ts'
 import { runCommand } from '../cli/command.ts'
-import type { ProductRow } from '../demo/csv-rows.ts'
-import { exampleProducts } from '../demo/invented-data/example-rows.ts'
-import {
-  emptyProductsSummary,
-  readOnlineRetailProducts,
-} from '../demo/real-data/online-retail-data.ts'
+import { readExampleProducts } from '../demo/load-data.ts'
+import { listRetailProducts, readInvoiceLines } from '../demo/online-retail.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
 import type { Product } from './support/data/catalogues.ts'
 
@@ -184,17 +180,20 @@ async function openPalette(t: Teardown, service: Awaited<ReturnType<typeof bench
 }
 
 async function demoProducts(): Promise<Product[]> {
-  const rows: ProductRow[] = exampleProducts()
-  const rawFile = join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')
-  rows.push(...(await readOnlineRetailProducts(rawFile, emptyProductsSummary())))
-  return rows.map(({ sku, name, description, category, brand, unit, price, currency }) => ({
-    sku,
-    name,
-    description: description || null,
-    category: category || null,
-    brand: brand || null,
-    unit: unit || 'C62',
-    price: price || null,
-    currency: price ? currency : null,
-  }))
+  const rows = [
+    ...(parse(readExampleProducts(), { columns: true }) as Record<string, string>[]),
+    ...listRetailProducts(await readInvoiceLines()),
+  ]
+  return rows.map(
+    ({ sku = '', name = '', description, category, brand, unit, price, currency }) => ({
+      sku,
+      name,
+      description: description || null,
+      category: category || null,
+      brand: brand || null,
+      unit: unit || 'C62',
+      price: price || null,
+      currency: (price && currency) || null,
+    }),
+  )
 }

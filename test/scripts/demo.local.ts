@@ -2,12 +2,13 @@
 // from the raw file.
 // Slow: it loads the data of the demo.
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import type { DemoFile } from '../../scripts/demo/demo-file.ts'
+import type { DemoFile } from '../../scripts/demo/keys-and-link.ts'
 import { childrenOf, findChild } from '../support/child-processes.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RunningProgram, startProgram } from '../support/run-program.ts'
@@ -323,44 +324,9 @@ async function processesNaming(path: string): Promise<string[]> {
   return commands.filter((command) => command.includes(path))
 }
 
-const countries: Record<string, string> = {
-  Australia: 'AU',
-  Austria: 'AT',
-  Bahrain: 'BH',
-  Belgium: 'BE',
-  Brazil: 'BR',
-  Canada: 'CA',
-  'Channel Islands': 'JE',
-  Cyprus: 'CY',
-  'Czech Republic': 'CZ',
-  Denmark: 'DK',
-  EIRE: 'IE',
-  Finland: 'FI',
-  France: 'FR',
-  Germany: 'DE',
-  Greece: 'GR',
-  'Hong Kong': 'HK',
-  Iceland: 'IS',
-  Israel: 'IL',
-  Italy: 'IT',
-  Japan: 'JP',
-  Lebanon: 'LB',
-  Lithuania: 'LT',
-  Malta: 'MT',
-  Netherlands: 'NL',
-  Norway: 'NO',
-  Poland: 'PL',
-  Portugal: 'PT',
-  RSA: 'ZA',
-  'Saudi Arabia': 'SA',
-  Singapore: 'SG',
-  Spain: 'ES',
-  Sweden: 'SE',
-  Switzerland: 'CH',
-  USA: 'US',
-  'United Arab Emirates': 'AE',
-  'United Kingdom': 'GB',
-}
+const countries = JSON.parse(
+  readFileSync(new URL('../../demo/online_retail_countries.json', import.meta.url), 'utf8'),
+) as Record<string, string>
 
 type Pence = Record<string, bigint>
 
@@ -392,7 +358,7 @@ async function statsOfRawFile() {
     const totals = invoices.get(invoice) ?? {
       pence: 0n,
       month: (row[date] ?? '').slice(0, 7),
-      country: countries[row[country] ?? ''] ?? 'unknown',
+      country: countries[row[country] ?? ''] || 'unknown',
     }
     totals.pence += (units * mils + 5n) / 10n
     invoices.set(invoice, totals)

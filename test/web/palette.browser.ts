@@ -6,11 +6,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { CDPSession, Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { exampleProducts } from '../../scripts/demo/invented-data/example-rows.ts'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
 import { requestTimeoutMs } from '../../src/web/palette/search-requests.js'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
+import { insertExampleProducts } from '../support/database/example-products.ts'
 import { eventually } from '../support/eventually.ts'
 import { idOf } from '../support/key-parts.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
@@ -41,21 +41,7 @@ const hammer = 'Martillo de bola 300 g'
 
 const service = await testService(t, { config: { ANONYMOUS_SCOPES: [] } })
 const { db, app } = service
-await db
-  .insertInto('products')
-  .values(
-    exampleProducts().map(({ sku, name, description, category, brand, unit, price, currency }) => ({
-      sku,
-      name,
-      description: description || null,
-      category,
-      brand: brand || null,
-      unit,
-      price,
-      currency,
-    })),
-  )
-  .execute()
+await insertExampleProducts(db, { isWhole: true })
 await db.insertInto('products').values([markupProduct, emojiProduct, longProduct]).execute()
 await db.insertInto('products').values(changingProduct).execute()
 await service.sync()

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import { readOnlineRetailProducts } from '../../../demo/real-data/online-retail-data.ts'
+import { listRetailProducts, readInvoiceLines } from '../../../demo/online-retail.ts'
 import { type Random, seeded } from './seeded-random.ts'
 
 export type Product = { sku: string; name: string; category: string | null }
@@ -29,9 +29,7 @@ export function spanishCatalogue(): Product[] {
 export async function crossedCatalogue(count: number, seed = 'titles'): Promise<Product[]> {
   const random = seeded(seed)
   const cpv = readCpv()
-  const retailProducts = await readOnlineRetailProducts(
-    join(demo, 'online_retail_2010_2011.csv.gz'),
-  )
+  const retailProducts = listRetailProducts(await readInvoiceLines())
   return Array.from({ length: count }, (_, n) => {
     const entry = random.pick(cpv)
     const phrase = random.next() < 0.7 ? entry.name_es : entry.name_en

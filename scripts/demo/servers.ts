@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { checkPostgres } from '../../src/database/wait-for-postgres.ts'
-import { makeDirectory } from '../servers/data-directory/make-directory.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
 import { startPostgres } from '../servers/postgres.ts'
 import { startRedis } from '../servers/redis.ts'
@@ -13,20 +12,22 @@ import type { ReportProgress, RunningServer } from '../servers/running-server.ts
 
 export type DemoServers = {
   databaseUrl: string
-  redisUrl: string | null
+  redisUrl: string | undefined
   meiliUrl: string
   meiliMasterKey: string
-  meiliPid: number | null
-  /** The servers that the demo started and has to stop. */
-  started: RunningServer[]
 }
 
+/** Half a million rows are imported in one transaction. */
+const settings = { shared_buffers: '256MB', max_wal_size: '2GB', checkpoint_timeout: '15min' }
+const databaseName = 'trade_quotes'
+
 /**
- * Starts the servers that DATABASE_URL, REDIS_URL and MEILI_URL do not name. If one fails to start,
- * the others are stopped again.
+ * Starts the servers that DATABASE_URL, REDIS_URL and MEILI_URL do not name, and adds them to
+ * `started`. If it throws, none of them is starting any more.
  */
 export async function startDemoServers(
   directory: string,
+  started: RunningServer[],
   reportProgress: ReportProgress,
 ): Promise<DemoServers> {
   const { DATABASE_URL, REDIS_URL, MEILI_URL, MEILI_MASTER_KEY } = process.env
@@ -35,57 +36,24 @@ export async function startDemoServers(
       'MEILI_URL is set but MEILI_MASTER_KEY is not: the demo needs it to build the index.',
     )
   if (DATABASE_URL) await requireReachable(DATABASE_URL)
-  makeDirectory(directory)
   const masterKey =
-    MEILI_URL && MEILI_MASTER_KEY
-      ? MEILI_MASTER_KEY
-      : readOrCreateSecret(join(directory, 'meili-master-key'))
-  const started: RunningServer[] = []
-  const start = async <Server extends RunningServer | null>(
-    starting: Promise<Server>,
-  ): Promise<Server> => {
-    const server = await starting
-    if (server) started.push(server)
-    return server
-  }
+    (MEILI_URL && MEILI_MASTER_KEY) || readOrCreateSecret(join(directory, 'meili-master-key'))
+  const options = (name: string) => ({ directory: join(directory, name), reportProgress })
   const results = await Promise.allSettled([
-    DATABASE_URL ||
-      start(
-        startPostgres({
-          directory: join(directory, 'postgres'),
-          settings: demoSettings,
-          reportProgress,
-        }),
-      ).then(({ url }) => createDemoDatabase(url)),
-    REDIS_URL ||
-      start(startRedis({ directory: join(directory, 'redis'), reportProgress })).then(
-        (redis) => redis?.url ?? null,
-      ),
-    MEILI_URL
-      ? { url: MEILI_URL, pid: null }
-      : start(
-          startMeilisearch({
-            directory: join(directory, 'meilisearch'),
-            masterKey,
-            reportProgress,
-          }),
-        ),
+    DATABASE_URL ? null : startPostgres({ ...options('postgres'), settings }),
+    REDIS_URL ? null : startRedis(options('redis')),
+    MEILI_URL ? null : startMeilisearch({ ...options('meilisearch'), masterKey }),
   ])
-  const failed = results.find((result) => result.status === 'rejected')
-  if (failed) {
-    await Promise.all(started.map((server) => server.stop()))
-    throw failed.reason
-  }
-  const [databaseUrl, redisUrl, engine] = results.map(
-    (result) => (result as PromiseFulfilledResult<unknown>).value,
-  ) as [string, string | null, { url: string; pid: number | null }]
+  const [postgres, redis, engine] = results.map((result) =>
+    result.status === 'fulfilled' ? result.value : null,
+  )
+  for (const server of [postgres, redis, engine]) if (server) started.push(server)
+  for (const result of results) if (result.status === 'rejected') throw result.reason
   return {
-    databaseUrl,
-    redisUrl,
-    meiliUrl: engine.url,
-    meiliPid: engine.pid,
+    databaseUrl: postgres ? await createDemoDatabase(postgres.url) : (DATABASE_URL ?? ''),
+    redisUrl: redis?.url ?? REDIS_URL,
+    meiliUrl: engine?.url ?? MEILI_URL ?? '',
     meiliMasterKey: masterKey,
-    started,
   }
 }
 
@@ -105,11 +73,6 @@ async function requireReachable(url: string): Promise<void> {
     )
 }
 
-/** Half a million rows are imported in one transaction. */
-const demoSettings = { shared_buffers: '256MB', max_wal_size: '2GB', checkpoint_timeout: '15min' }
-
-const databaseName = 'trade_quotes'
-
 /** Creates the database of the demo if it is missing. Returns its URL. */
 async function createDemoDatabase(clusterUrl: string): Promise<string> {
   const cluster = openDatabase(clusterUrl, { connections: 1 })
@@ -121,9 +84,7 @@ async function createDemoDatabase(clusterUrl: string): Promise<string> {
   } finally {
     await cluster.destroy()
   }
-  const url = new URL(clusterUrl)
-  url.pathname = `/${databaseName}`
-  return url.href
+  return new URL(databaseName, clusterUrl).href
 }
 
 function readOrCreateSecret(file: string): string {
