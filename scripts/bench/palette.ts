@@ -180,7 +180,7 @@ async function openPalette(t: Teardown, service: Awaited<ReturnType<typeof bench
 }
 
 async function demoProducts(): Promise<Product[]> {
-  const rows = [
+  const rows: Record<string, string>[] = [
     ...(parse(readExampleProducts(), { columns: true }) as Record<string, string>[]),
     ...listRetailProducts(await readInvoiceLines()),
   ]
