@@ -102,10 +102,7 @@ function getListenAddress(host: string): string {
 
 async function logPooler({ pool }: Connections, app: App): Promise<void> {
   if (await isBehindPooler(pool))
-    app.log.info(
-      'PostgreSQL is behind a pooler: each transaction sets its limits, and prepared statements ' +
-        'are disabled',
-    )
+    app.log.info('PostgreSQL is behind a pooler: prepared statements are disabled')
 }
 
 function openOperationsApp(

@@ -10,9 +10,7 @@ import type { ConnectionSettings } from './transaction-pooling.ts'
 
 // A reachable server accepts within milliseconds, and a request does not wait longer.
 const connectionMs = 3_000
-// Statements of the API take milliseconds. By then the client has given up.
-const apiStatementMs = 10_000
-// PostgreSQL itself cancels the statement a second earlier, unless it hangs.
+// PostgreSQL itself cancels a statement of the API after 10 s (role-grants.ts), unless it hangs.
 const apiResponseMs = 11_000
 // It takes up to 100 ms for a million products. Nobody waits a second for a keystroke.
 export const fallbackStatementTimeout = { ms: 800 }
@@ -25,8 +23,6 @@ export type Database = Kysely<Tables>
 
 type PoolOptions = {
   connections?: number
-  /** How long a statement may run, measured by PostgreSQL. 0: no limit. */
-  statementTimeoutMs?: number
   /**
    * How long the server may send nothing while a statement runs, measured by this process. Then the
    * connection is closed: the server may have disappeared. 0: no limit.
@@ -36,7 +32,7 @@ type PoolOptions = {
   connectionTimeoutMs?: number
   /** Whether Kysely retries a read whose connection breaks, as after a failover. */
   retriesReads?: boolean
-  /** Settings of PostgreSQL for each connection. */
+  /** Settings of PostgreSQL for each connection. A connection through a pooler has none of them. */
   settings?: ConnectionSettings
 }
 
@@ -62,7 +58,6 @@ export function openPool(
   url: string,
   {
     connections = defaultConnections,
-    statementTimeoutMs = 0,
     responseTimeoutMs = 0,
     connectionTimeoutMs = connectionMs,
     settings = {},
@@ -75,10 +70,7 @@ export function openPool(
       retriesReads,
       responseTimeoutMs,
       connectionTimeoutMs,
-      settings: {
-        ...(statementTimeoutMs > 0 && { statement_timeout: String(statementTimeoutMs) }),
-        ...settings,
-      },
+      settings,
     },
     {
       max: connections,
@@ -98,7 +90,6 @@ const dateOid = 1082
 export function openApiPool(url: string, connections = defaultConnections): FailoverPool {
   return openPool(url, {
     connections,
-    statementTimeoutMs: apiStatementMs,
     responseTimeoutMs: apiResponseMs,
     retriesReads: true,
   })
@@ -106,21 +97,12 @@ export function openApiPool(url: string, connections = defaultConnections): Fail
 
 /**
  * Opens the pool for searches while the search engine is unavailable. It is separate, so that slow
- * searches cannot use up the connections of everything else. Its statements end within a second.
+ * searches cannot use up the connections of everything else. search/postgres.ts limits statements.
  */
 export function openSearchPool(url: string): FailoverPool {
   return openPool(url, {
     connections: searchConnections,
-    statementTimeoutMs: fallbackStatementTimeout.ms,
     responseTimeoutMs: fallbackResponseTimeout.ms,
     connectionTimeoutMs: fallbackConnectionTimeout.ms,
-    settings: {
-      // Every search has an index. The planner must not read the table in the hope of finding
-      // enough matches early, and must keep all matches of a frequent word in memory.
-      enable_seqscan: 'off',
-      work_mem: '32MB',
-      jit: 'off',
-      max_parallel_workers_per_gather: '0',
-    },
   })
 }

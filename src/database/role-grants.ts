@@ -57,6 +57,13 @@ const grants: Record<Program, string[]> = {
 }
 
 /**
+ * How long a statement of a program may run, if there is a limit. Statements of the API take
+ * milliseconds, and after 10 s the client has given up. It is a setting of the role because
+ * PgBouncer refuses settings of a connection.
+ */
+const statementLimits: Partial<Record<Program, string>> = { api: '10s' }
+
+/**
  * Imports stage their rows in temporary tables. The other programs need none, and an attacker who
  * controls one of them could fill the disk with temporary tables.
  */
@@ -94,7 +101,7 @@ export async function grantRoles<DB>(
     const notes = await checkOwnerSeesTransactions(transaction)
     await revokeFromEverybody(transaction)
     for (const [program, login] of entries)
-      notes.push(...(await grantRole(transaction, login, grants[program])))
+      notes.push(...(await grantRole(transaction, login, program)))
     notes.push(...(await limitTemporaryTables(transaction, logins)))
     return notes
   })
@@ -172,19 +179,15 @@ export async function limitTemporaryTables<DB>(
 
 const firstVersionWithMaintain = 17
 
-async function grantRole<DB>(
-  db: Kysely<DB>,
-  login: Login,
-  privileges: string[],
-): Promise<string[]> {
+async function grantRole<DB>(db: Kysely<DB>, login: Login, program: Program): Promise<string[]> {
   const role = sql.id(login.name)
-  const notes = await ensureRole(db, login)
+  const notes = await ensureRole(db, login, statementLimits[program])
   for (const kind of ['tables', 'sequences', 'functions'])
     await sql`revoke all on all ${sql.raw(kind)} in schema public from ${role}`.execute(db)
   await sql`revoke all on schema public from ${role}`.execute(db)
   await sql`grant usage on schema public to ${role}`.execute(db)
   const hasMaintain = (await readServerVersion(db)) >= firstVersionWithMaintain
-  for (const privilege of privileges)
+  for (const privilege of grants[program])
     if (hasMaintain || !privilege.startsWith('maintain '))
       await sql`grant ${sql.raw(privilege)} to ${role}`.execute(db)
   return notes
@@ -194,7 +197,11 @@ async function grantRole<DB>(
  * Creates the role, or sets its password and removes attributes that exceed every grant, as far as
  * the current role may do that. Returns notes for an administrator.
  */
-async function ensureRole<DB>(db: Kysely<DB>, { name, password }: Login): Promise<string[]> {
+async function ensureRole<DB>(
+  db: Kysely<DB>,
+  { name, password }: Login,
+  statementLimit: string | undefined,
+): Promise<string[]> {
   const { me, exists, isOwner, mayCreate, mayAlter, attributes } = await readRoleState(db, name)
   if (isOwner)
     throw new Error(
@@ -213,7 +220,10 @@ async function ensureRole<DB>(db: Kysely<DB>, { name, password }: Login): Promis
           'use another role.',
       )
     return [
-      `${me} may not change the role ${name}, which another role created: its password stays.`,
+      `${me} may not change the role ${name}, which another role created: its password stays.` +
+        (statementLimit === undefined
+          ? ''
+          : ` Let an administrator run \`alter role ${name} set statement_timeout = '${statementLimit}'\`.`),
     ]
   }
   const role = sql.id(name)
@@ -223,6 +233,8 @@ async function ensureRole<DB>(db: Kysely<DB>, { name, password }: Login): Promis
   const removals = sql.raw(attributes.map((attribute) => `no${attribute}`).join(' '))
   const verifier = sql.lit(createScramVerifier(password))
   await sql`alter role ${role} with login ${removals} password ${verifier}`.execute(db)
+  if (statementLimit !== undefined)
+    await sql`alter role ${role} set statement_timeout = ${sql.lit(statementLimit)}`.execute(db)
   return []
 }
 

@@ -4,6 +4,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Pool } from 'pg'
 import { runCancellableQuery } from '../database/cancellable-query.ts'
+import { fallbackStatementTimeout } from '../database/postgres-pool.ts'
 import type { Tables } from '../database/table-types.ts'
 import {
   type FacetName,
@@ -69,6 +70,14 @@ type PageRow = {
 } & Record<FacetName, Record<string, number> | null>
 
 /**
+ * Every search has an index. The planner must not read the table in the hope of finding enough
+ * matches early, and must keep all matches of a frequent word in memory.
+ */
+const settings = () => `
+  set local statement_timeout = ${fallbackStatementTimeout.ms}; set local enable_seqscan = off;
+  set local work_mem = '32MB'; set local jit = off; set local max_parallel_workers_per_gather = 0`
+
+/**
  * Returns the requested page of hits. Throws if PostgreSQL does not answer within its statement
  * limit, or the reason of `signal` when it aborts.
  */
@@ -79,7 +88,11 @@ export async function searchInPostgres(
 ): Promise<SearchResult> {
   const query = withPhraseSynonyms(request.query)
   const run = <Row>(statement: RawBuilder<Row>) =>
-    runCancellableQuery<Row>(database, statement.compile(database.db), signal)
+    runCancellableQuery<Row>(
+      { ...database, settings: settings() },
+      statement.compile(database.db),
+      signal,
+    )
   const words = query.tokens.length === 0 ? [] : await run(buildLookUp(query))
   const terms = buildTerms(query, words)
   const order = new ProductOrder(terms.query, terms.weights)

@@ -104,8 +104,8 @@ t.test('replaces idle and busy connections that are cut, also behind Kysely', as
 t.test('an outage of PostgreSQL is told from a defect of the service', async (t) => {
   const { url, roles } = await testDatabase(t)
   const proxy = await startFaultyProxy(t, url)
-  const open = (address: string, statementTimeoutMs = 0) => {
-    const options = { connections: 1, connectionTimeoutMs: 3_000, statementTimeoutMs }
+  const open = (address: string, settings = {}) => {
+    const options = { connections: 1, connectionTimeoutMs: 3_000, settings }
     const pool = openPool(address, options)
     t.teardown(() => pool.end())
     return pool
@@ -122,7 +122,10 @@ t.test('an outage of PostgreSQL is told from a defect of the service', async (t)
   for (const [what, work] of [
     ['no server', () => open(proxy.url).query('select 1')],
     ['no free connection', () => busy.query('select 1')],
-    ['a statement timeout', () => open(url, 50).query('select pg_sleep(60)')],
+    [
+      'a statement timeout',
+      () => open(url, { statement_timeout: '50' }).query('select pg_sleep(60)'),
+    ],
     ['no such database', () => open(none).query('select 1')],
     ['a late promise', () => pTimeout(new Promise(() => undefined), { milliseconds: 1 })],
   ] as const)

@@ -16,7 +16,7 @@ const measureMs = async (work: Promise<unknown>): Promise<number> => {
 
 t.test('PostgreSQL cancels a statement that exceeds its timeout', async (t) => {
   const { url } = await testDatabase(t)
-  const db = openDatabase(url, { connections: 1, statementTimeoutMs: 200 })
+  const db = openDatabase(url, { connections: 1, settings: { statement_timeout: '200' } })
   t.teardown(() => db.destroy())
   await t.rejects(sql`select pg_sleep(60)`.execute(db), { code: '57014' })
 })

@@ -64,7 +64,10 @@ export class BenchDatabases {
     measuredUrl.searchParams.set('options', '-c max_parallel_workers_per_gather=0')
     const open = () => ({
       measured: createPreparingKysely(
-        openPool(measuredUrl.href, { connections: 1, statementTimeoutMs: this.#limitMs }),
+        openPool(measuredUrl.href, {
+          connections: 1,
+          settings: { statement_timeout: String(this.#limitMs) },
+        }),
       ),
       unlimited: openDatabase(url.href, { connections: 1 }),
     })

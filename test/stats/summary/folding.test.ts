@@ -92,7 +92,7 @@ t.test('a fold may take longer than other statements of the process', async (t) 
     select n, 'accepted', 'ES', 'EUR', 1, date '2020-01-01' + n % 2000, 10, 10
     from generate_series(1, 20000) as n
   `.execute(db)
-  const hasty = openDatabase(roles.api, { statementTimeoutMs: 200 })
+  const hasty = openDatabase(roles.api, { settings: { statement_timeout: '200' } })
   t.teardown(() => hasty.destroy())
   await t.rejects(sql`select pg_sleep(1)`.execute(hasty), /statement timeout/)
   await foldStatistics(hasty, 100_000)

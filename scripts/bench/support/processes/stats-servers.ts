@@ -36,7 +36,7 @@ function minimalServer() {
  */
 async function apiWithBaseline() {
   const config = readServerConfig()
-  const pool = openPool(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
+  const pool = openPool(config.DATABASE_URL)
   const db = createKysely(pool)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const metrics = createMetrics()
